@@ -1,4 +1,4 @@
-//! Scores that are boosted together: those of the rows that are fitted, and of those held out.
+//! Scores that are boosted together, of the training samples and of the held-out samples.
 
 use ndarray::Array2;
 
@@ -10,7 +10,7 @@ use crate::error::{Result, try_push};
 use crate::loss::float::Float;
 use crate::model::{into_array, try_matrix};
 
-/// All scores, or one of single targets.
+/// The state of all scores, or of one score if each has trees of its own (single target).
 #[derive(Debug)]
 pub(super) struct Booster<'a, T: Float> {
     pub(super) train: Scored<'a, T>,
@@ -19,8 +19,8 @@ pub(super) struct Booster<'a, T: Float> {
 }
 
 impl<T: Float> Booster<'_, T> {
-    /// Adds a stage to the scores of the training rows and returns their losses, also of those that are not `in_bag`; writes
-    /// the targets of the next stage where it is given.
+    /// Adds a stage to the scores of the training samples and returns their losses, including that of the samples that
+    /// are not `in_bag`. If `next` is given, writes the targets of the next stage.
     pub(super) fn advance(
         &mut self,
         update: Option<Update<'_, T>>,
@@ -36,24 +36,25 @@ impl<T: Float> Booster<'_, T> {
         self.train.sweep(update, next, targets, in_bag, control)
     }
 
-    /// Writes targets at the scores as they are.
+    /// Writes the targets at the current scores.
     pub(super) fn aim(&mut self, projector: &Projector, targets: &mut Vec<f64>, control: &Control) -> Result<()> {
         self.advance(None, Some(projector), targets, None, control)?;
         Ok(())
     }
 
-    /// Loss of the rows held out at the scores as they are, if there are any.
+    /// Returns the loss of the held-out samples at the current scores; `None` if there are no such samples.
     pub(super) fn validation_loss(&mut self, control: &Control) -> Result<Option<f64>> {
         let scored = self.validation.as_mut();
         scored.map(|scored| scored.sweep(None, None, &mut [], None, control).map(|losses| losses.all)).transpose()
     }
 
-    /// Loss of the training rows that are not `in_bag` at the scores as they are, where y is known in some.
+    /// Returns the loss, at the current scores, of the training samples that are not `in_bag`; `None` if y is unknown
+    /// for all of them.
     pub(super) fn out_of_bag_loss(&mut self, in_bag: Option<&[bool]>, control: &Control) -> Result<Option<f64>> {
         Ok(self.train.sweep(None, None, &mut [], in_bag, control)?.out_of_bag)
     }
 
-    /// Scores of the rows held out, column by column of the boosters, as an observer asks for them.
+    /// Returns the scores of the held-out samples, one column for each score, for observers that ask for them.
     pub(super) fn validation_scores(boosters: &[Booster<'_, T>]) -> Result<Option<Array2<f64>>> {
         const WHAT: &str = "scores of the validation set";
         let mut all = Vec::new();
@@ -74,7 +75,7 @@ impl<T: Float> Booster<'_, T> {
         Ok(Some(scores))
     }
 
-    /// Adds a stage to the scores of the rows held out and returns their loss, if there are any.
+    /// Adds a stage to the scores of the held-out samples and returns their loss; `None` if there are no such samples.
     pub(super) fn advance_validation(&mut self, update: Update<'_, T>, control: &Control) -> Result<Option<f64>> {
         let scored = self.validation.as_mut();
         let loss =
@@ -83,7 +84,8 @@ impl<T: Float> Booster<'_, T> {
     }
 }
 
-/// What leaves add to the scores of their rows: rows of `table`, or `direction` times a number.
+/// Describes what the leaves add to the scores of their samples: rows of `table`, or `direction` times one value for
+/// each leaf.
 pub(super) fn update<'u, T>(
     leaf_of: Vec<u32>,
     values: &'u LeafValues,

@@ -1,8 +1,8 @@
-//! Leaves and steps of the logistic loss, by sums over leaves.
+//! Leaves and steps of the logistic loss, from sums over leaves.
 //!
-//! A few columns at once are copied out of the rows, in the order of the leaves. All searches ask for the sums at the scores
-//! as they are, and nearly all for those at one point more: these are taken of all columns of the copy at once, row by row
-//! (`tile`). Searches that go on, and those of data of few columns, go on a column at a time.
+//! A few columns of scores at a time are copied, in the order of the leaves. Every search needs the sums at the current
+//! scores, and nearly every search needs them at one more point: these are computed for all copied columns at once,
+//! sample by sample (`tile`). Searches that need more points, and data with few columns, proceed one column at a time.
 
 use std::ops::Range;
 
@@ -17,35 +17,35 @@ use crate::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column};
 use crate::loss::vector::vectorised;
 use crate::pool;
 
-/// Columns that are copied at once, at most: a few lines of the cache out of every row.
+/// Maximum number of columns that are copied at once: a few cache lines of every sample.
 const COLUMNS: usize = 64;
-/// Cells that are copied at once, if these are [`LANES`] columns at least.
+/// Number of cells that are copied at once, if they contain at least [`LANES`] columns.
 const CELLS: usize = 1 << 20;
 
-/// Rows of a stage, ready to be summed by leaf.
+/// The samples of a stage, arranged for sums over leaves.
 #[derive(Debug)]
 pub(crate) struct StageColumns<'c, T: Float> {
     data: &'c Data<'c, T>,
     scores: &'c [f32],
     leaves: &'c Leaves<'c>,
     control: &'c Control,
-    /// Rows, leaf by leaf. Their places in it are *positions*.
+    /// The samples, leaf by leaf. Indices into this vector are called *positions*.
     rows: Vec<u32>,
-    /// Of each position, in units; `None` if all are 1.
+    /// The weight of each position, in units; `None` if all weights are 1.
     weights: Option<Vec<f64>>,
-    /// Leaves and positions in pieces of at most [`IN_A_SUM`].
+    /// The leaves and their positions, in pieces of at most [`IN_A_SUM`].
     pieces: Vec<(usize, Range<usize>)>,
-    /// Where column j is on: positions `on[on_ptr[j]..on_ptr[j + 1]]`, rising.
+    /// The positions where column j is on are `on[on_ptr[j]..on_ptr[j + 1]]`, in increasing order.
     on_ptr: Vec<usize>,
     on: Vec<u32>,
     grids: Grids,
 }
 
-/// One worker's memory.
+/// The memory of one worker.
 #[derive(Debug)]
 struct Scratch {
     tile: Tile,
-    /// Columns, one after the other.
+    /// The columns, one after the other.
     scores: Vec<f32>,
     sums: LeafDerivatives,
     model: LeafModel,
@@ -55,11 +55,11 @@ struct Scratch {
 #[derive(Clone, Debug)]
 struct ColumnSearch {
     column: usize,
-    /// Of each leaf; empty where all columns have the same.
+    /// The direction of each leaf; empty if all columns have the same directions.
     directions: Vec<f64>,
-    /// Weight of each leaf that is on.
+    /// For each leaf, the total weight of samples for which the column is on.
     on: Vec<f64>,
-    /// `None` before it begins.
+    /// The search; `None` before it begins.
     search: Option<Search>,
     next: Next,
 }
@@ -108,8 +108,8 @@ impl<'c, T: Float> StageColumns<'c, T> {
         Ok(StageColumns { data, scores, leaves, control, rows, weights, pieces, on_ptr, on, grids })
     }
 
-    /// Steps of all columns along `values`, one for each leaf; or along mean negative gradients, which are written to
-    /// `table`, a row for each leaf.
+    /// Returns the steps of all columns along `values`, one for each leaf; or, if `values` is `None`, along mean
+    /// negative gradients, which are written to `table`, one row for each leaf.
     pub(crate) fn steps(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
         if !self.data.weights.workers().has_all_rows() {
             return self.steps_of_all(values, table);
@@ -118,7 +118,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
         let mut steps = try_filled("the steps of a stage", 0.0, width)?;
         let size = self.block_size();
         let n_blocks = width.div_ceil(size);
-        // A few blocks at a time: their leaves are all that is held twice.
+        // A few blocks are processed at a time: only their leaves are in memory twice.
         let at_once = 4 * n_threads;
         for first in (0..n_blocks).step_by(at_once) {
             let mut blocks: Vec<Vec<ColumnSearch>> = vec![Vec::new(); at_once.min(n_blocks - first)];
@@ -147,8 +147,8 @@ impl<'c, T: Float> StageColumns<'c, T> {
         Ok(steps)
     }
 
-    /// The same where other workers have rows as well: all searches of some columns ask for their sums together. These are
-    /// exact, so that it does not matter how they are made.
+    /// The same where other workers have samples as well: all searches of some columns ask for their sums together. The
+    /// sums are exact, so that it does not matter how they are computed.
     fn steps_of_all(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
         let (workers, width, n_leaves) = (self.data.weights.workers(), self.data.width, self.leaves.len());
         let of_leaves = |n: usize| try_filled("the leaves of a stage", 0.0, n);
@@ -205,7 +205,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
         Ok(steps)
     }
 
-    /// Columns that are copied at once.
+    /// Returns the number of columns that are copied at once.
     fn block_size(&self) -> usize {
         let size = (CELLS / self.rows.len()).clamp(LANES, COLUMNS) / LANES * LANES;
         size.min(self.data.width)
@@ -230,7 +230,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
         })
     }
 
-    /// Searches some columns.
+    /// Searches the steps of some columns.
     fn block(&self, columns: Range<usize>, values: Option<&[f64]>, scratch: &mut Scratch) -> Result<Vec<ColumnSearch>> {
         let mut lines = try_with_capacity("the leaves of a stage", columns.len())?;
         for column in columns.clone() {
@@ -269,12 +269,12 @@ impl<'c, T: Float> StageColumns<'c, T> {
             }
         }
         scratch.scores = scores;
-        // Blocks wait for each other with their leaves alone.
+        // Of the finished blocks, only the leaves are kept while the block waits for the others.
         lines.iter_mut().for_each(|line| line.on = Vec::new());
         Ok(lines)
     }
 
-    /// Takes the sums that a search has asked for, of cells as if all were off.
+    /// Computes the sums that a search has asked for, of cells as if all were off.
     fn go_on(
         &self,
         line: &mut ColumnSearch,
@@ -293,12 +293,12 @@ impl<'c, T: Float> StageColumns<'c, T> {
         line.next = search.next(of_leaves, model, sums);
     }
 
-    /// Positions where column j is on.
+    /// Returns the positions where column j is on.
     fn on(&self, j: usize) -> &[u32] {
         &self.on[self.on_ptr[j]..self.on_ptr[j + 1]]
     }
 
-    /// Total weight of rows that are on, by leaf.
+    /// Computes the total weight of samples for which column j is on, for each leaf.
     fn weights_on(&self, j: usize, weights: &mut [f64]) {
         let mut pieces = self.pieces.iter();
         let mut piece = pieces.next();
@@ -313,7 +313,8 @@ impl<'c, T: Float> StageColumns<'c, T> {
         }
     }
 
-    /// Sums of a column by leaf, `point` along `directions` from its scores, of cells as if all were off.
+    /// Computes the sums of a column by leaf, at the distance `point` along `directions` from its scores, of cells as
+    /// if all were off.
     fn sum_column(&self, scores: &[f32], point: f64, directions: &[f64], sums: &mut LeafDerivatives) {
         sums.gradients.fill(0.0);
         sums.curvatures.fill(0.0);

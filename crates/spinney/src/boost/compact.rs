@@ -1,4 +1,4 @@
-//! The same model with smaller leaves: fewer bits, or without numbers that hardly count.
+//! The same model with leaves that need less memory: fewer bits, or without values that hardly matter.
 
 use super::model::{Boosted, Combine};
 use crate::control::Control;
@@ -8,22 +8,23 @@ use crate::pool;
 use crate::tree::Precision;
 
 impl Boosted {
-    /// Leaves with fewer bits, as [`Forest::with_precision`]; scores remain sums of float64. Models without trees stay as
-    /// they are. O(stored values).
+    /// Returns the model with leaves that have fewer bits, as [`Forest::with_precision`] does. Scores are still sums of
+    /// float64. Models whose weak models are not trees are returned unchanged. The cost is O(stored values).
     ///
     /// # Errors
-    /// As [`Forest::with_precision`].
+    /// The same as for [`Forest::with_precision`].
     pub fn with_precision(&self, precision: Precision, control: &Control) -> Result<Boosted> {
         self.with_forest(|forest| forest.with_precision(precision, control))
     }
 
-    /// Leaves without numbers so small that no score of any sample changes by more than `max_change`: of k stages those up
-    /// to `max_change` / k. Where most are left out, leaves store the columns of the others. Models whose leaves
-    /// hold one number for all scores, or that have no trees, stay as they are. O(stored values).
+    /// Returns the model without leaf values that are so small that leaving them out changes no score of any sample by
+    /// more than `max_change`: with k stages, values up to `max_change` / k in magnitude. If most values are left out,
+    /// leaves store the columns of the others. Models whose leaves hold one value for all scores, and models whose weak
+    /// models are not trees, are returned unchanged. The cost is O(stored values).
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for a `max_change` that is negative or not finite; [`crate::ErrorKind::Interrupted`],
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] when `max_change` is negative or not finite,
+    /// [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
     pub fn without_small_values(&self, max_change: f64, control: &Control) -> Result<Boosted> {
         if !(max_change >= 0.0 && max_change.is_finite()) {
             return Err(Error::invalid("max_change", max_change, "be finite and at least 0"));
@@ -37,11 +38,13 @@ impl Boosted {
         }
     }
 
-    /// What no score of `other` differs by more from that of `self`, but for rounding of the sums: of each stage the largest
-    /// difference of what a leaf adds, summed over stages. `other` must have the structure of `self`. O(stored values).
+    /// Returns a bound on the difference between a score of `other` and the same score of `self`, up to rounding of the
+    /// sums: the largest difference of what a leaf adds in each stage, summed over stages. `other` must have the
+    /// structure of `self`. The cost is O(stored values).
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Interrupted`]; [`crate::ErrorKind::Invalid`] for another number of trees, nodes or columns.
+    /// Returns [`crate::ErrorKind::Invalid`] for another number of trees, nodes or columns, or
+    /// [`crate::ErrorKind::Interrupted`].
     pub fn largest_change(&self, other: &Boosted, control: &Control) -> Result<f64> {
         let alike = self
             .trees
@@ -72,7 +75,7 @@ impl Boosted {
         }
     }
 
-    /// The model with other trees.
+    /// Returns the model with its trees replaced by those that `change` returns.
     fn with_forest(&self, change: impl FnOnce(&Forest) -> Result<Forest>) -> Result<Boosted> {
         let mut model = self.truncated(self.n_stages())?;
         if let Some(forest) = self.forest() {

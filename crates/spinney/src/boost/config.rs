@@ -1,4 +1,4 @@
-//! Parameters of boosting: plain data with scikit-learn's names, checked when used.
+//! Parameters of boosting: plain data with the names of scikit-learn, checked when they are used.
 
 use super::step_sizes::StepDtype;
 use crate::criterion::Criterion;
@@ -18,33 +18,37 @@ use crate::tree::config::{MaxFeatures, TreeConfig, growth_setters};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum OutputStrategy {
-    /// A tree of its own for each output, fitted to that output's negative gradient.
+    /// Each output has trees of its own, fitted to its negative gradient.
     SingleTarget,
-    /// One tree for all outputs, fitted to all negative gradients at once.
+    /// Each stage has one tree for all outputs, fitted to all negative gradients at once.
     Joint,
-    /// One tree for all outputs, fitted to random combinations of the negative gradients, drawn anew at each stage.
+    /// Each stage has one tree for all outputs, fitted to random combinations of the negative gradients. The
+    /// combinations are drawn anew for each stage.
     Projected {
-        /// Family of the projections. [`Projection::Given`] holds one matrix, or one for each stage.
+        /// The family of the projections. [`Projection::Given`] contains one matrix for all stages, or one for each
+        /// stage.
         projection: Projection,
-        /// Number of combinations.
+        /// The number of combinations.
         n_projections: NProjections,
-        /// Leaves are labelled anew with the mean negative gradient of every output. Without, a leaf keeps one number, and
-        /// every output takes a multiple of it: a small model for many outputs, which needs a single projection.
+        /// If true, leaves are relabelled: each leaf stores a value for every output. If false, a leaf stores one
+        /// value, and every output adds a multiple of it: this is a small model for many outputs, and it requires a
+        /// single projection.
         relabel: bool,
     },
 }
 
-/// What the leaves of a tree add to the scores.
+/// How the values that the leaves of a tree add to the scores are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeafEstimation {
-    /// Of each leaf and score the regularised Newton step Σ w r / (Σ w h + λ), r the negative gradients and h the second
-    /// derivatives of the rows of the leaf, halved while their loss rises; where leaves keep one number, the same step
-    /// along it for each score. Of losses without second derivatives the minimum over the rows of the leaf.
+    /// For each leaf and score, the regularised Newton step Σ w r / (Σ w h + λ), where r are the negative gradients and
+    /// h the second derivatives of the samples in the leaf. The step is halved while it raises their loss. If leaves
+    /// store one value, the same step is taken along it for each score. For losses without second derivatives, the
+    /// value is the minimum of the loss over the samples in the leaf.
     #[default]
     Newton,
-    /// Of each leaf its mean negative gradients, times a step for each score that minimises the loss over all rows (thesis,
-    /// ch. 6).
+    /// For each leaf, its mean negative gradients, times a step for each score that minimises the loss over all samples
+    /// (thesis, ch. 6).
     LineSearch,
 }
 
@@ -58,49 +62,52 @@ pub enum LeafEstimation {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BoostConfig {
-    /// Parameters of each tree. The criterion is the variance and thresholds are the best ones; its seed and its
-    /// projection are not used. [`TreeConfig::output_scaling`] and [`TreeConfig::output_weights`] are of the negative
-    /// gradients that trees are grown on, before they are projected; leaves and steps minimise the loss as it is. Where
-    /// each tree is grown for one score ([`OutputStrategy::SingleTarget`]) they have no part in it. Labels have weights
-    /// alone, by which losses of training and validation are weighed as well, and none where some cells of y are not
-    /// known. Not with weak models that are no trees.
+    /// Parameters of each tree. The criterion is the variance and thresholds are the best ones; the seed and the
+    /// projection in it are not used. [`TreeConfig::output_scaling`] and [`TreeConfig::output_weights`] apply to the
+    /// negative gradients on which trees are grown, before these are projected; leaves and steps minimise the loss
+    /// itself. They have no effect if each tree is grown for one score ([`OutputStrategy::SingleTarget`]). For labels,
+    /// only weights are supported. The weights of labels also apply to the losses of training and validation, and are
+    /// not supported if some cells of y are unknown. None of this is supported for weak models other than trees.
     pub tree: TreeConfig,
     /// Number of stages.
     pub n_estimators: usize,
-    /// Factor of every step: finite and positive.
+    /// Factor by which every step is multiplied: finite and positive.
     pub learning_rate: f64,
-    /// What is minimised.
+    /// The loss that is minimised.
     pub loss: LossKind,
     /// What trees are fitted to.
     pub strategy: OutputStrategy,
-    /// Number of features that each tree has, drawn without replacement; its nodes draw [`TreeConfig::max_features`] of
-    /// these. Weak models that are no trees have all.
+    /// Number of features that are available to each tree, drawn without replacement; each node draws
+    /// [`TreeConfig::max_features`] of these. Weak models other than trees have all features.
     pub max_features_by_tree: MaxFeatures,
-    /// Share of the rows that each stage is fitted on, drawn without replacement: in (0, 1].
+    /// Share of the samples that each stage is fitted to, drawn without replacement: in (0, 1].
     pub subsample: f64,
-    /// What leaves add to the scores. Weak models that are no trees have no leaves: their steps are searched.
+    /// How leaf values are computed. Weak models other than trees have no leaves: their steps are found by line search.
     pub leaf_estimation: LeafEstimation,
-    /// λ of [`LeafEstimation::Newton`], added to the sums of second derivatives: finite, at least 0. It weighs as much as
-    /// so many rows of weight 1 and second derivative 1 in each leaf. Not for losses whose leaves are no Newton steps:
-    /// absolute error, quantile, Huber, hinge.
+    /// λ of [`LeafEstimation::Newton`], which is added to the sums of second derivatives: finite, at least 0. In each
+    /// leaf, it has the effect of λ samples of weight 1 and second derivative 1. It is not supported for losses whose
+    /// leaves are not Newton steps: absolute error, quantile, Huber, hinge.
     pub l2_regularization: f64,
-    /// With [`LeafEstimation::Newton`], leaves whose sum of second derivatives by a score is less than this add nothing to
-    /// it: finite, at least 0. Not for the same losses.
+    /// With [`LeafEstimation::Newton`], a leaf whose sum of second derivatives for a score is less than this adds
+    /// nothing to the score: finite, at least 0. It is not supported for the same losses.
     pub min_sum_hessian_in_leaf: f64,
     /// How steps without a closed form are found.
     pub line_search: LineSearch,
-    /// Type in which the model keeps its steps. Those of models without relabelled leaves alone may be float8: leaves of
-    /// others hold what they add. Not for the log loss of three and more classes, whose steps depend on each other.
+    /// Type in which the model stores its steps. Float8 is only supported for models without relabelled leaves, as the
+    /// leaves of other models contain what they add. It is not supported for the log loss of three or more classes,
+    /// whose steps depend on each other.
     pub step_dtype: StepDtype,
-    /// Values of a feature are told apart by at most so many bins, 2 to 255; `None` tells all apart. A feature with no
-    /// more distinct values than bins is searched exactly either way.
+    /// Maximum number of bins for each feature, 2 to 255: values in the same bin are not distinguished. `None`
+    /// distinguishes all values. For a feature with no more distinct values than bins, the search for splits is exact
+    /// in both cases.
     pub max_bins: Option<usize>,
-    /// Stops when the loss of the validation set has not improved by `tol` times its start for so many stages.
+    /// The fit stops when the loss of the validation set has not improved by `tol` times its initial value for this
+    /// number of stages. `None`: all stages are fitted.
     pub n_iter_no_change: Option<usize>,
-    /// Least improvement of the validation loss that counts, as a share of what it is before the first stage: finite, not
-    /// negative.
+    /// Minimum improvement of the validation loss that counts, as a share of its value before the first stage: finite,
+    /// not negative.
     pub tol: f64,
-    /// Seed: stage `m` is a function of (data, parameters, seed, the stages before it).
+    /// The seed. Stage `m` is a function of (data, parameters, seed, the stages before it).
     pub seed: u64,
 }
 
@@ -124,8 +131,9 @@ setters! { BoostConfig {
 growth_setters!(BoostConfig.tree: TreeConfig);
 
 impl BoostConfig {
-    /// 100 stages of trees of 31 leaves at learning rate 0.1, each fitted to one Gaussian projection and labelled anew with
-    /// Newton steps; leaves weigh at least two samples. Chosen by `benches/defaults`.
+    /// Returns default parameters: 100 stages of trees with 31 leaves at learning rate 0.1, each tree fitted to one
+    /// Gaussian projection and relabelled with Newton steps; leaves have a weight of at least two samples. These values
+    /// were chosen by `benches/defaults`.
     pub fn new(loss: LossKind) -> Self {
         BoostConfig {
             tree: TreeConfig {
@@ -155,7 +163,7 @@ impl BoostConfig {
         }
     }
 
-    /// Refuses monotonic constraints where trees or scores mix the signs of outputs.
+    /// Returns an error for monotonic constraints if trees or scores mix the signs of outputs.
     pub(crate) fn check_monotonic(&self, outputs: &Outputs) -> Result<()> {
         const WHAT: &str = "monotonic_cst";
         if self.tree.monotonic_cst.is_none() {
@@ -172,9 +180,9 @@ impl BoostConfig {
         }
     }
 
-    /// Refuses parameters out of range; `width` is the number of scores of a row.
+    /// Returns an error if a parameter is out of range; `width` is the number of scores of a sample.
     pub(crate) fn check(&self, outputs: &Outputs, width: usize) -> Result<()> {
-        // Trees are fitted to numbers, whatever y is.
+        // Trees are fitted to numerical targets, whatever y is.
         let tree = TreeConfig { output_projection: None, ..self.tree.clone() };
         tree.check(&Outputs::Real { n_outputs: width })?;
         self.tree.output_factors().check(outputs)?;
@@ -230,9 +238,9 @@ impl BoostConfig {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafFit {
     pub(crate) estimation: LeafEstimation,
-    /// Of Newton steps.
+    /// The regularisation of Newton steps.
     pub(crate) regularization: Regularization,
-    /// Of steps without a closed form.
+    /// The search for steps without a closed form.
     pub(crate) search: LineSearch,
 }
 
@@ -248,12 +256,12 @@ impl BoostConfig {
         }
     }
 
-    /// How many of so many features each tree has.
+    /// Returns the number of features of each tree, out of `n_features`.
     pub(super) fn n_features_of_tree(&self, n_features: usize) -> Result<usize> {
         Ok(self.max_features_by_tree.resolve_as("max_features_by_tree", n_features)?.min(n_features))
     }
 
-    /// How a stage draws from so many rows.
+    /// Returns how a stage draws its samples, out of `n_rows`.
     pub(super) fn sampling(&self, n_rows: usize) -> Sampling {
         if self.subsample < 1.0 {
             Sampling::WithoutReplacement(((self.subsample * n_rows as f64) as usize).max(1))
@@ -287,7 +295,8 @@ impl BoostConfig {
         Ok(())
     }
 
-    /// Refuses numbers that are not in the domain of the loss, in rows that weigh something; errors call y `what`.
+    /// Returns an error if y of a sample with positive weight is not in the domain of the loss; the error calls y
+    /// `what`.
     pub(super) fn check_domain(&self, what: &'static str, y: &Targets<'_>, weight: Option<&[f64]>) -> Result<()> {
         let (domain, Targets::Real(y)) = (self.loss.as_loss().domain(), y) else { return Ok(()) };
         let rows = y.rows().into_iter().enumerate().filter(|(row, _)| weight.is_none_or(|weight| weight[*row] > 0.0));

@@ -1,4 +1,4 @@
-//! What a caller gives and gets: the data are checked, the stages grown.
+//! The functions that fit a model: they check the data and fit the stages.
 
 use std::ops::ControlFlow;
 
@@ -20,51 +20,53 @@ use crate::loss::column::LeafRule;
 use crate::loss::known_cells::KnownCells;
 use crate::rounds::Observer;
 
-/// Samples on which the model is fitted.
+/// The samples to which the model is fitted.
 #[derive(Debug)]
 pub(super) struct Training<'a> {
     pub(super) x: &'a Matrix<'a>,
     pub(super) y: &'a Targets<'a>,
-    /// Features that are categories; `None` where none is.
+    /// Which features are categories; `None` if there are no such features.
     pub(super) categories: Option<Vec<bool>>,
     pub(super) sample_weight: Option<&'a [f64]>,
-    /// Scores to start from, a column for each score.
+    /// The scores to start from, a column for each score.
     pub(super) margins: Option<ArrayView2<'a, f64>>,
 }
 
-/// Samples on which the model is not fitted: they tell when to stop.
+/// Held-out samples, to which the model is not fitted: their loss tells when to stop.
 #[derive(Debug)]
 pub(super) struct Validation<'a> {
     pub(super) x: Matrix<'a>,
     pub(super) y: Targets<'a>,
     pub(super) sample_weight: Option<&'a [f64]>,
-    /// Scores to start from, a column for each score.
+    /// The scores to start from, a column for each score.
     pub(super) margins: Option<ArrayView2<'a, f64>>,
 }
 
 impl BoostConfig {
-    /// Fits the model to a [`Dataset`] or a pair of X and y.
+    /// Fits the model to a [`Dataset`], or to a pair of X, (n_samples, n_features), and y.
     ///
-    /// Scores of all rows are held in memory, n_samples × width float32 for labels and classes and float64 for numbers,
-    /// but for the squared error of labels projected without relabelling, which needs the stored labels, one number for
-    /// each row and stage, and the model. Dense X is held a second time as codes of bins, one byte a value.
+    /// The scores of all samples are in memory: n_samples × width float32 for labels and classes, and float64 for
+    /// numerical outputs. The exception is the squared error of labels with a projection and without relabelling, which
+    /// needs the stored labels, one number for each sample and stage, and the model. Dense X is in memory a second time
+    /// as codes of bins, one byte for each value.
     ///
     /// Source: Joly (2016), ch. 6; Friedman (2001).
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data,
-    /// [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
+    /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
+    /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
+    /// `control` is stopped.
     pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Boosted> {
         self.run(None, &data.into(), None, &mut Unobserved, control)
     }
 
-    /// As [`BoostConfig::fit`], with samples that are held out.
+    /// The same as [`BoostConfig::fit`], with held-out samples.
     ///
-    /// Their loss is computed after each stage; with `n_iter_no_change` it ends the fit, and the model of least validation
-    /// loss is returned.
+    /// Their loss is computed after each stage. With `n_iter_no_change`, it decides when the fit stops, and the model
+    /// with the least validation loss is returned.
     ///
     /// # Errors
-    /// As [`BoostConfig::fit`].
+    /// The same as for [`BoostConfig::fit`].
     pub fn fit_with_validation<'d, 'v>(
         &self,
         data: impl Into<Dataset<'d>>,
@@ -74,12 +76,12 @@ impl BoostConfig {
         self.run(None, &data.into(), Some(&validation.into()), &mut Unobserved, control)
     }
 
-    /// Adds stages `model.n_stages()..self.n_estimators` to a model: with the same data and parameters the result is that of
-    /// [`BoostConfig::fit`], or of [`BoostConfig::fit_with_validation`].
+    /// Adds the stages `model.n_stages()..self.n_estimators` to a model. With the same data and parameters, the result
+    /// is that of [`BoostConfig::fit`], or of [`BoostConfig::fit_with_validation`].
     ///
     /// # Errors
-    /// As [`BoostConfig::fit`]; [`crate::ErrorKind::Invalid`] when the model has other features, outputs or strategy, or
-    /// more stages.
+    /// The same as for [`BoostConfig::fit`], and [`crate::ErrorKind::Invalid`] when the model has other features,
+    /// outputs or another strategy, or more than `n_estimators` stages.
     pub fn fit_more<'d>(
         &self,
         model: &Boosted,
@@ -90,11 +92,11 @@ impl BoostConfig {
         self.run(Some(model), &data.into(), validation, &mut Unobserved, control)
     }
 
-    /// Any of these fits, with an observer that is told of every stage and may end the fit: the model then has the stages
-    /// so far.
+    /// Any of these fits, with an observer that is called after every stage and may end the fit: the model then has the
+    /// stages so far.
     ///
     /// # Errors
-    /// As [`BoostConfig::fit_more`].
+    /// The same as for [`BoostConfig::fit_more`].
     pub fn fit_observed<'d>(
         &self,
         model: Option<&Boosted>,
@@ -106,15 +108,15 @@ impl BoostConfig {
         self.run(model, &data.into(), validation, observer, control)
     }
 
-    /// The model with the trees of `model` and leaves of these data: each stage in its turn is what it would add had its
-    /// trees been grown as they are. Leaves that none of the samples reaches keep what they hold. Without relabelled leaves,
-    /// trees stay and steps are found anew.
+    /// Returns the model with the trees of `model`, and leaves that are fitted to these data: each stage in turn is
+    /// what it would add if its trees had been grown as they are. Leaves that none of the samples reaches keep their
+    /// values. If leaves are not relabelled, the trees stay the same and the steps are searched again.
     ///
-    /// Cost of a stage: walks of all rows, and one pass of sums over their scores.
+    /// A stage costs a walk of all samples down its trees, and one pass of sums over their scores.
     ///
     /// # Errors
-    /// As [`BoostConfig::fit_more`]; [`crate::ErrorKind::Invalid`] for a model of weak models that are no trees, and with
-    /// monotonic constraints.
+    /// The same as for [`BoostConfig::fit_more`], and [`crate::ErrorKind::Invalid`] for weak models other than trees,
+    /// and with monotonic constraints.
     pub fn refit_leaves<'d>(
         &self,
         model: &Boosted,
@@ -148,7 +150,7 @@ impl BoostConfig {
         })
     }
 
-    /// Proves all that a fit is given, and hands it on.
+    /// Checks all arguments of a fit, and calls `run` with the prepared fit.
     pub(super) fn with_fitting(
         &self,
         workers: &Workers,
@@ -162,7 +164,7 @@ impl BoostConfig {
         let observed_validation = validation.map(Dataset::observed_held_out).transpose()?.flatten();
         let data = &data.with_observed(observed.as_ref());
         let validation = validation.map(|held| held.with_observed(observed_validation.as_ref()));
-        // Scores are dense, and so is what losses read beside them.
+        // Scores are dense, and so are the targets that losses read together with them.
         let restored = data.restored(false)?;
         let restored_validation = validation.as_ref().map(|held| held.restored(false)).transpose()?.flatten();
         let data = &data.with_restored(restored.as_ref());
@@ -222,10 +224,11 @@ impl BoostConfig {
     }
 }
 
-/// A fit to y of which some cells are not known.
+/// A fit to y with some unknown cells.
 ///
-/// y is then numbers, NaN where it is not known, and the loss one of known cells alone: gradient and curvature of the others
-/// are zero. Leaves are Newton steps also where they would else be means of residuals, which count the cells of a leaf.
+/// y is then numerical, with NaN for unknown cells, and the loss is one of the known cells only: the gradient and
+/// curvature of the others are zero. Leaves are then Newton steps even where they would otherwise be means of
+/// residuals, because a mean counts the cells of a leaf.
 struct Masked {
     config: BoostConfig,
 }
@@ -246,18 +249,18 @@ impl Masked {
     }
 }
 
-/// Ends the fit when the validation loss has not improved for long.
+/// Ends the fit when the validation loss has not improved for `n_iter_no_change` stages.
 #[derive(Debug)]
 pub(super) struct EarlyStopping<'c> {
     config: &'c BoostConfig,
-    /// Before the first stage.
+    /// The validation loss before the first stage.
     at_start: Option<f64>,
-    /// After each stage so far.
+    /// The validation loss after each stage so far.
     losses: Vec<f64>,
 }
 
 impl<'c> EarlyStopping<'c> {
-    /// `at_start` is the validation loss before the first stage, `losses` are those after the stages that there are.
+    /// `at_start` is the validation loss before the first stage; `losses` are those after the existing stages.
     pub(super) fn new(config: &'c BoostConfig, at_start: Option<f64>, losses: &[f64]) -> Result<Self> {
         Ok(EarlyStopping { config, at_start, losses: try_copied("the losses of stages", losses)? })
     }
@@ -278,7 +281,7 @@ impl Observer for EarlyStopping<'_> {
     }
 }
 
-/// The place of the first least score.
+/// Returns the index of the first minimum.
 pub(super) fn least(scores: &[f64]) -> usize {
     (0..scores.len()).reduce(|best, i| if scores[i] < scores[best] { i } else { best }).unwrap_or(0)
 }

@@ -1,45 +1,47 @@
 //! Minimisation of the logistic loss along a line, from sums over leaves.
 //!
-//! All rows of a leaf ℓ move alike, by δ = ρ g_ℓ. With p a row's probability of being on, and sums over the leaf,
+//! All samples of a leaf ℓ move by the same amount, δ = ρ g_ℓ. With p the probability of a sample to be on, and sums
+//! over the leaf,
 //!
 //! ```text
 //! Σ w p(δ)  ≈  Σ w p + H/4 · (E − 1) / (1 + κ (E − 1)),   E = e^(2δ),   H = 4 Σ w p (1 − p)
 //! ```
 //!
-//! which is exact with κ = p where all rows of the leaf have one score, and has the right value and slope at δ = 0 and
-//! tails of the right shape anyhow. κ is the mean of p, weighted with p: 1 − H / 4Σwp (or the same of 1 − p, where that is
-//! the lesser sum). The least point of this *model* is found without the data, and is where the data are asked next.
+//! This is exact with κ = p if all samples of the leaf have the same score; in general it has the right value and slope
+//! at δ = 0 and tails of the right shape. κ is the mean of p, weighted by p: 1 − H / 4Σwp (or the same of 1 − p, if
+//! that is the smaller sum). The minimum of this *model* is found without the data, and is the next point at which the
+//! data are evaluated.
 //!
-//! # What is certain
+//! # Guarantees
 //!
-//! Points on the way may be anywhere. The one that is returned has no higher loss than 0 has, by slopes alone:
+//! Points on the way may be anywhere. The point that is returned has no higher loss than 0, as shown by slopes alone:
 //!
 //! * the loss φ is convex: where the slope still has the sign that it has at 0, φ has fallen all the way;
 //! * past the minimum at ρ, φ(0) ≥ φ(ρ) − |φ'| ρ + φ'' ρ² ω(−Mρ), ω(t) = (e^t − t − 1)/t², as |φ'''| ≤ M φ'' (see
 //!   `line_search`), so φ(ρ) ≤ φ(0) if |φ'|/φ'' ≤ ρ ω(−Mρ);
 //! * a last step of length Δ against the slope of such a point lowers φ further while Δ ω(MΔ) ≤ |φ'|/φ''.
 //!
-//! Lengths are in units of 1/max|g|, the displacement of the leaf that moves most; M is 2 then.
+//! Lengths are in units of 1/max|g|: a length is the displacement of the leaf that moves most, and M is then 2.
 
 use crate::error::{Result, try_with_capacity};
 use crate::loss::LARGEST_STEP;
 use crate::loss::log_loss_rows::exp;
 use crate::loss::vector::vectorised;
 
-/// A step of this relative error is done: its loss exceeds the least by 10⁻⁸ of what the step gains, far less than what
-/// the learning rate gives away.
+/// Relative error at which a step is accepted: its loss exceeds the minimum by 10⁻⁸ of what the step gains, far less
+/// than what the learning rate gives away.
 const SEARCHED: f64 = 1e-4;
-/// Evaluations at most; the best certain point is then taken.
+/// Maximum number of evaluations; after them, the best guaranteed point is taken.
 const MOST_ROUNDS: u32 = 40;
-/// How far the model is followed at once at first: odds change by e⁸.
+/// How far the model is initially followed at once: odds change by e⁸.
 const TRUSTED: f64 = 4.0;
-/// Rounds after which brackets are halved every other round.
+/// Number of rounds after which brackets are halved in every other round.
 const LONG: u32 = 8;
-/// A last step has at most this M|φ'|/φ''.
+/// The maximum of M|φ'|/φ'' for a last step.
 const NEAR: f64 = 0.25;
-/// Newton's steps up to this length are as good as the model's, which loses digits.
+/// Newton steps up to this length are as good as those of the model, which loses digits.
 const TINY: f64 = 1.0 / 256.0;
-/// Lanes of the sums of the model.
+/// Number of lanes in the sums of the model.
 const LANES: usize = 8;
 
 /// Σ w r and Σ w h of each leaf.
@@ -49,43 +51,44 @@ pub(crate) struct LeafDerivatives {
     pub(crate) curvatures: Vec<f64>,
 }
 
-/// What stays the same along a line, by leaf.
+/// What stays the same along a line, for each leaf.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafLine<'a> {
-    /// g.
+    /// The directions g.
     pub(crate) directions: &'a [f64],
-    /// Weight of all rows.
+    /// The total weight of the samples.
     pub(crate) weights: &'a [f64],
-    /// Weight of rows that are on.
+    /// The total weight of the samples that are on.
     pub(crate) on: &'a [f64],
 }
 
-/// The model of all leaves, in single precision: it proposes, and decides nothing.
+/// The model of all leaves, in single precision: it proposes points, and decides nothing.
 #[derive(Debug, Default)]
 pub(crate) struct LeafModel {
-    /// 2g / max|g|.
+    /// 2g / max|g| of each leaf.
     rates: Vec<f32>,
-    /// gH / 2 max|g|.
+    /// gH / 2 max|g| of each leaf.
     sizes: Vec<f32>,
-    /// κ.
+    /// κ of each leaf.
     bends: Vec<f32>,
 }
 
-/// Slope and curvature of the loss, lengths in units of 1/max|g|.
+/// Slope and curvature of the loss, with lengths in units of 1/max|g|.
 #[derive(Clone, Copy, Debug)]
 struct Slope {
     slope: f64,
     curvature: f64,
-    /// Bounds the third derivative here.
+    /// A bound on the third derivative at this point.
     third: f64,
 }
 
-/// A search on its way.
+/// The state of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Search {
     /// 1 / max|g|.
     scale: f64,
-    /// The sign of the step. All lengths are along it; `near` has the slope of 0 still, `far` another one.
+    /// The sign of the step. All lengths are measured in this direction; the slope at `near` still has the sign that it
+    /// has at 0, the slope at `far` has the other one.
     ahead: f64,
     at: f64,
     near: f64,
@@ -100,12 +103,12 @@ pub(crate) struct Search {
 pub(crate) enum Next {
     /// The sums at this point.
     At(f64),
-    /// Nothing: the point of least loss, as far as it is searched: |ρ| ≤ 1000.
+    /// Nothing: this is the point of least loss, as far as it is searched, |ρ| ≤ 1000.
     Done(f64),
 }
 
 impl Search {
-    /// From 0, where the sums are `sums`; these are for `next` too.
+    /// Begins a search at 0, where the sums are `sums`; [`Self::next`] must be called with these first.
     pub(crate) fn new(line: LeafLine<'_>, sums: &LeafDerivatives) -> Self {
         let largest = line.directions.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
         let (scale, end) = (1.0 / largest, LARGEST_STEP * largest);
@@ -117,7 +120,7 @@ impl Search {
         (self.ahead * length * self.scale).clamp(-LARGEST_STEP, LARGEST_STEP)
     }
 
-    /// Goes on from `sums`, which are those of the point that was asked for last.
+    /// Continues from `sums`, which must be those of the point that was asked for last.
     pub(crate) fn next(&mut self, line: LeafLine<'_>, model: &mut LeafModel, sums: &LeafDerivatives) -> Next {
         if !self.scale.is_finite() {
             return Next::Done(0.0);
@@ -144,20 +147,21 @@ impl Search {
         let next = (at - slope.signum() * moved).clamp(near, far);
         let is_certain = slope < 0.0 || newton <= at * omega(-2.0 * at);
         let is_near = 2.0 * newton <= NEAR && moved <= 1.5 * newton;
-        // Newton's step is in error by less than this times e^(2Δ), and the model by less than Newton's.
+        // The error of the Newton step is less than this times e^(2Δ), and that of the model is less than that of the
+        // Newton step.
         let error = 0.5 * here.third / here.curvature * newton * newton;
         if is_near && is_certain && error <= SEARCHED * next {
             return Next::Done(self.step(next));
         }
-        // A model that points out of the bracket of slopes is wrong.
+        // A point of the model outside the bracket of slopes is wrong.
         let is_out = (next == near && at > near) || (next == far && far < self.end);
         let is_long = round >= LONG && round % 2 == 0 && far < self.end;
         let next = if is_out || is_long { 0.5 * (near + far) } else { next };
         if next == at || next == near {
             return Next::Done(self.step(near));
         }
-        // Scores that are parted have no minimum: the steps towards it grow slowly at first, and end where gradients are
-        // too small to be summed.
+        // If the samples are separated, the loss has no minimum: the steps towards it grow slowly at first, and end
+        // where gradients are too small to be summed.
         if round > 1 {
             self.trusted *= 2.0;
         }
@@ -180,14 +184,15 @@ impl LeafLine<'_> {
     }
 }
 
-/// (e^t − t − 1) / t² for t ≤ 0.
+/// Returns (e^t − t − 1) / t² for t ≤ 0.
 fn omega(t: f64) -> f64 {
-    // Near 0 the quotient loses its digits; it is convex and falls to the left, so that its tangent is below it.
+    // Near 0 the quotient loses its digits. It is convex and decreases to the left, so that its tangent is a lower
+    // bound.
     if t > -1e-3 { 0.5 + t / 6.0 } else { (t.exp_m1() - t) / (t * t) }
 }
 
 impl LeafModel {
-    /// With room for so many leaves.
+    /// Allocates memory for `n` leaves.
     pub(crate) fn with_leaves(n: usize) -> Result<Self> {
         let room = || try_with_capacity("the leaves of a stage", n.next_multiple_of(LANES));
         Ok(LeafModel { rates: room()?, sizes: room()?, bends: room()? })
@@ -215,7 +220,7 @@ impl LeafModel {
         }
     }
 
-    /// By how much the slope has changed, and the curvature, `by` ahead.
+    /// Returns by how much the slope and the curvature of the model change over the distance `by`.
     fn at(&self, by: f64) -> (f64, f64) {
         vectorised(
             #[inline(always)]
@@ -241,7 +246,7 @@ impl LeafModel {
         )
     }
 
-    /// How far against the slope the least point is, at most `trusted`.
+    /// Returns the distance to the minimum of the model, against the slope, at most `trusted`.
     fn least(&self, here: Slope, trusted: f64) -> f64 {
         const ENOUGH: f64 = 1e-3;
         let back = -here.slope.signum();
@@ -249,7 +254,7 @@ impl LeafModel {
         let mut x = (here.slope.abs() / here.curvature.max(f64::MIN_POSITIVE)).min(trusted);
         for _ in 0..30 {
             let (change, curvature) = self.at(back * x);
-            // Below 0 before the least point.
+            // Negative before the minimum.
             let slope = (here.slope + change) * back;
             if slope < 0.0 && x == trusted {
                 return trusted;

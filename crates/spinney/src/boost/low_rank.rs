@@ -1,13 +1,14 @@
-//! Residuals of the squared error as a sparse matrix minus one of low rank: R = Y − 1 ρ₀ᵀ − Σ_k g_k v_kᵀ, never written
-//! out.
+//! Residuals of the squared error as a sparse matrix minus one of low rank, R = Y − 1 ρ₀ᵀ − Σ_k g_k v_kᵀ, which is
+//! never computed as a whole.
 //!
-//! Y has the stored labels, g_k a number for each row and v_k one for each label, both of stage k. A projection of R, or
-//! its product with a weak model, costs the stored labels and k (n + d); memory is that of the labels, of one leaf index
-//! for each row and stage, and of the v_k, which are the model. So a hundred thousand labels fit where n × d numbers do
-//! not.
+//! Y contains the stored labels, g_k a number for each sample and v_k one for each label, both of stage k. A projection
+//! of R, or its product with a weak model, costs the number of stored labels plus k (n + d). Memory is that of the
+//! labels, of one leaf index for each sample and stage, and of the v_k, which are part of the model. A hundred thousand
+//! labels therefore fit in memory where n × d numbers do not.
 //!
-//! The training loss is carried along: |R − g vᵀ|² = |R|² − 2 v·(Rᵀg) + |v|² |g|². Where the losses of some rows are asked for,
-//! so is that of each row: |r − g v|² = |r|² − 2 g (r·v) + g² |v|², at the price of one more projection a stage.
+//! The training loss is updated: |R − g vᵀ|² = |R|² − 2 v·(Rᵀg) + |v|² |g|². If the losses of some samples are needed,
+//! that of each sample is updated as well, |r − g v|² = |r|² − 2 g (r·v) + g² |v|², which costs one more projection for
+//! each stage.
 
 use std::ops::Range;
 
@@ -22,40 +23,41 @@ use crate::loss::float::Float;
 use crate::loss::newton::Regularization;
 use crate::loss::vector::{dot, vectorised};
 
-/// A stage's part.
+/// The contribution of a stage.
 #[derive(Debug)]
 struct RankOneTerm {
     leaf_of: Vec<u32>,
     /// g of each leaf.
     values: Vec<f64>,
-    /// v: learning rate times steps.
+    /// v: the learning rate times the steps.
     direction: Vec<f64>,
 }
 
 const TERMS: &str = "the stages of a model";
 
-/// Residuals of some rows.
+/// The residuals of some samples.
 #[derive(Debug)]
 pub(crate) struct LowRank<'a> {
     y: Slots<'a>,
     start: Vec<f64>,
-    /// How much each label counts in the loss; `None` where all count the same.
+    /// The weight of each label in the loss; `None` if all labels have the same weight.
     shares: Option<&'a [f64]>,
     terms: Vec<RankOneTerm>,
-    /// Σ w |r|² over rows and labels, in units of weight.
+    /// Σ w |r|² over samples and labels, in units of weight.
     square: f64,
-    /// Total weight, in units.
+    /// The total weight, in units.
     weight: f64,
-    /// Rows that exist: those of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     rows: Vec<u32>,
-    /// Of the weak model that steps were found along last, with the residuals, where it was fitted on all rows.
+    /// The products of the residuals with the weak model along which steps were found last, if it was fitted to all
+    /// samples.
     products: Option<Vec<f64>>,
-    /// |r|² of each row, where these are followed.
+    /// |r|² of each sample, if these are updated.
     of_rows: Option<Vec<f64>>,
 }
 
 impl<'a> LowRank<'a> {
-    /// `y` are the labels or classes of the data.
+    /// `y` must be the labels or classes of the data.
     pub(crate) fn new<T: Float>(data: &Data<'a, T>, y: Slots<'a>, start: &[f64]) -> Result<Self> {
         let mut on = try_filled("the counts of labels", 0u64, data.width)?;
         let mut weight = 0;
@@ -78,7 +80,8 @@ impl<'a> LowRank<'a> {
         Ok(LowRank { y, start, shares, terms: Vec::new(), square, weight, rows, products: None, of_rows: None })
     }
 
-    /// Half the mean square of the residuals, of all rows, and, where rows are followed, of those that are not `in_bag`.
+    /// Returns half the mean square of the residuals, over all samples and, if samples are followed, over those that
+    /// are not `in_bag`.
     pub(crate) fn losses<T: Float>(&self, data: &Data<'_, T>, in_bag: Option<&[bool]>) -> Result<Losses> {
         let of_all = 0.5 * self.square.max(0.0) / self.weight / self.start.len() as f64;
         let of_rows = self.of_rows.as_deref();
@@ -86,7 +89,7 @@ impl<'a> LowRank<'a> {
         Ok(Losses { all: of_all, out_of_bag: of_rows.map(of_row).transpose()?.flatten() })
     }
 
-    /// Follows the squares of rows, from before the first stage.
+    /// Starts to update the squares of each sample; must be called before the first stage.
     pub(crate) fn follow_rows<T: Float>(&mut self, data: &Data<'_, T>) -> Result<()> {
         debug_assert!(self.terms.is_empty());
         let y = &self.y;
@@ -94,21 +97,21 @@ impl<'a> LowRank<'a> {
         let more = |j: usize| share(self.shares, j) * (1.0 - 2.0 * self.start[j]);
         let mut squares = try_filled("the losses of rows", 0.0, data.n_samples)?;
         for &row in &self.rows {
-            // (1 − c)² in place of c².
+            // (1 − c)² instead of c².
             squares[row as usize] = of_none + y.of(row).iter().map(|&j| more(j as usize)).sum::<f64>();
         }
         self.of_rows = Some(squares);
         Ok(())
     }
 
-    /// R φ for one row φ of a projection; rows that do not exist are not written.
+    /// Computes R φ for one row φ of a projection. The targets of samples of weight zero are not written.
     pub(crate) fn project(&self, projector: &Projector, targets: &mut [f64], control: &Control) -> Result<()> {
         let mut phi = try_filled("a projection", 0.0, self.start.len())?;
         projector.write_row(0, &mut phi);
         self.along(&phi, control, |row, product| targets[row] = product)
     }
 
-    /// Hands every row that exists, and its residuals times φ, to `visit`.
+    /// Calls `visit` with every sample of positive weight, and its residuals times φ.
     fn along(&self, phi: &[f64], control: &Control, mut visit: impl FnMut(usize, f64)) -> Result<()> {
         let y = &self.y;
         let along = |v: &[f64]| vectorised(|| dot(v, phi));
@@ -129,7 +132,8 @@ impl<'a> LowRank<'a> {
         Ok(())
     }
 
-    /// Rᵀ g over the rows of `leaves`, for each label: terms are grouped so that sums over rows are exact.
+    /// Computes Rᵀ g over the samples of `leaves`, for each label. Terms are grouped so that sums over samples are
+    /// exact.
     fn products<T: Float>(
         &self,
         data: &Data<'_, T>,
@@ -166,7 +170,7 @@ impl<'a> LowRank<'a> {
         let total: f64 = leaves.weights.iter().sum();
         for term in &self.terms {
             control.check()?;
-            // Rounded so that the sum over rows is exact.
+            // Values are rounded so that the sum over samples is exact.
             let bound = largest(values) * largest(&term.values);
             let grid = Grid::for_sums(bound, total);
             let mut own = 0.0;
@@ -182,8 +186,8 @@ impl<'a> LowRank<'a> {
         Ok(products)
     }
 
-    /// Steps of all labels along one number for each leaf, Σ w r g / (Σ w g² + λ Σ_l g_l²), of sums in units. If they are taken,
-    /// [`LowRank::take`] is next.
+    /// Returns the steps of all labels along one value for each leaf, Σ w r g / (Σ w g² + λ Σ_l g_l²), from sums in
+    /// units. If the stage is accepted, [`LowRank::take`] must be called next.
     pub(crate) fn steps<T: Float>(
         &mut self,
         data: &Data<'_, T>,
@@ -203,7 +207,7 @@ impl<'a> LowRank<'a> {
         Ok(steps)
     }
 
-    /// Takes a stage into account.
+    /// Updates the residuals by a stage.
     pub(crate) fn take<T: Float>(
         &mut self,
         data: &Data<'_, T>,
@@ -236,18 +240,18 @@ impl<'a> LowRank<'a> {
     }
 }
 
-/// How much a label counts in the loss.
+/// Returns the weight of label `j` in the loss.
 #[inline]
 fn share(shares: Option<&[f64]>, j: usize) -> f64 {
     shares.map_or(1.0, |shares| shares[j])
 }
 
-/// Σ w g².
+/// Returns Σ w g².
 fn square(leaves: &Leaves<'_>, values: &[f64]) -> f64 {
     values.iter().zip(&leaves.weights).map(|(g, w)| g * g * w).sum()
 }
 
-/// Rows in the order of their leaves, and where those of each leaf lie.
+/// Returns the samples in the order of their leaves, and the range of each leaf.
 fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<(Vec<u32>, Vec<Range<u32>>)> {
     const WHAT: &str = "the rows of leaves";
     let mut ends = try_filled(WHAT, 0u32, n_leaves)?;
@@ -256,7 +260,7 @@ fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<(Vec<u32>, 
     let mut end = 0;
     for n in &mut ends {
         ranges.push(end..end + *n);
-        // From now on where the next row of the leaf goes.
+        // From here on, the position of the next sample of each leaf.
         end += std::mem::replace(n, end);
     }
     let mut order = try_filled(WHAT, 0u32, rows.len())?;

@@ -1,5 +1,5 @@
-//! Gradient boosting for many outputs (Joly 2016, ch. 6): single target, joint, on random projections of the negative
-//! gradients, with or without relabelled leaves.
+//! Gradient boosting for many outputs (Joly 2016, ch. 6): with a tree for each output (single target), with one tree
+//! for all (joint), or on random projections of the negative gradients, with or without relabelled leaves.
 //!
 //! ```
 //! use ndarray::array;
@@ -20,57 +20,63 @@
 //! # Ok::<(), spinney::Error>(())
 //! ```
 //!
-//! Vocabulary: the *scores* f of a row are what losses see, one for each number and label, one for two classes, else one
-//! for each class. A *stage* fits one weak model g (of single targets, one for each score) to negative gradients at the
-//! scores so far, finds *steps* ρ that minimise the loss of each score along g, and adds μ ρ g, μ the learning rate.
+//! The *scores* f of a sample are the arguments of the loss: one for each numerical output and label, one for two
+//! classes, and otherwise one for each class. A *stage* fits one weak model g (for single targets, one for each score)
+//! to the negative gradients at the current scores, finds *steps* ρ that minimise the loss of each score along g, and
+//! adds μ ρ g, where μ is the learning rate.
 //!
 //! | strategy | a stage's tree is grown on | and adds to the scores |
 //! |---|---|---|
 //! | single target | the negative gradients of one score | μ v to that score |
 //! | joint | those of all scores | μ v, one for each score |
 //! | projected, relabelled | q random combinations of them | the same |
-//! | projected | one random combination | μ ρ g, g the leaf's mean of the combination: a number a leaf, a step a score |
+//! | projected | one random combination | μ ρ g, where g is the leaf's mean of the combination: one value for each leaf, one step for each score |
 //!
-//! v are Newton steps of each leaf and score, Σ w r / (Σ w h + λ), which `newton` has; or ρ ⊙ g, g the leaf's mean negative
-//! gradients and ρ a step for each score that is searched over all rows ([`LeafEstimation`]).
+//! v are either Newton steps of each leaf and score, Σ w r / (Σ w h + λ), which are computed in `newton`; or ρ ⊙ g,
+//! where g are the mean negative gradients of the leaf and ρ is a step for each score that is searched over all samples
+//! ([`LeafEstimation`]).
 //!
 //! | module | what |
 //! |---|---|
 //! | `leaf_search` | minimisation of the logistic loss from sums over leaves |
-//! | `columns`, `tile` | leaves and steps of the logistic loss: searches of columns, and the sums that they ask for |
+//! | `columns`, `tile` | leaves and steps of the logistic loss: searches for each column, and the sums that they need |
 //! | `config` | parameters |
-//! | `problem` | what loss, outputs and strategy make together |
-//! | `state` | rows and their scores, the sweep over them, sums of gradients by leaf |
+//! | `problem` | the combination of loss, outputs and strategy |
+//! | `state` | the samples and their scores, the sweep over them, sums of gradients by leaf |
 //! | `newton` | leaves and steps that are regularised Newton steps |
-//! | `observer` | who is told of the stages |
-//! | `low_rank` | residuals of the squared error of sparse labels, never written out |
-//! | `stage_projection`, `projector` | what a stage is fitted to, and negative gradients made into the targets of its tree |
+//! | `observer` | callbacks after each stage |
+//! | `low_rank` | residuals of the squared error of sparse labels, never computed as a whole |
+//! | `stage_projection`, `projector` | what a stage is fitted to, and the computation of the targets of its tree from negative gradients |
 //! | `steps` | leaves and steps of one stage |
-//! | `fit`, `stages`, `booster` | the call, the loop over stages with one stage in four steps, the scores that it changes |
-//! | `weak` | the same with the caller's weak models |
-//! | `model`, `predict` | the fitted model, and its readings by [`crate::model`] |
+//! | `fit`, `stages`, `booster` | the public functions, the loop over stages with one stage in four steps, and the scores that it changes |
+//! | `weak` | boosting with weak models of the caller |
+//! | `model`, `predict` | the fitted model, and its predictions by [`crate::model`] |
 //! | `workers` | samples on several machines |
-//! | `compact` | smaller leaves |
+//! | `compact` | leaves that need less memory |
 //!
 //! # One stage
 //!
-//! 1. The sweep of the stage before has left the targets: for each row, Φ times its negative gradients, computed while the
-//!    row was in the cache. Negative gradients are never stored, but for the joint strategy, whose targets they are.
-//! 2. The tree is grown by the engine of forests ([`crate::tree`]), on rows drawn without replacement.
-//! 3. Sums of negative gradients and curvatures over the rows of each leaf give its Newton steps; losses without such sums
-//!    are taken leaf by leaf. With line searches, sums of negative gradients give the leaves, and slopes along them the
-//!    steps: for the logistic loss columns are copied out of the rows, and searched with more sums, mostly one or two;
-//!    column by column for the others. The squared error has closed forms of both.
-//! 4. The next sweep adds the leaves to the scores of their rows, and leaves the targets of the next stage.
+//! 1. The sweep of the previous stage has written the targets: for each sample, Φ times its negative gradients,
+//!    computed while the sample was in the cache. Negative gradients are not stored, except by the joint strategy,
+//!    whose targets they are.
+//! 2. The tree is grown as in forests ([`crate::tree`]), on samples drawn without replacement.
+//! 3. Sums of negative gradients and curvatures over the samples of each leaf give its Newton steps; for losses without
+//!    such sums, each leaf is processed separately. With line searches, sums of negative gradients give the leaves, and
+//!    slopes along them give the steps: for the logistic loss, columns of scores are copied and searched with further
+//!    sums, mostly one or two; for other losses, each column is searched separately. The squared error has closed forms
+//!    of both.
+//! 4. The next sweep adds the leaves to the scores of their samples, and writes the targets of the next stage.
 //!
-//! Cost of a stage: the tree, the sweep, one pass of sums, and for line searches of the logistic loss a copy of the scores
-//! and one to two passes more. Memory: the scores, float32 for labels and classes, what the tree needs, and a few columns of scores.
+//! A stage costs the tree, the sweep, one pass of sums, and for line searches of the logistic loss a copy of the scores
+//! and one to two more passes. Memory consists of the scores (float32 for labels and classes), of what the tree needs,
+//! and of a few columns of scores.
 //!
 //! # Why the loss cannot rise
 //!
-//! At learning rate 1 each step minimises a convex function from where the scores are (thesis, convergence theorem); at a
-//! smaller one convexity does the rest. Newton steps are halved while they raise the loss. Searches hold this without looking at values (see `leaf_search` and
-//! [`crate::loss`]). What rises is at most the rounding of scores.
+//! At learning rate 1, each step minimises a convex function, starting from the current scores (thesis, convergence
+//! theorem); at a smaller learning rate, the loss does not rise either, by convexity. Newton steps are halved while
+//! they raise the loss. Line searches guarantee this without computing values of the loss (see `leaf_search` and
+//! [`crate::loss`]). The loss can only rise by the rounding of scores.
 
 mod booster;
 mod columns;

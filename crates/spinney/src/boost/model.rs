@@ -1,4 +1,4 @@
-//! The fitted model: a constant, trees and what they add to the scores.
+//! The fitted model: constants, trees and what they add to the scores.
 
 use std::sync::Arc;
 
@@ -14,22 +14,23 @@ use crate::loss::Link;
 use crate::model::{TreeWeighting, into_array, try_matrix};
 use crate::tree::Tree;
 
-/// How a stage's weak model is added to the scores.
+/// How the weak model of a stage is added to the scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
-    /// A tree for all scores, whose leaves hold what is added.
+    /// One tree for all scores, whose leaves contain what is added.
     Leaves,
-    /// A tree of one number; every score takes a multiple of it.
+    /// One tree with one value for each leaf; every score adds a multiple of it.
     RankOne,
-    /// A tree of one number for each score, one after the other; leaves hold what is added.
+    /// One tree for each score, one after the other, whose leaves contain what is added.
     Columns,
-    /// Predictions from elsewhere, of one number; every score takes a multiple of it.
+    /// One prediction for each sample by a weak model of the caller; every score adds a multiple of it.
     OtherRankOne,
-    /// Predictions from elsewhere, of one number for each score; each is multiplied by a step of its own.
+    /// One prediction for each sample and score by a weak model of the caller; each is multiplied by a step of its own.
     OtherEach,
 }
 
-/// A fitted model. Immutable; trees are shared, so that a model of more stages costs only the new ones.
+/// A fitted boosting model. It is immutable, and its trees are shared, so that adding stages costs memory only for the
+/// new trees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Boosted {
     pub(crate) n_features: usize,
@@ -39,19 +40,19 @@ pub struct Boosted {
     pub(crate) link: Link,
     pub(crate) start: Vec<f64>,
     pub(crate) learning_rate: f64,
-    /// Of all stages, in their order; single target: one for each score.
+    /// The trees of all stages, in the order of the stages. For single targets, each stage has one tree for each score.
     pub(crate) trees: Vec<Arc<Tree>>,
-    /// (stages, width), row-major.
+    /// The step sizes, (stages, width), row-major.
     pub(crate) step_sizes: StepSizes,
     pub(crate) train_score: Vec<f64>,
     pub(crate) validation_score: Vec<f64>,
-    /// Losses of the rows that stages were not fitted on: that of the first stage's before it, and of each stage's after it.
-    /// Empty where some stage had none.
+    /// Losses on the samples that stages were not fitted to: first that of the samples of the first stage before it,
+    /// then that of each stage after it. Empty if some stage was fitted to all samples.
     pub(crate) oob_losses: Vec<f64>,
 }
 
 impl Boosted {
-    /// No stage yet, and no constants.
+    /// Returns a model without stages and constants.
     pub(super) fn empty(problem: &Problem<'_>, n_features: usize, learning_rate: f64) -> Self {
         Boosted {
             n_features,
@@ -69,82 +70,85 @@ impl Boosted {
         }
     }
 
-    /// Number of features that rows must have.
+    /// Returns the number of features that samples must have.
     pub fn n_features(&self) -> usize {
         self.n_features
     }
 
-    /// Meaning of the columns of predictions.
+    /// Returns the meaning of the columns of predictions.
     pub fn outputs(&self) -> &Outputs {
         &self.outputs
     }
 
-    /// Number of scores of a row: one for each number and label, one for two classes, else one for each class.
+    /// Returns the number of scores of a sample: one for each numerical output and label, one for two classes, and
+    /// otherwise one for each class.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Number of stages.
+    /// Returns the number of stages.
     pub fn n_stages(&self) -> usize {
         self.step_sizes.len() / self.width
     }
 
-    /// Factor of every step.
+    /// Returns the factor by which every step is multiplied.
     pub fn learning_rate(&self) -> f64 {
         self.learning_rate
     }
 
-    /// Scores before the first stage: the constants of least training loss.
+    /// Returns the scores before the first stage: the constants with the least training loss.
     pub fn start(&self) -> &[f64] {
         &self.start
     }
 
-    /// Step sizes ρ, (n_stages, width), without the learning rate: a copy, as the model may keep them in fewer bytes.
+    /// Returns the step sizes ρ, (n_stages, width), without the learning rate. They are copied, because the model may
+    /// store them in fewer bytes.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn step_sizes(&self) -> Result<Array2<f64>> {
         let shape = (self.n_stages(), self.width);
         Ok(Array2::from_shape_vec(shape, self.step_sizes.all(self.width)?).expect("a row for each stage"))
     }
 
-    /// Type in which step sizes are kept.
+    /// Returns the type in which step sizes are stored.
     pub fn step_dtype(&self) -> StepDtype {
         self.step_sizes.dtype()
     }
 
-    /// Training loss after each stage: the weighted mean over rows, divided by the number of scores of a row.
+    /// Returns the training loss after each stage: the weighted mean over samples, divided by the number of scores of a
+    /// sample.
     pub fn train_score(&self) -> &[f64] {
         &self.train_score
     }
 
-    /// The same of the validation set; empty without one.
+    /// Returns the validation loss after each stage, defined as the training loss; empty without a validation set.
     pub fn validation_score(&self) -> &[f64] {
         &self.validation_score
     }
 
-    /// Loss after each stage on the rows that `subsample` left out of it, as the training loss; empty where some stage was
-    /// fitted on all rows.
+    /// Returns the loss after each stage on the samples that `subsample` left out of the stage, defined as the training
+    /// loss; empty if some stage was fitted to all samples.
     pub fn oob_score(&self) -> &[f64] {
         self.oob_losses.get(1..).unwrap_or_default()
     }
 
-    /// By how much each stage's [`Boosted::oob_score`] is below that of the stage before, which left out other rows; of the
-    /// first stage, below the loss of the same rows at the scores before it.
+    /// Returns, for each stage, [`Boosted::oob_score`] of the previous stage (which left out other samples) minus that
+    /// of the stage. For the first stage, the former is the loss of the same samples at the scores before it.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn oob_improvement(&self) -> Result<Vec<f64>> {
         try_collected("the stages of a model", self.oob_losses.windows(2).map(|pair| pair[0] - pair[1]))
     }
 
-    /// The same of the last stage: its loss, and its improvement.
+    /// Returns the out-of-bag loss of the last stage, and its improvement.
     pub(super) fn last_oob(&self) -> Option<(f64, f64)> {
         let [.., before, after] = self.oob_losses[..] else { return None };
         Some((after, before - after))
     }
 
-    /// Notes the loss of a stage that is about to be added.
+    /// Stores the out-of-bag loss of a stage that is about to be added.
     pub(super) fn record_oob(&mut self, loss: Option<f64>) {
         match loss.filter(|_| self.oob_losses.len() == self.n_stages() + 1) {
             Some(loss) => self.oob_losses.push(loss),
@@ -152,31 +156,32 @@ impl Boosted {
         }
     }
 
-    /// Trees in the order of the stages (of a single-target model, one for each score and stage); `None` where weak models
-    /// are no trees.
+    /// Returns the trees in the order of the stages (for single targets, one for each score and stage); `None` if the
+    /// weak models are not trees.
     ///
-    /// Leaves hold what a tree adds to the scores; without relabelled leaves the number that, times learning rate and
-    /// step sizes, is added.
+    /// Leaves contain what a tree adds to the scores; if they are not relabelled, they contain the value that is
+    /// multiplied by the learning rate and the step sizes before it is added.
     pub fn forest(&self) -> Option<Forest> {
         let first = self.trees.first()?;
         Some(Forest { n_features: self.n_features, outputs: first.outputs().clone(), trees: self.trees.clone() })
     }
 
-    /// What scores mean.
+    /// Returns the link, which turns scores into predictions.
     pub fn link(&self) -> Link {
         self.link
     }
 
-    /// Whether [`Boosted::predict`] gives probabilities or numbers, not scores.
+    /// Returns whether scores can be turned into probabilities or numerical outputs, as [`Boosted::predict`] requires.
     pub fn has_probabilities(&self) -> bool {
         self.link.has_probabilities()
     }
 
-    /// Decrease of the variance of the targets of trees by the splits on each feature, mean over trees, as shares that sum
-    /// to 1 (zeros when nothing decreased, or for weak models that are no trees): see [`TreeWeighting::ByDecrease`].
+    /// Returns the decrease of the variance of the targets of trees by the splits on each feature, over all trees, as
+    /// shares that sum to 1. All shares are zero if no split decreased the variance, and for weak models other than
+    /// trees. See [`TreeWeighting::ByDecrease`].
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn feature_importances(&self) -> Result<Vec<f64>> {
         if self.trees.is_empty() {
             return try_filled("feature importances", 0.0, self.n_features);
@@ -184,10 +189,10 @@ impl Boosted {
         self.additive()?.feature_importances(None, TreeWeighting::ByDecrease)
     }
 
-    /// The model after its first `n_stages` stages.
+    /// Returns the model after its first `n_stages` stages.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when there are fewer, [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] when the model has fewer stages, or [`crate::ErrorKind::OutOfMemory`].
     pub fn truncated(&self, n_stages: usize) -> Result<Boosted> {
         if n_stages > self.n_stages() {
             return Err(Error::invalid("n_stages", n_stages, "be at most the number of stages of the model"));
@@ -208,7 +213,7 @@ impl Boosted {
         })
     }
 
-    /// Refuses scores of labels and classes that are no probabilities.
+    /// Returns an error if the scores of labels or classes cannot be turned into probabilities.
     pub(super) fn check_probabilities(&self) -> Result<()> {
         if self.link == Link::Margin {
             return Err(Error::invalid(
@@ -220,12 +225,13 @@ impl Boosted {
         Ok(())
     }
 
-    /// What scores of rows mean, row by row: numbers, or probabilities.
+    /// Turns scores, (n_samples, width), into predictions, (n_samples, width of the outputs): numerical outputs, or
+    /// probabilities.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] for rows of another width; [`crate::ErrorKind::Invalid`] where scores are no
-    /// probabilities (hinge and squared error of classes and labels); [`crate::ErrorKind::Interrupted`],
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Shape`] for scores of another width, [`crate::ErrorKind::Invalid`] if scores cannot
+    /// be turned into probabilities (hinge and squared error of classes and labels), [`crate::ErrorKind::Interrupted`]
+    /// or [`crate::ErrorKind::OutOfMemory`].
     pub fn to_predictions(&self, scores: ArrayView2<'_, f64>, control: &Control) -> Result<Array2<f64>> {
         if scores.ncols() != self.width {
             return Err(Error::shape("each row of scores", self.width, scores.ncols()));

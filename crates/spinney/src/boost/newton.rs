@@ -1,20 +1,21 @@
 //! Leaves and steps of one stage as regularised Newton steps (see `loss::newton`).
 //!
-//! | loss | a leaf and score | one number g a leaf, and a step for each score |
+//! | loss | a leaf and score | one value g for each leaf, and a step for each score |
 //! |---|---|---|
 //! | squared error (`steps`) | Σ w r / (Σ w + λ) | Σ w r g / (Σ w g² + λ Σ_l g_l²) |
 //! | with curvature | Σ w r / (Σ w h + λ), halved while the loss of the leaf rises | Σ w r g / (Σ w h g² + λ Σ_l g_l²), halved alike |
 //! | softmax | the same of each class, times (K − 1)/K; the classes of an output are halved together | the same |
-//! | without | the minimum over the leaf | the minimum along g |
+//! | without curvature | the minimum over the leaf | the minimum along g |
 //!
-//! λ is for a leaf what so many rows of curvature 1 are. Along one number a leaf it stands for all of them: the same
-//! penalty, λ/2 times the squares of what leaves add, restricted to multiples of g. So neither the unit of y nor that of
-//! projections counts.
+//! In each leaf, λ has the effect of λ samples of curvature 1. Along one value for each leaf, it stands for the same
+//! penalty of all leaves, λ/2 times the squares of what leaves add, restricted to multiples of g. The result therefore
+//! depends neither on the unit of y nor on that of projections.
 //!
-//! Losses that are summed by leaf take one pass over the rows, and sums tell nearly always that the loss does not rise;
-//! *doubts* are left, for which the rows of the leaf are looked at. Other losses are taken leaf by leaf and column by column.
+//! Losses that are summed by leaf take one pass over the samples, and the sums nearly always prove that the loss does
+//! not rise. For the remaining *doubts*, the samples of the leaf are evaluated. For other losses, each leaf and column
+//! is processed separately.
 //!
-//! Sums are exact, so that neither the order of rows nor the number of threads can be seen.
+//! Sums are exact, so that results depend neither on the order of the samples nor on the number of threads.
 
 use std::ops::Range;
 
@@ -35,7 +36,7 @@ use crate::pool;
 
 const WHAT: &str = "the leaves of a stage";
 
-/// The leaves of a stage, or the steps along `given` numbers of leaves.
+/// Returns the leaves of a stage, or the steps along the `given` values of leaves.
 pub(super) fn newton<T: Float>(
     data: &Data<'_, T>,
     scores: &[T],
@@ -67,7 +68,7 @@ pub(super) fn newton<T: Float>(
     }
 }
 
-/// Steps of leaves that hold what they add: one, but for scores that nothing is added to.
+/// Returns the steps for leaves that contain what they add: 1, or 0 for scores that nothing is added to.
 pub(super) fn ones(table: &[f64], width: usize) -> Result<Vec<f64>> {
     let mut steps = try_filled("the steps of a stage", 0.0, width)?;
     for row in table.chunks_exact(width) {
@@ -85,14 +86,15 @@ struct Stage<'s, T: Float> {
     control: &'s Control,
 }
 
-/// A leaf, and columns whose loss may rise by their steps for all that sums tell; with these sums.
+/// A leaf, and the columns for which the sums do not prove that their steps do not raise the loss; together with these
+/// sums.
 struct Doubt {
     leaf: usize,
     line: usize,
     sums: Vec<f64>,
 }
 
-/// A leaf whose rows move by g times some steps, and sums over them.
+/// A leaf whose samples move by g times some steps, and sums over them.
 #[derive(Clone, Copy)]
 struct Moved<'a> {
     leaf: usize,
@@ -100,12 +102,13 @@ struct Moved<'a> {
     totals: LeafTotals<'a>,
 }
 
-/// Steps times a factor.
+/// Writes `steps` times a factor.
 fn scale(to: &mut [f64], steps: &[f64], by: f64) {
     to.iter_mut().zip(steps).for_each(|(to, step)| *to = step * by);
 }
 
-/// The part of some columns of the sums of a leaf, of all columns one after the other; see [`leaf_derivatives`].
+/// Selects the part of some columns from the sums of a leaf, which has all columns one after the other; see
+/// [`leaf_derivatives`].
 fn totals(sums: &[f64], columns: Range<usize>, weight: f64) -> LeafTotals<'_> {
     let width = sums.len() / 3;
     let part = |at: usize| &sums[at * width..][columns.clone()];
@@ -117,17 +120,17 @@ impl<T: Float> Stage<'_, T> {
         self.data.loss.n_lines(self.data.width)
     }
 
-    /// λ and the least curvature, where a row counts for its units.
+    /// Returns λ and the least curvature, if a sample counts by its units.
     fn in_units(&self) -> Regularization {
         self.regularization.of_units(self.data.weights.unit, 1.0)
     }
 
-    /// The same where a row counts for what its units do in sums.
+    /// Returns the same, if a sample counts by what its units contribute to sums.
     fn in_sums(&self) -> Regularization {
         self.regularization.of_units(self.data.weights.unit, self.data.weights.in_sums(1))
     }
 
-    /// A row of the table for each leaf.
+    /// Computes the table of leaves, one row for each leaf.
     fn table_of_sums(&self, sums_of: &dyn RowSums<T>) -> Result<Vec<f64>> {
         let (loss, width, regularization) = (self.data.loss, self.data.width, self.in_units());
         let mut table = try_filled(WHAT, 0.0, self.leaves.len() * width)?;
@@ -163,7 +166,7 @@ impl<T: Float> Stage<'_, T> {
         Ok(table)
     }
 
-    /// A step for each score along `values`, one for each leaf.
+    /// Computes a step for each score along `values`, one for each leaf.
     fn steps_of_sums(&self, sums_of: &dyn RowSums<T>, values: &[f64]) -> Result<Vec<f64>> {
         let (loss, width, regularization) = (self.data.loss, self.data.width, self.in_units().along(values));
         let mut of_leaves = try_filled(WHAT, 0.0, self.leaves.len() * 3 * width)?;
@@ -179,7 +182,7 @@ impl<T: Float> Stage<'_, T> {
             let of_leaf = |leaf: usize| {
                 totals(&of_leaves[leaf * 3 * width..][..3 * width], columns.clone(), self.leaves.weights[leaf])
             };
-            // Sums over rows of r g and h g².
+            // Sums over samples of r g and h g².
             let mut along = try_filled(WHAT, 0.0, 3 * k)?;
             for (leaf, g) in values.iter().enumerate() {
                 let LeafTotals { gradients, curvatures, .. } = of_leaf(leaf);
@@ -199,7 +202,8 @@ impl<T: Float> Stage<'_, T> {
         Ok(steps)
     }
 
-    /// What is left of the steps of a line, a power of two: they are halved while the loss over these leaves rises.
+    /// Returns the factor of the steps of a line, a power of two: the steps are halved while the loss over these leaves
+    /// rises.
     fn kept_length(&self, line: usize, steps: &[f64], leaves: &[Moved<'_>]) -> Result<f64> {
         let mut moves = try_filled(WHAT, 0.0, steps.len())?;
         let mut changes = try_filled(WHAT, Change::NONE, leaves.len())?;
@@ -214,7 +218,8 @@ impl<T: Float> Stage<'_, T> {
             if let Some(rises) = total(&changes) {
                 return Ok(rises);
             }
-            // The rows of leaves, those first of which the least is known, until their sum is known well enough.
+            // The samples of leaves are evaluated until the sum is known well enough, beginning with the leaf with the
+            // widest bounds.
             order.sort_unstable_by(|&a, &b| changes[b].width().total_cmp(&changes[a].width()).then(a.cmp(&b)));
             for (n_looked_at, &i) in (1usize..).zip(&order) {
                 scale(&mut moves, steps, length * leaves[i].g);
@@ -225,12 +230,12 @@ impl<T: Float> Stage<'_, T> {
                     return Ok(rises);
                 }
             }
-            // No number.
+            // NaN.
             Ok(true)
         })
     }
 
-    /// By how much the loss of a line over a leaf changes, from its rows.
+    /// Returns by how much the loss of a line changes over the samples of a leaf.
     fn change(&self, line: usize, leaf: usize, moves: &[f64]) -> Result<f64> {
         let (loss, width) = (self.data.loss, self.data.width);
         let (columns, rows) = (loss.columns_of(line), self.leaves.rows(leaf));
@@ -269,7 +274,7 @@ impl<T: Float> Stage<'_, T> {
         Ok(table)
     }
 
-    /// The same steps of one leaf, of a loss that takes all columns of its rows at once.
+    /// Computes the steps of one leaf, for a loss that processes all columns of its samples at once.
     fn leaf_in_blocks(&self, loss: &dyn ColumnLoss, rows: &[u32], fit: LeafFit, control: &Control) -> Result<Vec<f64>> {
         let (width, n) = (self.data.width, rows.len());
         let cells = self.cells(loss, 0..width, rows, control)?;
@@ -327,7 +332,7 @@ impl<T: Float> Stage<'_, T> {
         })
     }
 
-    /// What `find` makes of one column of some rows.
+    /// Calls `find` with one column of some samples.
     fn with_line(
         &self,
         loss: &dyn ColumnLoss,
@@ -341,7 +346,7 @@ impl<T: Float> Stage<'_, T> {
         find(&cells.line(0, direction, control), self.in_sums())
     }
 
-    /// Some columns of some rows.
+    /// Gathers some columns of some samples.
     fn cells(&self, loss: &dyn ColumnLoss, columns: Range<usize>, rows: &[u32], control: &Control) -> Result<Cells> {
         control.check()?;
         let (data, off, n_cells) = (self.data, loss.domain().off(), rows.len() * columns.len());
@@ -355,7 +360,7 @@ impl<T: Float> Stage<'_, T> {
     }
 }
 
-/// y and scores of some columns of some rows, one column after the other, and the weights of the rows.
+/// y and scores of some columns of some samples, one column after the other, and the weights of the samples.
 struct Cells {
     y: Vec<f64>,
     scores: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Who is told of the stages of a fit.
+//! Observers, which are called after each stage of a fit.
 
 use std::ops::ControlFlow;
 
@@ -6,28 +6,29 @@ use ndarray::ArrayView2;
 
 use super::model::Boosted;
 
-/// A stage that is done.
+/// What an observer is told about a stage that is finished.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct StageReport<'a> {
-    /// Its number, from 0.
+    /// The number of the stage, from 0.
     pub stage: usize,
-    /// The model so far.
+    /// The model with all stages so far.
     pub model: &'a Boosted,
-    /// Loss on the training rows: the weighted mean over rows, divided by the number of scores of a row.
+    /// The loss on the training samples: the weighted mean over samples, divided by the number of scores of a sample.
     pub train_loss: f64,
-    /// The same of the validation set, where there is one.
+    /// The loss on the validation set, defined in the same way; `None` without a validation set.
     pub validation_loss: Option<f64>,
-    /// Scores of the validation set, (n_samples, width), where there is one and [`StageObserver::wants_scores`].
+    /// The scores of the validation set, (n_samples, width); `None` without a validation set, or if
+    /// [`StageObserver::wants_scores`] is false.
     pub validation_scores: Option<ArrayView2<'a, f64>>,
-    /// Loss on the rows that the stage was not fitted on: see [`Boosted::oob_score`].
+    /// The loss on the samples that the stage was not fitted to: see [`Boosted::oob_score`].
     pub oob_loss: Option<f64>,
-    /// By how much it is below that of the stage before: see [`Boosted::oob_improvement`].
+    /// The improvement over the loss of the previous stage: see [`Boosted::oob_improvement`].
     pub oob_improvement: Option<f64>,
 }
 
 impl<'a> StageReport<'a> {
-    /// The last stage of a model.
+    /// Describes the last stage of a model.
     pub(super) fn of_last(model: &'a Boosted, train_loss: f64, validation_loss: Option<f64>) -> Self {
         let (oob_loss, oob_improvement) = model.last_oob().unzip();
         let stage = model.n_stages() - 1;
@@ -35,24 +36,25 @@ impl<'a> StageReport<'a> {
     }
 }
 
-/// Is told of every stage, on the thread of the fit.
+/// An observer of a fit. Its methods are called on the thread of the fit.
 pub trait StageObserver {
-    /// A break ends the fit: the model has the stages so far.
+    /// Is called after every stage. If it breaks, the fit ends, and the model has the stages so far.
     fn after(&mut self, stage: &StageReport<'_>) -> ControlFlow<()>;
 
-    /// The fit ends with an error: this is the model of the stages that were done before. It is not told of fits that end
-    /// before the first stage.
+    /// Is called when the fit ends with an error, with the model of the stages that were finished before. It is not
+    /// called if the fit fails before the first stage.
     fn failed(&mut self, done: &Boosted) {
         let _ = done;
     }
 
-    /// Whether reports are to have the scores of the validation set: a copy in float64 for each stage.
+    /// Returns whether reports must contain the scores of the validation set, which costs a copy in float64 for each
+    /// stage.
     fn wants_scores(&self) -> bool {
         false
     }
 }
 
-/// Lets all stages pass.
+/// An observer that does nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unobserved;
 

@@ -1,4 +1,4 @@
-//! Scores of new rows: readings of [`crate::model`].
+//! Scores and predictions for new samples, by [`crate::model`].
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use crate::error::{Error, Result, try_collected};
 use crate::model::{Additive, RankBy, StagedScores, Terms, TopK, borrowed, into_array};
 
 impl Boosted {
-    /// The model as constants, trees, terms and a link, which prediction, importances and exporters read.
+    /// Returns the model as constants, trees, terms and a link, which prediction, importances and exporters read.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for weak models that are no trees, [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] for weak models other than trees, or [`crate::ErrorKind::OutOfMemory`].
     pub fn additive(&self) -> Result<Additive<'_>> {
         self.stages(0..self.n_stages())
     }
 
-    /// The same of some stages alone.
+    /// Returns the same for some stages only.
     pub(super) fn stages(&self, stages: Range<usize>) -> Result<Additive<'_>> {
         let (terms, per_stage) = match self.combine {
             Combine::Leaves => (Terms::Leaves, 1),
@@ -49,48 +49,55 @@ impl Boosted {
         })
     }
 
-    /// Raw scores f, (n_samples, width).
+    /// Returns the raw scores f, (n_samples, width).
     ///
-    /// Bit for bit the same for any number of threads and any layout of X. A CSC X is transposed once.
+    /// The bits are the same for any number of threads and any layout of X. If X is CSC, it is transposed once.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] for another number of features, [`crate::ErrorKind::Invalid`] for values that are not
-    /// finite and for weak models that are no trees, [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Shape`] if X has another number of features, [`crate::ErrorKind::Invalid`] if it has
+    /// values that are not finite and for weak models other than trees, [`crate::ErrorKind::Interrupted`] or
+    /// [`crate::ErrorKind::OutOfMemory`].
     pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
         self.additive()?.scores(&x.into(), control)
     }
 
-    /// Raw scores before the first stage, (n_samples, width): for those who add the stages with [`Boosted::add_stage`].
+    /// Returns the raw scores before the first stage, (n_samples, width), for callers who add the stages with
+    /// [`Boosted::add_stage`].
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
     pub fn start_scores(&self, n_samples: usize, control: &Control) -> Result<Array2<f64>> {
         Ok(into_array(self.stages(0..0)?.start_of_rows(n_samples, control)?, n_samples, self.width))
     }
 
-    /// Numbers, or probabilities of labels, or of the classes of each output: (n_samples, width of the outputs).
+    /// Returns predictions, (n_samples, width of the outputs): numerical outputs, probabilities of labels, or
+    /// probabilities of the classes of each output.
     ///
     /// # Errors
-    /// As [`Boosted::predict_scores`] and [`Boosted::to_predictions`].
+    /// The same as for [`Boosted::predict_scores`] and [`Boosted::to_predictions`].
     pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
         self.check_probabilities()?;
         self.additive()?.predict(&x.into(), control)
     }
 
-    /// The `k` columns of greatest score of each row: score descending, then column ascending.
+    /// Returns the `k` columns with the largest score for each sample, in descending order; of equal scores, the lower
+    /// column comes first.
     ///
-    /// Never holds all scores: memory is O(n · k) and a few rows for each thread.
+    /// The scores of all samples are never in memory at once: memory is O(n · k) and a few samples' scores for each
+    /// thread.
     ///
     /// # Errors
-    /// As [`Boosted::predict_scores`]; [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are scores.
+    /// The same as for [`Boosted::predict_scores`], and [`crate::ErrorKind::Invalid`] when `k` is 0 or larger than the
+    /// number of scores.
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
         self.predict_topk_excluding(x, k, None, control)
     }
 
-    /// The same of the columns that are not `excluded`, as [`crate::Forest::predict_topk_excluding`].
+    /// The same without the columns in `excluded`, as in [`crate::Forest::predict_topk_excluding`].
     ///
     /// # Errors
-    /// As [`Boosted::predict_topk`]; [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the columns.
+    /// The same as for [`Boosted::predict_topk`], and [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the
+    /// number of columns.
     pub fn predict_topk_excluding<'x>(
         &self,
         x: impl Into<Matrix<'x>>,
@@ -104,10 +111,11 @@ impl Boosted {
         self.additive()?.topk(&x.into(), k, RankBy::Scores, excluded, control)
     }
 
-    /// Mean raw scores at each point, (n_points, width): see [`crate::Tree::partial_dependence`].
+    /// Returns the mean raw scores at each point, (n_points, width): see [`crate::Tree::partial_dependence`].
     ///
     /// # Errors
-    /// As [`crate::Tree::partial_dependence`]; [`crate::ErrorKind::Invalid`] for weak models that are no trees.
+    /// The same as for [`crate::Tree::partial_dependence`], and [`crate::ErrorKind::Invalid`] for weak models other
+    /// than trees.
     pub fn partial_dependence(
         &self,
         features: &[usize],
@@ -117,19 +125,19 @@ impl Boosted {
         self.additive()?.partial_dependence(features, points, control)
     }
 
-    /// Scores after one stage after another.
+    /// Returns an iterator over the scores after each stage.
     ///
     /// # Errors
-    /// As [`Boosted::predict_scores`].
+    /// The same as for [`Boosted::predict_scores`].
     pub fn staged_scores<'a>(&'a self, x: impl Into<Matrix<'a>>) -> Result<StagedScores<'a>> {
         self.additive()?.staged(x)
     }
 
-    /// Adds stage `stage` to scores of the rows of `x`, (n_samples, width): for those who keep the scores themselves. Costs a
-    /// transposition for each call when X is CSC.
+    /// Adds stage `stage` to the scores of the samples of `x`, (n_samples, width), for callers who keep the scores
+    /// themselves. If X is CSC, each call transposes it.
     ///
     /// # Errors
-    /// As [`Boosted::predict_scores`]; [`crate::ErrorKind::Shape`] for scores of another shape,
+    /// The same as for [`Boosted::predict_scores`], [`crate::ErrorKind::Shape`] for scores of another shape, and
     /// [`crate::ErrorKind::Invalid`] when there is no such stage.
     pub fn add_stage<'x>(
         &self,
@@ -151,12 +159,12 @@ impl Boosted {
         }
     }
 
-    /// Adds stage `stage` of a model whose weak models are no trees to scores, (n_samples, width), given what the weak model
-    /// predicts: (n_samples, 1), or (n_samples, width) for the joint strategy.
+    /// Adds stage `stage` of a model whose weak models are not trees to scores, (n_samples, width). `predictions` are
+    /// those of the weak model of this stage: (n_samples, 1), or (n_samples, width) for the joint strategy.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] where shapes do not fit, [`crate::ErrorKind::Invalid`] when there is no such stage or
-    /// weak models are trees.
+    /// Returns [`crate::ErrorKind::Shape`] if the shapes do not fit, and [`crate::ErrorKind::Invalid`] when there is no
+    /// such stage or when the weak models are trees.
     pub fn add_weak(&self, stage: usize, predictions: ArrayView2<'_, f64>, scores: &mut Array2<f64>) -> Result<()> {
         if stage >= self.n_stages() {
             return Err(Error::invalid("stage", stage, "be below the number of stages"));
@@ -183,7 +191,7 @@ impl Boosted {
         Ok(())
     }
 
-    /// Learning rate times steps.
+    /// Returns the learning rate times the steps of a stage.
     fn direction(&self, stage: usize) -> Result<Vec<f64>> {
         let steps = self.step_sizes.of_stage(stage, self.width);
         try_collected("the steps of a stage", steps.map(|step| self.learning_rate * step))

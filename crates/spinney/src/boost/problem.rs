@@ -1,4 +1,4 @@
-//! What loss, outputs and strategy make together.
+//! The combination of loss, outputs and strategy.
 
 use super::config::{BoostConfig, OutputStrategy};
 use super::model::{Boosted, Combine};
@@ -10,34 +10,35 @@ use crate::loss::Link;
 use crate::loss::known_cells::KnownCells;
 use crate::loss::working::WorkingLoss;
 
-/// What loss, outputs and strategy make together.
+/// The combination of loss, outputs and strategy of a fit.
 #[derive(Debug)]
 pub(crate) struct Problem<'a> {
     pub(crate) loss: WorkingLoss<'a>,
-    /// Of each score, where these are boosted apart and have losses of their own; else empty.
+    /// The loss of each score, if scores are boosted separately and have different losses; otherwise empty.
     of_columns: Vec<WorkingLoss<'a>>,
     pub(crate) outputs: Outputs,
     pub(crate) width: usize,
     pub(crate) combine: Combine,
     pub(crate) link: Link,
-    /// Type of the steps that the model keeps: float64 for one score, whose steps are few or in the leaves.
+    /// The type of the steps that the model stores. It is float64 for one score, where steps are few or part of the
+    /// leaves.
     pub(crate) step_dtype: StepDtype,
-    /// Of labels, how much each counts, over the mean; `None` where all count the same.
+    /// The weight of each label divided by the mean weight; `None` if all labels have the same weight.
     label_shares: Option<Vec<f64>>,
 }
 
 impl<'a> Problem<'a> {
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for float8 steps of classes that share a loss: cut each on its own, they may raise it.
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] for float8 steps of classes that share a loss, because rounding each of
+    /// them may raise it, or [`crate::ErrorKind::OutOfMemory`].
     ///
-    /// `known` are the losses of known cells, see [`WorkingLoss::of_known`], where some cells of y are not.
+    /// `known` must have the losses of known cells, see [`WorkingLoss::of_known`], if some cells of y are unknown.
     pub(crate) fn new(config: &'a BoostConfig, outputs: Outputs, known: Option<&'a [KnownCells<'a>]>) -> Result<Self> {
         let width = n_scores(&outputs);
         let single = matches!(config.strategy, OutputStrategy::SingleTarget);
         let combine = match config.strategy {
             OutputStrategy::SingleTarget if width > 1 => Combine::Columns,
-            // With one score all strategies are one.
+            // With one score, all strategies are the same.
             OutputStrategy::Projected { relabel: false, .. } if width > 1 => Combine::RankOne,
             OutputStrategy::SingleTarget | OutputStrategy::Joint | OutputStrategy::Projected { .. } => Combine::Leaves,
         };
@@ -50,7 +51,7 @@ impl<'a> Problem<'a> {
             let must = "be Float64 for the log loss of three and more classes";
             return Err(Error::invalid("step_dtype", format!("{:?}", config.step_dtype), must));
         }
-        // `BoostConfig::check` refuses others where leaves are relabelled.
+        // `BoostConfig::check` returns an error for other types if leaves are relabelled.
         let step_dtype = if width > 1 { config.step_dtype } else { StepDtype::Float64 };
         let n_apart = if combine == Combine::Columns { width } else { 0 };
         let mut of_columns = Vec::new();
@@ -61,12 +62,13 @@ impl<'a> Problem<'a> {
         Ok(Problem { loss, of_columns, outputs, width, combine, link, step_dtype, label_shares })
     }
 
-    /// How much each score counts in the loss of a row, where scores are boosted together and do not count the same.
+    /// Returns the weight of each score in the loss of a sample, if scores are boosted together and have different
+    /// weights.
     pub(crate) fn shares(&self) -> Option<&[f64]> {
         self.label_shares.as_deref().filter(|_| self.combine != Combine::Columns)
     }
 
-    /// How much the loss of score `t` counts, where scores are boosted apart.
+    /// Returns the weight of the loss of score `t`, if scores are boosted separately.
     pub(crate) fn share_of(&self, t: usize) -> f64 {
         match &self.label_shares {
             Some(shares) if self.combine == Combine::Columns => shares[t],
@@ -74,12 +76,12 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The loss of the scores that are boosted together: all, or column `t`.
+    /// Returns the loss of the scores that are boosted together: all scores, or score `t`.
     pub(crate) fn loss_of(&self, t: usize) -> &WorkingLoss<'a> {
         self.of_columns.get(t).unwrap_or(&self.loss)
     }
 
-    /// Refuses to add stages to a model of another sort.
+    /// Returns an error if stages cannot be added to `model`, because it is of another kind.
     pub(crate) fn check_model(&self, config: &BoostConfig, model: &Boosted, x: &Matrix<'_>) -> Result<()> {
         const WHAT: &str = "model";
         if model.n_features != x.n_features() {

@@ -1,4 +1,5 @@
-//! Negative gradients to the targets of a tree: rows of R times Φᵀ, a few at a time, while they are in the cache.
+//! Computes the targets of a tree from negative gradients: rows of R times Φᵀ, a few at a time, while they are in the
+//! cache.
 
 use crate::control::Control;
 use crate::error::{Result, try_copied, try_with_capacity};
@@ -6,16 +7,16 @@ use crate::loss::float::Float;
 use crate::loss::vector::{Eight, LANES, products};
 use crate::projection::ProjectionMatrix;
 
-/// Φ by rows.
+/// The matrix Φ, by rows.
 #[derive(Debug)]
 pub(crate) enum Projector {
-    /// The negative gradients themselves.
+    /// The identity: the targets are the negative gradients themselves.
     Identity(usize),
-    /// Each times a factor.
+    /// A diagonal matrix: each negative gradient is multiplied by a factor.
     Diagonal(Vec<f64>),
-    /// Each row fills up its last eight with zeros.
+    /// A dense matrix. The last eight values of each row are filled up with zeros.
     Dense { eights: Vec<Eight>, width: usize },
-    /// Row k has the columns and values of `ptr[k]..ptr[k + 1]`.
+    /// A sparse matrix. Row k has the columns and values of `ptr[k]..ptr[k + 1]`.
     Sparse { ptr: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
 }
 
@@ -31,7 +32,7 @@ impl Projector {
         })
     }
 
-    /// Rows one after the other.
+    /// Builds a dense matrix from its rows, one after the other.
     pub(super) fn dense(rows: &[f64], width: usize) -> Result<Self> {
         let mut eights = try_with_capacity("a projection", rows.len() / width * width.div_ceil(LANES))?;
         let cells = |cells: &[f64]| Eight(std::array::from_fn(|lane| cells.get(lane).copied().unwrap_or_default()));
@@ -39,7 +40,7 @@ impl Projector {
         Ok(Projector::Dense { eights, width })
     }
 
-    /// The same of negative gradients that are multiplied by the factors of their outputs before.
+    /// Returns the same projection of negative gradients that are first multiplied by the factors of their outputs.
     pub(super) fn of_multiplied(self, factors: &[f64]) -> Result<Self> {
         Ok(match self {
             Projector::Identity(_) => Projector::Diagonal(try_copied("a projection", factors)?),
@@ -61,7 +62,7 @@ impl Projector {
         })
     }
 
-    /// Number of targets of a row.
+    /// Returns the number of targets of a sample.
     pub(crate) fn n_targets(&self) -> usize {
         match self {
             Projector::Identity(width) => *width,
@@ -71,7 +72,7 @@ impl Projector {
         }
     }
 
-    /// Writes row `k` of Φ over zeros.
+    /// Writes row `k` of Φ to `out`, which must be zero.
     pub(crate) fn write_row(&self, k: usize, out: &mut [f64]) {
         match self {
             Projector::Identity(_) => out[k] = 1.0,
@@ -87,7 +88,8 @@ impl Projector {
         }
     }
 
-    /// Targets of some rows, at most [`crate::loss::vector::TILE_ROWS`], of `width` negative gradients each.
+    /// Computes the targets of some samples, at most [`crate::loss::vector::TILE_ROWS`], each with `width` negative
+    /// gradients.
     #[inline(always)]
     pub(crate) fn project<T: Float>(&self, r: &[T], width: usize, targets: &mut [f64]) {
         match self {

@@ -11,40 +11,40 @@ use crate::error::{Error, Result};
 use crate::forest::bootstrap::tree_key;
 use crate::projection::{MatrixSource, PROJECTION, ProjectionMatrix, RandomFamily, principal_of};
 
-/// What a projection asks to be told before it is drawn.
+/// What must be known before a projection is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     Nothing,
-    /// The targets of the rows that the model is fitted on.
+    /// The targets of the training samples.
     Targets,
 }
 
-/// What a projection was told: what it asked for.
+/// The information that a projection has asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics<'s> {
     pub(crate) targets: Option<TargetRows<'s>>,
 }
 
-/// Rows of y, a column for each score.
+/// The values of y of some samples, a column for each score.
 #[derive(Debug)]
 pub(crate) struct TargetRows<'s> {
     pub(crate) y: TrainY<'s>,
     pub(crate) weights: &'s Weights,
-    /// Of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     pub(crate) rows: &'s [u32],
 }
 
 /// Chooses the projections of the stages.
 pub(crate) trait StageProjection: Debug {
-    /// What [`StageProjection::draw`] is to be told for this stage.
+    /// Returns what [`StageProjection::draw`] needs for this stage.
     fn needs(&self, stage: usize) -> Needs;
 
-    /// The projection of a stage.
+    /// Returns the projection of a stage.
     fn draw(&mut self, stage: usize, statistics: &Statistics<'_>, control: &Control) -> Result<Projector>;
 }
 
 impl BoostConfig {
-    /// What stages of so many scores are fitted to.
+    /// Returns what stages with `width` scores are fitted to.
     pub(super) fn stage_projection(&self, width: usize) -> Result<Box<dyn StageProjection + '_>> {
         Ok(match &self.strategy {
             OutputStrategy::Projected { projection, n_projections, .. } if width > 1 => {
@@ -62,7 +62,7 @@ impl BoostConfig {
     }
 }
 
-/// The negative gradients of all scores.
+/// All stages are fitted to the negative gradients of all scores.
 #[derive(Debug)]
 struct AllScores {
     width: usize,
@@ -78,7 +78,7 @@ impl StageProjection for AllScores {
     }
 }
 
-/// The caller's: one for all stages, or one for each.
+/// The projections are given by the caller: one for all stages, or one for each stage.
 #[derive(Debug)]
 struct Given<'c> {
     matrices: &'c [ProjectionMatrix],
@@ -100,7 +100,7 @@ impl StageProjection for Given<'_> {
     }
 }
 
-/// Drawn anew for each stage.
+/// A projection is drawn for each stage.
 #[derive(Debug)]
 struct Random {
     family: RandomFamily,
@@ -120,7 +120,7 @@ impl StageProjection for Random {
     }
 }
 
-/// The principal directions of y for all stages: those of the residuals of the constants that boosting starts from.
+/// All stages use the principal directions of y: those of the residuals of the constants that boosting starts from.
 #[derive(Debug)]
 struct Principal {
     width: usize,

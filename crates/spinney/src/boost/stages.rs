@@ -1,7 +1,8 @@
-//! The stages.
+//! The loop over the stages of a fit.
 //!
-//! Stage m is a function of (data, parameters, seed, m, the scores), so a model may be grown in parts. [`Fitting::fit`] is the
-//! loop over stages, [`Fitting::stage`] one stage from targets to targets.
+//! Stage m is a function of (data, parameters, seed, m, the scores), so that a model may be fitted in several parts.
+//! [`Fitting::fit`] is the loop over stages, and [`Fitting::stage`] is one stage, from its targets to those of the next
+//! stage.
 
 use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
@@ -45,7 +46,7 @@ use crate::tree::grower::{Grower, Sample, TreeTargets, of_a_sample};
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 use crate::tree::rows::Rows;
 
-/// A fit: its arguments, and what all stages share.
+/// The arguments of a fit, and what is computed once for all its stages.
 #[derive(Debug)]
 pub(super) struct Fitting<'f> {
     config: &'f BoostConfig,
@@ -56,22 +57,23 @@ pub(super) struct Fitting<'f> {
     validation: Option<&'f Validation<'f>>,
     control: &'f Control,
     grower: Grower<'f>,
-    /// Features of each tree.
+    /// The number of features that each tree may use.
     n_of_tree: usize,
     tree: TreeConfig,
-    /// Of the columns of each booster; empty where no feature has a direction.
+    /// The monotonic constraints for the scores of each booster; empty if no feature has a constraint.
     monotonic: Vec<Option<MonotonicColumns>>,
     weights: Weights,
     urn: Urn,
     sampling: Sampling,
-    /// Rows of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     rows: Vec<u32>,
-    /// To find the leaves of rows that a stage is not fitted on.
+    /// The samples in a form in which they can be sent down a tree, to find the leaves of samples to which a stage was
+    /// not fitted.
     walk: Rows<'f>,
     walk_validation: Option<Rows<'f>>,
 }
 
-/// A finished stage of scores that are boosted together.
+/// A finished stage for scores that are boosted together.
 #[derive(Debug)]
 struct Stage {
     tree: Tree,
@@ -80,7 +82,7 @@ struct Stage {
     validation_loss: Option<f64>,
 }
 
-/// Ends the fit when the validation loss does, or whoever watches the stages.
+/// Decides when the fit ends: by the validation loss, or when the observer says so.
 #[derive(Debug)]
 struct Watched<'w> {
     stopping: EarlyStopping<'w>,
@@ -98,7 +100,7 @@ const STAGES: &str = "the stages of a model";
 const LEAVES: &str = "the leaves of a stage";
 const CONTRIBUTIONS: &str = "the contributions of a stage";
 
-/// Purposes of a stage's key.
+/// Purposes of the key of a stage.
 const GROWTH: u64 = 1;
 const FEATURES: u64 = 2;
 
@@ -168,7 +170,7 @@ impl<'f> Fitting<'f> {
         self.problem.loss.has_float32_scores()
     }
 
-    /// Grows the model, on top of `model` where there is one.
+    /// Fits the model, starting from `model` if it is given.
     pub(super) fn fit<T: Float>(&self, model: Option<&Boosted>, observer: &mut dyn StageObserver) -> Result<Boosted> {
         let (config, control, width) = (self.config, self.control, self.problem.width);
         let y = self.columns(self.y)?;
@@ -184,7 +186,8 @@ impl<'f> Fitting<'f> {
             try_extend("the constants that boosting starts from", &mut grown.start, booster.start.iter().copied())?;
         }
         let mut targets = Vec::new();
-        // Before the stages of a model that is given: those that are added see the outputs as these did.
+        // The factors are computed before the stages of a given model are replayed: the stages that are added use the
+        // same factors as the existing ones.
         let factors = self.factors(&mut boosters, &mut targets)?;
         let at_start = if config.n_iter_no_change.is_some() {
             let losses = boosters.iter_mut().map(|booster| booster.validation_loss(control));
@@ -193,7 +196,7 @@ impl<'f> Fitting<'f> {
             None
         };
         if let Some(model) = model {
-            // Those of the rows that are held out now, if any are.
+            // The validation losses are those of the current held-out samples, if there are any.
             grown.validation_score.clear();
             for stage in 0..model.n_stages() {
                 control.check()?;
@@ -244,7 +247,7 @@ impl<'f> Fitting<'f> {
         if config.n_iter_no_change.is_some() { grown.truncated(least(&grown.validation_score) + 1) } else { Ok(grown) }
     }
 
-    /// y with a column for each score; for single targets, each column apart.
+    /// Returns y with a column for each score; for single targets, each column is separate.
     fn columns<'y>(&self, y: &'y Targets<'_>) -> Result<Vec<Targets<'y>>> {
         if self.problem.combine != Combine::Columns {
             return Ok(vec![in_columns(y)?]);
@@ -256,7 +259,7 @@ impl<'f> Fitting<'f> {
         try_results("the columns of y", (0..self.problem.width).map(|j| column(y, &starts, j)))
     }
 
-    /// Of each of these columns of y: all scores, or those of single targets.
+    /// Returns a booster for each of these columns of y: one for all scores, or one for each score of single targets.
     fn boosters<'y, T: Float>(
         &'y self,
         y: &'y [Targets<'_>],
@@ -267,8 +270,8 @@ impl<'f> Fitting<'f> {
         try_results("the columns of y", (0..y.len()).map(booster))
     }
 
-    /// Scores of these columns of y, the `t`-th that are boosted together, at the constants of least loss, or at the margins
-    /// that are given.
+    /// Returns the scores of these columns of y, the `t`-th group that is boosted together, at the constants of least
+    /// loss or at the given margins.
     fn booster<'y, T: Float>(
         &'y self,
         t: usize,
@@ -306,8 +309,8 @@ impl<'f> Fitting<'f> {
         Ok(Booster { train, validation, start })
     }
 
-    /// By what the negative gradients of each score are multiplied where trees are grown on them; `None` for one, and
-    /// where each tree is grown on those of one score. `targets` are written over.
+    /// Returns the factors by which the negative gradients of each score are multiplied before trees are grown on them;
+    /// `None` if all are 1, and if each tree is grown for one score. `targets` is overwritten.
     fn factors<T: Float>(&self, boosters: &mut [Booster<'_, T>], targets: &mut Vec<f64>) -> Result<Option<Vec<f64>>> {
         let factors = self.config.tree.output_factors();
         let (Combine::Leaves | Combine::RankOne, [booster], true) =
@@ -317,7 +320,7 @@ impl<'f> Fitting<'f> {
         };
         let width = self.problem.width;
         if let Outputs::Labels { .. } = self.problem.outputs {
-            // Which have one scale, and weights alone.
+            // Labels have one scale, and only weights.
             let roots =
                 |shares: &[f64]| try_collected("the factors of outputs", shares.iter().map(|share| share.sqrt()));
             return self.problem.shares().map(roots).transpose();
@@ -325,7 +328,7 @@ impl<'f> Fitting<'f> {
         booster.aim(&Projector::Identity(width), targets, self.control)?;
         let data = &booster.train.data;
         if let (TrainY::Real(y), true) = (&data.y, data.loss.skips_unknown()) {
-            // Gradients of cells that are not known are zero, and count for nothing.
+            // Gradients of unknown cells are zero, and do not count.
             let cells = targets.iter_mut().zip(&*y.values);
             cells.filter(|(_, y)| y.is_nan()).for_each(|(gradient, _)| *gradient = f64::NAN);
         }
@@ -333,7 +336,7 @@ impl<'f> Fitting<'f> {
         factors.of(&gradients, &self.rows, &self.weights, self.control)
     }
 
-    /// What a stage is fitted to; `y` are the columns of all scores.
+    /// Returns what a stage is fitted to; `y` must have the columns of all scores.
     fn draw(
         &self,
         projection: &mut dyn StageProjection,
@@ -368,7 +371,7 @@ impl<'f> Fitting<'f> {
         }
     }
 
-    /// A stage of single targets: each score on its own, side by side.
+    /// Fits a stage of single targets: all scores independently, in parallel.
     fn stages_of_columns<T: Float>(
         &self,
         stage: usize,
@@ -386,7 +389,7 @@ impl<'f> Fitting<'f> {
             |targets, (j, (booster, slot))| {
                 booster.aim(&Projector::Identity(1), targets, &one)?;
                 let key = tree_key(self.config.seed, stage * self.problem.width + j);
-                // A row whose y is not known is none. Without others, the tree is a leaf that adds nothing.
+                // A sample whose y is unknown is left out. If no sample is left, the tree is a leaf that adds nothing.
                 let known = booster.train.data.known_rows(rows)?.filter(|known| !known.is_empty());
                 let rows = known.as_deref().unwrap_or(rows);
                 *slot = Some(self.stage((j, booster), rows, key, targets, None, &one)?);
@@ -396,8 +399,8 @@ impl<'f> Fitting<'f> {
         try_collected(STAGES, slots.into_iter().map(|slot| slot.expect("every score has had its stage")))
     }
 
-    /// Fits a stage to `targets`, which are negative gradients or projections of them at the scores as they are, on some
-    /// rows, and adds it to the scores; `targets` are then those of the next stage.
+    /// Fits a stage to `targets`, which are the negative gradients at the current scores or projections of them, on
+    /// some samples, and adds it to the scores. Afterwards, `targets` are those of the next stage.
     fn stage<T: Float>(
         &self,
         (t, booster): (usize, &mut Booster<'_, T>),
@@ -409,7 +412,7 @@ impl<'f> Fitting<'f> {
     ) -> Result<Stage> {
         let (n, mu) = (self.x.n_samples(), self.config.learning_rate);
 
-        // The sweep before has left the targets (1 in the words of `boost`). 2. A tree on them.
+        // 1. The previous sweep has written the targets (the numbers are those of `boost`). 2. A tree is grown on them.
         let in_bag = self.in_bag(rows)?;
         let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { self.weights.units(row) } else { 0 };
         let curved = booster.train.curvatures(self.config.leaf_fit(), rows)?;
@@ -419,7 +422,7 @@ impl<'f> Fitting<'f> {
         let parts = |row: usize| units(row) * curved.as_ref().map_or(1, |curved| curved.units(row));
         let mut sample = Sample::new(rows, n, parts, self.weights.exact, &y, self.weights.workers())?;
         if curved.is_some() {
-            // A least weight of leaves is one of second derivatives, as many as such rows have.
+            // The minimum weight of a leaf is then the sum of second derivatives that so much weight has on average.
             let workers = self.weights.workers();
             let total = workers.sum_of(rows.iter().map(|&row| units(row as usize)).sum())?;
             sample.of_a_sample = MOST_UNITS * of_a_sample(rows, total, self.weights.exact, workers)?;
@@ -432,7 +435,8 @@ impl<'f> Fitting<'f> {
         let structure = grower.structure(&self.tree, &split_targets, &sample, growth, control)?;
         let leaves = Leaves::of_tree(&structure, &self.weights)?;
 
-        // 3. Its leaves: mean targets, or mean negative gradients of all scores; and a step ρ for each score.
+        // 3. Its leaves are mean targets, or mean negative gradients of all scores; and there is a step ρ for each
+        //    score.
         let of_leaf = |leaf| leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize)));
         let means = || exact_means_of_all(leaves.len(), of_leaf, self.weights.workers());
         let (mut values, mut steps) = booster.train.fit_leaves(means, &leaves, self.config.leaf_fit(), control)?;
@@ -443,16 +447,16 @@ impl<'f> Fitting<'f> {
         }
         let steps = self.problem.step_dtype.cut(steps);
 
-        // What is added to the scores: μ ρ g.
+        // What is added to the scores is μ ρ g.
         let direction = try_collected("the steps of a stage", steps.iter().map(|step| mu * step))?;
         let (kept, table) = contributions(&values, &steps, mu)?;
-        // Rows that took part lie in their leaves; with others besides, all are walked.
+        // The leaves of samples that took part are known; if there are other samples, all are sent down the tree.
         let known = in_bag.is_none().then(|| leaves.of_rows(n)).transpose()?;
         let outputs = Outputs::Real { n_outputs: kept.width() };
         let tree = structure.into_tree(kept, self.weights.unit, self.x.n_features(), outputs, Criterion::OF_GRADIENTS);
         let leaf_of = known.map_or_else(|| self.walk.leaves(&tree, control), Ok)?;
 
-        // 4. Scores, losses, and the next targets, in one sweep.
+        // 4. Scores, losses and the next targets are computed in one sweep.
         let update_of = |leaf_of| update(leaf_of, &values, &table, &direction);
         let losses = booster.advance(Some(update_of(leaf_of)), next, targets, in_bag.as_deref(), control)?;
         let mut validation_loss = None;
@@ -463,15 +467,15 @@ impl<'f> Fitting<'f> {
         Ok(Stage { tree, steps, losses, validation_loss })
     }
 
-    /// Which rows these are; `None` when they are all that exist, of any worker.
+    /// Returns which samples are in `rows`; `None` if they are all samples of positive weight, for every worker.
     fn in_bag(&self, rows: &[u32]) -> Result<Option<Vec<bool>>> {
         let workers = self.weights.workers();
         let [n_rows, n_all] = workers.sums_of([rows.len() as u64, self.rows.len() as u64])?;
         if n_rows == n_all { Ok(None) } else { in_bag(rows, self.x.n_samples()).map(Some) }
     }
 
-    /// Brings the scores to where they were after `stage` of `model`, and returns the validation loss there, if there are
-    /// such rows.
+    /// Brings the scores to their values after `stage` of `model`, and returns the validation loss there, if there are
+    /// held-out samples.
     fn replay<T: Float>(&self, model: &Boosted, stage: usize, boosters: &mut [Booster<'_, T>]) -> Result<Option<f64>> {
         let n_boosters = boosters.len();
         let mut losses = Vec::new();
@@ -500,7 +504,7 @@ impl<'f> Fitting<'f> {
         Ok(self.mean(losses.into_iter()))
     }
 
-    /// The trees of `model` with leaves of these data; see [`BoostConfig::refit_leaves`].
+    /// Returns the trees of `model` with leaves that are fitted to these data; see [`BoostConfig::refit_leaves`].
     pub(super) fn refit<T: Float>(&self, model: &Boosted) -> Result<Boosted> {
         let y = self.columns(self.y)?;
         let mut boosters = self.boosters::<T>(&y, None, false)?;
@@ -520,14 +524,14 @@ impl<'f> Fitting<'f> {
         Ok(refitted)
     }
 
-    /// A stage of a tree that stands: its leaves and steps, which are added to the scores.
+    /// Computes the leaves and steps of an existing tree, and adds them to the scores.
     fn relabelled<T: Float>(&self, booster: &mut Booster<'_, T>, tree: &Tree) -> Result<Stage> {
         let (n, mu, control) = (self.x.n_samples(), self.config.learning_rate, self.control);
         let by_leaf = RowsByLeaf::new(&self.rows, &self.walk.leaves(tree, control)?, tree.n_leaves())?;
         let leaves =
             Leaves::new(&by_leaf.order, try_collected(LEAVES, by_leaf.ranges.iter().cloned())?, &self.weights)?;
         if booster.train.held_scores().is_some() {
-            // Bounds of the negative gradients are found on the way.
+            // Bounds of the negative gradients are a by-product.
             booster.aim(&Projector::Identity(booster.train.data.width), &mut Vec::new(), control)?;
         }
         let is_rank_one = self.problem.combine == Combine::RankOne;
@@ -544,7 +548,7 @@ impl<'f> Fitting<'f> {
         Ok(Stage { tree, steps, losses, validation_loss: None })
     }
 
-    /// Adds a stage to the model, and returns its losses, of training and validation.
+    /// Adds a stage to the model, and returns its training and validation losses.
     fn record(&self, grown: &mut Boosted, stages: Vec<Stage>) -> Result<(f64, Option<f64>)> {
         let validation_loss = self.mean(stages.iter().map(|stage| stage.validation_loss));
         let train_loss = self.mean(stages.iter().map(|stage| Some(stage.losses.all))).unwrap_or(0.0);
@@ -558,12 +562,12 @@ impl<'f> Fitting<'f> {
         Ok((train_loss, validation_loss))
     }
 
-    /// Mean of the losses of scores that are boosted apart, by how much each counts, where all have one.
+    /// Returns the weighted mean of the losses of scores that are boosted separately; `None` if one of them is missing.
     fn mean(&self, losses: impl Iterator<Item = Option<f64>> + Clone) -> Option<f64> {
         if losses.clone().any(|loss| loss.is_none()) { None } else { self.mean_of_known(losses) }
     }
 
-    /// The same of the losses that there are.
+    /// Returns the weighted mean of the losses that are not missing.
     fn mean_of_known(&self, losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
         let of_share = |t: usize, loss: Option<f64>| loss.map(|loss| (self.problem.share_of(t), loss));
         let known = losses.enumerate().filter_map(|(t, loss)| of_share(t, loss));
@@ -572,12 +576,12 @@ impl<'f> Fitting<'f> {
     }
 }
 
-/// Rows of a tree that stands, by leaf: of the leaves that rows reach.
+/// The samples of an existing tree by leaf, for the leaves that samples reach.
 #[derive(Debug)]
 struct RowsByLeaf {
-    /// Rising.
+    /// The leaves, in increasing order.
     leaves: Vec<u32>,
-    /// Rows of the first of these leaves, then those of the second.
+    /// The samples of the first of these leaves, then those of the second, and so on.
     order: Vec<u32>,
     ranges: Vec<Range<u32>>,
 }
@@ -601,7 +605,7 @@ impl RowsByLeaf {
         Ok(RowsByLeaf { leaves, order, ranges })
     }
 
-    /// New values of these leaves among the old ones of all others.
+    /// Returns a table with the new values of these leaves, and the old values of all others.
     fn table(&self, new: &LeafTable, old: &LeafTable) -> Result<LeafTable> {
         let mut builder = LeafTableBuilder::new(old.width());
         let mut row = try_filled(LEAVES, 0.0, old.width())?;
@@ -618,7 +622,7 @@ impl RowsByLeaf {
     }
 }
 
-/// What leaves keep in the model; and, of a table, what they add to the scores.
+/// Returns the leaves that the model stores and, for a table, what they add to the scores.
 fn contributions<T: Float>(values: &LeafValues, steps: &[f64], mu: f64) -> Result<(LeafTable, Vec<T>)> {
     match values {
         LeafValues::Table(g) => {
@@ -643,14 +647,14 @@ fn contributions<T: Float>(values: &LeafValues, steps: &[f64], mu: f64) -> Resul
     }
 }
 
-/// Which of `n_samples` rows these are.
+/// Returns a mask of `n_samples` values that is true for `rows`.
 pub(super) fn in_bag(rows: &[u32], n_samples: usize) -> Result<Vec<bool>> {
     let mut inside = try_filled("the rows of a stage", false, n_samples)?;
     rows.iter().for_each(|&row| inside[row as usize] = true);
     Ok(inside)
 }
 
-/// Those of `rows` that are drawn.
+/// Returns those of `rows` that are drawn at least once.
 pub(super) fn drawn(rows: &[u32], counts: &[u32]) -> Result<Vec<u32>> {
     let is_drawn = |row: &u32| counts[*row as usize] > 0;
     let mut drawn = try_with_capacity("the rows of a stage", rows.iter().filter(|row| is_drawn(row)).count())?;

@@ -1,12 +1,13 @@
-//! The scores of some rows while a model grows, and the passes over them.
+//! The scores of some samples during a fit, and the passes over them.
 //!
-//! Scores are row-major, one row after the other: labels and classes in float32, numbers in float64. Nothing else of
-//! size n × width is kept. One *sweep* adds a stage's contribution, and while a row is in the cache computes its loss, its
-//! negative gradients, and from them the targets of the next tree. *Leaf sums* of negative gradients and curvatures are
-//! what leaves and step sizes are made of.
+//! Scores are row-major, one sample after the other: float32 for labels and classes, float64 for numerical outputs.
+//! Nothing else of size n × width is stored. One *sweep* adds the contribution of a stage and, while a sample is in the
+//! cache, computes its loss, its negative gradients, and from these the targets of the next tree. *Leaf sums* of
+//! negative gradients and curvatures are what leaves and step sizes are computed from.
 //!
-//! Every term of a leaf sum is rounded to a grid on which all sums are exact (compare `criterion`), so that the order of
-//! rows cannot be seen, and a row of weight two is two rows. Where weights are rounded themselves, the order is fixed.
+//! Every term of a leaf sum is rounded to a grid on which all sums are exact (compare `criterion`), so that sums do not
+//! depend on the order of the samples, and a sample of weight two is the same as two samples. If weights are themselves
+//! rounded, the order is fixed.
 
 use std::ops::Range;
 
@@ -28,25 +29,25 @@ use crate::loss::working::WorkingLoss;
 use crate::pool;
 use crate::tree::grow::Structure;
 
-/// Rows that a model is fitted on, or that are held out: all that stays the same while their scores change.
+/// The training or held-out samples: everything that stays the same while their scores change.
 #[derive(Debug)]
 pub(crate) struct Data<'a, T: Float> {
     /// y, a column for each score.
     pub(crate) y: TrainY<'a>,
     pub(crate) loss: &'a WorkingLoss<'a>,
-    /// The loss of one row.
+    /// The loss of one sample.
     pub(crate) of_row: Box<dyn RowLoss<T> + 'a>,
     pub(crate) weights: Weights,
     pub(crate) n_samples: usize,
     pub(crate) width: usize,
-    /// How much each score counts in the loss of a row; `None` where all count the same.
+    /// The weight of each score in the loss of a sample; `None` if all scores have the same weight.
     pub(crate) shares: Option<&'a [f64]>,
-    /// Cells of y for each that is known, by weight.
+    /// The number of cells of y divided by the number of known ones, by weight.
     cells_per_known: f64,
 }
 
 impl<'a, T: Float> Data<'a, T> {
-    /// `y` has `width` columns.
+    /// `y` must have `width` columns.
     pub(crate) fn new(
         y: &'a Targets<'_>,
         (loss, shares): (&'a WorkingLoss<'a>, Option<&'a [f64]>),
@@ -61,9 +62,10 @@ impl<'a, T: Float> Data<'a, T> {
         Ok(data)
     }
 
-    /// Of these rows, the cells of y for each that is known, by weight; `None` where none is.
+    /// Returns the number of cells of y divided by the number of known ones, by weight, for the samples that are
+    /// inside; `None` if none of their cells is known.
     fn cells_per_known_in(&self, is_inside: impl Fn(usize) -> bool) -> Result<Option<f64>> {
-        // Cells of a row, and those that are known: NaN is not.
+        // The number of cells of a sample, and the number of known ones: NaN is unknown.
         let of_row = |row: usize| match &self.y {
             TrainY::Real(y) if self.loss.skips_unknown() => {
                 (y.n_outputs, y.of(row as u32).iter().filter(|y| !y.is_nan()).count())
@@ -81,7 +83,7 @@ impl<'a, T: Float> Data<'a, T> {
         Ok((known > 0).then(|| cells as f64 / known as f64))
     }
 
-    /// The losses of rows as means.
+    /// Returns the means of the losses of samples.
     fn mean_losses(&self, losses: &[f64], in_bag: Option<&[bool]>) -> Result<Losses> {
         Ok(Losses {
             all: self.mean_loss_in(|row| losses[row], |_| true)? * self.cells_per_known,
@@ -89,7 +91,7 @@ impl<'a, T: Float> Data<'a, T> {
         })
     }
 
-    /// The mean of the losses of the rows that are not `in_bag`; `None` where y is known in none.
+    /// Returns the mean of the losses of the samples that are not `in_bag`; `None` if y is unknown for all of them.
     pub(crate) fn out_of_bag_loss(&self, loss: impl Fn(usize) -> f64, in_bag: Option<&[bool]>) -> Result<Option<f64>> {
         let Some(in_bag) = in_bag else { return Ok(None) };
         let is_outside = |row: usize| !in_bag[row];
@@ -97,14 +99,14 @@ impl<'a, T: Float> Data<'a, T> {
         cells_per_known.map(|ratio| Ok(self.mean_loss_in(loss, is_outside)? * ratio)).transpose()
     }
 
-    /// Weighted mean over these rows, divided by the number of scores of a row.
+    /// Returns the weighted mean over these samples, divided by the number of scores of a sample.
     fn mean_loss_in(&self, loss: impl Fn(usize) -> f64, is_inside: impl Fn(usize) -> bool) -> Result<f64> {
         let is_there = |row: &usize| self.weights.units(*row) > 0 && is_inside(*row);
         let weighted = (0..self.n_samples).filter(is_there).map(|row| (loss(row), self.weights.units(row)));
         Ok(exact_mean_of_all(weighted, self.weights.workers())? / self.width as f64)
     }
 
-    /// Those of `rows` of which some cell is known; `None` where all are so.
+    /// Returns those of `rows` of which some cell is known; `None` if this is true of all of them.
     pub(crate) fn known_rows(&self, rows: &[u32]) -> Result<Option<Vec<u32>>> {
         let TrainY::Real(y) = &self.y else { return Ok(None) };
         let is_known = |row: &u32| y.of(*row).iter().any(|y| !y.is_nan());
@@ -121,37 +123,38 @@ impl<'a, T: Float> Data<'a, T> {
     }
 }
 
-/// Losses of rows: the weighted mean, divided by the number of scores of a row; over the cells of y that are known.
+/// Losses of samples: weighted means, divided by the number of scores of a sample, over the known cells of y.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Losses {
     pub(crate) all: f64,
-    /// Of the rows that a stage is not fitted on; `None` where there are none, or y is known in none.
+    /// The loss of the samples that a stage is not fitted to; `None` if there are no such samples, or if y is unknown
+    /// for all of them.
     pub(crate) out_of_bag: Option<f64>,
 }
 
 /// What a stage adds to the scores.
 #[derive(Debug)]
 pub(crate) enum Update<'u, T> {
-    /// Row i takes row `leaf_of[i]` of a table.
+    /// Sample i adds row `leaf_of[i]` of a table.
     Table { leaf_of: Vec<u32>, table: &'u [T] },
-    /// Row i takes `values[leaf_of[i]]` times the direction.
+    /// Sample i adds `values[leaf_of[i]]` times the direction.
     RankOne { leaf_of: Vec<u32>, values: &'u [f64], direction: &'u [f64] },
-    /// Row i takes row i of the values, each times its part of the direction.
+    /// Sample i adds row i of the values, each multiplied by its element of the direction.
     Each { values: &'u [f64], direction: &'u [f64] },
 }
 
-/// Scores that are held, row-major.
+/// Scores that are stored, row-major.
 #[derive(Debug)]
 pub(crate) struct HeldScores<T> {
     pub(crate) scores: Vec<T>,
-    /// Bounds of the negative gradients of each score, where targets were projected last.
+    /// Bounds of the negative gradients of each score, from the last time that targets were projected.
     pub(crate) bounds: Vec<T>,
-    /// Whether leaves have one number, which each score multiplies by a step of its own.
+    /// Whether leaves have one value, which each score multiplies by a step of its own.
     pub(crate) has_one_number: bool,
 }
 
 impl<T: Float> HeldScores<T> {
-    /// Every row starts with the same scores; with `margins` with its own on top.
+    /// Every sample starts with the same scores, plus its `margins` if these are given.
     pub(crate) fn new(
         data: &Data<'_, T>,
         start: &[f64],
@@ -172,7 +175,7 @@ impl<T: Float> HeldScores<T> {
         Ok(HeldScores { scores, bounds: Vec::new(), has_one_number })
     }
 
-    /// As [`Scored::sweep`].
+    /// See [`Scored::sweep`].
     pub(crate) fn sweep(
         &mut self,
         data: &Data<'_, T>,
@@ -190,14 +193,14 @@ impl<T: Float> HeldScores<T> {
     }
 }
 
-/// Scores of rows, held or implied.
+/// The scores of samples, either stored or implied.
 #[derive(Debug)]
 pub(crate) enum Scores<'a, T> {
     Held(HeldScores<T>),
     LowRank(LowRank<'a>),
 }
 
-/// Rows and their scores, to which trees are added.
+/// Samples and their scores, to which trees are added.
 #[derive(Debug)]
 pub(crate) struct Scored<'a, T: Float> {
     pub(crate) data: Data<'a, T>,
@@ -205,7 +208,7 @@ pub(crate) struct Scored<'a, T: Float> {
 }
 
 impl<'a, T: Float> Scored<'a, T> {
-    /// Every row starts with the same scores; with `margins` with its own on top.
+    /// Every sample starts with the same scores, plus its `margins` if these are given. The scores are stored.
     pub(crate) fn held(
         data: Data<'a, T>,
         start: &[f64],
@@ -217,13 +220,13 @@ impl<'a, T: Float> Scored<'a, T> {
         Ok(Scored { data, scores })
     }
 
-    /// Every row starts with the same scores, which a sum of low rank implies; `y` is that of the data.
+    /// Every sample starts with the same scores, which are implied by a sum of low rank; `y` must be that of the data.
     pub(crate) fn implied(data: Data<'a, T>, y: Slots<'a>, start: &[f64]) -> Result<Self> {
         let scores = Scores::LowRank(LowRank::new(&data, y, start)?);
         Ok(Scored { data, scores })
     }
 
-    /// Scores of rows, row-major, that are held.
+    /// Returns the scores of samples, row-major, if they are stored.
     pub(crate) fn held_scores(&self) -> Option<&[T]> {
         match &self.scores {
             Scores::Held(held) => Some(&held.scores),
@@ -231,7 +234,7 @@ impl<'a, T: Float> Scored<'a, T> {
         }
     }
 
-    /// From now on losses are also told of the rows that are not in a bag, where scores are implied too.
+    /// From now on, losses are also computed for the samples that are not in the bag, even if scores are implied.
     pub(crate) fn tell_losses_out_of_bag(&mut self) -> Result<()> {
         match &mut self.scores {
             Scores::Held(_) => Ok(()),
@@ -239,8 +242,8 @@ impl<'a, T: Float> Scored<'a, T> {
         }
     }
 
-    /// Updates the scores, then writes the targets of the next tree where a projector is given. Returns the losses after it,
-    /// also of the rows that are not `in_bag`.
+    /// Updates the scores, then writes the targets of the next tree if a projector is given. Returns the losses after
+    /// the update, including that of the samples that are not `in_bag`.
     pub(crate) fn sweep(
         &mut self,
         update: Option<Update<'_, T>>,
@@ -268,16 +271,16 @@ impl<'a, T: Float> Scored<'a, T> {
     }
 }
 
-/// Why some updates and scores never meet.
+/// Why some combinations of updates and scores do not occur.
 const ONE_NUMBER: &str = "scores are implied where every leaf has one number";
 
-/// Cells that are swept at a time.
+/// Number of cells that are swept at a time.
 const CHUNK_CELLS: usize = 1 << 16;
-/// Cells whose negative gradients are projected together: they stay in the second cache.
+/// Number of cells whose negative gradients are projected together: they stay in the second-level cache.
 const TILE_CELLS: usize = 1 << 14;
 
-/// Updates scores that are held; see [`Scored::sweep`]. Returns the loss of each row, and bounds of the negative gradients of
-/// each score.
+/// Updates scores that are stored; see [`Scored::sweep`]. Returns the loss of each sample, and bounds of the negative
+/// gradients of each score.
 fn sweep<T: Float>(
     data: &Data<'_, T>,
     scores: &mut [T],
@@ -375,7 +378,7 @@ fn sweep<T: Float>(
 }
 
 impl<T: Float> Update<'_, T> {
-    /// The direction in which rows are moved, in the float of scores.
+    /// Returns the direction in which samples are moved, in the type of scores.
     fn direction(&self) -> Result<Vec<T>> {
         match self {
             Update::Table { .. } => Ok(Vec::new()),
@@ -403,12 +406,13 @@ impl<T: Float> Update<'_, T> {
 
 const LEAVES: &str = "the leaves of a stage";
 
-/// The rows on which a stage is fitted, by leaf: rows for which its weak model predicts the same.
+/// The samples to which a stage is fitted, by leaf: a leaf is a set of samples for which the weak model predicts the
+/// same.
 #[derive(Debug)]
 pub(crate) struct Leaves<'s> {
     order: &'s [u32],
     ranges: Vec<Range<u32>>,
-    /// Total weight of each leaf, in units.
+    /// The total weight of each leaf, in units.
     pub(crate) weights: Vec<f64>,
 }
 
@@ -417,7 +421,7 @@ impl<'s> Leaves<'s> {
         Leaves::new(&structure.order, try_collected(LEAVES, structure.leaf_samples.iter().cloned())?, weights)
     }
 
-    /// Each row is a leaf of its own.
+    /// Makes each sample a leaf of its own.
     pub(crate) fn single_rows(rows: &'s [u32], weights: &Weights) -> Result<Self> {
         Leaves::new(rows, try_collected(LEAVES, (0..rows.len() as u32).map(|i| i..i + 1))?, weights)
     }
@@ -435,7 +439,7 @@ impl<'s> Leaves<'s> {
         self.ranges.len()
     }
 
-    /// The leaf of each of `n_samples` rows; 0 for rows in none.
+    /// Returns the leaf of each of `n_samples` samples; 0 for samples in no leaf.
     pub(crate) fn of_rows(&self, n_samples: usize) -> Result<Vec<u32>> {
         let mut leaf_of = try_filled("the leaves of rows", 0u32, n_samples)?;
         for leaf in 0..self.len() {
@@ -450,12 +454,13 @@ impl<'s> Leaves<'s> {
     }
 }
 
-/// Rows whose sums are taken together; the sums of such chunks are added in their order.
+/// Returns the number of samples whose sums are computed together; the sums of such chunks are added in their order.
 fn chunk_rows(width: usize) -> usize {
     (CHUNK_CELLS / width).clamp(64, 1 << 13)
 }
 
-/// Hands the sums over the rows of each leaf, `n_sums` numbers that `add` adds to for some rows, to `visit`, leaf by leaf.
+/// Calls `visit` with the sums over the samples of each leaf, leaf by leaf. The sums are `n_sums` numbers, to which
+/// `add` adds those of some samples.
 pub(crate) fn sum_by_leaf<S>(
     leaves: &Leaves<'_>,
     workers: &Workers,
@@ -469,12 +474,12 @@ pub(crate) fn sum_by_leaf<S>(
     for leaf in 0..leaves.len() {
         let rows = leaves.rows(leaf);
         if rows.is_empty() {
-            // Other workers have some.
+            // Other workers may have samples of this leaf.
             try_push(SUMS, &mut chunks, (leaf, rows))?;
         }
         rows.chunks(size).try_for_each(|rows| try_push(SUMS, &mut chunks, (leaf, rows)))?;
     }
-    // A few chunks at a time: their sums are all that is held.
+    // A few chunks are processed at a time: only their sums are in memory.
     let at_once = 4 * control.n_threads();
     let mut sums = try_filled(SUMS, 0.0, at_once.min(chunks.len()) * n_sums)?;
     let mut of_leaf = try_filled(SUMS, 0.0, n_sums)?;
@@ -500,7 +505,7 @@ pub(crate) fn sum_by_leaf<S>(
 
 const SUMS: &str = "sums of gradients";
 
-/// Hands Σ w r of each leaf, in order, to `visit`; `bounds` are those of the negative gradients of each score.
+/// Calls `visit` with Σ w r of each leaf, in order; `bounds` are those of the negative gradients of each score.
 pub(crate) fn leaf_sums<T: Float>(
     data: &Data<'_, T>,
     (scores, bounds): (&[T], &[T]),
@@ -543,7 +548,8 @@ pub(crate) fn leaf_sums<T: Float>(
     })
 }
 
-/// Hands Σ w r, Σ w h and the weight of what is on, of all columns one after the other, to `visit`, leaf by leaf.
+/// Calls `visit`, leaf by leaf, with Σ w r, Σ w h and the weight of the cells that are on, each for all columns one
+/// after the other.
 pub(crate) fn leaf_derivatives<T: Float>(
     data: &Data<'_, T>,
     scores: &[T],

@@ -1,10 +1,12 @@
-//! One stage's leaves and step sizes: what its weak model predicts, and how far to go along it.
+//! The leaves and step sizes of one stage: what its weak model predicts, and how far to go along it.
 //!
-//! Newton steps of leaves and scores are found in `newton`, but those of the squared error: these are means, shrunk.
+//! Newton steps of leaves and scores are computed in `newton`, except those of the squared error, which are shrunk
+//! means.
 //!
-//! With line searches, leaves that are labelled anew hold the mean negative gradient of every score, g; the step of score j minimises
-//! Σ w ℓ(y, f + ρ_j g_j). Rows of a leaf share their g, so slopes and curvatures along it are sums over leaves of
-//! g times leaf sums. Losses without such sums (medians, breakpoints, a user's own) are searched along the rows.
+//! With line searches, relabelled leaves contain the mean negative gradient of every score, g; the step of score j
+//! minimises Σ w ℓ(y, f + ρ_j g_j). The samples of a leaf share their g, so that slopes and curvatures along it are
+//! sums over leaves of g times leaf sums. For losses without such sums (with medians or breakpoints, or defined by the
+//! user), the search evaluates the samples.
 
 use super::columns::StageColumns;
 use super::config::{LeafEstimation, LeafFit};
@@ -20,20 +22,21 @@ use crate::loss::newton::Regularization;
 use crate::loss::working::Line;
 use crate::pool;
 
-/// What a weak model predicts for the rows of each leaf.
+/// What a weak model predicts for the samples of each leaf.
 #[derive(Debug)]
 pub(crate) enum LeafValues {
-    /// A number for each score: a row of the table for each leaf.
+    /// One value for each score: a table with a row for each leaf.
     Table(Vec<f64>),
-    /// One number.
+    /// One value for each leaf.
     Scalars(Vec<f64>),
 }
 
-/// Scores that are held, and bounds of their negative gradients.
+/// Scores that are stored, and bounds of their negative gradients.
 type Held<'s, T> = (&'s [T], &'s [T]);
 
 impl<T: Float> Scored<'_, T> {
-    /// The leaves of a stage and the steps along them. Leaves of one number have `numbers`, others are labelled anew.
+    /// Computes the leaves of a stage and the steps along them. If leaves have one value each, these are given as
+    /// `numbers`; otherwise leaves are relabelled.
     pub(crate) fn fit_leaves(
         &mut self,
         numbers: impl FnOnce() -> Result<Vec<f64>>,
@@ -64,7 +67,8 @@ impl<T: Float> Scored<'_, T> {
         }
     }
 
-    /// Brings the leaves of a stage in order, if `order` finds that they are not, with steps that do not turn it around.
+    /// Corrects the leaves of a stage if `order` finds that they violate the monotonic constraints, with steps that do
+    /// not reverse the order.
     pub(crate) fn keep_in_order(
         &self,
         order: impl FnOnce(&mut [f64]) -> Result<bool>,
@@ -73,11 +77,11 @@ impl<T: Float> Scored<'_, T> {
         search: LineSearch,
         control: &Control,
     ) -> Result<()> {
-        // Leaves of one number are those of a projection, for which there is no order.
+        // Leaves with one value are those of a projection, for which there are no constraints.
         let (LeafValues::Table(table), Scores::Held(held)) = (&mut *values, &self.scores) else { return Ok(()) };
         steps.iter_mut().for_each(|step| *step = step.max(0.0));
         if order(table)? {
-            // By convexity, what is not beyond the least loss along the leaves as they are now lowers it.
+            // By convexity, a step that does not go beyond the minimum along the current leaves lowers the loss.
             let found = held.search_steps(&self.data, values, leaves, search, control)?;
             steps.iter_mut().zip(found).for_each(|(step, found)| *step = step.min(found.max(0.0)));
         }
@@ -86,7 +90,7 @@ impl<T: Float> Scored<'_, T> {
 }
 
 impl<T: Float> HeldScores<T> {
-    /// The steps along anything that a weak model predicts for leaves, searched along the rows.
+    /// Returns the steps along any predictions of a weak model for leaves, by a search that evaluates the samples.
     pub(crate) fn search_steps(
         &self,
         data: &Data<'_, T>,
@@ -99,18 +103,19 @@ impl<T: Float> HeldScores<T> {
     }
 }
 
-/// Second derivatives of the rows by the one score of a tree, as whole multiples of a share of the largest.
+/// Second derivatives of the samples for the one score of a tree, as integer multiples of a share of the largest.
 ///
-/// A tree whose rows weigh by them, grown on the ratios r / h, has the splits of most G² / H: those whose Newton steps lower
-/// the loss most (Chen and Guestrin, 2016, with λ = 0). So rows that are certain count for little, which a rare class needs.
+/// A tree that is grown on the ratios r / h, with samples weighted by h, has the splits with the largest G² / H: those
+/// whose Newton steps lower the loss most (Chen and Guestrin, 2016, with λ = 0). Samples whose prediction is certain
+/// therefore have little weight, which a rare class needs.
 #[derive(Debug)]
 pub(crate) struct Curvatures {
     units: Vec<u32>,
-    /// Of a unit.
+    /// The value of a unit.
     value: f64,
 }
 
-/// Units of the largest second derivative: those of other rows are told apart to as small a share.
+/// The number of units of the largest second derivative, and thereby the resolution for those of other samples.
 pub(super) const MOST_UNITS: f64 = 4096.0;
 
 impl Curvatures {
@@ -118,7 +123,7 @@ impl Curvatures {
         self.units[row].into()
     }
 
-    /// r / h of each row: times the units, r again.
+    /// Returns r / h of each sample: multiplied by the units, it is r again.
     pub(crate) fn ratios(&self, targets: &[f64]) -> Result<Vec<f64>> {
         let ratio = |(&r, &units): (&f64, &u32)| r / (f64::from(units) * self.value);
         try_collected("the targets of a stage", targets.iter().zip(&self.units).map(ratio))
@@ -126,8 +131,8 @@ impl Curvatures {
 }
 
 impl<T: Float> Scored<'_, T> {
-    /// Those of the rows of a tree, where it is grown for one score whose leaves take Newton steps of second derivatives
-    /// that differ.
+    /// Returns the second derivatives of the samples of a tree, if it is grown for one score whose leaves take Newton
+    /// steps with second derivatives that differ.
     pub(crate) fn curvatures(&self, fit: LeafFit, rows: &[u32]) -> Result<Option<Curvatures>> {
         let data = &self.data;
         let (Some(loss), Some(scores)) = (data.loss.curved(), self.held_scores()) else { return Ok(None) };
@@ -160,7 +165,8 @@ impl<T: Float> Scored<'_, T> {
 
 const WHAT: &str = "the second derivatives of a stage";
 
-/// The least squares, with λ: leaves of the mean residuals, shrunk, or steps along `given` numbers of leaves.
+/// Computes the regularised least-squares solution: leaves with the shrunk mean residuals, or steps along the `given`
+/// values of leaves.
 fn residuals<T: Float>(
     data: &Data<'_, T>,
     held: Held<'_, T>,
@@ -191,7 +197,7 @@ fn residuals<T: Float>(
     Ok((LeafValues::Scalars(values), products))
 }
 
-/// Labels the leaves with mean negative gradients, and finds the steps.
+/// Relabels the leaves with mean negative gradients, and finds the steps.
 fn relabel<T: Float>(
     data: &Data<'_, T>,
     held: Held<'_, T>,
@@ -215,7 +221,7 @@ fn relabel<T: Float>(
     Ok((values, steps))
 }
 
-/// Finds the steps along one number for each leaf.
+/// Finds the steps along one value for each leaf.
 fn along<T: Float>(
     data: &Data<'_, T>,
     scores: &[T],
@@ -233,7 +239,7 @@ fn along<T: Float>(
     Ok((values, steps))
 }
 
-/// The columns of scores, where steps are searched with sums over leaves.
+/// Returns the columns of scores, if steps are searched with sums over leaves.
 fn by_leaf_sums<'s, T: Float>(
     data: &'s Data<'_, T>,
     scores: &'s [T],
@@ -249,7 +255,7 @@ fn by_leaf_sums<'s, T: Float>(
     }
 }
 
-/// Steps that are searched along the rows.
+/// Finds steps by a search that evaluates the samples.
 fn searched<T: Float>(
     data: &Data<'_, T>,
     scores: &[T],

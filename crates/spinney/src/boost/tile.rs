@@ -1,4 +1,4 @@
-//! Some columns of scores, copied out of the rows in the order of the leaves, and their sums by leaf.
+//! Some columns of scores, copied in the order of the leaves, and their sums by leaf.
 
 use std::ops::Range;
 
@@ -7,25 +7,25 @@ use crate::error::{Result, try_filled};
 use crate::loss::off_sums::{Grids, LANES, add_row, add_weighted_row};
 use crate::loss::vector::vectorised;
 
-/// Rows that are turned into columns while they are in the first cache.
+/// Number of samples that are transposed to columns while they are in the first-level cache.
 const ROWS: usize = 64;
 
-/// Cells of some columns: a row for each position, and tables with a row for each leaf. Rows of many columns end in zeros,
-/// so that they are whole lanes.
+/// The cells of some columns: a row for each position, and tables with a row for each leaf. If there are many columns,
+/// rows are padded with zeros to whole lanes.
 #[derive(Debug)]
 pub(super) struct Tile {
     stride: usize,
     scores: Vec<f32>,
-    /// Steps of the cells of each leaf.
+    /// The steps of the cells of each leaf.
     moves: Vec<f32>,
     /// Sums of gradients and of curvatures, of cells as if all were off.
     sums: [Vec<f64>; 2],
-    /// Those of one piece: the sums of bits.
+    /// The sums for one piece, in the form of sums of bits.
     bits: [Vec<u32>; 2],
 }
 
 impl Tile {
-    /// For at most so many columns.
+    /// Allocates memory for at most `n_columns` columns.
     pub(super) fn new(n_columns: usize, n_rows: usize, n_leaves: usize) -> Result<Self> {
         const WHAT: &str = "columns of scores";
         let stride = if n_columns < LANES { n_columns } else { n_columns.next_multiple_of(LANES) };
@@ -40,8 +40,8 @@ impl Tile {
         })
     }
 
-    /// Copies the cells of rows. These lie far apart: there is nothing in between, so that the memory is asked for many of
-    /// them together.
+    /// Copies the cells of samples. These are far apart in memory, and the loop does nothing else, so that many of them
+    /// are fetched at the same time.
     pub(super) fn copy<'s>(&mut self, rows: &[u32], n_columns: usize, cells: impl Fn(u32) -> &'s [f32]) {
         for (to, &row) in self.scores.chunks_exact_mut(self.stride).zip(rows) {
             to[..n_columns].copy_from_slice(cells(row));
@@ -49,14 +49,14 @@ impl Tile {
         self.moves.fill(0.0);
     }
 
-    /// Sets the steps of the cells: `step(leaf, column)` of columns that are at least as many as the lanes.
+    /// Sets the steps of the cells to `step(leaf, column)`; there must be at least as many columns as lanes.
     pub(super) fn move_leaves(&mut self, n_columns: usize, step: impl Fn(usize, usize) -> f32) {
         for (leaf, moves) in self.moves.chunks_exact_mut(self.stride).enumerate() {
             moves[..n_columns].iter_mut().enumerate().for_each(|(at, to)| *to = step(leaf, at));
         }
     }
 
-    /// Sums all cells by leaf, moved; `pieces` are leaves and positions.
+    /// Sums all cells by leaf, after they are moved; `pieces` are leaves and positions.
     pub(super) fn sum(&mut self, pieces: &[(usize, Range<usize>)], weights: Option<&[f64]>, grids: Grids) {
         let (stride, scores, moves) = (self.stride, &self.scores, &self.moves);
         let ([gradients, curvatures], [of_gradients, of_curvatures]) = (&mut self.sums, &mut self.bits);
@@ -90,7 +90,7 @@ impl Tile {
         );
     }
 
-    /// The sums of one column.
+    /// Reads the sums of one column.
     pub(super) fn take_column(&self, at: usize, sums: &mut LeafDerivatives) {
         let [gradients, curvatures] = &self.sums;
         for (to, from) in [(&mut sums.gradients, gradients), (&mut sums.curvatures, curvatures)] {

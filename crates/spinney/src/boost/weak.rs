@@ -1,4 +1,4 @@
-//! Weak models other than trees: anything that can be fitted to numbers and predict numbers, in the caller's hands.
+//! Weak models of the caller: anything that can be fitted to numerical targets and predicts numbers.
 
 use std::ops::ControlFlow;
 
@@ -24,15 +24,16 @@ use crate::forest::bootstrap::{Urn, tree_key};
 use crate::loss::float::Float;
 use crate::rounds::rounds;
 
-/// Strategies that weak models may have which are no trees: in messages.
+/// The strategies that are supported with weak models other than trees, for messages.
 const STRATEGIES: &str = "be Joint, or Projected without relabelled leaves, for weak models other than trees";
 
-/// A weak model in the caller's hands.
+/// A weak model of the caller, other than a tree.
 pub trait WeakLearner: Send {
-    /// Fits stage `stage` to `targets` (one row for each of `rows`, which rise, with `weights`), and predicts.
+    /// Fits stage `stage` to `targets` (one row for each of the samples `rows`, which are increasing, with `weights`),
+    /// and returns its predictions.
     ///
     /// # Errors
-    /// Whatever fails ends the fit.
+    /// Any error that is returned ends the fit.
     fn fit_predict(
         &mut self,
         stage: usize,
@@ -41,37 +42,39 @@ pub trait WeakLearner: Send {
         weights: &[f64],
     ) -> Result<WeakPredictions>;
 
-    /// Is told of every stage that is done; its report has no scores of a validation set.
+    /// Is called after every stage. The report has no scores of a validation set.
     ///
     /// # Errors
-    /// Whatever fails ends the fit.
+    /// Any error that is returned ends the fit.
     fn after(&mut self, _: &StageReport<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// Predictions of a weak model: of one number a row, or with the joint strategy of one for each score.
+/// Predictions of a weak model: one number for each sample, or with the joint strategy one for each score of each
+/// sample.
 #[derive(Clone, Debug)]
 pub struct WeakPredictions {
-    /// Of all training rows.
+    /// The predictions for all training samples.
     pub train: Array2<f64>,
-    /// Of all validation rows, where there are some.
+    /// The predictions for all validation samples, if there are any.
     pub validation: Option<Array2<f64>>,
 }
 
-/// y of a validation set, and one weight for each row.
+/// y of a validation set, and an optional weight for each sample.
 pub type ValidationTargets<'a> = (Targets<'a>, Option<&'a [f64]>);
 
 impl BoostConfig {
-    /// Fits a model whose weak models are not trees: `n_samples` rows of an X that only `weak` knows, with `n_features`.
+    /// Fits a model whose weak models are not trees, to `n_samples` samples with `n_features` features; only `weak`
+    /// knows their X.
     ///
-    /// The joint strategy asks for a prediction for each score, a projected one without relabelled leaves for one number.
-    /// The parameters of trees are not used. Cost: one call of `weak` a stage, and for each score a line search over the
-    /// rows.
+    /// The joint strategy needs a prediction for each score, a projection without relabelled leaves needs one number
+    /// for each sample. The parameters of trees are not used. A stage costs one call of `weak`, and for each score a
+    /// line search over the samples.
     ///
     /// # Errors
-    /// As [`BoostConfig::fit`]; [`crate::ErrorKind::Invalid`] for single targets and relabelled leaves,
-    /// [`crate::ErrorKind::Shape`] for predictions of another shape, and whatever `weak` fails with.
+    /// The same as for [`BoostConfig::fit`], [`crate::ErrorKind::Invalid`] for single targets and relabelled leaves,
+    /// [`crate::ErrorKind::Shape`] for predictions of another shape, and any error that `weak` returns.
     pub fn fit_with(
         &self,
         weak: &mut dyn WeakLearner,
@@ -133,7 +136,7 @@ impl BoostConfig {
     }
 }
 
-/// Rows and their scores, to which predictions from elsewhere are added.
+/// Samples and their scores, to which predictions of the caller are added.
 struct ScoredRows<'a, T: Float> {
     data: Data<'a, T>,
     scores: HeldScores<T>,
@@ -145,7 +148,7 @@ impl<'a, T: Float> ScoredRows<'a, T> {
         Ok(ScoredRows { data, scores })
     }
 
-    /// As [`HeldScores::sweep`].
+    /// See [`HeldScores::sweep`].
     fn sweep(
         &mut self,
         update: Option<Update<'_, T>>,
@@ -175,7 +178,7 @@ impl Fitting<'_> {
     ) -> Result<()> {
         let (n, width) = (y.n_samples(), self.problem.width);
         let data = self.data::<T>(y, sample_weight)?;
-        // Rows are drawn by their places: what is in them is not known here.
+        // Samples are drawn by their positions, because their content is not known here.
         let places = try_filled("the places of rows", 0.0f32, n)?;
         let places = ArrayView2::from_shape((n, 1), &places).expect("a place for each row");
         let weights = Weights::of_rows(sample_weight, n)?;
@@ -260,7 +263,7 @@ impl Fitting<'_> {
     }
 }
 
-/// The values of predictions of that shape, row-major.
+/// Returns the values of predictions of this shape, row-major, or an error.
 fn checked(predictions: &Array2<f64>, n_rows: usize, n_columns: usize) -> Result<Vec<f64>> {
     const WHAT: &str = "predictions of the weak model";
     if predictions.dim() != (n_rows, n_columns) {

@@ -1,7 +1,7 @@
-//! Fits to samples that several workers have.
+//! Fits to samples that are distributed over several workers.
 //!
-//! Each worker runs the whole fit on its samples, and asks for sums and largest numbers over those of all: see
-//! [`crate::exact::reduce`]. What has no such sums is refused.
+//! Each worker runs the whole fit on its samples, and exchanges sums and maxima with the others: see
+//! [`crate::exact::reduce`]. What does not have such sums is not supported.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,31 +23,32 @@ use crate::loss::line_search::LineSearch;
 const WHAT: &str = "the samples of a worker";
 
 impl BoostConfig {
-    /// Fits one model to the samples of several workers: each calls this with its own samples and the same parameters, and
-    /// each gets the same model.
+    /// Fits one model to the samples of several workers. Each worker calls this function with its own samples and the
+    /// same parameters, and each returns the same model.
     ///
-    /// It is that of one worker with the samples of all, byte for byte, whatever the number of workers and the cut of the
-    /// samples, as long as sums are exact: up to 2²⁶ samples (67 million, by weight in units of the least) for numbers, and
-    /// 2³⁰ for labels and classes. With more, sums are rounded: all workers still have one model, of which the last bits may
-    /// depend on the cut. Workers may be without samples.
+    /// The model is, byte for byte, that of one worker with all samples, for any number of workers and any distribution
+    /// of the samples, as long as sums are exact: up to 2²⁶ samples (67 million, by weight in units of the least) for
+    /// numerical outputs, and 2³⁰ for labels and classes. With more samples, sums are rounded: all workers still have
+    /// the same model, but its last bits may depend on the distribution. Workers may have no samples.
     ///
-    /// Trees are searched by histograms ([`BoostConfig::max_bins`]), on dense or sparse X, with the squared error, or the log
-    /// loss of labels and classes. Refused are: other losses, whose leaves or steps look at samples one by one;
-    /// [`LineSearch::Brent`], and line searches for three and more classes; early stopping; categories, monotonic constraints,
-    /// masked y, margins and balanced class weights; and weights that are not multiples of 1/64, or of one larger power of
-    /// two.
+    /// Trees are searched by histograms ([`BoostConfig::max_bins`]), on dense or sparse X, with the squared error, or
+    /// the log loss of labels and classes. The following are not supported: other losses, whose leaves or steps
+    /// evaluate samples one by one; [`LineSearch::Brent`], and line searches for three or more classes; early stopping;
+    /// categories, monotonic constraints, masked y, margins and balanced class weights; and weights that are not
+    /// multiples of 1/64, or of one larger power of two.
     ///
-    /// Sent for a stage, in bytes: for each node that is searched its histogram, 8 × (bins of the features drawn) × (1 +
-    /// targets of the tree), of the smaller child alone where that of its parent is at hand; for each leaf 8 to 24 × scores;
-    /// and some hundred for each node. Before the first stage: 16 for each distinct value of each feature on each worker, and
-    /// with [`BoostConfig::subsample`] 24 for each sample. Everything is at hand on each worker at once: scores of its own
-    /// samples, and a histogram for each node that waits.
+    /// A worker sends, for each stage: for each node that is searched, its histogram of 8 × (bins of the features
+    /// drawn) × (1 + targets of the tree) bytes, only for the smaller child if the histogram of the parent is
+    /// available; for each leaf, 8 to 24 × scores bytes; and some hundred bytes for each node. Before the first stage,
+    /// it sends 16 bytes for each distinct value of each feature on each worker, and with [`BoostConfig::subsample`] 24
+    /// bytes for each sample. Each worker has in memory, at the same time, the scores of its own samples, and a
+    /// histogram for each node that waits.
     ///
     /// # Errors
-    /// As [`BoostConfig::fit`], on every worker where any has one; [`crate::ErrorKind::Invalid`] for what is refused, and
-    /// where workers have other parameters, features or outputs; [`crate::ErrorKind::Workers`] when `reduce` fails. A worker
-    /// that fails in the middle for a reason of its own, such as memory or `control`, sends nothing more: the others learn of
-    /// it by `reduce`, whose deadline ends their wait.
+    /// Returns the errors of [`BoostConfig::fit`], on every worker if any of them has one;
+    /// [`crate::ErrorKind::Invalid`] for what is not supported, and if workers have different parameters, features or
+    /// outputs; [`crate::ErrorKind::Workers`] when `reduce` fails. A worker that fails during the fit for a reason of
+    /// its own, such as memory or `control`, sends nothing more: the others notice this by the deadline of `reduce`.
     pub fn fit_part<'d>(
         &self,
         data: impl Into<Dataset<'d>>,
@@ -57,13 +58,14 @@ impl BoostConfig {
         self.fit_part_observed(None, data, reduce, &mut Unobserved, control)
     }
 
-    /// The same, on top of `model` where there is one, the same on every worker; with an observer that is told of every stage.
-    /// Where workers lose each other, [`StageObserver::failed`] has the model of the stages that were done: they may differ
-    /// by the last one. With the model of the fewest stages the fit goes on, on as many workers as there are, to the model
-    /// that it would have had. The observers of all workers end the fit after the same stage, or none does.
+    /// The same, starting from `model` if it is given, which must be the same on every worker, and with an observer
+    /// that is called after every stage. If workers lose each other, [`StageObserver::failed`] is called with the model
+    /// of the stages that were finished; these models may differ by the last stage. Starting from the model with the
+    /// fewest stages, the fit can be continued, with any number of workers, and results in the model that it would have
+    /// had. Either the observers of all workers end the fit after the same stage, or none of them does.
     ///
     /// # Errors
-    /// As [`BoostConfig::fit_part`] and [`BoostConfig::fit_more`].
+    /// The same as for [`BoostConfig::fit_part`] and [`BoostConfig::fit_more`].
     pub fn fit_part_observed<'d>(
         &self,
         model: Option<&Boosted>,
@@ -86,7 +88,8 @@ impl BoostConfig {
         })
     }
 
-    /// Refuses what one worker with all samples would, and what has no sums over samples.
+    /// Returns the errors that one worker with all samples would return, and an error for what has no sums over
+    /// samples.
     fn check_of_worker(&self, data: &Dataset<'_>) -> Result<()> {
         let unsupported = |what| Err(Error::unsupported(what, "if samples are spread over workers"));
         let refuse = |what, got: &str, must| Err(Error::invalid(what, got, must));
@@ -138,11 +141,11 @@ impl BoostConfig {
         self.check_domain(Names::TRAINING.y, data.y(), weights.as_deref())
     }
 
-    /// Refuses workers with other parameters, features, outputs or models to go on from.
+    /// Returns an error if workers have different parameters, features, outputs or models to start from.
     fn check_is_same(&self, workers: &Workers, model: Option<&Boosted>, data: &Dataset<'_>) -> Result<()> {
         let is_sparse = !matches!(data.x(), Matrix::Dense(_));
         let words = format!("{self:?} {} {is_sparse} {:?}", data.n_features(), data.outputs());
-        // Fowler, Noll and Vo (1991), FNV-1a, less a bit.
+        // Fowler, Noll and Vo (1991), FNV-1a, without one bit.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let stages = model.map(Boosted::to_bytes).transpose()?.unwrap_or_default();
         let hash = words.bytes().chain(stages).fold(0xcbf2_9ce4_8422_2325, step) >> 1;
@@ -156,7 +159,7 @@ impl BoostConfig {
     }
 }
 
-/// Weights of the samples of a worker: of all workers or of none.
+/// Returns the weights of the samples of a worker: either all workers have weights, or none of them.
 pub(super) fn weights_of_all<'w>(
     workers: &Workers,
     own: Option<Cow<'w, [f64]>>,
@@ -171,7 +174,7 @@ pub(super) fn weights_of_all<'w>(
     }
 }
 
-/// A sample of no weight, in place of none.
+/// A sample of weight zero, for a worker without samples.
 struct StandIn {
     x: Matrix<'static>,
     dense_x: Array2<f32>,

@@ -1,4 +1,4 @@
-//! The centroids of a tree: what each node's samples have in common, as a few features with weights.
+//! The centroids of a tree: what the samples of each node have in common, as a few features with weights.
 
 use super::codes::Codes;
 use super::config::CentroidPrecision;
@@ -8,22 +8,22 @@ use crate::error::{ErrorKind, Result, try_filled, try_push, try_with_capacity};
 
 const WHAT: &str = "the centroids of a tree";
 
-/// What becomes of the length of a centroid.
+/// How the length of a centroid is treated.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Length {
     One,
     AsItIs,
 }
 
-/// The centroids of all nodes: node i has the entries `ptr[i]..ptr[i + 1]`, features rising; the root has none. Weights
-/// are not zero.
+/// The centroids of all nodes: node i has the entries `ptr[i]..ptr[i + 1]`, with increasing features; the root has
+/// none. Weights are not zero.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Centroids {
     pub(crate) ptr: Vec<u32>,
-    /// A list for each node.
+    /// The features of each node, as a list.
     pub(crate) features: GapLists,
     pub(crate) codes: Codes,
-    /// Of each node, where weights are codes times it; else empty.
+    /// A factor for each node, if weights are codes times a factor; otherwise empty.
     pub(crate) factors: Vec<f32>,
 }
 
@@ -33,12 +33,12 @@ impl Centroids {
         Centroids { ptr: vec![0], features, codes, factors: Vec::new() }
     }
 
-    /// Number of stored weights.
+    /// Returns the number of stored weights.
     pub(crate) fn n_stored(&self) -> usize {
         self.ptr.last().map_or(0, |&end| end as usize)
     }
 
-    /// Number of stored weights of a node.
+    /// Returns the number of stored weights of a node.
     pub(super) fn n_of(&self, node: usize) -> usize {
         (self.ptr[node + 1] - self.ptr[node]) as usize
     }
@@ -47,7 +47,7 @@ impl Centroids {
         4 * self.ptr.len() + self.features.n_bytes() + self.codes.n_bytes() + 4 * self.factors.len()
     }
 
-    /// Calls `each` with the features and weights of a node's centroid, features rising.
+    /// Calls `each` with the features and weights of the centroid of a node, with increasing features.
     #[inline(always)]
     pub(super) fn try_for_each(&self, node: usize, mut each: impl FnMut(u32, f32) -> Result<()>) -> Result<()> {
         let entries = self.ptr[node] as usize..self.ptr[node + 1] as usize;
@@ -69,7 +69,7 @@ impl Centroids {
         }
     }
 
-    /// Features and weights of a node's centroid.
+    /// Returns the features and weights of the centroid of a node.
     pub(super) fn of(&self, node: usize) -> Result<Vec<(u32, f32)>> {
         let mut entries = try_with_capacity(WHAT, self.n_of(node))?;
         self.try_for_each(node, |feature, weight| {
@@ -84,15 +84,15 @@ impl Centroids {
         self.push(&mut Vec::new(), Length::AsItIs)
     }
 
-    /// Appends the centroid of the next node: `entries`, features rising, brought to length one or as they are. Leaves
-    /// those that are stored, with what is stored.
+    /// Appends the centroid of the next node: `entries`, with increasing features, normalised to length one or
+    /// unchanged. Afterwards, `entries` contains those that are stored, with their stored weights.
     pub(super) fn push(&mut self, entries: &mut Vec<(u32, f64)>, length: Length) -> Result<()> {
         let largest = entries.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
         let of_largest = self.codes.of_largest();
         let scale = match (of_largest, length) {
             (Some(_), _) => largest,
             (None, Length::AsItIs) => 1.0,
-            // By the largest first: squares neither overflow nor vanish.
+            // Entries are divided by the largest one first, so that squares neither overflow nor underflow.
             (None, Length::One) => {
                 largest * entries.iter().map(|(_, weight)| (weight / largest).powi(2)).sum::<f64>().sqrt()
             }
@@ -115,7 +115,7 @@ impl Centroids {
         self.push_end(self.n_stored() + entries.len())
     }
 
-    /// Appends the centroid of node `node` of others, of the same type.
+    /// Appends the centroid of node `node` of `others`, which must have the same type.
     pub(super) fn push_of(&mut self, others: &Centroids, node: usize) -> Result<()> {
         let range = others.ptr[node] as usize..others.ptr[node + 1] as usize;
         let end = self.n_stored() + range.len();
@@ -127,7 +127,7 @@ impl Centroids {
         self.push_end(end)
     }
 
-    /// The centroid under way has all its entries, which end at `end`.
+    /// Ends the current centroid, whose entries end at `end`.
     fn push_end(&mut self, end: usize) -> Result<()> {
         let limit = u32::MAX as usize;
         let end = u32::try_from(end);
@@ -135,7 +135,7 @@ impl Centroids {
         try_push(WHAT, &mut self.ptr, end)
     }
 
-    /// Forgets the nodes from `n_nodes` on.
+    /// Removes the nodes from `n_nodes` on.
     pub(super) fn truncate(&mut self, n_nodes: usize) {
         self.ptr.truncate(n_nodes + 1);
         self.factors.truncate(n_nodes);
@@ -143,7 +143,7 @@ impl Centroids {
         self.codes.truncate(self.n_stored());
     }
 
-    /// Gives back what was reserved for more.
+    /// Releases unused capacity.
     pub(super) fn shrink(&mut self) {
         self.ptr.shrink_to_fit();
         self.factors.shrink_to_fit();
@@ -152,10 +152,10 @@ impl Centroids {
     }
 }
 
-/// Adds up rows of X.
+/// Adds up X of samples.
 #[derive(Debug)]
 pub(super) struct RowSum {
-    /// Zero but for `touched`.
+    /// The sums, which are zero except for the features in `touched`.
     sums: Vec<f64>,
     is_touched: Vec<bool>,
     touched: Vec<u32>,
@@ -185,7 +185,7 @@ impl RowSum {
         Ok(())
     }
 
-    /// The entries of the sum that `keep` has, features rising. Forgets the sum.
+    /// Returns the entries of the sum that `keep` selects, with increasing features, and resets the sum.
     pub(super) fn take(&mut self, keep: &Keep<'_>) -> Result<&mut Vec<(u32, f64)>> {
         self.entries.clear();
         for feature in self.touched.drain(..) {
@@ -203,16 +203,16 @@ impl RowSum {
 /// Which entries centroids keep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keep<'a> {
-    /// Whether the tree has the feature; `None` for all.
+    /// Whether the tree may use each feature; `None` for all.
     pub(super) features: Option<&'a [bool]>,
-    /// So many of the largest magnitude; of equals the first features.
+    /// Maximum number of entries: those with the largest magnitudes are kept; of equal ones, the first features.
     pub(super) most: Option<usize>,
-    /// Those from this share of the largest magnitude on.
+    /// Entries below this share of the largest magnitude are dropped.
     pub(super) least: f64,
 }
 
 impl Keep<'_> {
-    /// Leaves those of largest magnitude, features rising.
+    /// Removes the entries that are not kept; the others have increasing features.
     pub(super) fn apply(&self, entries: &mut Vec<(u32, f64)>) {
         if let Some(most) = self.most.filter(|&most| most < entries.len()) {
             let largest_first = |a: &(u32, f64), b: &(u32, f64)| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0));

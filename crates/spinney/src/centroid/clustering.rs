@@ -1,9 +1,9 @@
-//! Clusters of the points of a node: k-means++ (Arthur and Vassilvitskii 2007) and some passes of Lloyd's algorithm,
-//! for spherical clusters that of Dhillon and Modha (2001).
+//! Clustering of the points of a node: k-means++ (Arthur and Vassilvitskii 2007) and some passes of Lloyd's algorithm;
+//! for spherical clusters, the algorithm of Dhillon and Modha (2001).
 //!
-//! Points are fixed-point numbers, so that products and sums are exact: a point of weight two is two points. Ties go
-//! to the lowest cluster. A centre that loses all its points stays where it is, and may win some back; what is empty
-//! in the end is no cluster.
+//! Points are fixed-point numbers, so that products and sums are exact, and a point of weight two is the same as two
+//! points. Ties go to the lowest cluster. A centre that loses all its points stays where it is and may regain some; a
+//! cluster that is empty at the end is dropped.
 
 use super::config::Clustering;
 use super::project::{LANES, ONE};
@@ -14,13 +14,13 @@ use crate::rng::Key;
 
 const WHAT: &str = "the clusters of a node";
 
-/// Points of a node, and what each weighs.
+/// The points of a node, and their weights.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Points<'a> {
     pub(super) values: &'a [i16],
-    /// At most 2³¹ in all.
+    /// The weights; their sum is at most 2³¹.
     pub(super) weights: &'a [u32],
-    /// Coordinates of a point, a multiple of [`LANES`].
+    /// The number of coordinates of a point, a multiple of [`LANES`].
     pub(super) stride: usize,
 }
 
@@ -34,40 +34,41 @@ impl<'a> Points<'a> {
     }
 }
 
-/// Centres and the points of each, one node after the other.
+/// The centres and the assignment of points, for one node after the other.
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
     centres: Vec<i16>,
-    /// Of each centre, its square where distance counts, else zero: what is taken from twice the product.
+    /// The squared length of each centre for Euclidean clustering, otherwise zero: it is subtracted from twice the
+    /// product.
     squares: Vec<i32>,
     /// The cluster of each point.
     pub(super) of_point: Vec<u32>,
-    /// Of each point while centres are drawn: how near it is to its centre, its square, and its squared distance from
-    /// its centre times its weight.
+    /// For each point, while centres are drawn: its nearness to its centre, its squared length, and its squared
+    /// distance from its centre times its weight.
     nearness: Vec<i32>,
     own: Vec<i32>,
     distance: Vec<f64>,
     sums: Sums,
-    /// Weights of clusters, heaviest first, and the places of clusters there.
+    /// The weights of clusters, the heaviest first, and the indices of these clusters.
     ranks: Vec<(u64, u32)>,
     rank_of: Vec<u32>,
 }
 
-/// Sums of points by cluster, which are exact: in 32 bits as long as weights are small, in 64 then.
+/// Sums of points by cluster, which are exact: in 32 bits as long as weights are small, then in 64 bits.
 #[derive(Debug, Default)]
 struct Sums {
     narrow: Vec<i32>,
-    /// What the points weigh whose sum is in `narrow`.
+    /// The weight of the points whose sum is in `narrow`.
     pending: Vec<u32>,
     wide: Vec<i64>,
     weights: Vec<u64>,
 }
 
-/// Weight of points up to 2¹⁴ in each coordinate whose sums have 32 bits.
+/// The total weight of points with coordinates up to 2¹⁴ whose sums fit into 32 bits.
 const NARROW: u32 = 1 << 16;
 
 impl Clusters {
-    /// Finds at most `k` clusters; returns how many centres there are. Fewer where points are fewer, or equal.
+    /// Finds at most `k` clusters, fewer if there are fewer distinct points; returns the number of centres.
     pub(super) fn find(
         &mut self,
         points: Points<'_>,
@@ -79,7 +80,7 @@ impl Clusters {
     ) -> Result<usize> {
         let n_centres = self.draw_centres(points, k, rule, key, control)?;
         if n_centres < 2 {
-            // None where no point has a direction.
+            // There are no centres if no point has a direction.
             return Ok(n_centres);
         }
         for _ in 0..n_passes {
@@ -92,15 +93,15 @@ impl Clusters {
         Ok(n_centres)
     }
 
-    /// Puts other points, in place of those that clusters were found of, into the nearest cluster.
+    /// Assigns other points, which replace those from which clusters were found, to the nearest cluster.
     pub(super) fn take_in(&mut self, points: Points<'_>, n_centres: usize, control: &Control) -> Result<()> {
         self.of_point.clear();
         try_resize(WHAT, &mut self.of_point, points.len(), 0)?;
         self.assign(points, n_centres, control).map(|_| ())
     }
 
-    /// Numbers the clusters that have points anew, those of more weight first, of equals as they were; returns how
-    /// many there are.
+    /// Renumbers the clusters that have points, in order of decreasing weight and, for equal weights, in their previous
+    /// order; returns their number.
     pub(super) fn rank(&mut self, points: Points<'_>, n_centres: usize) -> Result<usize> {
         let Clusters { of_point, ranks, rank_of, .. } = self;
         ranks.clear();
@@ -113,9 +114,9 @@ impl Clusters {
         Ok(ranks.iter().filter(|(weight, _)| *weight > 0).count())
     }
 
-    /// k-means++: the first centre is a point drawn by weight, the others by weight times squared distance to the
-    /// nearest centre so far. Points without direction are no centres of spherical clusters. Every point is in the
-    /// cluster of the nearest then.
+    /// k-means++: the first centre is a point drawn by weight, the others are drawn by weight times squared distance to
+    /// the nearest centre so far. Points without direction are not centres of spherical clusters. Afterwards, every
+    /// point is assigned to the nearest cluster.
     fn draw_centres(
         &mut self,
         points: Points<'_>,
@@ -163,7 +164,7 @@ impl Clusters {
         Ok(k)
     }
 
-    /// Puts each centre at the mean of its points: for spherical clusters at length one.
+    /// Moves each centre to the mean of its points; for spherical clusters, it is normalised to length one.
     fn move_centres(&mut self, points: Points<'_>, rule: Clustering, n_centres: usize) -> Result<()> {
         let stride = points.stride;
         self.sums.begin(n_centres, stride)?;
@@ -188,7 +189,7 @@ impl Clusters {
         Ok(())
     }
 
-    /// Puts each point into the cluster of the nearest centre; tells whether one has changed its cluster.
+    /// Assigns each point to the nearest centre; returns whether a point has changed its cluster.
     fn assign(&mut self, points: Points<'_>, n_centres: usize, control: &Control) -> Result<bool> {
         let Clusters { centres, squares, of_point, .. } = self;
         let mut changed = false;
@@ -206,7 +207,7 @@ impl Clusters {
     }
 }
 
-/// The item at which the running sum of `parts` passes that share of the whole; `None` where all are zero.
+/// Returns the index at which the running sum of `parts` exceeds this share of the total; `None` if all are zero.
 fn draw(parts: &[f64], share: f64) -> Option<usize> {
     let total: f64 = parts.iter().sum();
     let mut sum = 0.0;
@@ -214,11 +215,11 @@ fn draw(parts: &[f64], share: f64) -> Option<usize> {
         sum += part;
         sum > share * total
     };
-    // Rounding may leave the last running sum at the share, where it is just below one.
+    // By rounding, the last running sum may be equal to a share that is just below one.
     parts.iter().position(passes).or_else(|| parts.iter().rposition(|part| *part > 0.0))
 }
 
-/// The centre with the greatest product, less half its square; the first of equals.
+/// Returns the centre with the largest product minus half its square; of equal ones, the first.
 #[inline(always)]
 fn nearest(point: &[i16], centres: &[i16], squares: &[i32]) -> u32 {
     let mut best = (i32::MIN, 0);
@@ -231,7 +232,7 @@ fn nearest(point: &[i16], centres: &[i16], squares: &[i32]) -> u32 {
     best.1
 }
 
-/// Σ a b: below 2²⁹ for points of length one, or so.
+/// Returns Σ a b, which is below 2²⁹ or so for points of length one.
 #[inline(always)]
 fn product(a: &[i16], b: &[i16]) -> i32 {
     let mut lanes = [0i32; LANES];
@@ -287,7 +288,7 @@ impl Sums {
         self.pending[cluster] = 0;
     }
 
-    /// The sum of a cluster, and its weight; `None` where it has no points.
+    /// Returns the sum of a cluster and its weight; `None` if it has no points.
     fn of(&mut self, cluster: usize, stride: usize) -> Option<(&[i64], u64)> {
         self.flush(cluster, stride);
         let weight = self.weights[cluster];

@@ -8,28 +8,28 @@ use crate::tree::leaves::Half;
 
 const WHAT: &str = "the weights of centroids";
 
-/// Weights of features, as they are stored.
+/// The weights of features, as they are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Codes {
     /// Levels, times the factor of their node.
     Nibble(Nibbles),
-    /// Whole numbers, times the factor of their node.
+    /// Integers, times the factor of their node.
     Byte(Vec<i8>),
     Half(Vec<Half>),
 }
 
-/// Half bytes, two in a byte, the first in its lower half: a sign of weight eight, and the number of a level. What is left
-/// over of the last byte is zero.
+/// Values of four bits, two in a byte, the first in its lower half: a sign bit with value eight, and the number of a
+/// level. The unused half of the last byte is zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Nibbles {
     pub(crate) bytes: Vec<u8>,
     len: usize,
 }
 
-/// The levels of half bytes: a tenth of the largest in seven steps of one ratio, 10^(-k/7).
+/// The levels: from the largest weight to a tenth of it in seven steps of equal ratio, 10^(-k/7).
 const LEVELS: [f32; 8] = [1.0, 0.719_685_7, 0.517_947_5, 0.372_759_37, 0.268_269_57, 0.193_069_77, 0.138_949_54, 0.1];
 
-/// Half way from each level to the next, the last to zero: smaller shares are of later levels.
+/// The midpoint between each level and the next, and between the last and zero: smaller shares belong to later levels.
 const BOUNDS: [f64; 8] = {
     let mut bounds = [0.0; 8];
     let mut k = 0;
@@ -44,14 +44,14 @@ const BOUNDS: [f64; 8] = {
 const SIGN: u8 = 8;
 
 impl Nibbles {
-    /// Half bytes of a file; `None` where what is left over is not zero.
+    /// Builds the values from the bytes of a file; `None` if the unused half is not zero.
     #[cfg(feature = "model-files")]
     pub(crate) fn of_bytes(bytes: Vec<u8>, len: usize) -> Option<Self> {
         let is_zero = len.is_multiple_of(2) || bytes.last().is_none_or(|last| last >> 4 == 0);
         (bytes.len() == len.div_ceil(2) && is_zero).then_some(Nibbles { bytes, len })
     }
 
-    /// The half byte of a share of the largest weight: that of the nearest level, if zero is not nearer.
+    /// Returns the code of a share of the largest weight, which is the nearest level; `None` if zero is nearer.
     fn code(share: f64) -> Option<u8> {
         let level = BOUNDS.iter().filter(|&&bound| share.abs() < bound).count();
         let sign = if share < 0.0 { SIGN } else { 0 };
@@ -112,7 +112,7 @@ impl Codes {
         }
     }
 
-    /// The code of the largest weight of a node, where each node has a factor.
+    /// Returns the code of the largest weight of a node, if nodes have factors.
     pub(super) fn of_largest(&self) -> Option<f64> {
         match self {
             Codes::Nibble(_) => Some(1.0),
@@ -121,7 +121,8 @@ impl Codes {
         }
     }
 
-    /// What a weight is stored as: a share of the largest of its node where nodes have factors. Zero: not at all.
+    /// Returns what is stored for a weight, which is a share of the largest weight of its node if nodes have factors. A
+    /// weight for which this is zero is not stored.
     pub(super) fn stored(&self, weight: f64) -> f64 {
         match self {
             Codes::Nibble(_) => Nibbles::code(weight).map_or(0.0, |code| Nibbles::value(code).into()),
@@ -130,7 +131,7 @@ impl Codes {
         }
     }
 
-    /// Appends a weight as it is stored.
+    /// Appends a weight in its stored form.
     pub(super) fn push(&mut self, stored: f64) -> Result<()> {
         match self {
             Codes::Nibble(codes) => Nibbles::code(stored).map_or(Ok(()), |code| codes.push(code)),
@@ -139,7 +140,7 @@ impl Codes {
         }
     }
 
-    /// Appends weights of others, of the same type.
+    /// Appends weights of `others`, which must have the same type.
     pub(super) fn push_of(&mut self, others: &Codes, range: Range<usize>) -> Result<()> {
         match (self, others) {
             (Codes::Nibble(to), Codes::Nibble(from)) => {
@@ -161,7 +162,7 @@ impl Codes {
         }
     }
 
-    /// Gives back what was reserved for more.
+    /// Releases unused capacity.
     pub(super) fn shrink(&mut self) {
         match self {
             Codes::Nibble(codes) => codes.bytes.shrink_to_fit(),

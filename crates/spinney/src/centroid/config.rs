@@ -1,4 +1,4 @@
-//! Parameters of a centroid forest: plain data, checked when used.
+//! Parameters of a centroid forest: plain data, checked when they are used.
 
 use crate::data::Outputs;
 use crate::error::{Error, Result};
@@ -6,72 +6,73 @@ use crate::forest::Sampling;
 use crate::projection::OutputProjection;
 use crate::setters::setters;
 
-/// Which nodes share the directions that outputs are projected on.
+/// Which nodes share the directions on which outputs are projected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DirectionScope {
-    /// None: each draws its own.
+    /// Each node has directions of its own.
     Node,
-    /// Those of a tree.
+    /// All nodes of a tree share their directions.
     Tree,
-    /// All nodes of a forest.
+    /// All nodes of a forest share their directions.
     Forest,
 }
 
-/// What makes projected samples alike.
+/// How the similarity of projected samples is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clustering {
-    /// The angle between them: each is brought to length one, and the nearest centre has the greatest product. For
+    /// By angle: each sample is normalised to length one, and the nearest centre has the largest product. This suits
     /// labels and classes, of which some samples have more than others.
     Spherical,
-    /// Their distance. For numbers, whose size says something.
+    /// By Euclidean distance. This suits numerical outputs, whose magnitude is informative.
     Euclidean,
 }
 
-/// Types of the weights of features in centroids.
+/// The type in which the weights of features in centroids are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CentroidPrecision {
-    /// A sign and one of eight levels, from a tenth of the centroid's largest weight to the whole in steps of 39 %.
-    /// Features below half a tenth are lost.
+    /// A sign and one of eight levels, from a tenth of the largest weight of the centroid to the whole, in steps of 39
+    /// %. Weights below half a tenth are dropped.
     Nibble,
-    /// Whole numbers of 8 bits, −127 to 127, times a factor for each centroid. Features below 1/254 of its largest
-    /// are lost.
+    /// Integers of 8 bits, −127 to 127, times a factor for each centroid. Weights below 1/254 of the largest weight of
+    /// the centroid are dropped.
     Byte,
     /// float16.
     Half,
 }
 
-/// Whether the weights of a node's centroids are learned further, so that more samples go to their cluster.
+/// Whether the centroids of a node are refined, so that more samples go to the child of their cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refinement {
-    /// They are means, brought to length one.
+    /// Centroids are means, normalised to length one.
     None,
     /// One pass of gradient descent on the multinomial logistic loss of the clusters, over the samples of the node in
-    /// random order. It starts from the means times `scale`; an entry moves by `rate` × value × error. Centroids may
+    /// random order. It starts from the means times `scale`, and a weight changes by `rate` × value × error. Centroids
+    /// may gain features of other centroids of the node: see `min_centroid_weight`.
     /// gain features that others of the node have: see `min_centroid_weight`.
     Logistic {
-        /// What products of unit vectors are multiplied by, to be logits.
+        /// The factor by which products of unit vectors are multiplied to obtain logits.
         scale: f32,
-        /// Step of the descent.
+        /// The step size of the descent.
         rate: f32,
     },
 }
 
-/// Whether a sample goes on to a second child when it is predicted.
+/// Whether a predicted sample may be sent to a second child.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Routing {
-    /// To the child of the greatest product alone.
+    /// A sample is sent only to the child with the largest product.
     Nearest,
-    /// To the two children of the greatest products, by shares in proportion to e^(`sharpness` × product), unless the
-    /// second would have less than `least` of the whole sample.
+    /// A sample is sent to the two children with the largest products, with shares proportional to e^(`sharpness` ×
+    /// product), unless the share of the second would be less than `least` of the whole sample.
     Shared {
-        /// The larger, the less the second child has.
+        /// The larger this is, the smaller is the share of the second child.
         sharpness: f32,
-        /// Least share of the sample that follows a path of its own, in [0.01, 0.5].
+        /// The minimum share of a sample that is sent down a path of its own, in [0.01, 0.5].
         least: f32,
     },
 }
@@ -88,56 +89,58 @@ pub enum Routing {
 pub struct CentroidForestConfig {
     /// Number of trees.
     pub n_trees: usize,
-    /// Rows of each tree.
+    /// The samples on which each tree is grown.
     pub sampling: Sampling,
-    /// Seed: tree `i` is a function of (data, parameters, seed, i) alone.
+    /// The seed. Tree `i` is a function of (data, parameters, seed, i) alone.
     pub seed: u64,
-    /// Most children of a node: clusters that are looked for.
+    /// Maximum number of children of a node, which is the number of clusters that are searched.
     pub n_children: usize,
-    /// A node has no more children than samples divided by this, but two.
+    /// A node has at most its number of samples divided by this as children, but may always have two.
     pub samples_per_child: usize,
-    /// A node of so many samples or fewer is a leaf. Whole sample weights are counts here, as in a bootstrap.
+    /// A node with at most this number of samples is a leaf. Whole sample weights are counts here, as in a bootstrap.
     pub max_leaf_samples: usize,
-    /// Most splits on a path; `None` for any number.
+    /// Maximum number of splits on a path; `None` for no limit.
     pub max_depth: Option<usize>,
-    /// Most samples of a node of which clusters are found, drawn without replacement; `None` for all. The others join
-    /// the nearest cluster. Samples of the same labels or classes are one, of their joint weight.
+    /// Maximum number of samples of a node from which clusters are found; they are drawn without replacement. `None`
+    /// for all. The others are assigned to the nearest cluster. Samples with the same labels or classes count as one,
+    /// with their total weight.
     pub sample_size: Option<usize>,
-    /// Number of directions of random signs, where there is no `output_projection`. Numbers of no more outputs are
-    /// clustered as they are.
+    /// Number of directions of random signs, if `output_projection` is `None`. Numerical outputs that are not more than
+    /// this are clustered without projection.
     pub n_projections: usize,
-    /// Directions of another family, in place of signs. Its scope is not looked at.
+    /// Directions of another family, instead of random signs. Its scope is ignored.
     pub output_projection: Option<OutputProjection>,
     /// Which nodes share the directions.
     pub direction_scope: DirectionScope,
-    /// What makes projected samples alike.
+    /// How the similarity of projected samples is measured.
     pub clustering: Clustering,
-    /// Whether projected samples are taken less their mean in the node.
+    /// Whether the mean of the node is subtracted from projected samples.
     pub center: bool,
-    /// How often centres are moved to the mean of their clusters.
+    /// Number of times that centres are moved to the mean of their clusters.
     pub n_passes: usize,
-    /// Features of largest magnitude that each centroid keeps; `None` for all.
+    /// Maximum number of features of a centroid, those with the largest magnitude; `None` for all.
     pub max_centroid_features: Option<usize>,
-    /// Weights of a centroid below this share of its largest are dropped.
+    /// Weights of a centroid below this share of its largest weight are dropped.
     pub min_centroid_weight: f64,
-    /// The share of the features, drawn for each tree, that its centroids may have.
+    /// The share of the features, drawn for each tree, that its centroids may use.
     pub max_features: f64,
-    /// Whether centroids are learned further.
+    /// Whether centroids are refined by gradient descent.
     pub refinement: Refinement,
-    /// Whether samples go on to a second child when they are predicted.
+    /// Whether predicted samples may be sent to a second child.
     pub routing: Routing,
-    /// Leaves predict as if they had so many samples more, alike to those of their parent on the average.
+    /// Shrinkage of leaves: each leaf predicts as if it had this number of additional samples, like those of its parent
+    /// on average.
     pub leaf_shrinkage: f64,
-    /// Whether rows of X are brought to length one.
+    /// Whether X of each sample is normalised to length one.
     pub normalize: bool,
-    /// Whether features are weighted by how few samples have them: 1 + ln((1 + n) / (1 + n with the feature)).
+    /// Whether features are weighted by inverse document frequency: 1 + ln((1 + n) / (1 + n with the feature)).
     pub idf: bool,
-    /// Type of the weights of features in centroids.
+    /// The type in which the weights of features in centroids are stored.
     pub centroid_precision: CentroidPrecision,
-    /// What each column of predictions counts for in clusters; `None` for all the same.
+    /// The weight of each column of predictions in the clustering; `None` if all have the same weight.
     pub output_weights: Option<Vec<f64>>,
-    /// Whether leaves refer to rows of y, which are then stored once for all trees. Trees of classes or labels whose
-    /// leaves have fewer different ones than rows list these in any case.
+    /// Whether leaves refer to samples, whose y is then stored once for all trees. Leaves of classes or labels with
+    /// fewer distinct ones than samples store these in any case.
     pub store_rows: bool,
 }
 
@@ -170,8 +173,8 @@ setters! { CentroidForestConfig {
 } }
 
 impl Default for CentroidForestConfig {
-    /// 50 trees of all rows, ten children a node, 128 signs anew in each node, learned centroids: for labels and
-    /// classes.
+    /// Default parameters for labels and classes: 50 trees on all samples, ten children for each node, 128 random signs
+    /// drawn for each node, refined centroids.
     fn default() -> Self {
         CentroidForestConfig {
             samples_per_child: 5,
@@ -188,8 +191,8 @@ impl Default for CentroidForestConfig {
 }
 
 impl CentroidForestConfig {
-    /// The same without what ranks better and takes longer: centroids are means, samples go to the nearest child,
-    /// leaves have the values of their samples, which they store.
+    /// Returns the same without the options that rank better and take longer: centroids are means, samples go only to
+    /// the nearest child, and leaves store the unshrunk values of their samples.
     pub fn plain() -> Self {
         CentroidForestConfig {
             n_trees: 50,
@@ -221,16 +224,17 @@ impl CentroidForestConfig {
     }
 }
 
-/// Most children of a node: they have numbers of 16 bits.
+/// Maximum number of children of a node, as they are numbered with 16 bits.
 pub(super) const MOST_CHILDREN: usize = 1 << 15;
 
-/// Most directions: products of their fixed-point numbers have 32 bits whatever their number, scratch grows with it.
+/// Maximum number of directions: products of fixed-point numbers fit into 32 bits for any number, but working memory
+/// grows with it.
 const MOST_DIRECTIONS: usize = 1 << 16;
 
-/// Scales and rates of refinements, at most: far beyond what is of use, and no weight overflows.
+/// Maximum of scales and rates of refinement: far beyond what is useful, and no weight overflows.
 const MOST_OF_REFINEMENT: f32 = 1e3;
 
-/// Smaller shares would make a sample pass a hundred paths of a tree and more.
+/// With smaller shares, a sample would be sent down a hundred paths of a tree or more.
 const LEAST_SHARE: f32 = 0.01;
 
 impl Routing {

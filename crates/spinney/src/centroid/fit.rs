@@ -1,4 +1,4 @@
-//! From data and parameters to trees: what all trees share is prepared once, then each tree is grown on its own.
+//! Fits centroid forests: what all trees share is prepared once, then each tree is grown independently.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,21 +28,22 @@ use crate::tree::{LeafTable, grow::Structure};
 
 const WHAT: &str = "the samples of a tree";
 
-/// Purpose of a tree's key.
+/// Purpose of the key of a tree.
 pub(super) const GROWTH: u64 = u64::from_be_bytes(*b"centroid");
 
-/// Whole weights are counts of samples up to this mean, as in a bootstrap.
+/// Whole weights are treated as counts if their mean is at most this, as in a bootstrap.
 const MOST_COPIES: f64 = 64.0;
 
 impl CentroidForestConfig {
-    /// Grows the forest; trees grow on `control.n_threads()` threads.
+    /// Fits the forest. Trees are grown on `control.n_threads()` threads.
     ///
-    /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y: labels, classes or numbers, all cells
-    /// known.
+    /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y: labels, classes or numerical outputs,
+    /// without unknown cells.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data,
-    /// [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
+    /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
+    /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
+    /// `control` is stopped.
     ///
     /// ```
     /// use spinney::{CentroidForestConfig, Control, LabelView, Matrix};
@@ -60,11 +61,11 @@ impl CentroidForestConfig {
         self.fit_trees(0..self.n_trees, data, control)
     }
 
-    /// Grows some trees of the forest: parts grown apart, [merged](CentroidForest::merge) in order, equal the forest
-    /// grown at once.
+    /// Fits some of the trees of the forest, those with the given indices. Parts that are fitted separately and then
+    /// [merged](CentroidForest::merge) in order are equal to the forest that is fitted at once.
     ///
     /// # Errors
-    /// As [`CentroidForestConfig::fit`].
+    /// The same as for [`CentroidForestConfig::fit`].
     pub fn fit_trees<'d>(
         &self,
         trees: Range<usize>,
@@ -122,12 +123,13 @@ impl CentroidForestConfig {
         Ok(CentroidForest { n_features, outputs, normalize, idf, routing, leaf_shrinkage, trees })
     }
 
-    /// Whether draws are copies of rows, each a sample.
+    /// Returns whether draws are copies of samples, each of which counts as a sample.
     fn takes_copies(&self, draws: &Draws<'_, '_>) -> bool {
         self.sampling != crate::forest::Sampling::All && draws.holds_copies()
     }
 
-    /// What is projected where it is not y: numbers, or labels of other directions than signs, times their weights.
+    /// Returns what is projected if it is not y itself: numerical outputs, or labels with directions other than signs,
+    /// times their weights.
     fn weighted<'a>(&self, y: &'a Targets<'_>, targets: &TrainY<'a>) -> Result<Option<TrainY<'a>>> {
         let Some(weights) = &self.output_weights else { return Ok(None) };
         let largest = weights.iter().copied().fold(0.0, f64::max);
@@ -143,12 +145,12 @@ impl CentroidForestConfig {
     }
 }
 
-/// Whether numbers that are mostly zero are taken as entries.
+/// Returns whether numerical outputs that are mostly zero are used in sparse form.
 pub(super) fn takes_entries(outputs: &Outputs) -> bool {
     criterion(outputs).takes_entries()
 }
 
-/// What says which values leaves have.
+/// Returns the criterion that determines the kind of leaf values.
 fn criterion(outputs: &Outputs) -> Criterion {
     match outputs {
         Outputs::Real { .. } => Criterion::Variance,
@@ -156,8 +158,8 @@ fn criterion(outputs: &Outputs) -> Criterion {
     }
 }
 
-/// For how many samples each row counts by its weight; `None` for one each: where weights are no whole numbers, or
-/// the draws are copies of rows.
+/// Returns the number of samples that each sample stands for, by its weight; `None` if it is one: if weights are not
+/// integers, or if draws are copies of samples.
 fn counts_of_samples(sample_weight: Option<&[f64]>, are_drawn: bool, n_samples: usize) -> Result<Option<Vec<u32>>> {
     let Some(weights) = sample_weight.filter(|_| !are_drawn) else { return Ok(None) };
     let n_there = weights.iter().filter(|&&w| w > 0.0).count();
@@ -169,20 +171,20 @@ fn counts_of_samples(sample_weight: Option<&[f64]>, are_drawn: bool, n_samples: 
     try_collected(WHAT, weights.iter().map(|&w| w as u32)).map(Some)
 }
 
-/// What all trees of a fit share.
+/// The data that all trees of a fit share.
 #[derive(Debug)]
 struct TrainingSet<'a, 't> {
     ground: Ground<'a>,
     outputs: &'a Outputs,
-    /// Of samples by weight.
+    /// The numbers of samples by weight.
     counts: Option<Vec<u32>>,
     draws: Draws<'a, 't>,
-    /// The rows of y that leaves refer to: those of the draws.
+    /// The y of samples that leaves refer to: those that may be drawn.
     stored: Option<Arc<StoredRows>>,
 }
 
 impl TrainingSet<'_, '_> {
-    /// Tree `index` of the fit: a function of (data, parameters, key).
+    /// Grows tree `index` of the fit: a function of (data, parameters, key).
     fn grow(&self, index: usize, key: Key, control: &Control) -> Result<CentroidTree> {
         let draw = self.draws.of_tree(key)?;
         let in_bag: Vec<u32>;
@@ -223,8 +225,8 @@ impl TrainingSet<'_, '_> {
         Ok(tree)
     }
 
-    /// Whether leaves have fewer rows than cells that are not zero, of classes and labels: what takes less memory, and
-    /// less time to add up.
+    /// Returns whether, for classes and labels, leaves have fewer samples than non-zero values: storing the samples
+    /// then takes less memory, and less time to add up.
     fn rows_are_fewer(&self, structure: &Structure) -> Result<bool> {
         let TrainY::Slots(y) = self.ground.y else { return Ok(true) };
         let n_rows = structure.leaf_samples.iter().map(ExactSizeIterator::len).sum::<usize>();
@@ -241,7 +243,7 @@ impl TrainingSet<'_, '_> {
         Ok(n_rows < n_cells)
     }
 
-    /// Units of all rows in the tree.
+    /// Returns the units of all samples in the tree.
     fn units(&self, draw: &TreeDraw<'_, '_, '_>, rows: &[u32]) -> Result<RowUnits> {
         let n = self.ground.x.n_rows();
         let largest = rows.iter().map(|&row| draw.units(row as usize)).max().unwrap_or(0);
@@ -255,7 +257,7 @@ impl TrainingSet<'_, '_> {
         Ok(RowUnits::Wide(units))
     }
 
-    /// For how many samples each row counts in the tree.
+    /// Returns the number of samples that each sample stands for in the tree.
     fn counts(&self, draw: &TreeDraw<'_, '_, '_>) -> Result<Option<Vec<u32>>> {
         match (self.counts.as_deref(), draw.counts()) {
             (None, None) => Ok(None),
@@ -267,7 +269,7 @@ impl TrainingSet<'_, '_> {
         }
     }
 
-    /// Leaves that refer to their rows of y.
+    /// Returns leaves that refer to the y of their samples.
     fn leaf_rows(&self, structure: &Structure, sample: &Sample<'_>, stored: &Arc<StoredRows>) -> Result<LeafTable> {
         let n_leaves = structure.leaf_samples.len();
         let mut ids = Indices::for_width(stored.n_rows);

@@ -1,26 +1,26 @@
-//! Lists of rising numbers in few bits: the features of centroids.
+//! Lists of increasing numbers in few bits: the features of centroids.
 //!
-//! A list is kept as the gaps between its numbers. A gap g takes g >> r zeros, a one, and its last r bits, where r is the
-//! best for the list: some two bits more than the binary logarithm of the mean gap. Source: R. F. Rice, *Some practical
-//! universal noiseless coding techniques*, 1979. Lists are read from their start; a number
-//! takes a few nanoseconds.
+//! A list is stored as the gaps between its numbers. A gap g takes g >> r zeros, a one, and its last r bits, where r is
+//! the best for the list: about two bits more than the binary logarithm of the mean gap. Source: R. F. Rice, *Some
+//! practical universal noiseless coding techniques*, 1979. Lists are read from their beginning; a number takes a few
+//! nanoseconds.
 
 use crate::error::{ErrorKind, Result, try_extend, try_push};
 
 const WHAT: &str = "the features of centroids";
 
-/// Bits that hold the `r` of a list, at its start.
+/// Number of bits of `r`, at the beginning of a list.
 const BITS_OF_R: u32 = 5;
 const MOST_R: u32 = (1 << BITS_OF_R) - 1;
 
-/// Bits of a window that are read whatever the place in its first byte.
+/// Number of bits that are read at once, wherever they begin in a byte.
 const WINDOW: u32 = 57;
 
-/// Lists of rising numbers, the bytes of each after those of the one before it. An empty list has no bytes.
+/// Lists of increasing numbers; the bytes of each list follow those of the previous one. An empty list has no bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GapLists {
     bytes: Vec<u8>,
-    /// One past the last byte of each list.
+    /// The end of each list, as a byte offset.
     ends: Vec<u32>,
 }
 
@@ -48,7 +48,7 @@ impl GapLists {
         self.push_end()
     }
 
-    /// Appends list `i` of others.
+    /// Appends list `i` of `others`.
     pub(super) fn push_of(&mut self, others: &GapLists, i: usize) -> Result<()> {
         try_extend(WHAT, &mut self.bytes, others.bytes[others.start(i)..others.ends[i] as usize].iter().copied())?;
         self.push_end()
@@ -64,13 +64,13 @@ impl GapLists {
         if i == 0 { 0 } else { self.ends[i - 1] as usize }
     }
 
-    /// The numbers of list `i`, of which there are `n`.
+    /// Returns the `n` numbers of list `i`.
     #[inline(always)]
     pub(super) fn of(&self, i: usize, n: usize) -> Gaps<'_> {
         Gaps::new(&self.bytes, self.start(i), n)
     }
 
-    /// The bytes of all lists.
+    /// Returns the bytes of all lists.
     #[cfg(feature = "model-files")]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -80,20 +80,20 @@ impl GapLists {
         self.bytes.len() + 4 * self.ends.len()
     }
 
-    /// Forgets the lists from `n` on.
+    /// Removes the lists from `n` on.
     pub(super) fn truncate(&mut self, n: usize) {
         self.ends.truncate(n);
         self.bytes.truncate(self.ends.last().map_or(0, |&end| end as usize));
     }
 
-    /// Gives back what was reserved for more.
+    /// Releases unused capacity.
     pub(super) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
     }
 
-    /// The lists of some bytes, of so many numbers each; `None` where the bytes are not those that lists of numbers
-    /// below `width` are written as.
+    /// Reads lists with the given numbers of elements from bytes; `None` if the bytes are not those that lists of
+    /// numbers below `width` are written as.
     #[cfg(feature = "model-files")]
     pub(crate) fn read(bytes: &[u8], sizes: &[u32], width: usize) -> Result<Option<Self>> {
         let mut lists = GapLists::default();
@@ -115,7 +115,7 @@ impl GapLists {
     }
 }
 
-/// Appends bits, the first in the lowest place of a byte.
+/// Appends bits, from the lowest bit of a byte on.
 struct Writer<'b> {
     bytes: &'b mut Vec<u8>,
     pending: u64,
@@ -123,7 +123,7 @@ struct Writer<'b> {
 }
 
 impl Writer<'_> {
-    /// Appends the last `n` bits of a number; at most 32.
+    /// Appends the last `n` bits of a number; n is at most 32.
     fn push(&mut self, bits: u32, n: u32) -> Result<()> {
         self.pending |= u64::from(bits) << self.n_pending;
         self.n_pending += n;
@@ -152,11 +152,11 @@ impl Writer<'_> {
     }
 }
 
-/// The numbers of a list, rising.
+/// An iterator over the numbers of a list, which are increasing.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps<'b> {
     bytes: &'b [u8],
-    /// The next bit.
+    /// The position of the next bit.
     at: usize,
     r: u32,
     least: u32,
@@ -170,7 +170,7 @@ impl<'b> Gaps<'b> {
         Gaps { bytes, at: 8 * start + BITS_OF_R as usize, r, least: 0, n_left: n }
     }
 
-    /// The bits from `at` on, [`WINDOW`] of them or more: zeros after the last.
+    /// Returns the bits from `at` on, at least [`WINDOW`] of them, with zeros after the last byte.
     #[inline(always)]
     fn window(&self) -> u64 {
         let rest = self.bytes.get(self.at / 8..).unwrap_or_default();
@@ -185,7 +185,7 @@ impl<'b> Gaps<'b> {
         u64::from_le_bytes(bytes) >> (self.at % 8)
     }
 
-    /// Reads a gap; `None` where the bytes end before it does, or it is larger than any.
+    /// Reads a gap; `None` if the bytes end within it, or if it is too large.
     #[inline(always)]
     fn gap(&mut self) -> Option<u32> {
         let mut window = self.window();
@@ -212,7 +212,7 @@ impl<'b> Gaps<'b> {
         u32::try_from(gap).ok()
     }
 
-    /// The next number, if it is right.
+    /// Returns the next number, if it satisfies `is_right`.
     #[inline(always)]
     fn next_if(&mut self, is_right: impl Fn(u32) -> bool) -> Option<u32> {
         let number = self.least.checked_add(self.gap()?)?;

@@ -1,5 +1,5 @@
-//! Growth of one tree, level by level: a node's samples are clustered by their outputs, and each goes on to the child
-//! whose centroid in X is the nearest.
+//! Growth of one tree, level by level: the samples of a node are clustered by their outputs, and each sample goes to
+//! the child whose centroid in X is the nearest.
 
 use super::centroids::{Centroids, Keep, Length, RowSum};
 use super::clustering::{Clusters, Points};
@@ -19,32 +19,32 @@ use crate::tree::grow::Structure;
 
 const WHAT: &str = "the nodes of a tree";
 
-/// How often a node is clustered anew, with fresh draws, when all its samples go to one child.
+/// Number of times that a node is clustered, with different draws, when all its samples go to one child.
 pub(super) const TRIES: u64 = 3;
 
 /// Purposes of the keys of a node.
 pub(super) const CLUSTERS: u64 = 1;
 pub(super) const SAMPLE: u64 = 2;
 pub(super) const REFINEMENT: u64 = 3;
-/// Of a tree.
+/// Purpose of a key of the tree.
 pub(super) const FEATURES: u64 = 4;
-/// Keys of children and of tries: after the purposes.
+/// Keys of children and of repeated attempts come after the purposes.
 pub(super) const CHILDREN: u64 = 1 << 8;
 pub(super) const OTHER_TRIES: u64 = 1 << 40;
 
-/// Weights of a node's points stay below this in all.
+/// The total weight of the points of a node is below this.
 const MOST_WEIGHT: u64 = 1 << 31;
 
-/// The rows that one tree is grown on, and what each weighs.
+/// The samples on which one tree is grown, and their weights.
 #[derive(Debug)]
 pub(super) struct Sample<'a> {
-    /// Of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     pub(super) rows: &'a [u32],
     pub(super) units: RowUnits,
-    /// How many samples each row counts for; `None` for one.
+    /// The number of samples that each of them stands for; `None` if it is one.
     pub(super) counts: Option<Vec<u32>>,
     pub(super) key: Key,
-    /// Place of the tree in the fit.
+    /// The position of the tree in the fit.
     pub(super) index: usize,
 }
 
@@ -57,7 +57,7 @@ impl Sample<'_> {
         }
     }
 
-    /// Writes what `rows` weigh: their units, without the last bits where these are too many.
+    /// Writes the weights of `rows` in units; the last bits are dropped if the weights are too large.
     fn weigh(&self, rows: &[u32], weights: &mut Vec<u32>) -> Result<()> {
         let total: u64 = rows.iter().map(|&row| self.units(row)).sum();
         let shift = (total / MOST_WEIGHT).checked_ilog2().map_or(0, |log| log + 1);
@@ -66,19 +66,19 @@ impl Sample<'_> {
     }
 }
 
-/// What all trees of a fit are grown from.
+/// The data from which all trees of a fit are grown.
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
     pub(super) config: &'a CentroidForestConfig,
     pub(super) x: &'a Vectors,
-    /// What leaves are labelled from.
+    /// The y from which leaf values are computed.
     pub(super) y: &'a TrainY<'a>,
     pub(super) projector: &'a Projector<'a>,
-    /// Of classes and labels: rows of one y have one number.
+    /// For classes and labels, a number for each sample that is the same for samples with the same y.
     pub(super) alike: Option<&'a Alike>,
 }
 
-/// Rows that have the same classes or labels.
+/// Which samples have the same classes or labels.
 #[derive(Debug)]
 pub(super) struct Alike {
     number_of: Vec<u32>,
@@ -105,13 +105,13 @@ pub(super) struct Grown {
     pub(super) starts: Vec<u32>,
     pub(super) centroids: Centroids,
     pub(super) n_node_samples: Vec<u32>,
-    /// Weight of each leaf, in units.
+    /// The weight of each leaf, in units.
     pub(super) leaf_units: Vec<u64>,
     /// The samples of each leaf.
     pub(super) structure: Structure,
 }
 
-/// A node while the tree grows.
+/// A node during the growth of the tree.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     start: u32,
@@ -138,14 +138,14 @@ pub(super) fn grow(ground: &Ground<'_>, sample: &Sample<'_>, control: &Control) 
     growth.finish(starts)
 }
 
-/// The nodes so far, and what the next is split with.
+/// The nodes so far, and the working memory to split the next one.
 #[derive(Debug)]
 struct Growth<'a, 'g> {
     ground: &'g Ground<'a>,
     sample: &'g Sample<'g>,
     nodes: Vec<Node>,
     centroids: Centroids,
-    /// Rows of the tree: each node without children owns a range, rising inside it.
+    /// The samples of the tree: each node without children owns a range, which is increasing.
     order: Vec<u32>,
     sorted: Vec<u32>,
     projecting: Scratch,
@@ -153,23 +153,24 @@ struct Growth<'a, 'g> {
     row_sum: RowSum,
     refiner: Refiner,
     router: Router,
-    /// Whether the tree has each feature; `None` for all.
+    /// Whether the tree may use each feature; `None` for all.
     features: Option<Vec<bool>>,
-    /// Of the node under way: its rows and their weights.
+    /// The samples of the current node; their weights follow.
     rows: Vec<u32>,
     weights: Vec<u32>,
-    /// Those of different y: the first row of each, the weight of all, their points.
+    /// One entry for each distinct y: its first sample; the total weight and the point follow.
     different: Vec<u32>,
     joint_weights: Vec<u32>,
     points: Vec<i16>,
-    /// The place among these of each row; and of each number of [`Alike`], after one, zero between two nodes.
+    /// The index of each sample among the distinct y, and of each number of [`Alike`], plus one, zero between two
+    /// nodes.
     place_of: Vec<u32>,
     place_of_number: Vec<u32>,
-    /// Weights and points of those that clusters are found of, where these are not all.
+    /// The weights and points from which clusters are found, if these are not all points.
     some_weights: Vec<u32>,
     some_points: Vec<i16>,
     entries: Vec<(u32, f64)>,
-    /// Centroids of the children that are tried.
+    /// The centroids of the candidate children.
     tried: Centroids,
     child_of: Vec<u32>,
     ranges: Vec<(u32, u32)>,
@@ -228,7 +229,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         n_samples > most && !is_deep && rows.len() > 1 && !self.is_pure(rows)
     }
 
-    /// For how many samples the rows count.
+    /// Returns the number of samples that `rows` stand for.
     fn n_samples(&self, rows: &[u32]) -> u64 {
         match &self.sample.counts {
             None => rows.len() as u64,
@@ -236,13 +237,13 @@ impl<'a, 'g> Growth<'a, 'g> {
         }
     }
 
-    /// Most children of a node.
+    /// Returns the maximum number of children of a node.
     fn most_children(&self, node: &Node) -> usize {
         let by_samples = self.n_samples(self.rows_of(node)) / self.ground.config.samples_per_child as u64;
         self.ground.config.n_children.min(usize::try_from(by_samples).unwrap_or(usize::MAX)).max(2)
     }
 
-    /// Whether all rows have one y.
+    /// Returns whether all samples have the same y.
     fn is_pure(&self, rows: &[u32]) -> bool {
         let first = rows[0];
         match self.ground.y {
@@ -253,7 +254,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         }
     }
 
-    /// Gives a node its children; none where no try parts its rows.
+    /// Gives children to a node; it gets none if no attempt divides its samples.
     fn split(&mut self, node: usize, control: &Control) -> Result<()> {
         let node = self.nodes[node];
         for attempt in 0..TRIES {
@@ -276,8 +277,8 @@ impl<'a, 'g> Growth<'a, 'g> {
         self.sample.weigh(&self.rows, &mut self.weights)
     }
 
-    /// Clusters `rows`, and brings those of a cluster together: their ranges are `ranges`, the heaviest first. Tells
-    /// whether there are two clusters.
+    /// Clusters `rows` and reorders them by cluster; `ranges` are then the ranges of the clusters, the heaviest first.
+    /// Returns whether there are at least two clusters.
     fn find_clusters(&mut self, node: &Node, key: Key, control: &Control) -> Result<bool> {
         let Ground { config, projector, .. } = *self.ground;
         let keys = Keys { node: key, tree: self.sample.key, tree_index: self.sample.index };
@@ -316,7 +317,8 @@ impl<'a, 'g> Growth<'a, 'g> {
         Ok(ranks > 1)
     }
 
-    /// Rows of one y are one point: fills `different`, their joint weights, and the place of each row among them.
+    /// Makes samples with the same y one point: fills `different`, their total weights, and the index of each sample
+    /// among them.
     fn join_alike(&mut self) -> Result<()> {
         let Growth { ground, rows, weights, different, joint_weights, place_of, place_of_number, .. } = self;
         different.clear();
@@ -341,14 +343,14 @@ impl<'a, 'g> Growth<'a, 'g> {
         Ok(())
     }
 
-    /// Fills `some_weights` and `some_points` with those of some points, drawn without replacement, in their order.
+    /// Fills `some_weights` and `some_points` with those of some points, drawn without replacement and in their order.
     fn draw_some(&mut self, size: usize, key: Key) -> Result<()> {
         let n = self.different.len();
         let mut stream = Stream::new(key);
         let is_drawn = &mut self.child_of;
         is_drawn.clear();
         try_resize(WHAT, is_drawn, n, 0)?;
-        // Floyd's algorithm: after each turn, the places drawn are a uniform subset of ..=last.
+        // Floyd's algorithm: after each iteration, the positions drawn are a uniform subset of ..=last.
         for last in n - size..n {
             let drawn = stream.below(last as u64 + 1) as usize;
             let drawn = if is_drawn[drawn] == 0 { drawn } else { last };
@@ -402,7 +404,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         }
     }
 
-    /// Learns the centroids further that the router has laid out, and fills `tried` with them.
+    /// Refines the centroids that the router has laid out, and fills `tried` with them.
     fn refine(&mut self, rate: f32, key: Key, control: &Control) -> Result<()> {
         let Growth { ranges, rows, child_of, weights, refiner, router, tried, entries, .. } = self;
         let (n, k) = (rows.len(), ranges.len());
@@ -411,7 +413,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         for (cluster, &(start, end)) in (0..).zip(&*ranges) {
             child_of[start as usize..end as usize].fill(cluster);
         }
-        // Those of the rows as they stand now, cluster after cluster.
+        // The weights of the samples in their current order, cluster after cluster.
         self.sample.weigh(rows, weights)?;
         let data = Clustered { x: self.ground.x, rows, cluster_of: child_of, weights };
         refiner.pass(&mut router.lanes, data, k, rate, key, control)?;
@@ -422,7 +424,7 @@ impl<'a, 'g> Growth<'a, 'g> {
             entries.clear();
             for (&feature, weights) in lanes.listed.iter().zip(lanes.weights.chunks_exact(lanes.stride).skip(1)) {
                 let weight = f64::from(weights[child]);
-                // Weights of rows that are not of length one may leave the range of float32.
+                // Weights of samples that are not normalised may leave the range of float32.
                 if weight != 0.0 && weight.is_finite() {
                     try_push(WHAT, entries, (feature, weight))?;
                 }
@@ -433,7 +435,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         Ok(())
     }
 
-    /// Moves the rows of the node to the children that are tried; tells whether two have some.
+    /// Sends the samples of the node to the candidate children; returns whether at least two of them have some.
     fn part(&mut self, node: &Node) -> Result<bool> {
         let own = node.start as usize..node.end as usize;
         let n_children = self.ranges.len();
@@ -449,7 +451,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         Ok(true)
     }
 
-    /// Appends the children that have rows.
+    /// Appends the children that have samples.
     fn push_children(&mut self, node: &Node) -> Result<()> {
         for (child, &(start, end)) in self.ranges.iter().enumerate().filter(|(_, range)| range.0 < range.1) {
             let key = node.key.child(CHILDREN + child as u64);
@@ -473,7 +475,7 @@ impl<'a, 'g> Growth<'a, 'g> {
     }
 }
 
-/// Whether a tree has each feature, each with the probability `share`; `None` for all.
+/// Returns whether a tree may use each feature, each with probability `share`; `None` for all.
 fn features_of(share: f64, n_features: usize, tree: Key) -> Result<Option<Vec<bool>>> {
     if share >= 1.0 {
         return Ok(None);

@@ -1,51 +1,52 @@
-//! Centroid forests: trees whose nodes group samples by what they are to predict, and send each on by what it is near
-//! to.
+//! Centroid forests: trees whose nodes cluster samples by their targets, and send each sample to the child whose
+//! centroid in X is the nearest.
 //!
-//! A test of one word parts few of many sparse samples, so that trees on text are deep and unbalanced. Here a node
-//! clusters its samples by their outputs, projected on a few random directions; the centroid of each cluster in X, a
-//! few words with weights, becomes a child; and each sample goes on to the child whose centroid has the greatest
-//! product with it. Ten children a node make trees of half a dozen levels, no feature is searched, and the cost goes
-//! with the stored entries.
+//! A test of a single word separates few of many sparse samples, so that trees on text are deep and unbalanced. In a
+//! centroid forest, a node clusters its samples by their outputs, projected on a few random directions. The centroid of
+//! each cluster in X, a few features with weights, becomes a child, and each sample goes to the child whose centroid
+//! has the largest product with it. With ten children for each node, trees have about six levels, no feature is
+//! searched, and the cost is proportional to the stored entries.
 //!
-//! Sources: Y. Prabhu and M. Varma, *FastXML*, 2014, for trees that part samples by their labels; W. Siblini, P.
+//! Sources: Y. Prabhu and M. Varma, *FastXML*, 2014, for trees that divide samples by their labels; W. Siblini, P.
 //! Kuntz and F. Meyer, *CRAFTML, an efficient clustering-based random forest for extreme multi-label learning*, 2018,
-//! for projected labels, k-means and centroids. Their features are projected as well; ours are not, so that centroids
-//! can be read.
+//! for projected labels, k-means and centroids. CRAFTML also projects the features; spinney does not, so that centroids
+//! can be interpreted.
 //!
-//! # A node
+//! # How a node is split
 //!
-//! 1. A node of few samples, of one y, or deep enough is a leaf.
-//! 2. Outputs of its samples, or of a sample of them, times random directions of ±1 become points; k-means finds
-//!    clusters.
-//! 3. The mean of each cluster's rows of X, of its largest features, is brought to length one and stored in few bits.
-//!    Clusters
-//!    of more weight come first.
-//! 4. Every sample goes to the child of the greatest product; the first of equals, so that samples without features
-//!    go with
-//!    the heaviest cluster. Children without samples vanish.
-//! 5. Where all go to one child, the node is clustered anew with other draws, three times at most; then it is a leaf.
+//! 1. A node with few samples, with a single y, or at the maximum depth is a leaf.
+//! 2. The outputs of its samples, or of a subset of them, times random directions of ±1 become points, and k-means
+//!    finds clusters.
+//! 3. The mean X of each cluster, restricted to its largest features, is normalised to length one and stored in few
+//!    bits. Clusters with more weight come first.
+//! 4. Every sample goes to the child with the largest product, and to the first of equal ones, so that samples without
+//!    features go to the heaviest cluster. Children without samples are dropped.
+//! 5. If all samples go to one child, the node is clustered again with different draws, at most three times in all;
+//!    then it is a leaf.
 //!
-//! Leaves have frequencies of classes and labels, or means of numbers, and the prediction is the mean over trees.
+//! Leaves contain frequencies of classes and labels, or means of numerical outputs. The prediction is the mean over
+//! trees.
 //!
 //! | file | what |
 //! |---|---|
 //! | `config` | parameters |
-//! | `vectors` | rows of X: sparse, weighted, of length one |
+//! | `vectors` | X of samples: sparse, weighted, normalised |
 //! | `project`, `clustering` | samples as points of few dimensions, and their clusters |
-//! | `centroids`, `gaps`, `codes` | centroids of a tree: features and weights in few bits |
-//! | `refine` | centroids learned further |
-//! | `route` | to the child with the nearest centroid |
-//! | `parents` | what leaves are shrunk to |
+//! | `centroids`, `gaps`, `codes` | the centroids of a tree: features and weights in few bits |
+//! | `refine` | refinement of centroids by gradient descent |
+//! | `route` | the search for the child with the nearest centroid |
+//! | `parents` | shrinkage of leaves towards their parents |
 //! | `grow`, `fit` | one tree; all trees of a fit |
 //! | `tree` | the finished tree |
-//! | `predict`, `oob` | means over trees: readings of `model::means` |
+//! | `predict`, `oob` | means over trees, by `model::means` |
 //!
 //! # What results depend on
 //!
-//! A tree is a function of (data, parameters, seed, index): not of the layout of X, which becomes rows of entries
-//! first, nor of the number of threads. Rows are added in their order; for rows of length one, and for outputs
-//! always, such sums are exact. A row of weight zero is no row. A row of weight two is two rows that stand side by
-//! side, where rows are not drawn (`sampling`, `sample_size`) and weights are whole or of few bits.
+//! A tree is a function of (data, parameters, seed, index). It does not depend on the layout of X, which is first
+//! converted to sparse rows, or on the number of threads. Samples are added in their order; for normalised X, and
+//! always for outputs, such sums are exact. A sample of weight zero has no effect. A sample of weight two is the same
+//! as two adjacent samples, if samples are not drawn (`sampling`, `sample_size`) and weights are integers or have few
+//! bits.
 
 mod centroids;
 mod clustering;
@@ -78,12 +79,13 @@ use crate::data::Outputs;
 use crate::error::{Error, Result, try_with_capacity};
 use crate::tree::leaves::StoredRows;
 
-/// A fitted centroid forest. Immutable; trees are shared, so that a forest of more trees costs only the new ones.
+/// A fitted centroid forest. It is immutable, and its trees are shared, so that extending a forest costs memory only
+/// for the new trees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CentroidForest {
     pub(crate) n_features: usize,
     pub(crate) outputs: Outputs,
-    /// Whether rows of X are brought to length one.
+    /// Whether X of each sample is normalised to length one.
     pub(crate) normalize: bool,
     /// A factor for each feature, if features are weighted.
     pub(crate) idf: Option<Arc<Vec<f32>>>,
@@ -93,63 +95,63 @@ pub struct CentroidForest {
 }
 
 impl CentroidForest {
-    /// Number of trees.
+    /// Returns the number of trees.
     pub fn n_trees(&self) -> usize {
         self.trees.len()
     }
 
-    /// Number of features that rows must have.
+    /// Returns the number of features that samples must have.
     pub fn n_features(&self) -> usize {
         self.n_features
     }
 
-    /// Meaning of the columns of predictions.
+    /// Returns the meaning of the columns of predictions.
     pub fn outputs(&self) -> &Outputs {
         &self.outputs
     }
 
-    /// Whether rows of X are brought to length one.
+    /// Returns whether X of each sample is normalised to length one.
     pub fn normalizes(&self) -> bool {
         self.normalize
     }
 
-    /// The weight of each feature, if features are weighted by how few samples have them.
+    /// Returns the weight of each feature, if features are weighted by inverse document frequency.
     pub fn idf(&self) -> Option<&[f32]> {
         self.idf.as_deref().map(Vec::as_slice)
     }
 
-    /// Whether samples go on to a second child.
+    /// Returns whether predicted samples may be sent to a second child.
     pub fn routing(&self) -> Routing {
         self.routing
     }
 
-    /// How many samples of their parents leaves have in addition.
+    /// Returns the number of additional samples, like those of its parent, by which a leaf is shrunk.
     pub fn leaf_shrinkage(&self) -> f64 {
         self.leaf_shrinkage
     }
 
-    /// Tree `i`.
+    /// Returns tree `i`.
     ///
     /// # Panics
-    /// When `i` is not below [`CentroidForest::n_trees`].
+    /// Panics when `i` is not below [`CentroidForest::n_trees`].
     pub fn tree(&self, i: usize) -> &Arc<CentroidTree> {
         &self.trees[i]
     }
 
-    /// All trees, in order.
+    /// Returns all trees, in order.
     pub fn trees(&self) -> &[Arc<CentroidTree>] {
         &self.trees
     }
 
-    /// A forest of tree `i` alone, which is shared.
+    /// Returns a forest with tree `i` alone, which is shared and not copied.
     ///
     /// # Panics
-    /// When `i` is not below [`CentroidForest::n_trees`].
+    /// Panics when `i` is not below [`CentroidForest::n_trees`].
     pub fn only(&self, i: usize) -> CentroidForest {
         CentroidForest { trees: vec![Arc::clone(&self.trees[i])], ..self.clone() }
     }
 
-    /// Bytes of memory that the model holds: nodes, centroids, leaves, and the stored rows of y once.
+    /// Returns the memory of the model in bytes: nodes, centroids and leaves, and the stored y of samples once.
     pub fn n_bytes(&self) -> usize {
         let mut stored: Vec<_> = self.trees.iter().filter_map(|tree| tree.leaves.stored_rows()).collect();
         stored.dedup_by(|a, b| Arc::ptr_eq(a, b));
@@ -158,11 +160,11 @@ impl CentroidForest {
         of_trees + of_idf + stored.iter().map(|rows| rows.n_bytes()).sum::<usize>()
     }
 
-    /// One forest of the trees of all `parts`, in order; trees are shared, not copied.
+    /// Returns one forest with the trees of all `parts`, in order. Trees are shared, not copied.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] without parts, or when parts differ in features, outputs, or in what becomes of
-    /// rows of X.
+    /// Returns [`crate::ErrorKind::Invalid`] if `parts` is empty, or if the parts differ in features, outputs, or in
+    /// how X is prepared.
     pub fn merge(parts: &[&CentroidForest]) -> Result<CentroidForest> {
         const WHAT: &str = "forests to merge";
         let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "have at least one part"))?;
@@ -196,9 +198,9 @@ impl CentroidForest {
     }
 }
 
-/// Makes trees whose leaves refer to equal rows of y refer to the same.
+/// Makes trees whose leaves refer to equal stored samples share them.
 fn share_rows(trees: &mut [Arc<CentroidTree>]) -> Result<()> {
-    // Each set that came, and the first one that is equal to it.
+    // Each set that was found, and the first one that is equal to it.
     let mut sets: Vec<(Arc<StoredRows>, Arc<StoredRows>)> = Vec::new();
     for tree in trees {
         let Some(stored) = tree.leaves.stored_rows() else { continue };

@@ -1,4 +1,4 @@
-//! Predictions for the training rows by the trees that have not seen them.
+//! Out-of-bag predictions: predictions for the training samples by the trees that did not draw them.
 
 use super::fit::takes_entries;
 use super::{CentroidForest, CentroidForestConfig};
@@ -10,13 +10,15 @@ use crate::forest::{Oob, SparseOob};
 use crate::model::{into_array, means, try_matrix};
 
 impl CentroidForest {
-    /// Predictions for the rows on which the forest was grown, each by the trees that did not draw it.
+    /// Returns predictions for the samples to which the forest was fitted, each by the trees that did not draw the
+    /// sample.
     ///
-    /// `config` and `data` must be those of the fit: draws are made again from the seed. Rows of weight zero
+    /// `config` and `data` must be those of the fit, as the draws are repeated from the seed. Samples of weight zero
     /// are out of bag for every tree.
     ///
     /// # Errors
-    /// As [`CentroidForest::predict`]; [`crate::ErrorKind::Shape`] when `y` or `sample_weight` does not fit X.
+    /// The same as for [`CentroidForest::predict`], and [`crate::ErrorKind::Shape`] when `y` or `sample_weight` does
+    /// not fit X.
     pub fn oob_predict<'d>(
         &self,
         config: &CentroidForestConfig,
@@ -34,10 +36,12 @@ impl CentroidForest {
         Ok(Oob { scores: into_array(scores, n, width), n_trees })
     }
 
-    /// The same predictions where they are positive and at least `floor`: the same bits, never held as a whole.
+    /// Returns the same predictions where they are positive and at least `floor`, with the same bits. The whole
+    /// prediction is never in memory.
     ///
     /// # Errors
-    /// As [`CentroidForest::oob_predict`]; [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+    /// The same as for [`CentroidForest::oob_predict`], and [`crate::ErrorKind::Invalid`] when `floor` is negative or
+    /// NaN.
     pub fn oob_at_least<'d>(
         &self,
         config: &CentroidForestConfig,
@@ -57,7 +61,7 @@ impl CentroidForest {
 
     fn unseen(&self, config: &CentroidForestConfig, data: &Dataset<'_>, control: &Control) -> Result<Unseen> {
         data.check_mask()?;
-        // Urns know rows by what they hold, as the fit saw it.
+        // The population identifies samples by their content, as the fit saw it.
         let restored = data.restored(takes_entries(&data.outputs()))?;
         let data = data.with_restored(restored.as_ref());
         Unseen::new(self.n_trees(), config.sampling, config.seed, &data, control)

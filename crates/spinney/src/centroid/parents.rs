@@ -1,8 +1,9 @@
-//! What leaves are shrunk to: the values of their parents.
+//! Shrinkage of leaves towards the values of their parents.
 //!
-//! A leaf of weight n predicts (n · its values + a · its parent's) / (n + a): as if a samples more, alike to those of
-//! its parent, were in it. The values of a parent are those of all leaves below it, by weight; of labels the most
-//! frequent, as the others would take more memory than all leaves and change little.
+//! A leaf of weight n predicts (n · its values + a · its parent's values) / (n + a): as if it contained a additional
+//! samples that are like those of its parent. The values of a parent are the weighted mean of those of all leaves below
+//! it. For labels, only the most frequent ones are kept, as the others would take more memory than all leaves and
+//! change little.
 
 use super::CentroidTree;
 use crate::data::Outputs;
@@ -12,22 +13,22 @@ use crate::tree::leaves::LeafTableBuilder;
 
 const WHAT: &str = "the parents of leaves";
 
-/// Labels that a parent keeps.
+/// Maximum number of labels that a parent keeps.
 const MOST_LABELS: usize = 32;
 
-/// Of each leaf, its parent and what the leaf counts for.
+/// The parent of each leaf, and the weight of the leaf's own values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parents {
-    /// Rows of parents that leaves have.
+    /// The values of the nodes that are parents of leaves, one row for each.
     table: LeafTable,
-    /// The row of each leaf's parent.
+    /// The row of each leaf's parent in this table.
     of_leaf: Vec<u32>,
     /// n / (n + a) of each leaf.
     own: Vec<f64>,
 }
 
 impl Parents {
-    /// `None` where nothing is to be shrunk: of a tree that is a leaf. Of labels, parents keep the most frequent.
+    /// Computes the parents; `None` if the tree is a single leaf. For labels, parents keep the most frequent ones.
     pub(super) fn new(tree: &CentroidTree, outputs: &Outputs, a: f64) -> Result<Option<Self>> {
         if a == 0.0 || tree.n_nodes() == 1 {
             return Ok(None);
@@ -47,7 +48,8 @@ impl Parents {
         Parents::of_table(tree, table, a).map(Some)
     }
 
-    /// `table` has a row for each node of which a child is a leaf, in their order.
+    /// Builds the parents from a table, which must have a row for each node with a leaf among its children, in the
+    /// order of the nodes.
     pub(crate) fn of_table(tree: &CentroidTree, table: LeafTable, a: f64) -> Result<Self> {
         let mut of_leaf = try_filled(WHAT, 0, tree.leaves.n_leaves())?;
         let mut own = try_filled(WHAT, 0.0, tree.leaves.n_leaves())?;
@@ -69,7 +71,8 @@ impl Parents {
         self.table.n_bytes() + 4 * self.of_leaf.len() + 8 * self.own.len()
     }
 
-    /// What a leaf counts for, and the table and row of its parent, which counts for the rest.
+    /// Returns the weight of a leaf's own values, and the table and row of its parent, which has the rest of the
+    /// weight.
     pub(super) fn of(&self, leaf: usize) -> (f64, &LeafTable, usize) {
         (self.own[leaf], &self.table, self.of_leaf[leaf] as usize)
     }
@@ -78,15 +81,15 @@ impl Parents {
 /// Sums over the leaves below a node.
 #[derive(Debug)]
 struct Sum {
-    /// Zero between two nodes.
+    /// The sums, which are zero between two nodes.
     sums: Vec<f64>,
     columns: Vec<u32>,
-    /// Nodes to come.
+    /// The nodes that are still to be visited.
     below: Vec<u32>,
 }
 
 impl Sum {
-    /// Appends the values of a node: amounts over their total, or means by weight.
+    /// Appends the values of a node: amounts divided by their total, or weighted means.
     fn push(&mut self, tree: &CentroidTree, node: usize, are_counts: bool, table: &mut LeafTableBuilder) -> Result<()> {
         let mut total = 0.0;
         self.columns.clear();

@@ -1,4 +1,4 @@
-//! Predictions of a centroid forest: means over trees of the leaves that rows reach.
+//! Predictions of a centroid forest: means over trees of the leaves that samples reach.
 
 use std::ops::Range;
 
@@ -17,28 +17,28 @@ use crate::tree::LeafTable;
 
 const WHAT: &str = "the leaves of rows";
 
-/// Leaves held for one block of rows.
+/// Number of leaves that are stored for one block of samples.
 const BLOCK_IDS: usize = 1 << 18;
-/// Most rows of a block: enough that the centroids of a node are laid out for many rows, few enough to answer a stop
-/// soon.
+/// Maximum number of samples in a block: enough that the layout of the centroids of a node is shared by many samples,
+/// but few enough to react to a stop soon.
 const BLOCK_ROWS: usize = 1 << 14;
-/// Blocks for each thread, so that the last one is not waited for long.
+/// Number of blocks for each thread, so that the last one does not delay the result for long.
 const BLOCKS_PER_THREAD: usize = 2;
 
-/// The leaves of the rows of one X.
+/// The leaves of the samples of one X.
 #[derive(Debug)]
 pub(super) struct Leaves<'m> {
     pub(super) forest: &'m CentroidForest,
     pub(super) x: Vectors,
 }
 
-/// What one thread writes on.
+/// The working memory of one thread.
 #[derive(Debug)]
 pub(super) struct Scratch {
     walker: Walker,
-    /// Of each row and tree, the row of the tree's table, where rows go to one leaf.
+    /// For each sample and tree, the row of the tree's table, if samples go to one leaf.
     ids: Vec<u32>,
-    /// Where they go to several: those of row i are `sorted[ptr[i]..ptr[i + 1]]`, with the tree of each.
+    /// If samples go to several leaves, those of sample i are `sorted[ptr[i]..ptr[i + 1]]`, with the tree of each.
     hits: Vec<Hit>,
     trees: Vec<usize>,
     ptr: Vec<u32>,
@@ -46,7 +46,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Brings the hits of a row together; those of tree t are `hits[trees[t]..trees[t + 1]]`.
+    /// Sorts the hits by sample; those of tree t are `hits[trees[t]..trees[t + 1]]`.
     fn sort(&mut self, n_rows: usize) -> Result<()> {
         let Scratch { hits, trees, ptr, sorted, .. } = self;
         ptr.clear();
@@ -58,7 +58,7 @@ impl Scratch {
         try_resize(WHAT, sorted, hits.len(), nothing)?;
         for (tree, range) in (0..).zip(trees.windows(2)) {
             for hit in &hits[range[0]..range[1]] {
-                // The next free place of the row; afterwards it is the row's end.
+                // The next free position of the sample; afterwards, its end.
                 let at = &mut ptr[hit.at as usize + 1];
                 sorted[*at as usize] = (tree, *hit);
                 *at += 1;
@@ -145,7 +145,7 @@ impl FindLeaves for Leaves<'_> {
 }
 
 impl CentroidForest {
-    /// X by row, checked against the model.
+    /// Converts X to sparse rows, after it is checked against the model.
     pub(super) fn leaves_of<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Leaves<'_>> {
         let x = x.into();
         if self.trees.is_empty() {
@@ -158,13 +158,14 @@ impl CentroidForest {
         Ok(Leaves { forest: self, x: Vectors::new(&x, preparation, control)? })
     }
 
-    /// Mean over trees, (n_samples, width of the outputs).
+    /// Returns the mean over trees, (n_samples, width of the outputs): frequencies of classes and labels, or means of
+    /// numerical outputs.
     ///
-    /// Bit for bit the same for any number of threads and any layout of X.
+    /// The bits are the same for any number of threads and any layout of X.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] for another number of features, [`crate::ErrorKind::Invalid`] for values that are
-    /// not finite, [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Shape`] if X has another number of features, [`crate::ErrorKind::Invalid`] if it has
+    /// values that are not finite, [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
     pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
         let x = x.into();
         let (n, width) = (x.n_samples(), self.outputs.width());
@@ -173,21 +174,22 @@ impl CentroidForest {
         Ok(into_array(scores, n, width))
     }
 
-    /// [`CentroidForest::predict`] into memory of the caller, row-major; what it held is overwritten.
+    /// Writes the result of [`CentroidForest::predict`] into memory of the caller, in row-major order. Its previous
+    /// content is overwritten.
     ///
     /// # Errors
-    /// As [`CentroidForest::predict`]; [`crate::ErrorKind::Shape`] when `out` is not of n_samples × width numbers.
-    /// After an error `out` is written in part.
+    /// The same as for [`CentroidForest::predict`], and [`crate::ErrorKind::Shape`] when the length of `out` is not
+    /// n_samples × width. After an error, `out` may be partly written.
     pub fn predict_into<'x>(&self, x: impl Into<Matrix<'x>>, out: &mut [f64], control: &Control) -> Result<()> {
         let found = self.leaves_of(x, control)?;
         let n_trees = self.n_trees() as f64;
         means::means_into(&found, (self.outputs.width(), out), |_, _| true, |_| n_trees, control)
     }
 
-    /// The node of the leaf that each row reaches in each tree, (n_samples, n_trees).
+    /// Returns the node index of the leaf that each sample reaches in each tree, (n_samples, n_trees).
     ///
     /// # Errors
-    /// As [`CentroidForest::predict`].
+    /// The same as for [`CentroidForest::predict`].
     pub fn apply<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<u32>> {
         let found = self.leaves_of(x, control)?;
         let (n, n_trees) = (found.n_samples(), self.n_trees());
@@ -207,22 +209,25 @@ impl CentroidForest {
         Ok(into_array(ids, n, n_trees))
     }
 
-    /// The `k` columns of greatest mean of each row: score descending, then column ascending.
+    /// Returns the `k` columns with the largest mean for each sample, in descending order; of equal means, the lower
+    /// column comes first.
     ///
-    /// Never holds the whole prediction: memory is O(n · k) and one row for each thread, time the cells of the leaves
-    /// that are reached.
+    /// The whole prediction is never in memory: memory is O(n · k) and one row of sums for each thread, and time is
+    /// that of reading the leaves that are reached.
     ///
     /// # Errors
-    /// As [`CentroidForest::predict`]; [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are columns.
+    /// The same as for [`CentroidForest::predict`], and [`crate::ErrorKind::Invalid`] when `k` is 0 or larger than the
+    /// number of columns.
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
         self.predict_topk_excluding(x, k, None, control)
     }
 
-    /// The same of the columns that are not `excluded`: a row of columns for each row of X, or one for all. Where
-    /// fewer than `k` are left, see [`TopK`].
+    /// The same without the columns in `excluded`, which has one row of columns for each sample of X, or one row that
+    /// holds for all samples. [`TopK`] describes the result if fewer than `k` columns are left.
     ///
     /// # Errors
-    /// As [`CentroidForest::predict_topk`]; [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the columns.
+    /// The same as for [`CentroidForest::predict_topk`], and [`crate::ErrorKind::Shape`] when `excluded` does not fit X
+    /// or the number of columns.
     pub fn predict_topk_excluding<'x>(
         &self,
         x: impl Into<Matrix<'x>>,
@@ -234,11 +239,11 @@ impl CentroidForest {
         means::topk(&found, (self.outputs.width(), k), self.n_trees() as f64, excluded, control)
     }
 
-    /// The means that are positive and at least `floor`: the same bits as those of [`CentroidForest::predict`], for any
-    /// number of threads.
+    /// Returns the means that are positive and at least `floor`. They have the same bits as those of
+    /// [`CentroidForest::predict`], for any number of threads.
     ///
     /// # Errors
-    /// As [`CentroidForest::predict`]; [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+    /// The same as for [`CentroidForest::predict`], and [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
     pub fn predict_at_least<'x>(
         &self,
         x: impl Into<Matrix<'x>>,

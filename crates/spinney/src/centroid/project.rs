@@ -1,8 +1,8 @@
 //! The samples of a node as points of few dimensions: their outputs times random directions, as fixed-point numbers.
 //!
-//! Coordinates are whole numbers of 16 bits, 2¹⁴ to one: products of points are exact in 32 bits, sums of them in 64,
-//! so that clusters do not depend on the order of addition. Labels and classes are summed as whole numbers before;
-//! numbers are projected in float64, output after output.
+//! Coordinates are integers of 16 bits, and 2¹⁴ represents one. Products of points are exact in 32 bits and their sums
+//! in 64 bits, so that clusters do not depend on the order of addition. For labels and classes, the sums over outputs
+//! are sums of integers too; numerical outputs are projected in float64, output after output.
 
 use std::borrow::Cow;
 
@@ -15,13 +15,13 @@ use crate::loss::vector::vectorised;
 use crate::projection::{MatrixSource, ProjectionMatrix, RandomFamily, Sparsity, WHAT as OUTPUT_PROJECTION};
 use crate::rng::{Key, Stream};
 
-/// Coordinates of one.
+/// The coordinate that represents one.
 pub(super) const ONE: f32 = (1 << 14) as f32;
 
-/// Points have a multiple of so many coordinates, the last of them zero.
+/// The number of coordinates of a point is a multiple of this; the last ones are filled up with zeros.
 pub(super) const LANES: usize = 16;
 
-/// Coordinates of one before the mean of a node is taken away.
+/// The coordinate that represents one before the mean of a node is subtracted.
 const FINE: f64 = (1 << 20) as f64;
 
 /// Purpose of the key of directions.
@@ -29,7 +29,7 @@ pub(super) const DIRECTIONS: u64 = u64::from_be_bytes(*b"centrdir");
 
 const POINTS: &str = "the projected samples of a node";
 
-/// What all nodes of a forest share of their directions.
+/// What all nodes of a forest share for their directions.
 #[derive(Debug)]
 pub(super) struct Projector<'a> {
     y: &'a TrainY<'a>,
@@ -44,36 +44,36 @@ pub(super) struct Projector<'a> {
 
 #[derive(Debug)]
 enum Source<'a> {
-    /// Signs times what each slot counts for.
+    /// Random signs, times the weight of each slot (label or class).
     Signs(&'a Slots<'a>, Amplitudes),
     /// The outputs themselves.
     AsTheyAre,
     Drawn(RandomFamily),
     Shared(Cow<'a, ProjectionMatrix>),
-    /// One for each tree.
+    /// One matrix for each tree.
     Each(&'a [ProjectionMatrix]),
 }
 
-/// What slots count for, as whole numbers.
+/// The weights of slots, as integers.
 #[derive(Debug)]
 enum Amplitudes {
     One,
     Of(Vec<i16>),
 }
 
-/// What the y of a fit is projected with, besides y.
+/// What is needed, in addition to y, to project the y of a fit.
 #[derive(Debug)]
 pub(super) struct Draw<'a> {
     pub(super) n_columns: usize,
     pub(super) n_samples: usize,
-    /// Rows of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     pub(super) rows: &'a [u32],
     pub(super) weights: Option<&'a [f64]>,
     pub(super) n_trees: usize,
 }
 
 impl<'a> Projector<'a> {
-    /// `config` was checked against the outputs.
+    /// `config` must be checked against the outputs.
     pub(super) fn new(
         config: &'a CentroidForestConfig,
         y: &'a TrainY<'a>,
@@ -127,18 +127,18 @@ impl<'a> Projector<'a> {
         })
     }
 
-    /// Coordinates of a point.
+    /// Returns the number of coordinates of a point.
     pub(super) fn stride(&self) -> usize {
         self.n_directions.next_multiple_of(LANES)
     }
 
-    /// An empty scratch for one tree.
+    /// Returns empty working memory for one tree.
     pub(super) fn scratch(&self) -> Result<Scratch> {
         let n_slots = if matches!(self.source, Source::Signs(..)) { self.n_columns } else { 0 };
         Ok(Scratch { place: try_filled(POINTS, 0, n_slots)?, ..Scratch::default() })
     }
 
-    /// Writes the points of `rows`, in their order. `weights` are theirs.
+    /// Writes the points of `rows`, in their order. `weights` are the weights of these samples.
     pub(super) fn project(
         &self,
         keys: &Keys,
@@ -182,7 +182,7 @@ impl<'a> Projector<'a> {
         Ok(())
     }
 
-    /// Writes the projected rows to `scratch.numbers`.
+    /// Writes the projected samples to `scratch.numbers`.
     fn project_numbers(
         &self,
         keys: &Keys,
@@ -217,14 +217,15 @@ impl<'a> Projector<'a> {
         matrix.project_listed(self.y, rows, &mut scratch.numbers, control)
     }
 
-    /// Numbers as points of length one, or as fine fixed-point numbers, where the largest of the node is one.
+    /// Converts numbers to points of length one, or to fine fixed-point numbers, for which the largest number of the
+    /// node is one.
     fn fix(&self, n: usize, at_once: bool, scratch: &mut Scratch, points: &mut [i16]) -> Result<()> {
         let (q, stride) = (self.n_directions, self.stride());
         let Scratch { numbers, fine, .. } = scratch;
         let magnitude = |row: &[f64]| row.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
         if at_once {
             for (row, point) in numbers.chunks_exact(q).zip(points.chunks_exact_mut(stride)) {
-                // By the largest first: squares neither overflow nor vanish.
+                // Numbers are divided by the largest one first, so that squares neither overflow nor underflow.
                 let largest = magnitude(row);
                 let length = row.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt();
                 if largest > 0.0 {
@@ -246,14 +247,14 @@ impl<'a> Projector<'a> {
         Ok(())
     }
 
-    /// Fine numbers, less their mean where that is asked for, as points.
+    /// Converts fine numbers to points, after the mean is subtracted if this is asked for.
     fn settle(&self, weights: &[u32], fine: &mut [i32], points: &mut [i16]) {
         let stride = self.stride();
         if self.center {
             let total: u64 = weights.iter().map(|&w| u64::from(w)).sum();
             for coordinate in 0..self.n_directions {
                 let column = || fine[coordinate..].iter().step_by(stride).zip(weights);
-                // Exact: numbers up to 2²⁰ times weights of at most 2³¹ in all.
+                // The sum is exact: numbers up to 2²⁰ times weights with a sum of at most 2³¹.
                 let sum: f64 = column().map(|(&v, &w)| f64::from(v) * f64::from(w)).sum();
                 let mean = (sum / total as f64).round_ties_even() as i32;
                 fine[coordinate..].iter_mut().step_by(stride).for_each(|v| *v -= mean);
@@ -275,7 +276,8 @@ impl<'a> Projector<'a> {
 }
 
 impl Amplitudes {
-    /// Sums of a row, which has at most `most` slots, stay below 2²⁰ but for rows of more slots than that.
+    /// Chooses the weights so that the sums of a sample, which has at most `most` slots, stay below 2²⁰, unless it has
+    /// more slots than that.
     fn new(weights: Option<&[f64]>, most: usize) -> Result<Self> {
         let Some(weights) = weights else { return Ok(Amplitudes::One) };
         let largest = weights.iter().copied().fold(0.0, f64::max);
@@ -294,25 +296,25 @@ impl Amplitudes {
     }
 }
 
-/// What directions are drawn from.
+/// The keys from which directions are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     pub(super) node: Key,
     pub(super) tree: Key,
-    /// Place of the tree in the fit.
+    /// The position of the tree in the fit.
     pub(super) tree_index: usize,
 }
 
-/// What one tree writes on.
+/// The working memory of one tree.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// Directions of the slots that have come up, a row for each.
+    /// The directions of the slots that have occurred, a row for each.
     table: Vec<i16>,
-    /// The row of each slot in the table, after one; zero where there is none.
+    /// The row of each slot in the table, plus one; zero if it has none.
     place: Vec<u32>,
-    /// Slots in the table.
+    /// The slots in the table.
     listed: Vec<u32>,
-    /// Whose directions they are.
+    /// The key of these directions.
     key: Option<Key>,
     sums: Vec<i32>,
     fine: Vec<i32>,
@@ -321,7 +323,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Forgets directions of other keys.
+    /// Clears the directions if they belong to another key.
     fn begin_signs(&mut self, key: Key) {
         if self.key != Some(key) {
             self.listed.drain(..).for_each(|slot| self.place[slot as usize] = 0);
@@ -352,7 +354,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Draws the signs of a slot: bits of a stream of its own.
+    /// Draws the signs of a slot, from the bits of a random stream of its own.
     fn draw(&mut self, slot: u32, amplitude: i16, n: usize, stride: usize) -> Result<()> {
         let start = self.table.len();
         try_push(POINTS, &mut self.listed, slot)?;
@@ -367,16 +369,16 @@ impl Scratch {
     }
 }
 
-/// Added to a number below 2²² it leaves the nearest whole number in the last bits.
+/// If this is added to a number below 2²², the last bits of the sum are the nearest integer.
 const SHIFT: f32 = 12_582_912.0;
 
-/// The nearest whole number, of those whose magnitude is below 2¹⁵.
+/// Returns the nearest integer of a number of magnitude below 2¹⁵.
 #[inline(always)]
 fn nearest(x: f32) -> i16 {
     (x + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits()) as i16
 }
 
-/// Σ v², in an order that does not change.
+/// Returns Σ v², in a fixed order of addition.
 #[inline(always)]
 fn squares(v: &[i32]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -386,7 +388,7 @@ fn squares(v: &[i32]) -> f64 {
     lanes.iter().sum()
 }
 
-/// `v` divided by its length; zeros stay.
+/// Writes `v` divided by its length; zeros stay zeros.
 fn to_length_one(v: &[i32], point: &mut [i16]) {
     vectorised(
         #[inline(always)]

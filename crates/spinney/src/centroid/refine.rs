@@ -1,9 +1,9 @@
-//! Centroids learned further: a pass of gradient descent on the multinomial logistic loss of a node's clusters.
+//! Refinement of centroids: a pass of gradient descent on the multinomial logistic loss of the clusters of a node.
 //!
-//! Weights start from the means of clusters, so that one pass is enough. Features that one centroid of the node has
-//! may come to others, where they speak against a cluster; small weights are cut afterwards. Steps follow one
-//! another: sums depend on their order, which is drawn, and a row of weight two is a step of twice the length, not
-//! two steps.
+//! Weights start from the means of clusters, so that one pass is enough. Features of one centroid may be added to other
+//! centroids of the node, where they are evidence against a cluster; small weights are dropped afterwards. Steps are
+//! sequential: sums depend on their order, which is drawn, and a sample of weight two is a step of twice the length,
+//! not two steps.
 
 use super::route::{Lanes, greatest};
 use super::vectors::Vectors;
@@ -15,10 +15,10 @@ use crate::rng::{Key, Stream};
 
 const WHAT: &str = "the centroids of a node";
 
-/// Children side by side in a row of weights.
+/// Number of children that are side by side in a row of weights.
 const EIGHT: usize = 8;
 
-/// The rows of a node and their clusters.
+/// The samples of a node and their clusters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clustered<'a> {
     pub(super) x: &'a Vectors,
@@ -27,7 +27,7 @@ pub(super) struct Clustered<'a> {
     pub(super) weights: &'a [u32],
 }
 
-/// What one tree refines with.
+/// The working memory with which one tree refines centroids.
 #[derive(Debug, Default)]
 pub(super) struct Refiner {
     order: Vec<u32>,
@@ -35,8 +35,8 @@ pub(super) struct Refiner {
 }
 
 impl Refiner {
-    /// One pass over the rows, in the order that `key` draws, with steps of `rate`. `lanes` have the weights of `k`
-    /// children to start from.
+    /// Makes one pass over the samples, in an order that is drawn with `key`, with steps of length `rate`. `lanes` must
+    /// contain the initial weights of `k` children.
     pub(super) fn pass(
         &mut self,
         lanes: &mut Lanes,
@@ -87,7 +87,7 @@ impl Refiner {
     }
 }
 
-/// Turns products into the shares that they give to the children, less 1 for the cluster.
+/// Converts products to the predicted probabilities of the children, minus 1 for the cluster of the sample.
 fn to_errors(products: &mut [f32], k: usize, cluster: usize) {
     let most = products[greatest(&products[..k]) as usize];
     let mut total = 0.0;
@@ -102,7 +102,7 @@ fn to_errors(products: &mut [f32], k: usize, cluster: usize) {
     products[k..].fill(0.0);
 }
 
-/// The numbers below `n` in an order that is drawn (Fisher and Yates).
+/// Writes the numbers below `n` in a random order (Fisher and Yates).
 fn shuffle(order: &mut Vec<u32>, n: usize, key: Key) -> Result<()> {
     order.clear();
     try_extend(WHAT, order, 0..n as u32)?;

@@ -1,8 +1,9 @@
-//! To the nearest child: products of rows of X and the centroids of a node's children.
+//! The search for the nearest child: products of X of samples and the centroids of the children of a node.
 //!
-//! Many rows: the weights of all children are laid out by feature, and each entry of a row adds a few neighbouring
-//! numbers: O(entries × children). Few rows: a row is laid out by feature, and each weight asks for its entry:
-//! O(weights). Both add in the order of the features, and an entry without a weight adds zero: the bits are the same.
+//! If there are many samples, the weights of all children are laid out by feature, and each entry of a sample adds a
+//! few adjacent numbers: O(entries × children). If there are few samples, the sample is laid out by feature, and each
+//! weight looks up its entry: O(weights). Both add in the order of the features, and an entry without a weight adds
+//! zero, so that the bits are the same.
 
 use std::ops::Range;
 
@@ -13,21 +14,21 @@ use crate::loss::vector::vectorised;
 
 const WHAT: &str = "the centroids of a node";
 
-/// Children side by side, so that a register has several.
+/// Number of children side by side, so that a register contains several.
 const LANES: usize = 8;
 
-/// Rows are looked at one by one where there are fewer than one for so many weights of the children's centroids:
-/// laying those out costs a few steps each.
+/// Samples are laid out one by one if there is fewer than one sample for this number of weights of the children's
+/// centroids, as laying these out costs a few steps for each weight.
 const WEIGHTS_A_ROW: usize = 64;
 
-/// Weights of some children, laid out by feature.
+/// The weights of some children, laid out by feature.
 #[derive(Debug)]
 pub(super) struct Lanes {
-    /// The row of each feature in `weights`; 0 where no child has a weight: that row is zero.
+    /// The row of each feature in `weights`; 0 if no child has a weight for it: this row is zero.
     pub(super) place: Vec<u32>,
-    /// Features that have a place, in the order of the places.
+    /// The features that have a row, in the order of the rows.
     pub(super) listed: Vec<u32>,
-    /// A row of weights of the children, for each feature that has a place.
+    /// A row for each of these features, with the weights of the children.
     pub(super) weights: Vec<f32>,
     pub(super) stride: usize,
 }
@@ -37,7 +38,7 @@ impl Lanes {
         Ok(Lanes { place: try_filled(WHAT, 0, n_features)?, listed: Vec::new(), weights: Vec::new(), stride: 0 })
     }
 
-    /// Forgets what there is; there are `n_children` now.
+    /// Clears the weights, and sets the number of children.
     pub(super) fn begin(&mut self, n_children: usize) -> Result<()> {
         self.listed.drain(..).for_each(|feature| self.place[feature as usize] = 0);
         self.stride = n_children.next_multiple_of(LANES);
@@ -57,11 +58,11 @@ impl Lanes {
     }
 }
 
-/// What one thread routes with.
+/// The working memory of one thread.
 #[derive(Debug)]
 pub(super) struct Router {
     pub(super) lanes: Lanes,
-    /// A row of X, zero between two.
+    /// X of one sample, which is zero between two samples.
     row: Vec<f32>,
     products: Vec<f32>,
 }
@@ -71,7 +72,7 @@ impl Router {
         Ok(Router { lanes: Lanes::new(n_features)?, row: try_filled(WHAT, 0.0, n_features)?, products: Vec::new() })
     }
 
-    /// Calls `visit` with the products of each row, in turn, and the centroids of `children`.
+    /// Calls `visit` with the products of each sample, in turn, and the centroids of `children`.
     pub(super) fn route(
         &mut self,
         x: &Vectors,
@@ -171,7 +172,7 @@ impl Router {
     }
 }
 
-/// The place of the greatest product, the first of equals; 0 where none is a number.
+/// Returns the position of the largest product, and of the first of equal ones; 0 if all are NaN.
 #[inline(always)]
 pub(super) fn greatest(products: &[f32]) -> u32 {
     let mut best = (f32::NEG_INFINITY, 0);

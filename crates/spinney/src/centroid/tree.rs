@@ -15,23 +15,23 @@ use crate::tree::LeafTable;
 
 const WHAT: &str = "the nodes of a tree";
 
-/// A tree whose nodes send a sample to the child with the nearest centroid. Immutable.
+/// A tree whose nodes send a sample to the child with the nearest centroid. It is immutable.
 ///
-/// Nodes are numbered level by level, so that the children of a node follow one another, those of more weight in
-/// clusters first. Leaves are numbered among themselves, in the same order, and name the rows of the [`LeafTable`].
+/// Nodes are numbered level by level, so that the children of a node are adjacent, in order of decreasing weight of
+/// their clusters. Leaves are numbered separately, in the same order; leaf i is row i of the [`LeafTable`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CentroidTree {
-    /// Children of node i are the nodes `starts[i]..starts[i + 1]`: none of leaves.
+    /// The children of node i are the nodes `starts[i]..starts[i + 1]`; a leaf has none.
     pub(crate) starts: Vec<u32>,
     pub(crate) centroids: Centroids,
-    /// Distinct samples of positive weight in each node.
+    /// The number of distinct samples of positive weight in each node.
     pub(crate) n_node_samples: Vec<u32>,
-    /// Total weight in each node.
+    /// The total weight of the samples in each node.
     pub(crate) weighted_n_node_samples: Vec<f64>,
     pub(crate) leaves: LeafTable,
-    /// The row of each node in the table, 0 of nodes that are no leaves: follows from `starts`.
+    /// The row of each node in the table of leaves, 0 for nodes that are not leaves. It follows from `starts`.
     pub(crate) leaf_of: Vec<u32>,
-    /// Where leaves are shrunk to their parents.
+    /// The parents, if leaves are shrunk towards them.
     pub(crate) parents: Option<Parents>,
 }
 
@@ -39,49 +39,49 @@ pub struct CentroidTree {
 pub type FeatureWeight = (u32, f32);
 
 impl CentroidTree {
-    /// Number of nodes, leaves included.
+    /// Returns the number of nodes, including leaves.
     pub fn n_nodes(&self) -> usize {
         self.n_node_samples.len()
     }
 
-    /// Number of leaves.
+    /// Returns the number of leaves.
     pub fn n_leaves(&self) -> usize {
         self.leaves.n_leaves()
     }
 
-    /// Values of the leaves.
+    /// Returns the values of the leaves.
     pub fn leaves(&self) -> &LeafTable {
         &self.leaves
     }
 
-    /// The children of a node; none of a leaf.
+    /// Returns the children of a node; the range is empty for a leaf.
     ///
     /// # Panics
-    /// When there is no such node.
+    /// Panics when there is no such node.
     pub fn children(&self, node: usize) -> Range<usize> {
         self.starts[node] as usize..self.starts[node + 1] as usize
     }
 
-    /// The first child of each node, and the number of nodes at the end: children of node i are the nodes from
-    /// element i to element i + 1.
+    /// Returns the first child of each node, and the number of nodes at the end: the children of node i are the nodes
+    /// from element i up to, but not including, element i + 1.
     pub fn children_start(&self) -> &[u32] {
         &self.starts
     }
 
-    /// Distinct samples of positive weight in each node.
+    /// Returns the number of distinct samples of positive weight in each node.
     pub fn n_node_samples(&self) -> &[u32] {
         &self.n_node_samples
     }
 
-    /// Total weight in each node.
+    /// Returns the total weight of the samples in each node.
     pub fn weighted_n_node_samples(&self) -> &[f64] {
         &self.weighted_n_node_samples
     }
 
-    /// Number of splits above each node.
+    /// Returns the number of splits above each node.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn depth(&self) -> Result<Vec<u32>> {
         let mut depth = try_filled(WHAT, 0, self.n_nodes())?;
         for node in 0..self.n_nodes() {
@@ -91,10 +91,11 @@ impl CentroidTree {
         Ok(depth)
     }
 
-    /// Features and weights of a node's centroid, features rising: nothing at the root.
+    /// Returns the features and weights of the centroid of a node, with increasing features. The root has no centroid,
+    /// and the result for it is empty.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`], [`crate::ErrorKind::Invalid`] where there is no such node.
+    /// Returns [`crate::ErrorKind::Invalid`] when there is no such node, or [`crate::ErrorKind::OutOfMemory`].
     pub fn centroid(&self, node: usize) -> Result<Vec<FeatureWeight>> {
         self.check_node(node)?;
         self.centroids.of(node)
@@ -107,10 +108,11 @@ impl CentroidTree {
         Ok(())
     }
 
-    /// The `k` features of largest weight of each child of a node: weight descending, then feature ascending.
+    /// Returns the `k` features with the largest weights for each child of a node, in descending order; of equal
+    /// weights, the lower feature comes first.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`], [`crate::ErrorKind::Invalid`] where there is no such node.
+    /// Returns [`crate::ErrorKind::Invalid`] when there is no such node, or [`crate::ErrorKind::OutOfMemory`].
     pub fn heaviest_features(&self, node: usize, k: usize) -> Result<Vec<Vec<FeatureWeight>>> {
         self.check_node(node)?;
         let mut of_children = try_with_capacity(WHAT, self.children(node).len())?;
@@ -123,28 +125,28 @@ impl CentroidTree {
         Ok(of_children)
     }
 
-    /// Bytes of memory that the tree holds; stored rows of y are shared by all trees and do not count.
+    /// Returns the memory of the tree in bytes, without the stored y of samples, which all trees share.
     pub fn n_bytes(&self) -> usize {
         let of_parents = self.parents.as_ref().map_or(0, Parents::n_bytes);
         self.centroids.n_bytes() + self.leaves.n_bytes() + of_parents + 20 * self.n_nodes()
     }
 
-    /// Nodes that are leaves, in the order of the rows of the table.
+    /// Returns the nodes that are leaves, in the order of the rows of the table.
     pub(crate) fn leaf_nodes(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.n_nodes()).filter(|&node| self.children(node).is_empty())
     }
 
-    /// Nodes that have a leaf among their children.
+    /// Returns the nodes that have a leaf among their children.
     pub(crate) fn parent_nodes(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.n_nodes()).filter(|&node| self.children(node).any(|child| self.children(child).is_empty()))
     }
 
-    /// Values of the leaves, and of their parents where these are asked for.
+    /// Returns the values of the leaves, and of their parents if leaves are shrunk.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &LeafTable> + '_ {
         std::iter::once(&self.leaves).chain(self.parents.as_ref().map(Parents::table))
     }
 
-    /// The weights of some nodes.
+    /// Returns the weights of some nodes.
     pub(crate) fn weights_of(&self, nodes: impl Iterator<Item = usize>) -> Result<Vec<f64>> {
         let mut weights = Vec::new();
         for node in nodes {
@@ -153,7 +155,7 @@ impl CentroidTree {
         Ok(weights)
     }
 
-    /// Fills the nodes among `values` that are no leaves with the sums of their children.
+    /// Fills in the `values` of nodes that are not leaves, as sums of those of their children.
     pub(crate) fn sum_up<T: Copy + Default + Add<Output = T>>(starts: &[u32], values: &mut [T]) {
         for node in (0..values.len()).rev() {
             let children = starts[node] as usize..starts[node + 1] as usize;
@@ -163,7 +165,7 @@ impl CentroidTree {
         }
     }
 
-    /// The rows of nodes in the table of leaves.
+    /// Returns the row of each node in the table of leaves.
     pub(crate) fn number_leaves(starts: &[u32]) -> Result<Vec<u32>> {
         let mut n_leaves = 0;
         let number = |range: &[u32]| {
@@ -174,7 +176,8 @@ impl CentroidTree {
         try_collected(WHAT, starts.windows(2).map(number))
     }
 
-    /// Nodes of the leaves that some rows reach: of row i to `out[i * stride]`. O(entries × children) a level.
+    /// Finds the leaf that each of some samples reaches, and writes the node for sample i to `out[i * stride]`. The
+    /// cost is O(entries × children) for each level.
     pub(super) fn walk(
         &self,
         x: &Vectors,
@@ -188,7 +191,7 @@ impl CentroidTree {
         order.clear();
         order.extend(rows.clone().map(|row| row as u32));
         try_resize(WHAT, sorted, order.len(), 0)?;
-        // Rows of node i are order[ranges[i]]: children of a node share its range among them.
+        // The samples of node i are order[ranges[i]]: the children of a node divide its range among them.
         ranges.clear();
         try_resize(WHAT, ranges, self.n_nodes(), (0, 0))?;
         ranges[0] = (0, order.len() as u32);
@@ -214,21 +217,21 @@ impl CentroidTree {
     }
 }
 
-/// A leaf that counts for a row of a block.
+/// A leaf that counts for a sample of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit {
-    /// Place of the row in the block.
+    /// The position of the sample in the block.
     pub(super) at: u32,
     pub(super) leaf: u32,
     pub(super) share: f32,
 }
 
-/// Which children a row goes on to.
+/// The children to which a sample is sent.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     first: u32,
     second: u32,
-    /// What the second child has of the row: zero where it goes to the first alone.
+    /// The share of the second child: zero if the sample is sent only to the first.
     of_second: f32,
 }
 
@@ -242,7 +245,8 @@ impl Choice {
             }
         }
         let apart = f64::from(sharpness) * f64::from(products[first as usize] - second.0);
-        // Of equals the first has all: rows without features go where they went when the tree was grown.
+        // Of equal products, the first child gets everything: samples without features go where they went when the tree
+        // was grown.
         if apart <= 0.0 || apart.is_nan() {
             return Choice { first, second: first, of_second: 0.0 };
         }
@@ -253,7 +257,7 @@ impl Choice {
 }
 
 impl CentroidTree {
-    /// Appends the leaves that some rows reach where rows are shared by children, leaf after leaf.
+    /// Appends the leaves that some samples reach when samples are shared by children, leaf after leaf.
     pub(super) fn walk_shared(
         &self,
         x: &Vectors,
@@ -264,8 +268,8 @@ impl CentroidTree {
         control: &Control,
     ) -> Result<()> {
         let Walker { router, order, shares, choices, ranges, .. } = walker;
-        // Rows of node i, and what it has of each, are order[ranges[i]] and shares[ranges[i]]: those of children are
-        // appended.
+        // The samples of node i, and its share of each, are order[ranges[i]] and shares[ranges[i]]; those of the
+        // children are appended.
         order.clear();
         shares.clear();
         try_extend(WHAT, order, rows.clone().map(|row| row as u32))?;
@@ -298,8 +302,8 @@ impl CentroidTree {
     }
 }
 
-/// Appends the rows from `start` on, of which `choices` tells where they go, to those of the children, whose ranges
-/// it writes.
+/// Appends the samples from `start` on, which are sent where `choices` says, to those of the children, and writes the
+/// ranges of the children.
 fn append(
     choices: &[Choice],
     start: usize,
@@ -338,7 +342,7 @@ fn append(
     Ok(())
 }
 
-/// Moves rows together that go to the same child, in the order that they have: `ranges` become those of the children,
+/// Groups the samples that go to the same child, without changing their order: `ranges` become those of the children,
 /// from `start` on.
 pub(super) fn share(child_of: &[u32], order: &mut [u32], sorted: &mut [u32], ranges: &mut [(u32, u32)], start: u32) {
     ranges.fill((0, 0));
@@ -357,7 +361,7 @@ pub(super) fn share(child_of: &[u32], order: &mut [u32], sorted: &mut [u32], ran
     order.copy_from_slice(sorted);
 }
 
-/// What one thread walks rows with.
+/// The working memory with which one thread sends samples down trees.
 #[derive(Debug)]
 pub(super) struct Walker {
     router: Router,

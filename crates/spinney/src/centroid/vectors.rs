@@ -1,8 +1,8 @@
-//! Rows of X as centroid forests read them: sparse, weighted, of length one.
+//! X of samples as centroid forests read it: sparse, weighted, normalised to length one.
 //!
-//! Whatever the layout of X, a row is its entries that are not zero, features rising; so nothing that follows can
-//! depend on the layout. Entries of rows of length one are multiples of 2⁻²⁴: sums of them times whole weights are
-//! exact in float64 up to 2²⁹ in all, in any order.
+//! Whatever the layout of X, a sample is represented by its non-zero entries with increasing features, so that results
+//! cannot depend on the layout. Entries of normalised samples are multiples of 2⁻²⁴: sums of them times integer weights
+//! are exact in float64 up to a total of 2²⁹, in any order.
 
 use crate::control::Control;
 use crate::data::Matrix;
@@ -10,10 +10,10 @@ use crate::error::{Error, ErrorKind, Result, try_filled, try_push, try_with_capa
 
 const WHAT: &str = "the rows of X";
 
-/// Entries of rows of length one are multiples of its inverse.
+/// The inverse of the number of which entries of normalised samples are multiples.
 const GRID: f32 = (1u32 << 24) as f32;
 
-/// What becomes of the entries of a row.
+/// How the entries of a sample are prepared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Preparation<'a> {
     pub(super) normalize: bool,
@@ -21,7 +21,7 @@ pub(super) struct Preparation<'a> {
     pub(super) idf: Option<&'a [f32]>,
 }
 
-/// Sparse rows.
+/// Sparse samples.
 #[derive(Debug)]
 pub(super) struct Vectors {
     ptr: Vec<usize>,
@@ -31,7 +31,7 @@ pub(super) struct Vectors {
 }
 
 impl Vectors {
-    /// Refuses infinities and NaN.
+    /// Converts X; returns an error for infinity and NaN.
     pub(super) fn new(x: &Matrix<'_>, preparation: Preparation<'_>, control: &Control) -> Result<Self> {
         if x.check()? {
             return Err(Error::invalid("X", "NaN", "have finite float32 values"));
@@ -92,7 +92,7 @@ impl Vectors {
         try_push(WHAT, &mut self.ptr, self.values.len())
     }
 
-    /// Divides the entries from `start` on by `length`, and forgets those that become zero.
+    /// Divides the entries from `start` on by `length`, and removes those that become zero.
     fn shorten(&mut self, start: usize, length: f64) {
         let mut end = start;
         for at in start..self.values.len() {
@@ -113,7 +113,7 @@ impl Vectors {
         self.n_features
     }
 
-    /// Features, rising, and values of a row.
+    /// Returns the features of a sample, which are increasing, and their values.
     #[inline(always)]
     pub(super) fn of(&self, row: u32) -> (&[u32], &[f32]) {
         let range = self.ptr[row as usize]..self.ptr[row as usize + 1];
@@ -121,7 +121,7 @@ impl Vectors {
     }
 }
 
-/// The factor of each feature: 1 + ln((1 + n) / (1 + n with the feature)), n counted by weight.
+/// Returns the factor of each feature: 1 + ln((1 + n) / (1 + n with the feature)), where n is counted by weight.
 pub(super) fn inverse_document_frequencies(
     x: &Matrix<'_>,
     units: impl Fn(usize) -> u64,

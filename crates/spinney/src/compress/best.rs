@@ -1,24 +1,24 @@
-//! The largest of many scores, of which a few change between two questions.
+//! The maximum of many scores, of which a few change between two queries.
 
 use std::ops::Range;
 
 use crate::error::{Result, try_filled, try_with_capacity};
 
-/// Scores of nodes, and the largest of each block of them.
+/// The scores of nodes, and the maximum of each block of them.
 ///
-/// Scores are float32: what differs by less is a tie, which the lower node wins. Sums that are equal but for the order of
-/// addition are then equal, but for one in a million.
+/// Scores are float32: smaller differences are ties, which the lower node wins. Sums that only differ by the order of
+/// addition are then equal, except for about one in a million.
 #[derive(Debug)]
 pub(crate) struct Best {
     scores: Vec<f32>,
     largest: Vec<f32>,
-    /// Blocks with changed scores.
+    /// The blocks with changed scores.
     changed: Vec<u32>,
     is_changed: Vec<bool>,
 }
 
 const BLOCK: usize = 64;
-/// Score of nodes that must not be chosen.
+/// The score of nodes that must not be chosen.
 pub(crate) const NEVER: f32 = -1.0;
 
 impl Best {
@@ -28,7 +28,7 @@ impl Best {
         Ok(Best {
             scores: try_filled(WHAT, NEVER, n)?,
             largest: try_filled(WHAT, NEVER, n_blocks)?,
-            // Each block once.
+            // Each block is listed once.
             changed: try_with_capacity(WHAT, n_blocks)?,
             is_changed: try_filled(WHAT, false, n_blocks)?,
         })
@@ -42,7 +42,7 @@ impl Best {
         }
     }
 
-    /// The scores of some nodes, to be written anew.
+    /// Returns the scores of some nodes, to be overwritten.
     pub(crate) fn rewrite(&mut self, nodes: Range<usize>) -> &mut [f32] {
         for block in nodes.start / BLOCK..nodes.end.div_ceil(BLOCK) {
             if !std::mem::replace(&mut self.is_changed[block], true) {
@@ -52,7 +52,7 @@ impl Best {
         &mut self.scores[nodes]
     }
 
-    /// The first of the largest scores; `None` when all are [`NEVER`].
+    /// Returns the first of the largest scores; `None` if all are [`NEVER`].
     pub(crate) fn first(&mut self) -> Option<usize> {
         for block in self.changed.drain(..) {
             let block = block as usize;
@@ -70,7 +70,8 @@ impl Best {
     }
 }
 
-/// The largest of some scores, none of them NaN; in lanes, which compile to vector instructions.
+/// Returns the largest of some scores, none of which may be NaN; the loop runs in lanes, which compile to vector
+/// instructions.
 fn largest(scores: &[f32]) -> f32 {
     let mut lanes = [NEVER; 8];
     let chunks = scores.chunks_exact(8);

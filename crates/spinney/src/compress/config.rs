@@ -1,4 +1,4 @@
-//! Parameters of compression, and what they mean.
+//! Parameters of compression.
 
 use crate::data::Outputs;
 use crate::data::output_scaling::{OutputFactors, OutputScaling};
@@ -11,40 +11,40 @@ use crate::setters::setters;
 pub enum CompressMethod {
     /// Monotone incremental forward stagewise regression (Hastie et al. 2007): small steps on the best node.
     Stagewise {
-        /// ε: length of a step. Numbers are scaled to unit variance, 0/1 columns are not.
+        /// ε, the length of a step. Numerical outputs are scaled to unit variance; columns of 0 and 1 are not.
         step_size: f64,
-        /// Most steps; `None` ends where no step lowers the loss.
+        /// Maximum number of steps; `None`: the path ends when no step lowers the loss.
         max_steps: Option<usize>,
     },
-    /// The (group) lasso on a falling sequence of penalties, by coordinate descent.
+    /// The (group) lasso on a decreasing sequence of penalties, by coordinate descent.
     Lasso {
         /// Number of penalties.
         n_alphas: usize,
-        /// The least penalty, as a share of the largest.
+        /// The smallest penalty, as a share of the largest.
         eps: f64,
-        /// Largest violation of the conditions of optimality, as a share of each penalty.
+        /// Maximum violation of the optimality conditions, as a share of each penalty.
         tol: f64,
-        /// Most sweeps for each penalty.
+        /// Maximum number of sweeps for each penalty.
         max_iter: usize,
     },
-    /// Globally induced forests (Begon, Joly, Geurts 2017): the best node below those that are there, again and again.
+    /// Globally induced forests (Begon, Joly, Geurts 2017): each step chooses the best node below the existing ones.
     Grow {
-        /// Share of a node's best weight that is added.
+        /// The share of the best weight of a node that is added.
         learning_rate: f64,
-        /// Most nodes that get a weight.
+        /// Maximum number of nodes with a weight.
         max_nodes: usize,
-        /// Candidates drawn each time; `None` weighs all.
+        /// Number of candidates that are drawn for each step; `None` considers all.
         candidate_window: Option<usize>,
     },
 }
 
-/// What the coefficients lower.
+/// The loss that the coefficients minimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompressLoss {
-    /// Squares of residuals: of numbers, or of columns of 0 and 1.
+    /// Squares of residuals: of numerical outputs, or of columns of 0 and 1.
     SquaredError,
-    /// Logistic of labels and of two classes, softmax of more.
+    /// Logistic loss of labels and of two classes, softmax loss of three or more classes.
     LogLoss,
 }
 
@@ -61,21 +61,22 @@ pub enum CompressLoss {
 pub struct CompressConfig {
     /// How coefficients are found.
     pub method: CompressMethod,
-    /// What they lower.
+    /// The loss that they minimise.
     pub loss: CompressLoss,
-    /// Whether indicators of nodes are centred and scaled to unit variance. Without, they are 0 and 1, and stagewise
-    /// steps leave the constant as it is.
+    /// Whether indicators of nodes are centred and scaled to unit variance. If false, they are 0 and 1, and stagewise
+    /// steps do not change the constant.
     pub standardize: bool,
-    /// The path ends with the first step that keeps more test nodes; `None` for no limit.
+    /// The path ends with the first step that keeps more than this number of test nodes; `None` for no limit.
     pub max_test_nodes: Option<usize>,
-    /// Stagewise: most scores that a step moves, those of largest gradient; `None` moves all. Of many labels, few of
-    /// them make leaves that are mostly zero, and models of a fraction of the bytes.
+    /// Maximum number of scores that a stagewise step moves, those with the largest gradients; `None` moves all. With
+    /// many labels, moving few of them results in leaves that are mostly zero, and in models of a fraction of the
+    /// bytes.
     pub step_outputs: Option<usize>,
-    /// How often each label counts: finite numbers, none negative, one positive, whose ratios alone matter. All losses,
-    /// in training, of rows held out and of the forest before compression, are means over labels by these weights. A
-    /// label of weight 2 is the label twice: lengths, of steps and of norms, are those of coefficients times √(weight /
-    /// mean of the weights that are not zero). One of weight zero is no label; its scores stay at its constant. `None`
-    /// counts all alike. For labels alone.
+    /// The weight of each label: finite numbers, none negative and at least one positive, of which only the ratios
+    /// matter. All losses, in training, of held-out samples and of the forest before compression, are means over labels
+    /// with these weights. A label of weight 2 is the same as the label twice: lengths, of steps and of norms, are
+    /// those of coefficients times √(weight / mean of the non-zero weights). A label of weight zero is ignored, and its
+    /// score stays at its constant. `None`: all labels have the same weight. Only supported for labels.
     pub output_weights: Option<Vec<f64>>,
     /// Seed of the candidates that [`CompressMethod::Grow`] draws.
     pub seed: u64,
@@ -92,12 +93,12 @@ setters! { CompressConfig {
 } }
 
 impl CompressConfig {
-    /// Stagewise steps of length `step_size` on raw indicators, squared error.
+    /// Returns parameters for stagewise steps of length `step_size` on raw indicators, with the squared error.
     pub fn stagewise(step_size: f64) -> Self {
         CompressConfig::new(CompressMethod::Stagewise { step_size, max_steps: None })
     }
 
-    /// A method with raw indicators and the squared error.
+    /// Returns parameters for a method with raw indicators and the squared error.
     pub fn new(method: CompressMethod) -> Self {
         CompressConfig {
             method,
@@ -110,7 +111,7 @@ impl CompressConfig {
         }
     }
 
-    /// The weights of labels, as other learners have them.
+    /// Returns the weights of labels in the form that other learners use.
     pub(crate) fn output_factors(&self) -> OutputFactors<'_> {
         OutputFactors { scaling: &OutputScaling::Unscaled, weights: self.output_weights.as_deref() }
     }

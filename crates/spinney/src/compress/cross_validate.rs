@@ -1,4 +1,4 @@
-//! Cross-validation: each fold grows a forest of its own and compresses it.
+//! Cross-validation: for each fold, a forest is fitted and compressed.
 
 use ndarray::Array2;
 
@@ -9,31 +9,31 @@ use crate::error::{Error, Result, try_filled};
 use crate::forest::config::ForestConfig;
 use crate::pool;
 
-/// Rows of one fold.
+/// The samples of one fold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// Rows that a forest is grown and compressed on.
+    /// The samples to which a forest is fitted, and on which it is compressed.
     pub train: Vec<u32>,
-    /// Rows that it is tested on.
+    /// The samples on which it is tested.
     pub test: Vec<u32>,
 }
 
-/// Test losses of all folds. Point s of the grid is step s of every fold: the same number of moves or, of the lasso, the same
-/// share of the largest penalty.
+/// Test losses of all folds. Point s of the grid is step s of every fold: the same number of moves or, for the lasso,
+/// the same share of the largest penalty.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CrossValidation {
-    /// Mean norm of the folds that have a step.
+    /// The mean norm of the folds that have this step, for each point.
     pub l1_norms: Vec<f64>,
-    /// (folds, points); a path that has ended stays as it was.
+    /// The test loss, (folds, points); after the end of its path, a fold keeps its last value.
     pub test_loss: Array2<f64>,
-    /// (folds, points).
+    /// The number of test nodes, (folds, points).
     pub n_test_nodes: Array2<f64>,
-    /// Test loss of each fold's forest before compression.
+    /// The test loss of the forest of each fold before compression.
     pub full_forest_loss: Vec<f64>,
 }
 
-/// What is left of a fold.
+/// What is kept of a fold.
 #[derive(Debug)]
 struct Outcome {
     l1_norm: Vec<f64>,
@@ -43,15 +43,16 @@ struct Outcome {
 }
 
 impl CompressConfig {
-    /// Test losses along the paths of folds, each on a forest of its own.
+    /// Returns the test losses along the paths of folds, each of which has its own forest.
     ///
-    /// A fold grows its forest with weight zero for all rows but its own, which is as if there were no others, and compresses
-    /// it on one thread; folds run on `control.n_threads()` of them, each holding its forest and path. Results do not depend
-    /// on their number. Counts a tree as one step of progress, and a move of a path.
+    /// The forest of a fold is fitted with weight zero for all samples except its own, which has the same effect as
+    /// leaving the others out, and is compressed on one thread. Folds run on `control.n_threads()` threads, each of
+    /// which has a forest and its path in memory. Results do not depend on the number of threads. A tree counts as one
+    /// step of progress, and so does a move of a path.
     ///
     /// # Errors
-    /// As [`crate::ForestConfig::fit`] and [`CompressConfig::path`]; [`crate::ErrorKind::Invalid`] for less than two folds,
-    /// and for rows that are not there or on both sides of a fold.
+    /// The same as for [`crate::ForestConfig::fit`] and [`CompressConfig::path`], and [`crate::ErrorKind::Invalid`] for
+    /// fewer than two folds, and for samples that do not exist or are on both sides of a fold.
     pub fn cross_validate<'d>(
         &self,
         grow: &ForestConfig,
@@ -72,7 +73,7 @@ impl CompressConfig {
         let l1_norms = (0..n_points).map(|s| {
             let there = || outcomes.iter().filter_map(|outcome| outcome.l1_norm.get(s));
             let (first, n) = (there().next().copied().unwrap_or(0.0), there().count() as f64);
-            // Equal norms are their own mean.
+            // The mean of equal norms is exactly this norm.
             first + there().map(|t| t - first).sum::<f64>() / n
         });
         let at = |f: usize, s: usize| s.min(outcomes[f].l1_norm.len() - 1);

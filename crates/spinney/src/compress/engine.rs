@@ -1,19 +1,19 @@
-//! The node that the loss falls along fastest, step after step.
+//! The choice of the node along which the loss falls fastest, step after step.
 //!
-//! c_k is the sum of weight × negative gradient over the rows of node k. Its length, times a factor of the node, is the
-//! node's score. A move changes the gradients of some rows, and so the scores of the nodes that these rows pass; what is kept
-//! of c_k depends on the width of scores and on the loss:
+//! c_k is the sum of weight × negative gradient over the samples of node k. Its length, times a factor of the node, is
+//! the score of the node. A move changes the gradients of some samples, and thereby the scores of the nodes that these
+//! samples pass. What is stored of c_k depends on the number of scores and on the loss:
 //!
-//! | keeper | where | of each node | work of a move of n rows in a forest of M trees |
+//! | keeper | where | stored for each node | work of a move of n samples in a forest of M trees |
 //! |---|---|---|---|
 //! | [`Sums`] | up to [`NARROW`] scores | c_k | (n·M + nodes passed) × width; one score and many rows: all rows × M + all nodes |
 //! | [`Squares`] | squared error | ‖c_k‖² | all rows × (width + M) + all nodes |
 //! | [`Labels`] | squared error of labels | ‖c_k‖² | see there |
-//! | [`NormBounds`] | logistic loss; squared error where cells of y are not known | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
+//! | [`NormBounds`] | logistic loss; squared error with unknown cells of y | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
 //!
-//! What all of them share: [`NodeScores`], by which nodes are chosen, with the [`Scoring`] that makes scores of lengths, and
-//! [`Coefficients`]. Rows with their gradients are in [`training`](self::training). Standardised indicators move all rows:
-//! all nodes are passed.
+//! All of them use [`NodeScores`], by which nodes are chosen, with the [`Scoring`] that converts lengths to scores, and
+//! [`Coefficients`]. Samples with their gradients are in [`training`](self::training). With standardised indicators, a
+//! move changes all samples, and all nodes are updated.
 
 mod bounds;
 mod coefficients;
@@ -38,49 +38,49 @@ use squares::Squares;
 pub(crate) use squares::dot;
 use sums::Sums;
 
-/// Most scores of a row whose sums are kept for each node.
+/// Maximum number of scores of a sample for which sums are stored for each node.
 pub(crate) const NARROW: usize = 16;
 const WHAT: &str = "scores of nodes";
 
-/// Coefficients of a node move by `length · direction`.
+/// A step that moves the coefficients of a node by `length · direction`.
 #[derive(Clone, Copy, Debug)]
 struct Step<'s> {
     node: usize,
-    /// Rows of the node.
+    /// The samples of the node.
     inside: &'s [u32],
     length: f64,
     direction: &'s [f64],
     reach: Reach,
 }
 
-/// What a keeper says of the node of the largest score, once c_k is known.
+/// What a keeper decides about the node with the largest score, once c_k is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// The score was its own, and it may move.
+    /// The score is exact, and the node may move.
     Chosen,
-    /// The score was a bound, and is its own from here on.
+    /// The score was a bound, and has been replaced by the exact one.
     Scored,
-    /// It may not move.
+    /// The node may not move.
     Barred,
 }
 
-/// What is kept of c_k, and the rows that it is summed from.
+/// What is stored of c_k, and the samples from which it is computed.
 trait Keeper: std::fmt::Debug {
     fn rows(&self) -> &dyn LossRows;
 
-    /// Sums what is kept from all rows, and scores all nodes.
+    /// Computes what is stored from all samples, and the scores of all nodes.
     fn refresh(&mut self, scores: &mut NodeScores<'_>, coefficients: &Coefficients, control: &Control) -> Result<()>;
 
-    /// c_k, times the factor of standardised indicators.
+    /// Returns c_k, times the factor of standardised indicators.
     fn sum(&self, node: usize, scores: &NodeScores<'_>, coefficients: &Coefficients) -> Result<Vec<f64>>;
 
-    /// Writes the score of a node from what is kept.
+    /// Writes the score of a node from what is stored.
     fn score(&self, node: usize, scores: &mut NodeScores<'_>, coefficients: &Coefficients);
 
-    /// Judges the node of the largest score. `c` is its c_k.
+    /// Decides about the node with the largest score. `c` is its c_k.
     fn judge(&mut self, node: usize, c: &[f64], scores: &mut NodeScores<'_>, coefficients: &Coefficients) -> Verdict;
 
-    /// Makes a step: of the coefficients, of the rows, and of what is kept. Returns by how much the loss rises.
+    /// Makes a step: updates the coefficients, the samples, and what is stored. Returns by how much the loss rises.
     fn apply(
         &mut self,
         step: &Step<'_>,
@@ -116,7 +116,7 @@ impl<'a> Engine<'a> {
             (rows, Scoring::Raw | Scoring::Standardized | Scoring::Gain) => match rows.kept(control)? {
                 KeptRows::Residuals(rows) if width <= NARROW => Box::new(Sums::new(rows, nodes, control)?),
                 KeptRows::Odds(rows) if width <= NARROW => Box::new(Sums::new(rows, nodes, control)?),
-                // Not all residuals of a row move, which squares would ask for.
+                // Not all residuals of a sample move, as squares would require.
                 KeptRows::Residuals(rows) if rows.has_unknown() => Box::new(NormBounds::new(rows, nodes, control)?),
                 KeptRows::Residuals(rows) => Box::new(Squares::new(rows, nodes, control)?),
                 KeptRows::Odds(rows) => Box::new(NormBounds::new(rows, nodes, control)?),
@@ -127,7 +127,7 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    /// What is told of the rows.
+    /// Returns the properties of the samples.
     pub(crate) fn rows(&self) -> &CommonRows {
         self.keeper.rows().rows()
     }
@@ -142,9 +142,10 @@ impl<'a> Engine<'a> {
         self.keeper.rows().fits_all(at_first)
     }
 
-    /// The node of the largest score that may move on in its direction, and its c_k (scaled, when standardised).
+    /// Returns the node with the largest score that may continue in its direction, and its c_k (scaled, if indicators
+    /// are standardised).
     ///
-    /// A node may when ⟨c_k, β_k⟩ ≥ 0: a coefficient of one score then keeps the sign of its first step.
+    /// A node may move when ⟨c_k, β_k⟩ ≥ 0: with one score, a coefficient thus keeps the sign of its first step.
     pub(crate) fn select(&mut self, control: &Control) -> Result<Option<(usize, Vec<f64>)>> {
         let Engine { scores, coefficients, keeper, .. } = self;
         while let Some(node) = scores.best.first() {
@@ -166,7 +167,7 @@ impl<'a> Engine<'a> {
         self.keeper.apply(&step, &mut self.scores, &mut self.coefficients, control)
     }
 
-    /// Lets a node be chosen.
+    /// Allows a node to be chosen.
     pub(crate) fn open(&mut self, node: usize) {
         if self.mass.weight[node] > 0.0 {
             self.scores.is_open[node] = true;
@@ -174,13 +175,13 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// No longer lets a node be chosen.
+    /// No longer allows a node to be chosen.
     pub(crate) fn close(&mut self, node: usize) {
         self.scores.is_open[node] = false;
         self.scores.best.set(node, NEVER);
     }
 
-    /// Of some nodes, that of the largest score, and its c_k; ties go to the lower node.
+    /// Returns, among some nodes, the one with the largest score, and its c_k; ties go to the lower node.
     pub(crate) fn best_of(&mut self, nodes: &[u32]) -> Result<Option<(usize, Vec<f64>)>> {
         let mut best: Option<(f32, usize, Vec<f64>)> = None;
         for &node in nodes {
@@ -194,13 +195,13 @@ impl<'a> Engine<'a> {
         Ok(best.map(|(_, node, c)| (node, c)))
     }
 
-    /// Number of nodes with coefficients.
+    /// Returns the number of nodes with coefficients.
     pub(crate) fn n_nonzero(&self) -> usize {
         self.coefficients.n_nodes()
     }
 }
 
-/// ‖c‖.
+/// Returns ‖c‖.
 fn norm(c: impl Iterator<Item = f64>) -> f64 {
     c.map(|c| c * c).sum::<f64>().sqrt()
 }

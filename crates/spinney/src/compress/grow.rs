@@ -1,11 +1,13 @@
-//! Globally induced forests (Begon, Joly, Geurts, ICML 2017): a compressed forest grown node by node.
+//! Globally induced forests (Begon, Joly, Geurts, ICML 2017): a compressed forest that is grown node by node.
 //!
-//! Candidates are the children of roots and of nodes that were chosen. Of them, or of some drawn anew each time, the node is
-//! chosen whose best weight lowers the loss most, and a share of that weight (`learning_rate`) is added. The best weight is
-//! c / (curvature × weight of the node): exact for the squared error, for the logistic loss that of a quadratic bound.
+//! The candidates are the children of roots and of nodes that were chosen. Among them, or among some that are drawn
+//! each time, the node is chosen whose best weight lowers the loss most, and a share of that weight (`learning_rate`)
+//! is added. The best weight is c / (curvature × weight of the node): this is exact for the squared error, and based on
+//! a quadratic bound for the logistic loss.
 //!
-//! Splits do not depend on what is chosen: they are those of the full tree of the same key. So the structure is grown first
-//! and walked here; the model is the one that growing on demand would give, at the cost of the full trees.
+//! Splits do not depend on which nodes are chosen: they are those of the full tree with the same key. The full trees
+//! are therefore grown first, and followed here. The model is the one that growing on demand would give, at the cost of
+//! the full trees.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +20,8 @@ use crate::forest::Forest;
 use crate::rng::{Key, Stream};
 use crate::rounds::{Unobserved, rounds};
 
-/// Share of the largest gain, as a root, that is rounding: where the best node has no more, all is fitted.
+/// The share of the largest gain, as a root, that is attributed to rounding: if the best node gains no more, the fit is
+/// complete.
 const NOISE: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +59,7 @@ pub(crate) fn grow(
     }
     let mut direction = try_filled("the step of a move", 0.0, engine.rows().width)?;
     let mut largest = 0.0f64;
-    // A node whose best weight is none is closed without a move.
+    // A node whose best weight is zero is closed without a move.
     rounds(0..usize::MAX, control, &mut Unobserved, |_| {
         if track.n_moves() >= growth.max_nodes || track.is_full() {
             return Ok(ControlFlow::Break(()));
@@ -64,7 +67,7 @@ pub(crate) fn grow(
         let found = match growth.window {
             None => engine.select(control)?,
             Some(window) => {
-                // The first places hold a draw without replacement.
+                // The first positions contain a draw without replacement.
                 let n = candidates.len();
                 for i in 0..window.min(n) {
                     let j = i + rng.below((n - i) as u64) as usize;

@@ -1,10 +1,12 @@
-//! Indicators of nodes, never written out: which rows are in a node, and sums over the rows of nodes.
+//! Indicators of nodes, which are never stored as a matrix: the samples in each node, and sums over the samples of
+//! nodes.
 //!
-//! Rows that are in a node are contiguous when the rows of its tree are sorted by leaf, as nodes and leaves are in
-//! pre-order. So a node is a range, and what all nodes need is, for each tree, its rows in that order, the leaf of each row,
-//! and for each node its range and its parent: two numbers for each row and tree, three for each node.
+//! If the samples of a tree are sorted by leaf, those in a node are contiguous, because nodes and leaves are in
+//! pre-order. A node is therefore a range, and what is needed for all nodes is, for each tree, its samples in this
+//! order, the leaf of each sample, and for each node its range and its parent: two numbers for each sample and tree,
+//! and three for each node.
 //!
-//! Nodes of all trees have one numbering: that of tree t begins at `offsets[t]`.
+//! The nodes of all trees are numbered together: those of tree t begin at `offsets[t]`.
 
 use std::iter::repeat_n;
 use std::ops::Range;
@@ -17,38 +19,38 @@ use crate::tree::rows::Rows;
 
 const WHAT: &str = "the rows of nodes";
 
-/// Parent of roots.
+/// The parent of roots.
 pub(crate) const NO_NODE: u32 = u32::MAX;
 
-/// Rows of the nodes of a forest.
+/// The samples of the nodes of a forest.
 #[derive(Clone, Debug)]
 pub(crate) struct Indicators {
     pub(crate) n_rows: usize,
-    /// First node of each tree, and their number at the end.
+    /// The first node of each tree, followed by the number of nodes.
     pub(crate) offsets: Vec<usize>,
-    /// Rows of each tree by leaf, and rising within: `n_rows` for each tree.
+    /// The samples of each tree, by leaf and in increasing order within a leaf: `n_rows` for each tree.
     order: Vec<u32>,
-    /// Node within the tree of each row's leaf: `n_rows` for each tree.
+    /// The leaf of each sample, as a node of the tree: `n_rows` for each tree.
     leaf: Vec<u32>,
-    /// Range of each node in its tree's order.
+    /// The range of each node in the order of its tree.
     start: Vec<u32>,
     end: Vec<u32>,
-    /// Parent of each node, within the tree.
+    /// The parent of each node, as a node of the tree.
     parent: Vec<u32>,
 }
 
-/// What [`Indicators::touched`] writes on; zeros between calls.
+/// The working memory of [`Indicators::touched`]; it is zero between calls.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     sums: Vec<f64>,
-    /// Children yet to come, of nodes on the way; 1 for leaves with rows.
+    /// For nodes on the way, the number of children that are still to come; 1 for leaves with samples.
     pending: Vec<u8>,
-    /// Leaves with rows.
+    /// The leaves with samples.
     leaves: Vec<u32>,
 }
 
 impl Indicators {
-    /// Sends `rows` of X down all trees; they are numbered by their place in `rows`.
+    /// Sends `rows` of X down all trees. Here, samples are numbered by their position in `rows`.
     pub(crate) fn new(forest: &Forest, x: &Matrix<'_>, rows: &[u32], control: &Control) -> Result<Self> {
         let x = Rows::new(x, forest.n_features, control)?;
         let (n, n_trees) = (rows.len(), forest.n_trees());
@@ -75,7 +77,7 @@ impl Indicators {
             let parent = &mut parent[nodes];
             let (order, leaf) = (&mut order[t * n..(t + 1) * n], &mut leaf[t * n..(t + 1) * n]);
             let leaves = x.leaves(tree, control)?;
-            // Node of each leaf; then a counting sort of the rows by leaf.
+            // The node of each leaf, then a counting sort of the samples by leaf.
             let mut node_of = try_with_capacity(WHAT, tree.n_leaves())?;
             node_of.extend((0u32..).zip(&tree.nodes).filter(|(_, node)| node.is_leaf()).map(|(i, _)| i));
             let mut next = try_filled(WHAT, 0u32, tree.n_leaves() + 1)?;
@@ -108,31 +110,32 @@ impl Indicators {
         self.start.len()
     }
 
-    /// Tree of a node, and the node within it.
+    /// Returns the tree of a node, and its number in the tree.
     pub(crate) fn place(&self, node: usize) -> (usize, usize) {
         let tree = self.offsets.partition_point(|&offset| offset <= node) - 1;
         (tree, node - self.offsets[tree])
     }
 
-    /// Nodes of a tree.
+    /// Returns the nodes of a tree.
     pub(crate) fn nodes(&self, tree: usize) -> Range<usize> {
         self.offsets[tree]..self.offsets[tree + 1]
     }
 
-    /// Rows in a node.
+    /// Returns the samples in a node.
     pub(crate) fn rows(&self, node: usize) -> &[u32] {
         let tree = self.place(node).0;
         let order = &self.order[tree * self.n_rows..(tree + 1) * self.n_rows];
         &order[self.start[node] as usize..self.end[node] as usize]
     }
 
-    /// Rows of a tree in the order of its leaves, and of each of its nodes where its rows begin there and end.
+    /// Returns the samples of a tree in the order of its leaves, and for each of its nodes the beginning and the end of
+    /// its range.
     pub(crate) fn ranges(&self, tree: usize) -> (&[u32], &[u32], &[u32]) {
         let order = &self.order[tree * self.n_rows..(tree + 1) * self.n_rows];
         (order, &self.start[self.nodes(tree)], &self.end[self.nodes(tree)])
     }
 
-    /// Parent of a node, `None` for roots.
+    /// Returns the parent of a node; `None` for roots.
     pub(crate) fn parent(&self, node: usize) -> Option<usize> {
         let parent = self.parent[node];
         (parent != NO_NODE).then(|| self.offsets[self.place(node).0] + parent as usize)
@@ -142,11 +145,13 @@ impl Indicators {
         self.parent[node] == NO_NODE
     }
 
-    /// Sums of `values` (`width` numbers for each of `rows`) in the nodes of a tree that hold any of the rows: calls `visit`
-    /// with the node, among those of all trees, and its sums. The order of nodes is not told.
+    /// Computes the sums of `values` (`width` numbers for each of `rows`) in the nodes of a tree that contain any of
+    /// these samples, and calls `visit` with each node, as a node of the forest, and its sums. The order of the nodes
+    /// is not specified.
     ///
-    /// Each sum is that of the two children, and in a leaf that of its rows in the order in which they come.
-    /// O(rows + nodes that hold any of them) × width, or O(nodes of the tree) where rows are many.
+    /// Each sum is that of the two children, and in a leaf that of its samples in the order in which they are given.
+    /// The cost is O(samples + nodes that contain any of them) × width, or O(nodes of the tree) if there are many
+    /// samples.
     pub(crate) fn touched(
         &self,
         tree: usize,
@@ -179,7 +184,7 @@ impl Indicators {
                 leaves.push(node);
             }
         }
-        // Tells of a node whose sums are complete, and adds them to its parent's.
+        // Visits a node whose sums are complete, and adds them to those of its parent.
         let mut finish = |at: usize, sums: &mut [f64]| {
             let (before, own) = sums.split_at_mut(at * width);
             let own = &mut own[..width];
@@ -202,7 +207,8 @@ impl Indicators {
             }
             return Ok(());
         }
-        // Up from each leaf: how many children of a node are on the way. Then again, each node when its children are done.
+        // First, each path from a leaf to the root is followed to count the children of each node that have samples;
+        // then again, visiting each node after its children.
         for &node in &*leaves {
             let mut at = parent[node as usize];
             while at != NO_NODE {
@@ -231,10 +237,11 @@ impl Indicators {
         Ok(())
     }
 
-    /// Sums over all rows in every node of a tree: `add` adds what a row has to sums of `width` numbers, `visit` sees the node
-    /// and its sums.
+    /// Computes sums over all samples in every node of a tree: `add` adds the values of a sample to sums of `width`
+    /// numbers, and `visit` is called with the node and its sums.
     ///
-    /// The larger child goes first, so that no more than log₂(nodes) sums are held at once, however deep the tree.
+    /// The larger child is processed first, so that at most log₂(nodes) sums are in memory at once, however deep the
+    /// tree is.
     pub(crate) fn all_sums(
         &self,
         tree: usize,
@@ -245,7 +252,7 @@ impl Indicators {
         let nodes = self.nodes(tree);
         let (first, parent) = (nodes.start, &self.parent[nodes.clone()]);
         let order = &self.order[tree * self.n_rows..(tree + 1) * self.n_rows];
-        // Right child of each node (0: a leaf), and the end of its subtree.
+        // The right child of each node (0 for a leaf), and the end of its subtree.
         let mut right = try_filled(WHAT, 0u32, nodes.len())?;
         let mut end: Vec<u32> = try_with_capacity(WHAT, nodes.len())?;
         end.extend(1..=nodes.len() as u32);
@@ -285,5 +292,6 @@ impl Indicators {
     }
 }
 
-/// Nodes of a tree for each leaf with rows, up to which a pass over all nodes is less work than to follow the rows.
+/// Maximum number of nodes of a tree, for each leaf with samples, at which a pass over all nodes is faster than
+/// following the samples.
 const MANY: usize = 4;

@@ -1,18 +1,19 @@
-//! The (group) lasso on a falling sequence of penalties.
+//! The (group) lasso on a decreasing sequence of penalties.
 //!
-//! Minimises (1/W) Σ w ℓ(y, b + Σ β_j z_j) + λ Σ p_j ‖β_j‖, ℓ half the square of residuals or a logistic loss, W the sum of
-//! weights, p_j 1, or the deviation of the indicator where indicators are standardised: that is the penalty of the
-//! coefficient of a column of unit variance. Everything here is in terms of indicators that are 0 and 1.
+//! It minimises (1/W) Σ w ℓ(y, b + Σ β_j z_j) + λ Σ p_j ‖β_j‖, where ℓ is half the square of residuals or a logistic
+//! loss, W is the sum of weights, and p_j is 1 or, if indicators are standardised, the deviation of the indicator: that
+//! is the penalty of the coefficient of a column of unit variance. Everything here is in terms of indicators that are 0
+//! and 1.
 //!
-//! One coordinate is a group: the coefficients of a node. Its rows are a range, its curvature the same for all scores, so a
-//! step of the squared error has a closed form (Yuan and Lin 2006); a logistic loss is lowered by quadratic models of it
-//! (`newton`). The constant of the squared error is solved for in every step: R, the sum of weighted residuals, is carried
-//! along, and columns are centred by it. For each penalty, warm-started: strong rule (Tibshirani et al. 2012), sweeps over
-//! the nodes that it leaves, most of them over those with coefficients alone, then a check of all nodes, which are summed
-//! once for each tree.
+//! One coordinate is a group: the coefficients of a node. Its samples are a range and its curvature is the same for all
+//! scores, so that a step of the squared error has a closed form (Yuan and Lin 2006); a logistic loss is minimised by
+//! quadratic models of it (`newton`). The constant of the squared error is solved for in every step: R, the sum of
+//! weighted residuals, is kept up to date, and columns are centred by it. For each penalty, warm-started: strong rule
+//! (Tibshirani et al. 2012), sweeps over the nodes that it leaves, most of them only over those with coefficients, then
+//! a check of all nodes, which are summed once for each tree.
 //!
-//! Cost of a sweep: rows of the nodes in it × width; of a check: (rows × trees + nodes) × width. Memory: the coefficients of
-//! each penalty.
+//! A sweep costs the samples of its nodes × width; a check costs (samples × trees + nodes) × width. Memory is that of
+//! the coefficients of each penalty.
 
 mod extrapolation;
 mod newton;
@@ -38,11 +39,11 @@ pub(crate) struct Penalties {
     pub(crate) max_iter: usize,
 }
 
-/// What solves for penalties between those of the path.
+/// The solver for penalties between those of the path.
 #[derive(Clone, Debug)]
 pub(crate) struct Lasso {
     nodes: Indicators,
-    /// As they start.
+    /// The samples in their initial state.
     rows: KeptRows,
     mass: NodeMass,
     standardize: bool,
@@ -53,15 +54,15 @@ pub(crate) struct Lasso {
 }
 
 const WHAT: &str = "the path";
-/// Widest scores whose sums of all nodes of a tree are held at once.
+/// Maximum number of scores for which the sums of all nodes of a tree are in memory at once.
 const NARROW: usize = 16;
 
-/// The coefficients of a node under way.
+/// The coefficients of a node during the solution.
 #[derive(Clone, Debug)]
 struct Coordinate {
     node: u32,
     share: f64,
-    /// Curvature along one score of the mean squared error with its constant.
+    /// The curvature, along one score, of the mean squared error with its constant.
     curvature: f64,
     /// p_j.
     penalty: f64,
@@ -73,13 +74,13 @@ impl Coordinate {
         self.beta.iter().any(|b| *b != 0.0)
     }
 
-    /// Moves the coefficients to where a quadratic of curvature `bend` and slopes −`sums` / `total` is least with its
-    /// penalty; writes the way to `step` and returns its length.
+    /// Moves the coefficients to the minimum, with the penalty, of a quadratic function with curvature `bend` and
+    /// slopes −`sums` / `total`; writes the movement to `step` and returns its length.
     fn step(&mut self, sums: &[f64], total: f64, bend: f64, lambda: f64, step: &mut [f64]) -> f64 {
-        // v: where they would go without penalty.
+        // v: the coefficients at the minimum without a penalty.
         step.iter_mut().zip(sums).zip(&self.beta).for_each(|((v, s), b)| *v = b + s / (total * bend));
         let shrunk = (1.0 - lambda * self.penalty / (bend * length(step))).max(0.0);
-        // All zero, v has no direction.
+        // If all are zero, v has no direction.
         let shrunk = if shrunk.is_finite() { shrunk } else { 0.0 };
         step.iter_mut().zip(&self.beta).for_each(|(v, b)| *v = shrunk * *v - b);
         if shrunk == 0.0 {
@@ -91,7 +92,7 @@ impl Coordinate {
     }
 }
 
-/// A copy of the coefficients of each.
+/// Returns a copy of the coefficients of each coordinate.
 fn betas(coordinates: &[Coordinate]) -> Result<Vec<Vec<f64>>> {
     let mut betas = try_with_capacity(WHAT, coordinates.len())?;
     for coordinate in coordinates {
@@ -107,12 +108,12 @@ struct Solver<'a, R> {
     rows: R,
     standardize: bool,
     penalties: Penalties,
-    /// By node; those of no coefficient may be among them.
+    /// The coordinates, by node; some may have zero coefficients.
     coordinates: Vec<Coordinate>,
     intercept: Vec<f64>,
     /// R.
     overall: Vec<f64>,
-    /// ‖c_j‖ / (W p_j) of all nodes at the solution before; negative where a node is left out.
+    /// ‖c_j‖ / (W p_j) of all nodes at the previous solution; negative if a node is left out.
     slopes: Vec<f64>,
     scratch: Scratch,
     lambda_max: f64,
@@ -120,10 +121,11 @@ struct Solver<'a, R> {
 
 /// How the lasso of a loss is solved.
 trait Solved: Gradients + Sized {
-    /// Moves the constant to where the loss is least.
+    /// Moves the constant to the minimum of the loss.
     fn settle(solver: &mut Solver<'_, Self>, control: &Control) -> Result<()>;
 
-    /// Lowers the objective over the coordinates until it is least, or no sweep is left. Losses may follow later.
+    /// Lowers the objective over the coordinates until it is minimal, or no sweeps are left. Losses may be updated
+    /// later.
     fn lower(
         solver: &mut Solver<'_, Self>,
         lambda: f64,
@@ -166,7 +168,7 @@ impl<'a, R: Solved> Solver<'a, R> {
         if self.standardize { self.mass.deviation(node) } else { 1.0 }
     }
 
-    /// Sums the gradients of all rows.
+    /// Sums the gradients of all samples.
     fn sum_gradients(&mut self, control: &Control) -> Result<()> {
         let mut pulse = control.pulse();
         self.overall.fill(0.0);
@@ -230,7 +232,7 @@ impl<'a, R: Solved> Solver<'a, R> {
         Ok(())
     }
 
-    /// Lets all nodes have coefficients whose slope is above `least`, but for those that may already.
+    /// Makes coordinates of all nodes whose slope is above `least`, except those that already are.
     fn admit(&mut self, least: f64) -> Result<bool> {
         let mut known = self.coordinates.iter().map(|c| c.node as usize).peekable();
         let mut new = Vec::new();
@@ -249,7 +251,7 @@ impl<'a, R: Solved> Solver<'a, R> {
         Ok(some)
     }
 
-    /// Solves for a penalty from where things are; `before` is the penalty that they were solved for.
+    /// Solves for a penalty, starting from the current state; `before` is the penalty for which that was solved.
     fn solve(&mut self, lambda: f64, before: f64, control: &Control) -> Result<()> {
         let tolerance = self.penalties.tol * lambda;
         self.admit(2.0 * lambda - before)?;
@@ -275,7 +277,7 @@ impl<'a, R: Solved> Solver<'a, R> {
         Solution::copied(&self.intercept, self.coordinates.iter().map(|c| (c.node, &c.beta[..])))
     }
 
-    /// Puts a solution in place of where things are.
+    /// Replaces the current state by a solution.
     fn restore(&mut self, solution: &Solution, control: &Control) -> Result<()> {
         let step = try_collected(WHAT, solution.start.iter().zip(&self.intercept).map(|(b, a)| b - a))?;
         self.move_constant(&step, control)?;
@@ -289,7 +291,7 @@ impl<'a, R: Solved> Solver<'a, R> {
             }
         }
         self.look(control)?;
-        // Those that have coefficients are among all that may.
+        // The nodes with coefficients are among the coordinates.
         self.slopes.iter_mut().for_each(|s| *s = -s.abs() - 1.0);
         solution.betas.keys().for_each(|&node| self.slopes[node as usize] = 0.0);
         self.coordinates.clear();
@@ -301,7 +303,7 @@ impl<'a, R: Solved> Solver<'a, R> {
     }
 }
 
-/// Solutions of all penalties.
+/// The solutions of all penalties.
 #[derive(Debug)]
 struct Solutions {
     lambdas: Vec<f64>,
@@ -347,7 +349,7 @@ fn solve_all<R: Solved>(
         for k in 1..penalties.n {
             let lambda = solver.lambda_max * penalties.eps.powf(k as f64 / (penalties.n - 1) as f64);
             solver.solve(lambda, lambdas[k - 1], control)?;
-            // Rounding apart, norms rise as penalties fall.
+            // Up to rounding, norms rise as penalties decrease.
             let norm = solver.norm().max(norms[k - 1]);
             let n_test_nodes = kept.count(nodes, solver.coordinates.iter().map(|c| c.node));
             let losses = solver.rows.rows().losses();
@@ -389,14 +391,14 @@ impl Ancestors {
 }
 
 impl Lasso {
-    /// The solution for penalty `step`.
+    /// Returns the solution for penalty `step`.
     pub(crate) fn knot(&self, step: usize) -> Result<Solution> {
         let Solution { start, betas } = &self.knots[step];
         Solution::copied(start, betas.iter().map(|(&node, beta)| (node, &beta[..])))
     }
 
-    /// The solution of a norm between those of penalties `step` and `step + 1`: by false position on the penalty, each guess
-    /// solved from the one before.
+    /// Returns the solution of a norm between those of penalties `step` and `step + 1`, by false position on the
+    /// penalty; each guess is solved starting from the previous one.
     pub(crate) fn solve_norm(&self, norm: f64, step: usize, control: &Control) -> Result<Solution> {
         match &self.rows {
             KeptRows::Residuals(rows) => self.solve_norm_of(rows, norm, step, control),
@@ -423,7 +425,7 @@ impl Lasso {
             if found.abs() <= 1e-9 * norm.max(f64::MIN_POSITIVE) {
                 break;
             }
-            // Illinois: an end that stays counts half.
+            // Illinois algorithm: an end that stays is counted half.
             if found < 0.0 {
                 (high, of_high) = (lambda, found);
                 of_low *= if side == -1 { 0.5 } else { 1.0 };

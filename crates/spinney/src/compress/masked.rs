@@ -1,4 +1,4 @@
-//! Numbers of which some cells are not known, in training rows and in rows held out.
+//! Numerical outputs with unknown cells, in training and held-out samples.
 
 use super::rows::check_held_out;
 use super::{CompressConfig, CompressMethod};
@@ -6,7 +6,7 @@ use crate::data::known::Observed;
 use crate::data::{Dataset, Outputs, Weights};
 use crate::error::{Error, Result, try_collected, try_copied};
 
-/// What a mask leaves: rows without a known cell weigh nothing, on either side.
+/// The weights that a mask leaves: samples without a known cell have weight zero, in training and held out.
 #[derive(Debug)]
 pub(super) struct Unmasked {
     observed: Observed,
@@ -15,17 +15,17 @@ pub(super) struct Unmasked {
 }
 
 impl Unmasked {
-    /// `None` without a mask, or where it masks nothing.
+    /// Returns `None` if there is no mask, or if it masks no cell.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for a mask of classes or labels, for an output without a known cell, and where no
-    /// row held out knows any; bad weights.
+    /// Returns [`crate::ErrorKind::Invalid`] for a mask of classes or labels, for an output without a known cell, if no
+    /// held-out sample has a known cell, and for weights that are not valid.
     pub(super) fn new(data: &Dataset<'_>, held_out: Option<&[f64]>) -> Result<Option<Self>> {
         const WHAT: &str = "the known cells of y";
         let (n, train) = (data.n_samples(), data.row_weights().sample_weight);
         check_held_out(held_out, n)?;
         Weights::check(train, n)?;
-        // Rows held out weigh nothing in training: their cells count like those of training rows.
+        // Held-out samples have weight zero in training; their cells are counted like those of training samples.
         let train = match train {
             Some(weights) => try_copied(WHAT, weights)?,
             None => try_collected(WHAT, (0..n).map(|_| 1.0))?,
@@ -52,19 +52,20 @@ impl Unmasked {
         Ok(Some(Unmasked { observed, train, held_out }))
     }
 
-    /// The data set of the training rows.
+    /// Returns the data set of the training samples.
     pub(super) fn of_training<'o>(&'o self, data: &'o Dataset<'_>) -> Dataset<'o> {
         data.with_observed(Some(&self.observed)).sample_weight(&self.train[..])
     }
 
-    /// Weights of the rows held out.
+    /// Returns the weights of the held-out samples.
     pub(super) fn held_out(&self) -> Option<&[f64]> {
         self.held_out.as_deref()
     }
 }
 
 impl CompressConfig {
-    /// Refuses methods whose steps ask for one curvature of all outputs: that of a group has a closed form then alone.
+    /// Returns an error for methods whose steps need the same curvature for all outputs: only then does a group have a
+    /// closed form.
     pub(super) fn check_masked(&self) -> Result<()> {
         match self.method {
             CompressMethod::Stagewise { .. } => Ok(()),

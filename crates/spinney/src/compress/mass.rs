@@ -1,4 +1,4 @@
-//! Weights of nodes.
+//! The weights of nodes.
 
 use super::indicators::{Indicators, Scratch};
 use super::rows::CommonRows;
@@ -6,11 +6,11 @@ use crate::error::{Result, try_copied, try_filled, try_with_capacity};
 
 const WHAT: &str = "weights of nodes";
 
-/// Training weight in each node.
+/// The training weight in each node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeMass {
     pub(crate) weight: Vec<f64>,
-    /// Share of all weight; exactly 0 and 1 where no rows and all rows are.
+    /// The share of the total weight; exactly 0 or 1 if no samples or all samples are in the node.
     pub(crate) share: Vec<f64>,
 }
 
@@ -35,7 +35,7 @@ impl NodeMass {
         Ok(NodeMass { weight: try_copied(WHAT, &self.weight)?, share: try_copied(WHAT, &self.share)? })
     }
 
-    /// Standard deviation of a node's indicator.
+    /// Returns the standard deviation of the indicator of a node.
     pub(crate) fn deviation(&self, node: usize) -> f64 {
         (self.share[node] * (1.0 - self.share[node])).sqrt()
     }

@@ -1,4 +1,5 @@
-//! Compression of forests: a sparse linear model over the nodes of a forest, and back to a smaller forest.
+//! Compression of forests: a sparse linear model over the nodes of a forest, which is converted back to a smaller
+//! forest.
 //!
 //! ```
 //! use ndarray::{Array2, array};
@@ -18,33 +19,34 @@
 //! # Ok::<(), spinney::Error>(())
 //! ```
 //!
-//! Vocabulary: node j of a tree has an *indicator*, 1 for rows that pass it; roots are left out, being the constant. Scores
-//! are f(x) = b + Σ β_j over the nodes that x passes, β_j one number for each score: coefficients of a node come and go as a
-//! group. A *test node* is one that splits. t is the sum of the lengths of what was added, or of all β_j.
+//! Node j of a tree has an *indicator*, which is 1 for samples that pass it; roots are left out, as they are the
+//! constant. Scores are f(x) = b + Σ β_j over the nodes that x passes, where β_j has one number for each score: the
+//! coefficients of a node are zero or non-zero as a group. A *test node* is a node that splits. t is the sum of the
+//! lengths of the moves, or of all β_j.
 //!
 //! | module | what |
 //! |---|---|
 //! | `config` | parameters |
-//! | `indicators` | which rows are in a node, and sums over the rows of nodes: never rows × nodes |
-//! | `masked` | numbers of which some cells are not known |
+//! | `indicators` | the samples in each node, and sums over the samples of nodes, without samples × nodes memory |
+//! | `masked` | numerical outputs with unknown cells |
 //! | `mass` | weights of nodes, means and deviations of indicators |
-//! | `rows` | targets, scores, losses and negative gradients of rows, those held out among them |
-//! | `engine`, `best` | the node along which the loss falls fastest, kept up to date move by move |
+//! | `rows` | targets, scores, losses and negative gradients of samples, including held-out ones |
+//! | `engine`, `best` | the choice of the node along which the loss falls fastest, updated move by move |
 //! | `stagewise` | monotone forward stagewise steps (Hastie et al. 2007; Joly 2012) |
 //! | `lasso` | the exact path, by coordinate descent over groups |
-//! | `grow` | globally induced forests: nodes below those that are there |
-//! | `path` | all steps, replayed to any of them |
-//! | `rebuild` | from coefficients to an ordinary forest |
-//! | `model` | that forest, and what its scores mean |
-//! | `cross_validate` | paths of folds, each on a forest of its own |
+//! | `grow` | globally induced forests: each step adds a node below the existing ones |
+//! | `path` | all steps, which can be replayed to any of them |
+//! | `rebuild` | conversion of coefficients to an ordinary forest |
+//! | `model` | that forest, and the meaning of its scores |
+//! | `cross_validate` | the paths of folds, each with its own forest |
 //!
-//! Labels may count differently ([`CompressConfig::output_weights`]): all that is above is then said of columns that are
-//! multiplied by the roots of their weights, y and scores alike.
+//! Labels may have different weights ([`CompressConfig::output_weights`]): the description above then applies to
+//! columns that are multiplied by the roots of their weights, y and scores alike.
 //!
-//! Rows go down every tree, also those that a bootstrapped tree has not drawn; rows of weight zero do not exist. Memory
-//! beside the forest: two numbers of 32 bits for each row and tree, some dozen bytes for each node, `width` float64
-//! for each row (twice for the logistic loss; none for stagewise steps on more than 16 labels) and, with up to 16 scores a
-//! row, for each node.
+//! Samples are sent down every tree, including those that a bootstrapped tree has not drawn; samples of weight zero are
+//! left out. In addition to the forest, memory is needed for two numbers of 32 bits for each sample and tree, about a
+//! dozen bytes for each node, `width` float64 for each sample (twice that for the logistic loss; none for stagewise
+//! steps on more than 16 labels) and, with up to 16 scores, for each node.
 
 mod best;
 mod config;
@@ -88,23 +90,25 @@ use rows::FitRows;
 enum Keep {
     /// Everything.
     All,
-    /// Losses and sizes alone; the loss of the forest before compression is computed.
+    /// Only losses and sizes; the loss of the forest before compression is computed as well.
     Records,
 }
 
 impl CompressConfig {
-    /// The whole path of `forest` on a [`Dataset`] or a pair of X and y.
+    /// Returns the whole path of `forest` on a [`Dataset`], or a pair of X, (n_samples, n_features), and y.
     ///
-    /// `held_out` has a weight for each row that is no training row: rows to test on after every step; they must have a
-    /// sample weight of zero. Runs on one thread but for the walk of X down the trees.
+    /// `held_out` has a weight for each held-out sample, on which the model is tested after every step, and zero for
+    /// training samples; held-out samples must have a sample weight of zero. Everything runs on one thread, except that
+    /// X is sent down the trees in parallel.
     ///
-    /// Cells of numbers that are not known ([`Dataset::y_mask`]) have residual zero: gradients, steps, units, constants
-    /// and losses are those of the known cells, and a row without any weighs nothing. For stagewise steps alone: those
-    /// of the lasso and of growth ask for one curvature of all outputs.
+    /// Unknown cells of numerical outputs ([`Dataset::y_mask`]) have residual zero: gradients, steps, units, constants
+    /// and losses are those of the known cells, and a sample without any has weight zero. This is only supported for
+    /// stagewise steps: those of the lasso and of growth need the same curvature for all outputs.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data, and for a forest of other
-    /// features or outputs; [`crate::ErrorKind::OutOfMemory`]; [`crate::ErrorKind::Interrupted`].
+    /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid, and
+    /// for a forest with other features or outputs; [`crate::ErrorKind::OutOfMemory`] or
+    /// [`crate::ErrorKind::Interrupted`].
     pub fn path<'d>(
         &self,
         forest: &Forest,
@@ -186,7 +190,7 @@ impl CompressConfig {
             width,
             scale,
             start,
-            // The lasso works on indicators that are 0 and 1 in any case.
+            // The lasso always works with indicators that are 0 and 1.
             mass: (self.standardize && matches!(steps, path::Steps::Moves { .. })).then_some(mass),
             records,
             steps,

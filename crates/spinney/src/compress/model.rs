@@ -1,4 +1,4 @@
-//! The compressed model: an ordinary forest of scores, and what scores mean.
+//! The compressed model: an ordinary forest of scores, and what the scores mean.
 
 use ndarray::Array2;
 
@@ -10,7 +10,7 @@ use crate::loss::Link;
 use crate::model::{Additive, RankBy, TopK};
 use crate::tree::Precision;
 
-/// A compressed forest. Immutable.
+/// A compressed forest. It is immutable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compressed {
     pub(crate) forest: Forest,
@@ -20,76 +20,81 @@ pub struct Compressed {
 }
 
 impl Compressed {
-    /// The model as trees of scores and a link, which prediction and exporters read.
+    /// Returns the model as trees of scores and a link, which prediction and exporters read.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn additive(&self) -> Result<Additive<'_>> {
         Ok(Additive { outputs: &self.outputs, link: self.link, ..self.forest.additive()? })
     }
 
-    /// The forest of scores: its outputs are numbers, one for each score.
+    /// Returns the forest of scores: it has one numerical output for each score.
     pub fn forest(&self) -> &Forest {
         &self.forest
     }
 
-    /// Meaning of the columns of predictions.
+    /// Returns the meaning of the columns of predictions.
     pub fn outputs(&self) -> &Outputs {
         &self.outputs
     }
 
-    /// Number of scores of a row: one for each number and label, one for two classes, else one for each class.
+    /// Returns the number of scores of a sample: one for each numerical output and label, one for two classes, and
+    /// otherwise one for each class.
     pub fn width(&self) -> usize {
         self.forest.outputs.width()
     }
 
-    /// t: where on its path the model is.
+    /// Returns t, the norm of the coefficients, which is the position of the model on its path.
     pub fn l1_norm(&self) -> f64 {
         self.l1_norm
     }
 
-    /// Whether scores are log-odds (halved, of labels and two classes), and not numbers or estimates of 0 and 1.
+    /// Returns whether scores are log-odds (halved, for labels and two classes), rather than numerical outputs or
+    /// estimates of 0 and 1.
     pub fn has_log_odds(&self) -> bool {
         self.link.has_log_odds()
     }
 
-    /// Test nodes of all trees.
+    /// Returns the number of test nodes of all trees.
     pub fn n_test_nodes(&self) -> usize {
         self.forest.trees.iter().map(|tree| tree.n_nodes() / 2).sum()
     }
 
-    /// Scores, (n_samples, width): the linear model over nodes. Layouts and threads as [`Forest::predict`].
+    /// Returns the scores, (n_samples, width), of the linear model over nodes. Layouts and threads are those of
+    /// [`Forest::predict`].
     ///
     /// # Errors
-    /// As [`Forest::predict`].
+    /// The same as for [`Forest::predict`].
     pub fn predict_scores<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
         self.forest.predict(x, control)
     }
 
-    /// Numbers, or probabilities of labels and classes: (n_samples, width of the outputs).
+    /// Returns predictions, (n_samples, width of the outputs): numerical outputs, or probabilities of labels and
+    /// classes.
     ///
     /// # Errors
-    /// As [`Forest::predict`].
+    /// The same as for [`Forest::predict`].
     pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
         self.additive()?.predict(&x.into(), control)
     }
 
-    /// The `k` columns of greatest prediction of each row: prediction descending, then column ascending. Labels by their
-    /// scores, of which probabilities are a rising function.
+    /// Returns the `k` columns with the largest prediction for each sample, in descending order; of equal predictions,
+    /// the lower column comes first. Labels are ranked by their scores, of which probabilities are an increasing
+    /// function.
     ///
-    /// The whole prediction is never held.
+    /// The whole prediction is never in memory.
     ///
     /// # Errors
-    /// As [`Forest::predict_topk`].
+    /// The same as for [`Forest::predict_topk`].
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
         self.predict_topk_excluding(x, k, None, control)
     }
 
-    /// The same of the columns that are not `excluded`, as [`Forest::predict_topk_excluding`]; places without a column have
-    /// any score.
+    /// The same without the columns in `excluded`, as in [`Forest::predict_topk_excluding`]. The scores of places
+    /// without a column are not specified.
     ///
     /// # Errors
-    /// As [`Forest::predict_topk_excluding`].
+    /// The same as for [`Forest::predict_topk_excluding`].
     pub fn predict_topk_excluding<'x>(
         &self,
         x: impl Into<Matrix<'x>>,
@@ -108,10 +113,10 @@ impl Compressed {
         }
     }
 
-    /// Leaves of scores with fewer bits, as [`Forest::with_precision`].
+    /// Returns the model with scores in leaves that have fewer bits, as [`Forest::with_precision`] does.
     ///
     /// # Errors
-    /// As [`Forest::with_precision`].
+    /// The same as for [`Forest::with_precision`].
     pub fn with_precision(&self, precision: Precision, control: &Control) -> Result<Compressed> {
         let forest = self.forest.with_precision(precision, control)?;
         Ok(Compressed { forest, outputs: self.outputs.clone(), link: self.link, l1_norm: self.l1_norm })

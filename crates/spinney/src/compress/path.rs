@@ -1,4 +1,4 @@
-//! The path of a compression: what was moved, what that cost and gained, and the model at any point of it.
+//! The path of a compression: the moves, their losses and sizes, and the model at any point of it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,19 +18,19 @@ use crate::loss::Link;
 
 const WHAT: &str = "the path";
 
-/// The coefficient of a node.
+/// The coefficients of a node.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Coefficient {
-    /// The tree.
+    /// The index of the tree.
     pub tree: u32,
-    /// The node of the tree.
+    /// The index of the node in the tree.
     pub node: u32,
-    /// What each score of a row moves by that passes the node.
+    /// By how much each score of a sample moves if it passes the node, (width,).
     pub values: Vec<f64>,
 }
 
-/// What is written down after each step.
+/// What is recorded after each step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     pub(crate) l1_norm: Vec<f64>,
@@ -59,36 +59,36 @@ impl Records {
     }
 }
 
-/// Coefficients of all steps.
+/// The coefficients of all steps.
 #[derive(Clone, Debug)]
 pub(crate) enum Steps {
-    /// Step s adds `lengths[s] · directions[s]` to node `nodes[s]`; directions are `width` numbers each.
+    /// Step s adds `lengths[s] · directions[s]` to node `nodes[s]`; each direction has `width` numbers.
     Moves { nodes: Vec<u32>, lengths: Vec<f64>, directions: Vec<f32> },
-    /// Nodes and coefficients of each step, and what solves for those between two steps.
+    /// The nodes and coefficients of each step, and the solver for points between two steps.
     Knots(Box<Lasso>),
 }
 
-/// The path of one forest on one set of rows. See [`crate::compress`].
+/// The path of one forest on one set of samples. See [`crate::compress`].
 #[derive(Clone, Debug)]
 pub struct CompressionPath {
     pub(crate) forest: Forest,
     pub(crate) outputs: Outputs,
     pub(crate) link: Link,
     pub(crate) width: usize,
-    /// Of each column of scores: its unit, and the constant in these units.
+    /// For each column of scores, its unit; and the constant in these units.
     pub(crate) scale: Vec<f64>,
     pub(crate) start: Vec<f64>,
-    /// Set when indicators are standardised: their means and deviations follow.
+    /// Present if indicators are standardised: their means and deviations follow from it.
     pub(crate) mass: Option<NodeMass>,
     pub(crate) records: Records,
     pub(crate) steps: Steps,
 }
 
-/// Writes the moves of a path down, and which test nodes they keep.
+/// Records the moves of a path, and which test nodes they keep.
 #[derive(Debug)]
 pub(crate) struct Track<'a> {
     nodes: &'a Indicators,
-    /// Test nodes with a strict descendant that has a coefficient.
+    /// The test nodes with a strict descendant that has a coefficient.
     is_kept: Vec<bool>,
     n_kept: usize,
     max_test_nodes: usize,
@@ -123,12 +123,12 @@ impl<'a> Track<'a> {
         self.records.l1_norm.len() - 1
     }
 
-    /// Whether more test nodes are kept than are asked for.
+    /// Returns whether more than the maximum number of test nodes are kept.
     pub(crate) fn is_full(&self) -> bool {
         self.n_kept > self.max_test_nodes
     }
 
-    /// A move that was made.
+    /// Records a move that was made.
     pub(crate) fn push(&mut self, node: usize, length: f64, direction: &[f64], engine: &Engine<'_>) -> Result<()> {
         if self.keep_moves {
             let (nodes, lengths, directions) = &mut self.moves;
@@ -143,7 +143,7 @@ impl<'a> Track<'a> {
             self.n_kept += 1;
             at = self.nodes.parent(up);
         }
-        // ε · steps, not a sum of roundings, where all lengths are one.
+        // If all lengths are equal, the norm is ε · steps, without the rounding errors of a sum.
         let n = self.records.l1_norm.len();
         let even = self.l1_norm == length * (n - 1) as f64;
         self.l1_norm = if even { length * n as f64 } else { self.l1_norm + length };
@@ -158,66 +158,72 @@ impl<'a> Track<'a> {
 }
 
 impl CompressionPath {
-    /// Number of steps after the constant: moves, or penalties of the lasso.
+    /// Returns the number of steps after the constant: moves, or penalties of the lasso.
     pub fn n_steps(&self) -> usize {
         self.records.l1_norm.len() - 1
     }
 
-    /// t after each step: the sum of the lengths of moves or, of the lasso, of coefficients. Units as [`Self::width`]
-    /// tells; of standardised indicators when they are. The first is 0: the constant.
+    /// Returns t after each step: the sum of the lengths of moves or, for the lasso, of coefficients. Units are
+    /// described at [`Self::width`]; if indicators are standardised, lengths are those of their coefficients. The first
+    /// value is 0, for the constant.
     pub fn l1_norm(&self) -> &[f64] {
         &self.records.l1_norm
     }
 
-    /// Mean loss on the training rows after each step: of numbers the squared error in their own units, of classes and labels
-    /// what is lowered; over rows and outputs, labels by their weights.
+    /// Returns the mean loss on the training samples after each step: for numerical outputs the squared error in their
+    /// own units, for classes and labels the loss that is minimised. It is a mean over samples and outputs; labels are
+    /// weighted.
     pub fn train_loss(&self) -> &[f64] {
         &self.records.train_loss
     }
 
-    /// The same of rows held out, but for classes the share of wrong ones; empty without any.
+    /// Returns the same for held-out samples, except that it is the share of errors for classes; empty if there are no
+    /// held-out samples.
     pub fn test_loss(&self) -> &[f64] {
         &self.records.test_loss
     }
 
-    /// Test nodes of the rebuilt forest after each step.
+    /// Returns the number of test nodes of the rebuilt forest after each step.
     pub fn n_test_nodes(&self) -> &[usize] {
         &self.records.n_test_nodes
     }
 
-    /// Nodes with a coefficient after each step.
+    /// Returns the number of nodes with a coefficient after each step.
     pub fn n_nonzero(&self) -> &[usize] {
         &self.records.n_nonzero
     }
 
-    /// Columns of scores: one for each number and label, one for two classes, else one for each class. Numbers are scaled
-    /// to unit variance while the path is found, labels by the roots of their weights.
+    /// Returns the number of scores: one for each numerical output and label, one for two classes, and otherwise one
+    /// for each class. While the path is computed, numerical outputs are scaled to unit variance, and labels by the
+    /// roots of their weights.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The forest that is compressed.
+    /// Returns the forest that is compressed.
     pub fn forest(&self) -> &Forest {
         &self.forest
     }
 
-    /// The last step whose norm is at most `l1_norm`.
+    /// Returns the last step whose norm is at most `l1_norm`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when `l1_norm` is negative or not a number.
+    /// Returns [`crate::ErrorKind::Invalid`] when `l1_norm` is negative or NaN.
     pub fn step_of(&self, l1_norm: f64) -> Result<usize> {
         if l1_norm.is_nan() || l1_norm < 0.0 {
             return Err(Error::invalid("l1_norm", l1_norm, "be at least 0"));
         }
-        // Norms are sums of steps: what is meant to be one of them is, in spite of rounding.
+        // Norms are sums of steps: a value that is meant to be one of them is recognised in spite of rounding.
         let reach = l1_norm * (1.0 + 1e-12);
         Ok(self.records.l1_norm.partition_point(|&t| t <= reach) - 1)
     }
 
-    /// The model of norm `l1_norm`: of the last step that reaches no further, and of the lasso the one of exactly that norm.
+    /// Returns the model of norm `l1_norm`: that of the last step whose norm is at most this or, for the lasso, the one
+    /// of exactly this norm.
     ///
     /// # Errors
-    /// As [`CompressionPath::step_of`]; [`crate::ErrorKind::OutOfMemory`]; [`crate::ErrorKind::Interrupted`].
+    /// The same as for [`CompressionPath::step_of`], [`crate::ErrorKind::OutOfMemory`] or
+    /// [`crate::ErrorKind::Interrupted`].
     pub fn at(&self, l1_norm: f64, control: &Control) -> Result<Compressed> {
         let step = self.step_of(l1_norm)?;
         match &self.steps {
@@ -229,10 +235,10 @@ impl CompressionPath {
         }
     }
 
-    /// The model after `step` steps; 0 is the constant.
+    /// Returns the model after `step` steps; 0 is the constant.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when there are fewer; [`crate::ErrorKind::OutOfMemory`];
+    /// Returns [`crate::ErrorKind::Invalid`] when the path has fewer steps, [`crate::ErrorKind::OutOfMemory`] or
     /// [`crate::ErrorKind::Interrupted`].
     pub fn at_step(&self, step: usize, control: &Control) -> Result<Compressed> {
         let linear = self.linear(self.nodes_of(step, control)?)?;
@@ -244,33 +250,34 @@ impl CompressionPath {
         Ok(Compressed { forest, outputs: self.outputs.clone(), link: self.link, l1_norm })
     }
 
-    /// Coefficients after `step` steps, of indicators that are 0 and 1 and in the units of y: scores are
-    /// [`CompressionPath::intercept`] and the sum of those of all nodes that a row passes. By tree, then node.
+    /// Returns the coefficients after `step` steps, for indicators that are 0 and 1 and in the units of y: scores are
+    /// [`CompressionPath::intercept`] plus the sum of the coefficients of all nodes that a sample passes. They are
+    /// ordered by tree, then by node.
     ///
     /// # Errors
-    /// As [`CompressionPath::at_step`].
+    /// The same as for [`CompressionPath::at_step`].
     pub fn coefficients(&self, step: usize, control: &Control) -> Result<Vec<Coefficient>> {
         Ok(self.linear(self.nodes_of(step, control)?)?.coefficients)
     }
 
-    /// The constant of scores after `step` steps, in the units of y.
+    /// Returns the constant of the scores after `step` steps, in the units of y, (width,).
     ///
     /// # Errors
-    /// As [`CompressionPath::at_step`].
+    /// The same as for [`CompressionPath::at_step`].
     pub fn intercept(&self, step: usize, control: &Control) -> Result<Vec<f64>> {
         Ok(self.linear(self.nodes_of(step, control)?)?.intercept)
     }
 
-    /// Bytes of the model file after `step` steps.
+    /// Returns the size in bytes of the model file after `step` steps.
     ///
     /// # Errors
-    /// As [`CompressionPath::at_step`].
+    /// The same as for [`CompressionPath::at_step`].
     #[cfg(feature = "model-files")]
     pub fn bytes_at(&self, step: usize, control: &Control) -> Result<usize> {
         Ok(self.at_step(step, control)?.to_bytes()?.len())
     }
 
-    /// Coefficients by node in the units of the path, and the constant where it has moved.
+    /// Returns the coefficients by node in the units of the path, and the constant if it has moved.
     fn nodes_of(&self, step: usize, control: &Control) -> Result<Solution> {
         if step > self.n_steps() {
             return Err(Error::invalid("step", step, "be at most the number of steps of the path"));
@@ -294,7 +301,7 @@ impl CompressionPath {
         })
     }
 
-    /// In the units of y, of indicators that are 0 and 1.
+    /// Converts a solution to the units of y, for indicators that are 0 and 1.
     fn linear(&self, solution: Solution) -> Result<Linear> {
         let mut intercept = try_collected(WHAT, solution.start.iter().zip(&self.scale).map(|(b, s)| b * s))?;
         let offsets = self.forest.trees.iter().scan(0usize, |first, tree| {
@@ -327,7 +334,7 @@ pub(crate) struct Solution {
 }
 
 impl Solution {
-    /// `betas` come by node.
+    /// Copies a solution; `betas` must be ordered by node.
     pub(crate) fn copied<'b>(start: &[f64], betas: impl Iterator<Item = (u32, &'b [f64])>) -> Result<Self> {
         let betas = betas.map(|(node, beta)| Ok((node, try_copied(WHAT, beta)?))).collect::<Result<_>>()?;
         Ok(Solution { start: try_copied(WHAT, start)?, betas })

@@ -1,12 +1,12 @@
-//! From a linear model over indicators to an ordinary forest.
+//! Conversion of a linear model over indicators into an ordinary forest.
 //!
-//! A test node stays while a strict descendant has a coefficient; else it becomes a leaf. The leaves of each of the M trees that
-//! have more than one hold constant + M × the sum of the coefficients on their path, so that the mean over trees is the linear
-//! model. Trees that are single leaves are dropped; roots have no coefficients, so these have nothing to say. One stays
-//! when there is no other.
+//! A test node is kept if a strict descendant has a coefficient; otherwise it becomes a leaf. In each of the M trees
+//! with more than one leaf, a leaf contains constant + M × the sum of the coefficients on its path, so that the mean
+//! over trees is the linear model. Trees that are single leaves are dropped, as they contribute nothing: roots have no
+//! coefficients. One of them is kept if there is no other tree.
 //!
-//! Where sums of coefficients are mostly zero, leaves hold these alone, and one more tree, a single leaf, the constant: the
-//! sums are stored by column then.
+//! If sums of coefficients are mostly zero, leaves contain only these, and one more tree, a single leaf, contains the
+//! constant: the sums are then stored sparsely.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
 
 const WHAT: &str = "the compressed forest";
-/// Share of the coefficients of a node, as a divisor, up to which leaves are held to be sparse.
+/// Leaves are treated as sparse if at most one in this number of the coefficients of a node is not zero.
 const FEW: usize = 8;
 
 /// A linear model over indicators that are 0 and 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Linear {
     pub(crate) intercept: Vec<f64>,
-    /// Rising by tree and node.
+    /// The coefficients, in increasing order of tree and node.
     pub(crate) coefficients: Vec<Coefficient>,
 }
 
@@ -53,14 +53,15 @@ pub(crate) fn rebuild(forest: &Forest, linear: &Linear, control: &Control) -> Re
     Ok(Forest { n_features: forest.n_features, outputs, trees })
 }
 
-/// Whether coefficients are few enough for leaves without the constant: an eighth of all on average, of more than `NARROW`.
+/// Returns whether coefficients are sparse enough for leaves without the constant: at most an eighth of all on average,
+/// with more than `NARROW` scores.
 fn is_sparse(linear: &Linear) -> bool {
     let width = linear.intercept.len();
     let n_cells: usize = linear.coefficients.iter().map(|c| c.values.iter().filter(|b| **b != 0.0).count()).sum();
     width > NARROW && n_cells > 0 && n_cells <= linear.coefficients.len() * width / FEW
 }
 
-/// One tree; `factor` multiplies coefficients.
+/// Rebuilds one tree; coefficients are multiplied by `factor`.
 fn rebuild_tree(
     tree: &Tree,
     coefficients: &[Coefficient],
@@ -70,7 +71,7 @@ fn rebuild_tree(
 ) -> Result<Tree> {
     let n = tree.n_nodes();
     let control = Control::default();
-    // Place of each node's coefficients, one more; and whether the node or one below it has any.
+    // For each node, the position of its coefficients plus one, and whether it or one of its descendants has any.
     let mut place = control.try_filled(WHAT, 0u32, n)?;
     (1u32..).zip(coefficients).for_each(|(i, c)| place[c.node as usize] = i);
     let mut below = control.try_filled(WHAT, false, n)?;
@@ -85,7 +86,7 @@ fn rebuild_tree(
     let mut nodes: Vec<Node> = Vec::new();
     let (mut impurity, mut samples, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     let mut n_leaves = 0;
-    // Sums along the path to a node: no more of them than there are leaves to come.
+    // The sums along the path to a node: there are never more of them than leaves that are still to come.
     let mut values = try_filled(WHAT, 0.0, intercept.len())?;
     let mut todo: Vec<(usize, Option<usize>, Vec<f64>)> = vec![(0, None, try_copied(WHAT, &values)?)];
     while let Some((i, right_of, mut sums)) = todo.pop() {
@@ -125,7 +126,7 @@ fn rebuild_tree(
     })
 }
 
-/// Number of nodes so far, as each has an impurity.
+/// Returns the number of nodes so far, each of which has an impurity.
 fn nodes_len(impurity: &[f64]) -> u32 {
     impurity.len() as u32
 }

@@ -1,11 +1,12 @@
 //! Monotone incremental forward stagewise regression.
 //!
-//! Repeat: of the nodes that may (a coefficient never turns back), the one of largest ‖c_k‖ moves by ε along c_k / ‖c_k‖, which
-//! for one score is its sign. Directions are rounded to float32, as the path keeps them. The path ends where no node may move,
-//! or the step no longer lowers the loss, or a thousandth of a logistic loss is left. Raw indicators leave the constant where it starts: steps are those of the
-//! columns alone, as in the literature, where columns are centred.
+//! The following is repeated: among the nodes that may move (a coefficient never turns back), the one with the largest
+//! ‖c_k‖ moves by ε along c_k / ‖c_k‖, which is the sign if there is one score. Directions are rounded to float32, as
+//! the path stores them. The path ends when no node may move, when the step no longer lowers the loss, or when a
+//! thousandth of a logistic loss is left. With raw indicators, the constant stays at its initial value: steps are those
+//! of the columns alone, as in the literature, where columns are centred.
 //!
-//! A step may be limited to the scores of largest |c_k|: then it goes along these alone.
+//! A step may be limited to the scores with the largest |c_k|: it then moves only these.
 
 use std::ops::ControlFlow;
 
@@ -15,14 +16,14 @@ use crate::control::Control;
 use crate::error::{Result, try_extend, try_filled};
 use crate::rounds::{Unobserved, rounds};
 
-/// How steps are made.
+/// The length and number of steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stride {
     /// ε.
     pub(crate) size: f64,
-    /// Number of steps.
+    /// Maximum number of steps.
     pub(crate) most: usize,
-    /// Most scores that a step moves.
+    /// Maximum number of scores that a step moves.
     pub(crate) outputs: Option<usize>,
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn stagewise(
         if let Some(k) = steps.outputs.filter(|&k| k < width) {
             columns.clear();
             try_extend(WHAT, &mut columns, 0..width)?;
-            // Of equals, the first.
+            // Of equal ones, the first.
             columns.select_nth_unstable_by(k, |&a, &b| c[b].abs().total_cmp(&c[a].abs()).then(a.cmp(&b)));
             columns[k..].iter().for_each(|&column| c[column] = 0.0);
         }
@@ -58,12 +59,12 @@ pub(crate) fn stagewise(
     })
 }
 
-/// Scoring of stagewise steps.
+/// Returns the scoring of stagewise steps.
 pub(crate) fn scoring(standardize: bool) -> Scoring {
     if standardize { Scoring::Standardized } else { Scoring::Raw }
 }
 
-/// c / ‖c‖, rounded to float32. Whether there is any.
+/// Writes c / ‖c‖, rounded to float32. Returns whether c is not zero.
 pub(crate) fn round_direction(c: &[f64], direction: &mut [f64]) -> bool {
     let norm = length(c);
     direction.iter_mut().zip(c).for_each(|(u, c)| *u = f64::from((c / norm) as f32));

@@ -1,4 +1,4 @@
-//! The rows that each tree draws, as a function of the rows, the seed and the tree's index.
+//! The samples that each tree draws, as a function of the data, the seed and the index of the tree.
 
 use std::ops::AddAssign;
 
@@ -9,35 +9,39 @@ use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::config::Sampling;
 use crate::rng::{Key, Stream};
 
-/// Purpose of the stream that draws rows.
+/// Purpose of the random stream that draws samples.
 const SAMPLING: u64 = u64::from_be_bytes(*b"sampling");
 
-/// Whole weights are counts up to this mean; beyond it, drawing copies one by one would cost more than growing.
+/// Whole weights are treated as counts if their mean is at most this; beyond it, drawing copies one by one would cost
+/// more than growing the tree.
 const MOST_COPIES: f64 = 64.0;
 
-/// Key of tree `index` of a forest: everything random about the tree is derived from it.
+/// Returns the key of tree `index` of a forest. Everything random about the tree is derived from it.
 pub(crate) fn tree_key(seed: u64, index: usize) -> Key {
     Key::from_seed(seed).child(index as u64)
 }
 
-/// What trees draw from: the rows of positive weight.
+/// The population that trees draw from: the samples of positive weight.
 ///
-/// Rows stand in the order of a hash of their values in X, those that are equal there in the order of a hash of y, and of
-/// their weights; not of their places: a forest does not change when rows change places, layouts or neighbours of weight
-/// zero. Whole weights are counts: a row of weight 3 is three copies of it, wherever they stand, and each draw of a copy
-/// weighs one. Other weights have one copy a row, and each draw weighs as the row does.
+/// Samples are ordered by a hash of their values in X; samples with equal hashes are ordered by a hash of y, and then
+/// by their weights. The order does not depend on their positions: a forest does not change when samples are permuted,
+/// when the layout of X changes, or when samples of weight zero are added. Whole weights are counts: a sample of weight
+/// 3 is the same as three copies of it, wherever they are, and each draw of a copy has weight one. With other weights
+/// each sample has one copy, and each draw has the weight of the sample.
 #[derive(Debug)]
 pub(crate) struct Urn {
     rows: Vec<u32>,
-    /// `ends[i - 1]..ends[i]` are the copies of `rows[i]`; `None` when each row has one.
+    /// The copies of `rows[i]` are `ends[i - 1]..ends[i]`; `None` if each sample has one copy.
     ends: Option<Vec<u64>>,
-    /// Where other workers have rows as well: the places of these among all, rising, and the number of all.
+    /// If other workers have samples as well: the positions of these samples among all, increasing, and the number of
+    /// all.
     among: Option<(Vec<u64>, u64)>,
 }
 
 impl Urn {
-    /// `sample_weight` has one finite weight for each row, none negative. Taking all rows, or rows once, draws no copies.
-    /// Without y, rows that are equal in X stand in the order of their places.
+    /// `sample_weight` must have one finite, non-negative weight for each sample. Copies are not drawn if all samples
+    /// are taken, or if samples are drawn without replacement. If y is `None`, samples that are equal in X keep the
+    /// order of their positions.
     pub(crate) fn new(
         x: &Matrix<'_>,
         y: Option<&Targets<'_>>,
@@ -79,7 +83,8 @@ impl Urn {
         Ok(Urn { rows, ends, among: None })
     }
 
-    /// The same of the rows of one of some workers, of which all are taken, or some once: each worker draws those of all.
+    /// The same for one of several workers. Either all samples are taken, or some without replacement; each worker
+    /// makes the draws of all workers.
     pub(crate) fn of_one_of(
         workers: &Workers,
         x: &Matrix<'_>,
@@ -100,7 +105,8 @@ impl Urn {
             let of_row = |&row: &u32| [keys[row as usize], target_key(y, row as usize), weight(row)];
             let mut items = try_collected(WHAT, urn.rows.iter().map(of_row))?;
             let mut order = try_collected(WHAT, 0..urn.rows.len())?;
-            // Rows are in this order but for those that are equal in X, where it is theirs as well.
+            // The samples are already in this order, except for those that are equal in X, for which it is decided here
+            // as well.
             order.sort_by_key(|&at| items[at]);
             items.sort_unstable();
             urn.rows = try_collected(WHAT, order.iter().map(|&at| urn.rows[at]))?;
@@ -118,12 +124,13 @@ impl Urn {
         Ok(urn)
     }
 
-    /// Rows of positive weight of all workers.
+    /// Returns the number of samples of positive weight of all workers.
     fn n_of_all(&self) -> usize {
         self.among.as_ref().map_or(self.rows.len(), |(_, n_rows)| *n_rows as usize)
     }
 
-    /// Floyd's algorithm: after each turn, the places drawn are a uniform subset of those up to the last. Each is drawn once.
+    /// Floyd's algorithm. After each iteration, the positions drawn are a uniform subset of those up to the last one.
+    /// Each position is drawn at most once.
     fn draw_places(&self, m: usize, mut stream: Stream, n_samples: usize) -> Result<Vec<u32>> {
         const WHAT: &str = "the rows that a tree draws";
         let n = self.n_of_all();
@@ -149,12 +156,12 @@ impl Urn {
         Ok(counts)
     }
 
-    /// Rows of positive weight.
+    /// Returns the number of samples of positive weight.
     pub(crate) fn n_rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// The same, in the order of X.
+    /// Returns the samples of positive weight in increasing order of index, the order of X.
     pub(crate) fn rows_rising(&self) -> Result<Vec<u32>> {
         let mut rows = try_with_capacity("the rows that trees draw", self.rows.len())?;
         rows.extend_from_slice(&self.rows);
@@ -162,7 +169,8 @@ impl Urn {
         Ok(rows)
     }
 
-    /// Whether a draw weighs one because weights are in the number of copies; else it weighs as its row does.
+    /// Returns whether each draw has weight one because weights are expressed as copies; otherwise a draw has the
+    /// weight of its sample.
     pub(crate) fn holds_copies(&self) -> bool {
         self.ends.is_some()
     }
@@ -176,7 +184,7 @@ impl Urn {
         self.rows[at] as usize
     }
 
-    /// Number of draws for one tree.
+    /// Returns the number of draws for one tree.
     pub(crate) fn n_draws(&self, sampling: Sampling) -> usize {
         match sampling {
             Sampling::Bootstrap(draws) => draws.unwrap_or(self.n_copies() as usize),
@@ -186,7 +194,7 @@ impl Urn {
         }
     }
 
-    /// Refuses numbers of draws that cannot be made.
+    /// Returns an error if the number of draws is not possible.
     pub(crate) fn check(&self, sampling: Sampling) -> Result<()> {
         const WHAT: &str = "sampling";
         match sampling {
@@ -201,7 +209,7 @@ impl Urn {
             }
             Sampling::WithoutReplacement(_) | Sampling::Bootstrap(_) | Sampling::BootstrapShare(_) | Sampling::All => {
                 let n_draws = self.n_draws(sampling);
-                // Counts of draws have 32 bits.
+                // Counts of draws are stored in 32 bits.
                 if n_draws > u32::MAX as usize {
                     return Err(Error::invalid(WHAT, format!("{n_draws} draws"), "be less than 2^32 draws"));
                 }
@@ -210,7 +218,7 @@ impl Urn {
         }
     }
 
-    /// How often the tree draws each of `n_samples` rows; `None` when it takes all as they are.
+    /// Returns how often the tree draws each of the `n_samples` samples; `None` if it takes all samples once.
     pub(crate) fn draw(&self, sampling: Sampling, n_samples: usize, tree: Key) -> Result<Option<Vec<u32>>> {
         if sampling == Sampling::All || self.n_of_all() == 0 {
             return Ok(None);
@@ -227,12 +235,13 @@ impl Urn {
     }
 }
 
-/// A hash of the values of each row: the same in every layout, as it is a sum over entries that are not zero.
+/// Returns a hash of the values of each sample. It is the same in every layout, as it is a sum over the non-zero
+/// entries.
 fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
     let mut keys = try_filled("the rows that trees draw", 0u64, x.n_samples())?;
     let mut add = |row: usize, feature: usize, value: f32| {
         if value != 0.0 {
-            // Missing values are one value.
+            // All NaN, whatever their bits, are one value: missing.
             let value = if value.is_nan() { f32::NAN } else { value };
             let entry = (feature as u64) << 32 | u64::from(value.to_bits());
             keys[row] = keys[row].wrapping_add(Key::from_seed(entry).bits());
@@ -245,7 +254,7 @@ fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
         }
     };
     match x {
-        // Along the shorter stride.
+        // The loop runs along the shorter stride.
         Matrix::Dense(x) if x.strides()[0].abs() < x.strides()[1].abs() => {
             for (feature, column) in x.columns().into_iter().enumerate() {
                 column.iter().enumerate().for_each(|(row, &value)| add(row, feature, value));
@@ -258,11 +267,11 @@ fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
     Ok(keys)
 }
 
-/// A hash of a row of y.
+/// Returns a hash of y of one sample.
 fn target_key(y: &Targets<'_>, row: usize) -> u64 {
     let add = |key: Key, bits: u64| key.child(bits);
     let start = Key::from_seed(0);
-    // The two zeros are one number.
+    // Positive and negative zero are the same number.
     let key = match y {
         Targets::Real(y) => y.row(row).iter().fold(start, |key, &v| add(key, if v == 0.0 { 0 } else { v.to_bits() })),
         Targets::SparseReal(y) => {

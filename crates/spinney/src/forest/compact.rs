@@ -1,6 +1,7 @@
-//! The same trees with smaller leaves: fewer bits, fewer columns, or rows of y in place of values.
+//! The same trees with leaves that need less memory: fewer bits, fewer columns, or references to samples instead of
+//! values.
 //!
-//! Every function returns a new forest with the structure of the old one. [`Forest::largest_change`] bounds what that does to
+//! Every function returns a new forest with the same structure. [`Forest::largest_change`] bounds the effect on
 //! predictions.
 
 use std::ops::Range;
@@ -23,21 +24,23 @@ use crate::tree::{LeafTable, Precision, Tree};
 
 const WHAT: &str = "the rows of leaves";
 
-/// Means that leaves were given otherwise than by growth (by pruning, say) may differ so much, for each unit of the largest
-/// of their column, from those of the rows.
+/// If the means of a leaf were not computed by growth (but by pruning, for example), they may differ from the means of
+/// its samples by at most this, relative to the largest value of the column.
 const MEANS_MAY_DIFFER: f64 = 1e-9;
 
 impl Forest {
-    /// Leaves, and impurities of nodes, with fewer bits; predictions remain sums of float64.
+    /// Returns the forest with leaves, and impurities of nodes, that have fewer bits. Predictions are still sums of
+    /// float64.
     ///
-    /// Numbers change by at most what [`Precision`] says; where a column of a tree is beyond the reach of the type, all of
-    /// it is scaled by a power of two. Frequencies that already take no more bytes than the type has are left exact; so
-    /// are leaves of stored rows, but numbers of the rows themselves have fewer bits then. Impurities have float32
-    /// where float16 does not hold the largest. O(stored values).
+    /// Values change by at most what [`Precision`] says. If the values of a column are outside the range of the type in
+    /// some tree, the whole column of this tree is scaled by a power of two. Frequencies that already take no more
+    /// bytes than the type are left exact. Leaves that refer to stored samples are left exact too, but numerical
+    /// outputs of the stored samples themselves then have fewer bits. Impurities become float32 if float16 cannot
+    /// represent the largest one. The cost is O(stored values).
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for [`Precision::Byte`] of labels and classes;
-    /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] for [`Precision::Byte`] with labels or classes,
+    /// [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
     pub fn with_precision(&self, precision: Precision, control: &Control) -> Result<Forest> {
         let largest = self.trees.iter().flat_map(|tree| &tree.impurity).copied().fold(0.0, f64::max);
         if precision == Precision::Byte && !matches!(self.outputs, Outputs::Real { .. }) {
@@ -45,7 +48,7 @@ impl Forest {
         }
         let of_impurity =
             [precision.of_floats(), Precision::Single].into_iter().find(|precision| precision.holds(largest));
-        // The trees of a forest share their stored rows, so that each set is narrowed once.
+        // The trees of a forest share their stored samples, so that each set is converted only once.
         let mut sets: Vec<(Arc<StoredRows>, Arc<StoredRows>)> = Vec::new();
         for stored in self.trees.iter().filter_map(|tree| tree.leaves.stored_rows()) {
             if !sets.iter().any(|(old, _)| Arc::ptr_eq(old, stored)) {
@@ -67,17 +70,18 @@ impl Forest {
         })
     }
 
-    /// Leaves without numbers of magnitudes up to `floor`.
+    /// Returns the forest with leaves that do not store values of magnitude up to `floor`.
     pub(crate) fn without_small(&self, floor: f64, control: &Control) -> Result<Forest> {
         self.with_trees(control, |tree| tree.with_leaves(tree.leaves.without_small(floor)?))
     }
 
-    /// Leaves that keep, of each output's classes or of all labels, the `k` of largest frequency; of equals, the first. The
-    /// others have frequency zero and those that are kept their own: sums may fall below 1.
+    /// Returns the forest with leaves that keep only the `k` largest frequencies, among the classes of each output or
+    /// among all labels; of equal ones, the first. The frequency of the others becomes zero, and those that are kept do
+    /// not change: sums may fall below 1.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when `k` is 0 or outputs are numbers, which have no order of importance;
-    /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] when `k` is 0 or when the outputs are numerical, because these have no
+    /// order of importance, [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
     pub fn with_top_k(&self, k: usize, control: &Control) -> Result<Forest> {
         if k == 0 {
             return Err(Error::invalid("top_k", k, "be at least 1"));
@@ -96,15 +100,16 @@ impl Forest {
         self.with_trees(control, |tree| tree.with_leaves(tree.leaves.top_k(k, &groups)?))
     }
 
-    /// Leaves that refer to their training rows, whose y is stored once for all trees.
+    /// Returns the forest with leaves that refer to their training samples, whose y is stored once for all trees.
     ///
-    /// `data`, `sampling` and `seed` must be those of the fit: rows are drawn and sent down the trees again.
-    /// Predictions of trees as they were grown stay the same bit for bit. O(n · trees · depth) time, and memory of some six
-    /// bytes for each row of each tree.
+    /// `data`, `sampling` and `seed` must be those of the fit: samples are drawn and sent down the trees again. The
+    /// predictions of trees that were not changed after growth stay the same, bit for bit. The cost is O(n · trees ·
+    /// depth) time, and about six bytes of memory for each sample of each tree.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when the rows do not give the number of samples, the weight and the values of each
-    /// leaf, and with [`crate::Criterion::AbsoluteError`], whose leaves are medians; [`crate::ErrorKind::Shape`] for data of another shape, [`crate::ErrorKind::Interrupted`],
+    /// Returns [`crate::ErrorKind::Invalid`] when the samples do not reproduce the number of samples, the weight and
+    /// the values of each leaf, and with [`crate::Criterion::AbsoluteError`], whose leaves are medians;
+    /// [`crate::ErrorKind::Shape`] for data of another shape; [`crate::ErrorKind::Interrupted`] or
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn with_stored_rows<'d>(
         &self,
@@ -138,7 +143,7 @@ impl Forest {
             let leaves = rows.leaves(&self.trees[t], &control.on_one_thread())?;
             RowLists::new(&self.trees[t], &leaves, &draws, tree_key(seed, t))
         })?;
-        // Rows that no tree has are not stored; the others keep their order.
+        // Samples that are in no tree are not stored; the others keep their order.
         let mut place = try_filled(WHAT, 0u32, n_samples)?;
         lists.iter().flat_map(|list| &list.rows).for_each(|&row| place[row as usize] = 1);
         let mut kept = try_with_capacity(WHAT, n_samples)?;
@@ -163,11 +168,13 @@ impl Forest {
         Ok(Forest { trees, ..self.clone() })
     }
 
-    /// What no prediction of `other` differs by more from that of `self`, but for rounding of the sums: the mean over trees
-    /// of the largest difference of a value of a leaf. `other` must have the structure of `self`. O(stored values).
+    /// Returns a bound on the difference between a prediction of `other` and the same prediction of `self`, up to
+    /// rounding of the sums: the mean over trees of the largest difference of a value of a leaf. `other` must have the
+    /// structure of `self`. The cost is O(stored values).
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Interrupted`]; [`crate::ErrorKind::Invalid`] for another number of trees, nodes or columns.
+    /// Returns [`crate::ErrorKind::Invalid`] for another number of trees, nodes or columns, or
+    /// [`crate::ErrorKind::Interrupted`].
     pub fn largest_change(&self, other: &Forest, control: &Control) -> Result<f64> {
         let alike = |(a, b): (&Arc<Tree>, &Arc<Tree>)| a.nodes == b.nodes && a.leaves.width() == b.leaves.width();
         if self.n_trees() != other.n_trees() || !self.trees.iter().zip(&other.trees).all(alike) {
@@ -197,7 +204,7 @@ fn not_reproduced() -> Error {
     Error::invalid("data", "data that do not lead to the same leaves", "be the data, sampling and seed of the fit")
 }
 
-/// The rows of each leaf of a tree, rising in each, and their units.
+/// The samples of each leaf of a tree, in increasing order within each leaf, and their weights in units.
 #[derive(Debug)]
 struct RowLists {
     ptr: Vec<u32>,
@@ -206,7 +213,8 @@ struct RowLists {
 }
 
 impl RowLists {
-    /// `leaves` are those of all rows. Refuses rows that do not add up to what the tree says of its leaves.
+    /// `leaves` has the leaf of every sample. Returns an error if the samples do not add up to the counts and weights
+    /// of the leaves of the tree.
     fn new(tree: &Tree, leaves: &[u32], draws: &Draws<'_, '_>, key: Key) -> Result<Self> {
         let draw = draws.of_tree(key)?;
         let n_leaves = tree.n_leaves();
@@ -240,8 +248,8 @@ impl RowLists {
     }
 }
 
-/// Whether the leaves of rows have the values of the table that they replace: the same frequencies, and means as near as
-/// [`MEANS_MAY_DIFFER`].
+/// Returns whether leaves that refer to samples have the values of the table that they replace: the same frequencies,
+/// and means that differ by at most [`MEANS_MAY_DIFFER`].
 fn agree(old: &LeafTable, new: &LeafTable) -> Result<bool> {
     if old.totals.is_some() || new.totals.is_some() {
         return Ok(old.totals == new.totals && old.largest_change(new) == 0.0);

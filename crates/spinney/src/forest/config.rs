@@ -1,4 +1,4 @@
-//! Parameters of a forest: plain data with scikit-learn's names, checked when used.
+//! Parameters of a forest: plain data with the names of scikit-learn, checked when they are used.
 
 use crate::criterion::Criterion;
 use crate::projection::OutputProjection;
@@ -6,18 +6,19 @@ use crate::setters::setters;
 use crate::split::Splitter;
 use crate::tree::config::{MaxFeatures, TreeConfig, growth_setters};
 
-/// Rows on which each tree of a forest is grown.
+/// The samples on which each tree of a forest is grown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Sampling {
-    /// All rows.
+    /// Each tree is grown on all samples.
     All,
-    /// So many draws with replacement (bootstrap); `None` draws as many as there are rows. Whole sample weights are
-    /// counts: a row of weight 3 is drawn as three rows. Draws of a row with another weight weigh as the row does.
+    /// Bootstrap: each tree draws this number of samples with replacement; `None` draws as many as there are samples.
+    /// Whole sample weights are counts: a sample of weight 3 is drawn as three samples. With other weights, each draw
+    /// of a sample has the weight of the sample.
     Bootstrap(Option<usize>),
-    /// Bootstrap of that share of the rows, rounded down, at least one.
+    /// Bootstrap with this share of the number of samples as the number of draws, rounded down, at least one.
     BootstrapShare(f64),
-    /// So many distinct rows (pasting).
+    /// Each tree draws this number of distinct samples (pasting).
     WithoutReplacement(usize),
 }
 
@@ -31,13 +32,13 @@ pub enum Sampling {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ForestConfig {
-    /// Parameters of each tree; its seed is not used.
+    /// Parameters of each tree. The seed in it is not used.
     pub tree: TreeConfig,
     /// Number of trees.
     pub n_trees: usize,
-    /// Rows of each tree.
+    /// The samples on which each tree is grown.
     pub sampling: Sampling,
-    /// Seed: tree `i` is a function of (data, parameters, seed, i) alone.
+    /// The seed. Tree `i` is a function of (data, parameters, seed, i) alone.
     pub seed: u64,
 }
 
@@ -55,7 +56,8 @@ setters! { ForestConfig.tree: TreeConfig {
 } }
 
 impl ForestConfig {
-    /// 100 trees on bootstrap samples; √p features a node for classes and labels, all for numbers.
+    /// Returns the parameters of a random forest: 100 trees on bootstrap samples. Each node considers √p of the p
+    /// features for classes and labels, and all features for numerical outputs.
     pub fn random_forest(criterion: Criterion) -> Self {
         let max_features = if criterion.is_for_numbers() { MaxFeatures::All } else { MaxFeatures::Sqrt };
         ForestConfig {
@@ -66,7 +68,8 @@ impl ForestConfig {
         }
     }
 
-    /// 100 trees on all rows with random thresholds; features as [`ForestConfig::random_forest`].
+    /// Returns the parameters of extra-trees: 100 trees on all samples with random thresholds. The number of features
+    /// is that of [`ForestConfig::random_forest`].
     pub fn extra_trees(criterion: Criterion) -> Self {
         ForestConfig::random_forest(criterion).sampling(Sampling::All).splitter(Splitter::Random)
     }

@@ -1,4 +1,5 @@
-//! Which rows each tree is grown on, and what they weigh there: a function of the data, the weights and the tree's key.
+//! The samples on which each tree is grown, and their weights: a function of the data, the weights and the key of the
+//! tree.
 
 use std::borrow::Cow;
 
@@ -9,16 +10,16 @@ use crate::error::{Error, Result, try_collected, try_copied, try_with_capacity};
 use crate::forest::config::Sampling;
 use crate::rng::Key;
 
-/// What the trees of a forest draw from.
+/// The population that the trees of a forest draw from.
 #[derive(Debug)]
 pub(crate) struct Draws<'a, 't> {
     sampling: Sampling,
-    /// What a draw of each row weighs.
+    /// The weight of one draw of each sample.
     weights: Weights,
-    /// Set when classes are balanced anew for each tree; `weights` then lack them.
+    /// Present if class weights are balanced separately for each tree; `weights` then does not include class weights.
     rebalance: Option<Rebalance<'a, 't>>,
     urn: Urn,
-    /// Rows of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     pub(crate) rows: Vec<u32>,
     n_samples: usize,
 }
@@ -27,14 +28,14 @@ pub(crate) struct Draws<'a, 't> {
 #[derive(Debug)]
 pub(crate) struct Draw<'d, 'a, 't> {
     draws: &'d Draws<'a, 't>,
-    /// How often each row was drawn; `None` for once each.
+    /// How often each sample was drawn; `None` if each was drawn once.
     counts: Option<Vec<u32>>,
     own: Option<Weights>,
 }
 
 impl<'a, 't> Draws<'a, 't> {
-    /// Also the weights of all rows, sample and class weights together; `None` when all weigh the same. x and y must be
-    /// checked and of the same length.
+    /// Also returns the weights of all samples, the products of sample and class weights; `None` if all are equal. x
+    /// and y must be checked and of the same length.
     pub(crate) fn new<'w>(
         x: &Matrix<'_>,
         y: &'a Targets<'t>,
@@ -47,7 +48,7 @@ impl<'a, 't> Draws<'a, 't> {
         let urn = Urn::new(x, Some(y), sample_weight, sampling)?;
         urn.check(sampling)?;
         let n_draws = urn.n_draws(sampling).max(urn.n_rows());
-        // What a draw of each row weighs.
+        // The weight of one draw of each sample.
         let once = match sample_weight {
             Some(_) if urn.holds_copies() => existing(sample_weight, row_weights.class_weight)?.map(Cow::Owned),
             others => others.map(Cow::Borrowed),
@@ -75,12 +76,12 @@ impl<'a, 't> Draws<'a, 't> {
         Ok((Draws { sampling, weights, rebalance, urn, rows, n_samples }, overall))
     }
 
-    /// Whether weights are in the number of draws.
+    /// Returns whether weights are expressed as numbers of draws.
     pub(crate) fn holds_copies(&self) -> bool {
         self.urn.holds_copies()
     }
 
-    /// What the tree of that key draws.
+    /// Returns the draws of the tree with this key.
     pub(crate) fn of_tree(&self, tree: Key) -> Result<Draw<'_, 'a, 't>> {
         let counts = self.urn.draw(self.sampling, self.n_samples, tree)?;
         let count = |row: usize| counts.as_ref().map_or(1.0, |c| f64::from(c[row]));
@@ -91,7 +92,8 @@ impl<'a, 't> Draws<'a, 't> {
 
 const WHAT: &str = "sample weights";
 
-/// 1 for rows of positive weight and 0 for others, where class weights would give these some.
+/// Returns 1 for samples of positive weight and 0 for others, if class weights would otherwise give the latter a
+/// weight.
 fn existing(sample_weight: Option<&[f64]>, class_weight: ClassWeight<'_>) -> Result<Option<Vec<f64>>> {
     match (sample_weight, class_weight) {
         (None, _) | (_, ClassWeight::Equal) => Ok(None),
@@ -100,7 +102,7 @@ fn existing(sample_weight: Option<&[f64]>, class_weight: ClassWeight<'_>) -> Res
     }
 }
 
-/// A copy of what is not lent.
+/// Copies weights that are owned; borrowed weights are borrowed again.
 fn copied<'w>(weights: &Cow<'w, [f64]>) -> Result<Cow<'w, [f64]>> {
     Ok(match weights {
         Cow::Borrowed(weights) => Cow::Borrowed(weights),
@@ -109,34 +111,34 @@ fn copied<'w>(weights: &Cow<'w, [f64]>) -> Result<Cow<'w, [f64]>> {
 }
 
 impl Draw<'_, '_, '_> {
-    /// What one draw of each row weighs.
+    /// Returns the weight of one draw of each sample.
     pub(crate) fn weights(&self) -> &Weights {
         self.own.as_ref().unwrap_or(&self.draws.weights)
     }
 
-    /// Units of a row in the tree: weight × times drawn.
+    /// Returns the weight of a sample in the tree, in units: its weight times the number of draws.
     pub(crate) fn units(&self, row: usize) -> u64 {
         self.weights().units(row) * self.count(row)
     }
 
-    /// Whether the tree has every row of positive weight once.
+    /// Returns whether the tree has every sample of positive weight exactly once.
     pub(crate) fn takes_all(&self) -> bool {
         self.counts.is_none()
     }
 
-    /// The tree's rows, rising.
+    /// Returns the samples of the tree, in increasing order.
     pub(crate) fn rows(&self) -> impl Iterator<Item = u32> + '_ {
         self.draws.rows.iter().copied().filter(|&row| self.count(row as usize) > 0)
     }
 
-    /// The same in a vector.
+    /// Returns the samples of the tree as a vector.
     pub(crate) fn collected_rows(&self) -> Result<Vec<u32>> {
         let mut rows = try_with_capacity("rows of a tree", self.rows().count())?;
         rows.extend(self.rows());
         Ok(rows)
     }
 
-    /// How often the tree has each row; `None` for all of positive weight once each.
+    /// Returns how often the tree has each sample; `None` if it has each sample of positive weight once.
     pub(crate) fn counts(&self) -> Option<&[u32]> {
         self.counts.as_deref()
     }
@@ -146,11 +148,11 @@ impl Draw<'_, '_, '_> {
     }
 }
 
-/// What balancing classes for one tree needs.
+/// What is needed to balance the classes for one tree.
 #[derive(Debug)]
 struct Rebalance<'a, 't> {
     y: &'a Targets<'t>,
-    /// What a draw of each row weighs without its classes.
+    /// The weight of one draw of each sample, without class weights.
     base: Option<Vec<f64>>,
     n_draws: usize,
 }

@@ -1,4 +1,4 @@
-//! From data and parameters to trees: what all trees share is prepared once, then each tree is grown on its own.
+//! Fits trees and forests: what all trees share is prepared once, then each tree is grown independently.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,15 +24,16 @@ use crate::tree::grower::{Grower, Sample, TreeTargets};
 use crate::tree::{Tree, fill};
 
 impl TreeConfig {
-    /// Grows one tree on all rows, on `control.n_threads()` threads: its upper nodes on one, the subtrees below them side by
-    /// side; all on one with `max_leaf_nodes` or constraints.
+    /// Fits one tree to all samples, on `control.n_threads()` threads. The upper nodes are grown on one thread, and the
+    /// subtrees below them in parallel; with `max_leaf_nodes` or constraints, the whole tree is grown on one thread.
     ///
     /// `data` is a [`Dataset`] or a pair of X, (n_samples, n_features), and y. Dense X is copied once unless it is
-    /// Fortran-contiguous; sparse X is copied once in the other orientation where growth needs it.
+    /// Fortran-contiguous; sparse X is copied once in the other orientation if growth needs it.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::Shape`] for bad parameters or data,
-    /// [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
+    /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
+    /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
+    /// `control` is stopped.
     pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
         let data = data.into();
         self.check(&data.outputs())?;
@@ -47,19 +48,19 @@ impl TreeConfig {
 }
 
 impl ForestConfig {
-    /// Grows the forest. Data and errors as [`TreeConfig::fit`]; trees grow on `control.n_threads()` threads.
+    /// Fits the forest. Trees are grown on `control.n_threads()` threads. See [`TreeConfig::fit`] about `data`.
     ///
     /// # Errors
-    /// As [`TreeConfig::fit`].
+    /// The same as for [`TreeConfig::fit`].
     pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
         self.fit_trees(0..self.n_trees, data, control)
     }
 
-    /// Grows some trees of the forest: parts grown apart, [merged](Forest::merge) in order, equal the forest grown at
-    /// once.
+    /// Fits some of the trees of the forest, those with the given indices. Parts that are fitted separately and then
+    /// [merged](Forest::merge) in order are equal to the forest that is fitted at once.
     ///
     /// # Errors
-    /// As [`TreeConfig::fit`].
+    /// The same as for [`TreeConfig::fit`].
     pub fn fit_trees<'d>(
         &self,
         trees: Range<usize>,
@@ -89,7 +90,7 @@ impl ForestConfig {
     }
 }
 
-/// What trees are grown together.
+/// What is computed before the trees are grown.
 #[derive(Clone, Copy, Debug)]
 struct Fit {
     sampling: Sampling,
@@ -97,13 +98,14 @@ struct Fit {
     n_trees: usize,
 }
 
-/// What all trees of a forest share.
+/// The data that all trees of a forest share.
 #[derive(Debug)]
 struct TrainingSet<'a, 't> {
     grower: Grower<'a>,
-    /// What leaves are labelled from.
+    /// The targets from which the values of leaves are computed.
     y: TrainY<'a>,
-    /// What splits are searched with, or is projected before, where it is not y: labels with their weights.
+    /// The targets from which splits are searched, possibly after a projection, if they differ from y: labels with
+    /// their weights.
     weighted: Option<TrainY<'a>>,
     projection: Option<Plan<'a>>,
     outputs: Outputs,
@@ -119,7 +121,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         let (draws, overall) = Draws::new(x, y, data.row_weights(), fit.sampling)?;
         let targets = data.train_y(overall.as_deref())?;
         if data.known().is_some() && config.ccp_alpha > 0.0 {
-            // Pruned leaves would have means of means.
+            // The values of pruned leaves would be means of means.
             return Err(Error::invalid("ccp_alpha", config.ccp_alpha, "be 0 if y has masked cells"));
         }
         config.criterion.check_targets(&targets, &draws.rows)?;
@@ -165,7 +167,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         })
     }
 
-    /// Tree `index` of the fit: a function of (data, parameters, key).
+    /// Grows tree `index` of the fit: a function of (data, parameters, key).
     fn grow(&self, config: &TreeConfig, index: usize, key: Key, control: &Control) -> Result<Tree> {
         let draw = self.draws.of_tree(key)?;
         let (weights, units) = (draw.weights(), |row: usize| draw.units(row));
@@ -193,7 +195,8 @@ impl<'a, 't> TrainingSet<'a, 't> {
         if let (Some(plan), Some(TrainY::Real(targets))) = (&self.projection, projected) {
             plan.take_back(targets);
         }
-        // Medians are not made of those of other leaves, as means and counts are: they are of what is left.
+        // Unlike means and counts, the medians of an inner node cannot be computed from those of its leaves: the tree
+        // is pruned before its leaves are computed.
         let is_pruned_first = config.ccp_alpha > 0.0 && criterion.leaf_values() == LeafValues::Medians;
         let structure = if is_pruned_first { structure.pruned(config.ccp_alpha, control)? } else { structure };
         let (units, width) = (&sample.units, self.outputs.width());
@@ -204,10 +207,11 @@ impl<'a, 't> TrainingSet<'a, 't> {
     }
 }
 
-/// Purpose of a tree's key.
+/// Purpose of the key of a tree.
 const GROWTH: u64 = 1;
 
-/// Seconds to arrange x and to grow one tree, with columns carried down or found at each node.
+/// Measures the seconds to arrange X and to grow one tree, with the columns carried down the tree or gathered at each
+/// node.
 #[cfg(feature = "bench-internals")]
 pub(crate) fn seconds_of_tree(config: &TreeConfig, data: &Dataset<'_>, carry: bool) -> Result<f64> {
     let control = Control::default();
@@ -219,7 +223,8 @@ pub(crate) fn seconds_of_tree(config: &TreeConfig, data: &Dataset<'_>, carry: bo
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Seconds that the trees of a forest take to draw their projections and to apply them; not those to grow.
+/// Measures the seconds that the trees of a forest take to draw their projections and to apply them, without the
+/// growth.
 #[cfg(feature = "bench-internals")]
 pub(crate) fn seconds_of_projecting(config: &ForestConfig, data: &Dataset<'_>) -> Result<f64> {
     let control = Control::default();

@@ -1,18 +1,18 @@
 //! Forests: trees that are functions of (data, parameters, seed, index), grown in parallel and averaged.
 //!
-//! Vocabulary: a prediction is the *mean over trees*; the sum runs in the order of the trees and is divided by their
-//! number at the end, so that it is bit for bit the same for any number of threads, block of rows and layout of X.
-//! A row is *out of bag* for a tree that did not draw it.
+//! A prediction is the *mean over trees*. The sum is taken in the order of the trees and divided by their number at the
+//! end, so that it is bit for bit the same for any number of threads, any block of samples and any layout of X. A
+//! sample is *out of bag* for a tree that did not draw it.
 //!
 //! | file | what |
 //! |---|---|
-//! | `bootstrap`, `draws` | the rows that each tree draws, and what they weigh there |
-//! | `predict` | means over trees, leaves, paths, the best k columns, partial dependence: readings of [`crate::model`] |
-//! | `compact` | the same trees with smaller leaves |
-//! | `oob` | means over the trees that have not seen a row |
-//! | `importance`, `prune` | what a tree does, of all trees |
+//! | `bootstrap`, `draws` | the samples that each tree draws, and their weights in that tree |
+//! | `predict` | means over trees, leaves, paths, the best k columns, partial dependence, all by [`crate::model`] |
+//! | `compact` | the same trees with leaves that need less memory |
+//! | `oob` | means over the trees for which a sample is out of bag |
+//! | `importance`, `prune` | operations on single trees, applied to all trees |
 //!
-//! Not here: the growth of a tree, and how trees are read ([`crate::model`]).
+//! The growth of a tree is in [`crate::tree`], and reading trees is in [`crate::model`].
 
 pub(crate) mod bootstrap;
 mod compact;
@@ -36,7 +36,8 @@ use crate::data::Outputs;
 use crate::error::{Error, Result, try_with_capacity};
 use crate::tree::Tree;
 
-/// A fitted forest. Immutable; trees are shared, so that a forest of more trees costs only the new ones.
+/// A fitted forest. It is immutable, and its trees are shared, so that extending a forest costs memory only for the new
+/// trees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forest {
     pub(crate) n_features: usize,
@@ -45,52 +46,53 @@ pub struct Forest {
 }
 
 impl From<Tree> for Forest {
-    /// A forest of one tree.
+    /// Makes a forest of one tree.
     fn from(tree: Tree) -> Self {
         Forest::from(Arc::new(tree))
     }
 }
 
 impl From<Arc<Tree>> for Forest {
-    /// A forest of one tree, which is shared.
+    /// Makes a forest of one tree, which is shared and not copied.
     fn from(tree: Arc<Tree>) -> Self {
         Forest { n_features: tree.n_features, outputs: tree.outputs().clone(), trees: vec![tree] }
     }
 }
 
 impl Forest {
-    /// Number of trees.
+    /// Returns the number of trees.
     pub fn n_trees(&self) -> usize {
         self.trees.len()
     }
 
-    /// Number of features that rows must have.
+    /// Returns the number of features that samples must have.
     pub fn n_features(&self) -> usize {
         self.n_features
     }
 
-    /// Meaning of the columns of predictions.
+    /// Returns the meaning of the columns of predictions.
     pub fn outputs(&self) -> &Outputs {
         &self.outputs
     }
 
-    /// Tree `i`.
+    /// Returns tree `i`.
     ///
     /// # Panics
-    /// When `i` is not below [`Forest::n_trees`].
+    /// Panics when `i` is not below [`Forest::n_trees`].
     pub fn tree(&self, i: usize) -> &Arc<Tree> {
         &self.trees[i]
     }
 
-    /// All trees, in order.
+    /// Returns all trees, in order.
     pub fn trees(&self) -> &[Arc<Tree>] {
         &self.trees
     }
 
-    /// One forest of the trees of all `parts`, in order; trees are shared, not copied.
+    /// Returns one forest with the trees of all `parts`, in order. Trees are shared, not copied.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] without parts, or when parts differ in features, outputs or criterion.
+    /// Returns [`crate::ErrorKind::Invalid`] if `parts` is empty, or if the parts differ in features, outputs or
+    /// criterion.
     pub fn merge(parts: &[&Forest]) -> Result<Forest> {
         const WHAT: &str = "forests to merge";
         let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "have at least one part"))?;

@@ -1,4 +1,4 @@
-//! Predictions for the training rows by the trees that have not seen them.
+//! Out-of-bag predictions: predictions for the training samples by the trees that did not draw them.
 
 use ndarray::Array2;
 
@@ -11,38 +11,39 @@ use crate::forest::config::{ForestConfig, Sampling};
 use crate::model::{SparseScores, TREES_AT_ONCE, into_array, try_matrix};
 use crate::pool;
 
-/// Out-of-bag predictions.
+/// Out-of-bag predictions of the training samples.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Oob {
-    /// Mean over the trees that did not draw the row, (n_samples, width); NaN where every tree did.
+    /// The mean over the trees that did not draw the sample, (n_samples, width); NaN if every tree drew it.
     pub scores: Array2<f64>,
-    /// Number of those trees, for each row.
+    /// The number of these trees for each sample.
     pub n_trees: Vec<u32>,
 }
 
-/// Out-of-bag predictions that are large enough.
+/// Out-of-bag predictions of the training samples that are at least a given floor.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SparseOob {
-    /// Of the means of [`Oob::scores`] those that are positive and at least the floor. Nothing in rows that every tree drew.
+    /// The means of [`Oob::scores`] that are positive and at least the floor. A sample that every tree drew has no
+    /// entries.
     pub scores: SparseScores,
-    /// Number of trees that did not draw the row, for each row.
+    /// The number of trees that did not draw the sample, for each sample.
     pub n_trees: Vec<u32>,
 }
 
-/// Which trees did not draw which rows.
+/// Which trees did not draw which samples.
 #[derive(Debug)]
 pub(crate) struct Unseen {
     n_rows: usize,
-    /// Bit t of `bits[g * n_rows + i]`: tree `g * TREES_AT_ONCE + t` did not draw row i.
+    /// Bit t of `bits[g * n_rows + i]` is set if tree `g * TREES_AT_ONCE + t` did not draw sample i.
     bits: Vec<u64>,
 }
 
 impl Unseen {
-    /// Those of a forest of trees.
+    /// Computes this for the trees of a forest.
     fn of(forest: &Forest, config: &ForestConfig, data: &Dataset<'_>, control: &Control) -> Result<Self> {
-        // Urns know rows by what they hold, as the fit saw it.
+        // The population identifies samples by their content, as the fit saw it.
         let observed = data.observed()?;
         let data = data.with_observed(observed.as_ref());
         let restored = data.restored(config.tree.criterion.takes_entries())?;
@@ -50,7 +51,8 @@ impl Unseen {
         Unseen::new(forest.n_trees(), config.sampling, config.seed, &data, control)
     }
 
-    /// Draws again as `n_trees` trees did, on the threads of `control`: O(n · trees), a bit for each of them.
+    /// Repeats the draws of `n_trees` trees, on the threads of `control`. The cost is O(n · trees) time, and one bit of
+    /// memory for each sample and tree.
     pub(crate) fn new(
         n_trees: usize,
         sampling: Sampling,
@@ -77,7 +79,7 @@ impl Unseen {
                 urn.draw(sampling, n, tree_key(seed, first + t))
             })?;
             for (t, counts) in draws.iter().enumerate() {
-                // Without draws a tree has seen all rows that weigh something.
+                // A tree that makes no draws has every sample of positive weight.
                 for (i, bits) in group.iter_mut().enumerate() {
                     let is_unseen = counts.as_ref().map_or_else(|| !weighted(i), |counts| counts[i] == 0);
                     *bits |= u64::from(is_unseen) << t;
@@ -87,12 +89,12 @@ impl Unseen {
         Ok(Unseen { n_rows: n, bits })
     }
 
-    /// Whether tree `tree` did not draw row `row`.
+    /// Returns whether tree `tree` did not draw sample `row`.
     pub(crate) fn has(&self, row: usize, tree: usize) -> bool {
         self.bits[tree / TREES_AT_ONCE * self.n_rows + row] >> (tree % TREES_AT_ONCE) & 1 == 1
     }
 
-    /// Number of trees that did not draw the row, for each row.
+    /// Returns the number of trees that did not draw the sample, for each sample.
     pub(crate) fn n_trees(&self) -> Result<Vec<u32>> {
         let mut n_trees = try_filled("out-of-bag predictions", 0, self.n_rows)?;
         for group in self.bits.chunks(self.n_rows.max(1)) {
@@ -109,13 +111,15 @@ fn try_matrix_of(n_groups: usize, n_rows: usize) -> Result<Vec<u64>> {
 }
 
 impl Forest {
-    /// Predictions for the rows on which the forest was grown, each by the trees that did not draw it.
+    /// Returns predictions for the samples to which the forest was fitted, each by the trees that did not draw the
+    /// sample.
     ///
-    /// `config` and `data` must be those of the fit: draws are made again from the seed. Rows of weight zero
-    /// are out of bag for every tree. Bit for bit the same for any number of threads; O(n · trees · depth).
+    /// `config` and `data` must be those of the fit, as the draws are repeated from the seed. Samples of weight zero
+    /// are out of bag for every tree. The bits are the same for any number of threads; the cost is O(n · trees ·
+    /// depth).
     ///
     /// # Errors
-    /// As [`Forest::predict`]; [`crate::ErrorKind::Shape`] when `y` or `sample_weight` does not fit X.
+    /// The same as for [`Forest::predict`], and [`crate::ErrorKind::Shape`] when `y` or `sample_weight` does not fit X.
     pub fn oob_predict<'d>(
         &self,
         config: &ForestConfig,
@@ -151,11 +155,12 @@ impl Forest {
         Ok(Oob { scores: into_array(scores, n, width), n_trees })
     }
 
-    /// The same predictions where they are positive and at least `floor`: the same bits, never held as a whole. Memory is
-    /// that of the result, a bit for each row and tree and a row for each thread; time the cells of the leaves.
+    /// Returns the same predictions where they are positive and at least `floor`, with the same bits. The whole
+    /// prediction is never in memory: memory is that of the result, one bit for each sample and tree and one row of
+    /// sums for each thread; time is that of reading the leaves that are reached.
     ///
     /// # Errors
-    /// As [`Forest::oob_predict`]; [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+    /// The same as for [`Forest::oob_predict`], and [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
     pub fn oob_at_least<'d>(
         &self,
         config: &ForestConfig,

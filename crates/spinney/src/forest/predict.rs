@@ -1,4 +1,4 @@
-//! Predictions of a forest, and of a tree as a forest of one: readings of [`crate::model`].
+//! Predictions of a forest, and of a tree as a forest of one tree, by [`crate::model`].
 
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -11,66 +11,74 @@ use crate::model::{Additive, DecisionPath, RankBy, SparseScores, Terms, TopK};
 use crate::tree::Tree;
 
 impl Forest {
-    /// The forest as trees, terms and a link, which prediction, importances and exporters read: the mean over trees.
+    /// Returns the forest as trees, terms and a link, which prediction, importances and exporters read. Its scores are
+    /// means over trees.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn additive(&self) -> Result<Additive<'_>> {
         Additive::mean(&self.trees, self.n_features, &self.outputs)
     }
 
-    /// Mean over trees, (n_samples, width of the outputs).
+    /// Returns the mean over trees, (n_samples, width of the outputs): means of numerical outputs, frequencies of
+    /// classes and labels.
     ///
-    /// Bit for bit the same for any number of threads and any layout of X. A CSC X is transposed once.
+    /// The bits are the same for any number of threads and any layout of X. If X is CSC, it is transposed once.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] for another number of features, [`crate::ErrorKind::Invalid`] for values that are not
-    /// finite, [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Shape`] if X has another number of features, [`crate::ErrorKind::Invalid`] if it has
+    /// values that are not finite, [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
     pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
         self.additive()?.predict(&x.into(), control)
     }
 
-    /// [`Forest::predict`] into memory of the caller, row-major; what it held is overwritten.
+    /// Writes the result of [`Forest::predict`] into memory of the caller, in row-major order. Its previous content is
+    /// overwritten.
     ///
     /// # Errors
-    /// As [`Forest::predict`]; [`crate::ErrorKind::Shape`] when `out` is not of n_samples × width numbers. After an error
-    /// `out` is written in part.
+    /// The same as for [`Forest::predict`], and [`crate::ErrorKind::Shape`] when the length of `out` is not n_samples ×
+    /// width. After an error, `out` may be partly written.
     pub fn predict_into<'x>(&self, x: impl Into<Matrix<'x>>, out: &mut [f64], control: &Control) -> Result<()> {
         self.additive()?.scores_into(&x.into(), out, control)
     }
 
-    /// The node of the leaf that each row reaches in each tree, (n_samples, n_trees).
+    /// Returns the node index of the leaf that each sample reaches in each tree, (n_samples, n_trees).
     ///
     /// # Errors
-    /// As [`Forest::predict`].
+    /// The same as for [`Forest::predict`].
     pub fn apply<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<u32>> {
         self.additive()?.apply(&x.into(), control)
     }
 
-    /// The nodes that each row passes in each tree.
+    /// Returns the nodes that each sample passes in each tree.
     ///
     /// # Errors
-    /// As [`Forest::predict`]; [`crate::ErrorKind::TooMany`] when the trees have 2³² nodes or more.
+    /// The same as for [`Forest::predict`], and [`crate::ErrorKind::TooMany`] when the trees have 2³² nodes or more in
+    /// total.
     pub fn decision_path<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<DecisionPath> {
         self.additive()?.decision_path(&x.into(), control)
     }
 
-    /// The `k` columns of greatest mean of each row: score descending, then column ascending.
+    /// Returns the `k` columns with the largest mean for each sample, in descending order; of equal means, the lower
+    /// column comes first.
     ///
-    /// Never holds the whole prediction: memory is O(n · k) and one row for each thread, time the cells of the leaves
-    /// that are reached.
+    /// The whole prediction is never in memory: memory is O(n · k) and one row of sums for each thread, and time is
+    /// that of reading the leaves that are reached.
     ///
     /// # Errors
-    /// As [`Forest::predict`]; [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are columns.
+    /// The same as for [`Forest::predict`], and [`crate::ErrorKind::Invalid`] when `k` is 0 or larger than the number
+    /// of columns.
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
         self.predict_topk_excluding(x, k, None, control)
     }
 
-    /// The same of the columns that are not `excluded`: a row of columns for each row of X, or one for all. Where fewer than
-    /// `k` are left, see [`TopK`].
+    /// The same as [`Forest::predict_topk`], but without the columns in `excluded`, which has one row of columns for
+    /// each sample of X, or one row that holds for all samples. [`TopK`] describes the result if fewer than `k` columns
+    /// are left.
     ///
     /// # Errors
-    /// As [`Forest::predict_topk`]; [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the columns.
+    /// The same as for [`Forest::predict_topk`], and [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the
+    /// number of columns.
     pub fn predict_topk_excluding<'x>(
         &self,
         x: impl Into<Matrix<'x>>,
@@ -81,14 +89,14 @@ impl Forest {
         self.additive()?.topk(&x.into(), k, RankBy::Scores, excluded, control)
     }
 
-    /// The means that are positive and at least `floor`: the same bits as those of [`Forest::predict`], for any number of
-    /// threads.
+    /// Returns the means that are positive and at least `floor`. They have the same bits as those of
+    /// [`Forest::predict`], for any number of threads.
     ///
-    /// Never holds the whole prediction: memory is that of the result and one row for each thread, time the cells of the
-    /// leaves that are reached.
+    /// The whole prediction is never in memory: memory is that of the result and one row of sums for each thread, and
+    /// time is that of reading the leaves that are reached.
     ///
     /// # Errors
-    /// As [`Forest::predict`]; [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+    /// The same as for [`Forest::predict`], and [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
     pub fn predict_at_least<'x>(
         &self,
         x: impl Into<Matrix<'x>>,
@@ -100,11 +108,11 @@ impl Forest {
         model.means_at_least(&rows, floor, |_, _| true, |_| model.divisor, control)
     }
 
-    /// Mean over trees of [`Tree::partial_dependence`]: (n_points, width of the outputs), the same bits for any number of
-    /// threads.
+    /// Returns the mean over trees of [`Tree::partial_dependence`], (n_points, width of the outputs). The bits are the
+    /// same for any number of threads.
     ///
     /// # Errors
-    /// As [`Tree::partial_dependence`].
+    /// The same as for [`Tree::partial_dependence`].
     pub fn partial_dependence(
         &self,
         features: &[usize],
@@ -116,7 +124,7 @@ impl Forest {
 }
 
 impl Tree {
-    /// The tree as a model of one: see [`crate::model`].
+    /// Returns the tree as a model of one tree: see [`crate::model`].
     pub fn additive(&self) -> Additive<'_> {
         let outputs: &Outputs = self.outputs();
         Additive {
@@ -131,35 +139,35 @@ impl Tree {
         }
     }
 
-    /// Values of the leaves that the rows reach: [`Forest::predict`] for one tree.
+    /// Returns the values of the leaves that the samples reach: [`Forest::predict`] for one tree.
     ///
     /// # Errors
-    /// As [`Forest::predict`].
+    /// The same as for [`Forest::predict`].
     pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
         self.additive().predict(&x.into(), control)
     }
 
-    /// The node of the leaf that each row reaches.
+    /// Returns the node index of the leaf that each sample reaches, (n_samples,).
     ///
     /// # Errors
-    /// As [`Forest::predict`].
+    /// The same as for [`Forest::predict`].
     pub fn apply<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array1<u32>> {
         let (ids, _) = self.additive().apply(&x.into(), control)?.into_raw_vec_and_offset();
         Ok(ids.into())
     }
 
-    /// The nodes that each row passes.
+    /// Returns the nodes that each sample passes.
     ///
     /// # Errors
-    /// As [`Forest::predict`].
+    /// The same as for [`Forest::predict`].
     pub fn decision_path<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<DecisionPath> {
         self.additive().decision_path(&x.into(), control)
     }
 
-    /// The `k` columns of greatest value of each row: [`Forest::predict_topk`] for one tree.
+    /// Returns the `k` columns with the largest value for each sample: [`Forest::predict_topk`] for one tree.
     ///
     /// # Errors
-    /// As [`Forest::predict_topk`].
+    /// The same as for [`Forest::predict_topk`].
     pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
         self.additive().topk(&x.into(), k, RankBy::Scores, None, control)
     }

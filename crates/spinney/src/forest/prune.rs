@@ -1,4 +1,4 @@
-//! Pruning of every tree by itself, on all threads.
+//! Pruning of every tree of a forest independently, on all threads.
 
 use super::Forest;
 use crate::control::Control;
@@ -9,10 +9,11 @@ use crate::tree::prune::check_alpha;
 use crate::tree::reduced_error::HeldOut;
 
 impl Forest {
-    /// Every tree [pruned](crate::Tree::pruned) by itself, on `control.n_threads()` threads.
+    /// Returns the forest with every tree [pruned](crate::Tree::pruned) independently, on `control.n_threads()`
+    /// threads.
     ///
     /// # Errors
-    /// As [`crate::Tree::pruned`].
+    /// The same as for [`crate::Tree::pruned`].
     pub fn pruned(&self, ccp_alpha: f64, control: &Control) -> Result<Forest> {
         check_alpha(ccp_alpha)?;
         if ccp_alpha == 0.0 {
@@ -22,10 +23,11 @@ impl Forest {
         Ok(Forest { n_features: self.n_features, outputs: self.outputs.clone(), trees })
     }
 
-    /// Every tree [pruned](crate::Tree::prune_reduced_error) by itself, on `control.n_threads()` threads.
+    /// Returns the forest with every tree [pruned](crate::Tree::prune_reduced_error) independently, on
+    /// `control.n_threads()` threads.
     ///
     /// # Errors
-    /// As [`crate::Tree::prune_reduced_error`].
+    /// The same as for [`crate::Tree::prune_reduced_error`].
     pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
         let data = data.into();
         let held_out = HeldOut::new(self.n_features, &self.outputs, &data, control)?;

@@ -8,7 +8,7 @@ use super::lines::{Line, Lines, error_of_line, is_blank, shown, split_word, trim
 
 const WHAT: &str = "the header of a file";
 
-/// Codes of categories are float32 in X.
+/// Maximum number of categories, because their codes are float32 in X.
 const MOST_CATEGORIES: usize = 1 << 24;
 
 /// A column of the file.
@@ -17,15 +17,15 @@ pub(super) struct Attribute {
     pub(super) name: String,
     /// Number of the line that declares it.
     pub(super) line: usize,
-    /// None for numbers.
+    /// The categories; `None` for numerical attributes.
     pub(super) categories: Option<Categories>,
 }
 
-/// The values of a nominal attribute, in their order: the place of a category is its code.
+/// The values of a nominal attribute, in order: the position of a category is its code.
 #[derive(Debug)]
 pub(super) struct Categories {
     pub(super) names: Vec<String>,
-    /// Codes by rising name.
+    /// The codes, in increasing order of the names.
     by_name: Vec<u32>,
 }
 
@@ -44,14 +44,14 @@ impl Categories {
         Ok(Categories { names, by_name })
     }
 
-    /// Code of a category.
+    /// Returns the code of a category.
     pub(super) fn code(&self, name: &[u8]) -> Option<u32> {
         let at = self.by_name.binary_search_by_key(&name, |&code| self.names[code as usize].as_bytes()).ok()?;
         Some(self.by_name[at])
     }
 }
 
-/// The attributes; the lines that are left are data.
+/// Reads the attributes; the remaining lines are data.
 pub(super) fn read_header(lines: &mut Lines<'_>) -> Result<Vec<Attribute>> {
     let mut attributes = Vec::new();
     let mut has_relation = false;
@@ -79,7 +79,7 @@ pub(super) fn read_header(lines: &mut Lines<'_>) -> Result<Vec<Attribute>> {
     Err(error_of_line(lines.next_number(), "the end of the file", "@data"))
 }
 
-/// Whether a line has nothing to say.
+/// Returns whether a line is blank or a comment.
 pub(super) fn is_comment(text: &[u8]) -> bool {
     matches!(without_leading_blanks(text), [] | [b'%', ..])
 }
@@ -97,7 +97,7 @@ fn check_names(attributes: &[Attribute]) -> Result<()> {
     }
 }
 
-/// What follows `@attribute`: a name, and `numeric`, `real`, `integer` or categories between braces.
+/// Parses what follows `@attribute`: a name, and `numeric`, `real`, `integer` or categories between braces.
 fn attribute(line: &Line<'_>, text: &[u8]) -> Result<Attribute> {
     let (name, rest) = token(line, text, |byte| is_blank(byte) || byte == b'{')?;
     if name.is_empty() && !text.starts_with(b"'") && !text.starts_with(b"\"") {
@@ -115,7 +115,7 @@ fn attribute(line: &Line<'_>, text: &[u8]) -> Result<Attribute> {
     Ok(Attribute { name: text_of(line, &name)?, line: line.number, categories })
 }
 
-/// What follows the brace: names parted by commas, and a closing brace at the end of the line.
+/// Parses what follows the opening brace: names separated by commas, and a closing brace at the end of the line.
 fn categories(line: &Line<'_>, text: &[u8]) -> Result<Categories> {
     let mut names = Vec::new();
     let mut rest = without_leading_blanks(text);
@@ -143,15 +143,15 @@ fn text_of(line: &Line<'_>, bytes: &[u8]) -> Result<String> {
     }
 }
 
-/// A value of a row.
+/// A value of a sample.
 #[derive(Debug, PartialEq)]
 pub(super) enum Value<'a> {
-    /// `?`
+    /// A missing value, `?`.
     Missing,
     Known(Cow<'a, [u8]>),
 }
 
-/// A value, and what follows it from its separator on.
+/// Parses a value, and returns it with the rest of the text, beginning with its separator.
 #[inline]
 pub(super) fn value<'a>(line: &Line<'_>, text: &'a [u8], ends: impl Fn(u8) -> bool) -> Result<(Value<'a>, &'a [u8])> {
     let is_quoted = matches!(text, [b'\'' | b'"', ..]);
@@ -163,7 +163,8 @@ pub(super) fn value<'a>(line: &Line<'_>, text: &'a [u8], ends: impl Fn(u8) -> bo
     }
 }
 
-/// A text between quotes, or one without up to a byte that ends it or the end of the line, and what follows but blanks.
+/// Returns a text between quotes, or an unquoted one up to a byte that ends it or the end of the line; and the rest of
+/// the text without leading blanks.
 #[inline]
 fn token<'a>(line: &Line<'_>, text: &'a [u8], ends: impl Fn(u8) -> bool) -> Result<(Cow<'a, [u8]>, &'a [u8])> {
     if let [quote @ (b'\'' | b'"'), inside @ ..] = text {
@@ -174,11 +175,11 @@ fn token<'a>(line: &Line<'_>, text: &'a [u8], ends: impl Fn(u8) -> bool) -> Resu
     Ok((Cow::Borrowed(trimmed(&text[..end])), &text[end..]))
 }
 
-/// What is between quotes, of which the first has been read, and what follows the second.
+/// Returns the text between quotes, of which the first has already been read, and what follows the second quote.
 #[cold]
 fn quoted<'a>(line: &Line<'_>, text: &'a [u8], quote: u8) -> Result<(Cow<'a, [u8]>, &'a [u8])> {
     let mut at = 0;
-    // Bytes so far; none as long as they are those of the text.
+    // The bytes so far; `None` as long as they are those of the text.
     let mut unescaped: Option<Vec<u8>> = None;
     while let Some(&byte) = text.get(at) {
         if byte == quote {
@@ -215,7 +216,7 @@ fn quoted<'a>(line: &Line<'_>, text: &'a [u8], quote: u8) -> Result<(Cow<'a, [u8
     Err(line.error(format!("{} after a quote", shown(text)), format!("a second {}", char::from(quote))))
 }
 
-/// The character of four hexadecimal digits.
+/// Returns the character with four hexadecimal digits as its code.
 fn character(digits: &[u8]) -> Option<char> {
     let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
     char::from_u32(u32::from_str_radix(digits, 16).ok()?)

@@ -1,14 +1,14 @@
-//! Lines of a text with their numbers, and errors that name them.
+//! Lines of a text with their numbers, and errors that state them.
 
 use std::io::BufRead;
 
 use crate::error::{Error, ErrorKind};
 
-/// Most bytes of a text that a message shows.
+/// Maximum number of bytes of a text that a message shows.
 const SHOWN: usize = 40;
 
-/// The lines of a text, without their ends (`\n` or `\r\n`); the last need not have one. A mark of UTF-8 at the beginning of
-/// the text is skipped.
+/// The lines of a text, without their ends (`\n` or `\r\n`); the last line need not have one. A UTF-8 byte order mark
+/// at the beginning of the text is skipped.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     rest: &'a [u8],
@@ -27,7 +27,7 @@ impl<'a> Lines<'a> {
         Lines { rest: text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text), n_read: 0 }
     }
 
-    /// Number of the line that comes next.
+    /// Returns the number of the next line.
     pub(super) fn next_number(&self) -> usize {
         self.n_read + 1
     }
@@ -52,7 +52,7 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 impl Line<'_> {
-    /// An error of this line: what came, and what is expected.
+    /// Returns an error for this line, with what was found and what is expected.
     #[cold]
     pub(super) fn error(&self, got: impl Into<String>, expected: impl Into<String>) -> Error {
         error_of_line(self.number, got, expected)
@@ -64,7 +64,7 @@ pub(super) fn error_of_line(line: usize, got: impl Into<String>, expected: impl 
     ErrorKind::Line { line, got: got.into(), expected: expected.into() }.into()
 }
 
-/// Bytes between quotes as a message shows them: printable, and cut off where they are many.
+/// Formats bytes for a message, between quotes: non-printable ones are escaped, and long texts are truncated.
 #[cold]
 pub(super) fn shown(text: &[u8]) -> String {
     let end = if text.len() > SHOWN { "..." } else { "" };
@@ -75,20 +75,20 @@ pub(super) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// The text without the blanks that it begins with.
+/// Returns the text without leading blanks.
 pub(super) fn without_leading_blanks(text: &[u8]) -> &[u8] {
     let start = text.iter().position(|&byte| !is_blank(byte)).unwrap_or(text.len());
     &text[start..]
 }
 
-/// The text without the blanks at its two ends.
+/// Returns the text without leading and trailing blanks.
 pub(super) fn trimmed(text: &[u8]) -> &[u8] {
     let text = without_leading_blanks(text);
     let end = text.iter().rposition(|&byte| !is_blank(byte)).map_or(0, |last| last + 1);
     &text[..end]
 }
 
-/// The first word, up to a blank, and what follows the blank.
+/// Returns the first word, up to a blank, and what follows the blank.
 #[inline]
 pub(super) fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().position(|&byte| is_blank(byte)).unwrap_or(text.len());

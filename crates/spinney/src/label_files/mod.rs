@@ -1,22 +1,23 @@
-//! Files of label data as text: X and sparse labels from bytes, and back.
+//! Text files with multi-label data: reading X and sparse labels from bytes, and writing them.
 //!
 //! | file | format |
 //! |---|---|
-//! | `xmc` | the Extreme Classification Repository's: a header of three counts, a line for each sample |
-//! | `svmlight` | svmlight's and libsvm's, with labels parted by commas |
-//! | `mulan` | Mulan's: an ARFF file of which some attributes are labels; `arff` has its header and its tokens |
+//! | `xmc` | the format of the Extreme Classification Repository: a header of three counts, a line for each sample |
+//! | `svmlight` | the format of svmlight and libsvm, with labels separated by commas |
+//! | `mulan` | the format of Mulan: an ARFF file in which some attributes are labels; the header and the tokens are in `arff` |
 //!
-//! The first two share `sample` (a line of labels and entries), all share `lines`, `number` and `rows`.
+//! The first two use `sample` (a line of labels and entries); all use `lines`, `number` and `rows`.
 //!
-//! Text enters as one slice of bytes that the caller has read; what leaves are arrays of CSR, with strictly rising indices
-//! in each row ([`SparseRows`], [`LabelRows`]). One pass over the bytes on one thread. Memory goes with the bytes that are
-//! there, never with the numbers that they state: a header of 10¹⁸ samples allocates nothing.
+//! The input is one slice of bytes that the caller has read. The results are CSR arrays, with strictly increasing
+//! indices in each sample ([`SparseRows`], [`LabelRows`]). Reading takes one pass over the bytes on one thread. Memory
+//! is proportional to the number of bytes, never to the counts that they state: a header of 10¹⁸ samples allocates
+//! nothing.
 //!
-//! Values are the float32 nearest to the decimal number, and `nan` in any case of letters; infinity, and numbers that
-//! float32 cannot hold, are refused, as fits refuse them. Stored zeros stay. Errors are [`crate::ErrorKind::Line`]: the
-//! number of the line, counted from 1, what came, and what is expected there.
+//! Values are the float32 nearest to the decimal number, or `nan` in upper or lower case. Infinity, and numbers that
+//! float32 cannot represent, are errors, as in fits. Stored zeros are kept. Errors are [`crate::ErrorKind::Line`]: they
+//! state the number of the line, counted from 1, what was found, and what was expected.
 //!
-//! Does not read files, decompress or look at XML: callers do.
+//! This module does not read files, decompress them or parse XML; callers do that.
 
 mod arff;
 mod lines;

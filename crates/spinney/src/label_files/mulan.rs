@@ -1,4 +1,4 @@
-//! Mulan's data sets (Tsoumakas et al., 2011): an ARFF file some of whose attributes are labels.
+//! Data sets of Mulan (Tsoumakas et al., 2011): an ARFF file some of whose attributes are labels.
 
 use crate::control::Control;
 use crate::error::{Error, Result, try_filled, try_push, try_with_capacity};
@@ -8,38 +8,38 @@ use super::lines::{Line, Lines, error_of_line, shown, split_word, trimmed, witho
 use super::number::{decimal, whole};
 use super::rows::{LabelRows, Rows, SparseRows};
 
-/// X as the rows of the file are.
+/// X, dense or sparse as in the file.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Features {
-    /// Row after row, `n_features` values each.
+    /// The file has dense samples.
     Dense {
-        /// Values, finite or NaN.
+        /// The values, sample after sample, `n_features` values for each; finite or NaN.
         values: Vec<f32>,
-        /// Number of columns.
+        /// Number of features.
         n_features: usize,
     },
-    /// Rows between braces.
+    /// The file has sparse samples, between braces.
     Sparse(SparseRows),
 }
 
-/// What an ARFF file holds, parted into features and labels.
+/// The content of an ARFF file, divided into features and labels.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Mulan {
-    /// Features: numbers as they are, categories as their codes; NaN where missing.
+    /// The features: numbers, or codes of categories; NaN for missing values.
     pub x: Features,
-    /// Labels.
+    /// The labels.
     pub y: LabelRows,
-    /// Names of the columns of X.
+    /// The names of the features.
     pub feature_names: Vec<String>,
-    /// Names of the labels.
+    /// The names of the labels.
     pub label_names: Vec<String>,
-    /// Of each feature: the names of its categories, in the order of their codes, or none for numbers.
+    /// For each feature, the names of its categories in the order of their codes; `None` for numerical features.
     pub categories: Vec<Option<Vec<String>>>,
 }
 
-/// What becomes of an attribute.
+/// How an attribute is used.
 #[derive(Clone, Copy)]
 enum Column {
     Feature(u32),
@@ -48,16 +48,18 @@ enum Column {
 
 const WHAT: &str = "the rows of a file";
 
-/// Reads an ARFF file whose attributes with the names `labels` are labels. Features and labels keep the order of the file.
+/// Reads an ARFF file whose attributes with the names `labels` are labels. Features and labels keep the order of the
+/// file.
 ///
-/// Attributes are `numeric`, `real`, `integer` or categories; labels hold 0 and 1, as numbers or as categories. Rows are all
-/// dense or all sparse (between braces); `?` is a missing value, in features alone. In a sparse row an absent value is 0,
-/// and the first category. Keywords may have any case; lines that begin with `%` are comments. Names and values between
-/// quotes may hold any character, with a backslash before quotes and for `\n`, `\r`, `\t` and `\uXXXX`.
+/// Attributes are `numeric`, `real`, `integer` or categorical; labels have the values 0 and 1, as numbers or as
+/// categories. Samples are all dense or all sparse (between braces); `?` is a missing value, which is only allowed for
+/// features. In a sparse sample, an absent value is 0 or the first category. Keywords may have upper or lower case;
+/// lines that begin with `%` are comments. Names and values between quotes may contain any character, with a backslash
+/// before quotes and for `\n`, `\r`, `\t` and `\uXXXX`.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Line`] for text of another form; [`crate::ErrorKind::Invalid`] for a label that is no attribute;
-/// [`crate::ErrorKind::Interrupted`]; [`crate::ErrorKind::OutOfMemory`].
+/// Returns [`crate::ErrorKind::Line`] if the text does not have this format, [`crate::ErrorKind::Invalid`] if a label
+/// is not an attribute, [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
 pub fn read_mulan<S: AsRef<str>>(text: &[u8], labels: &[S], control: &Control) -> Result<Mulan> {
     let mut lines = Lines::of(text);
     let attributes = read_header(&mut lines)?;
@@ -99,7 +101,7 @@ fn named(x: Features, y: LabelRows, attributes: Vec<Attribute>, columns: &[Colum
     Ok(mulan)
 }
 
-/// What becomes of each attribute.
+/// Returns how each attribute is used.
 fn columns<S: AsRef<str>>(attributes: &[Attribute], labels: &[S]) -> Result<Vec<Column>> {
     let mut names: Vec<&str> = try_with_capacity(WHAT, labels.len())?;
     names.extend(labels.iter().map(AsRef::as_ref));
@@ -130,14 +132,14 @@ fn columns<S: AsRef<str>>(attributes: &[Attribute], labels: &[S]) -> Result<Vec<
     }
 }
 
-/// Rows as they are read.
+/// The state while samples are read.
 struct Reader<'a> {
     attributes: &'a [Attribute],
     columns: &'a [Column],
     rows: Rows,
-    /// Of each attribute, the last sparse row that has told it, counted from 1.
+    /// For each attribute, the last sparse sample that gave it a value, counted from 1.
     told: Vec<usize>,
-    /// Once there is a row.
+    /// Whether samples are sparse; `None` before the first sample.
     is_sparse: Option<bool>,
 }
 
@@ -194,7 +196,7 @@ impl Reader<'_> {
         self.rows.end_row(line)
     }
 
-    /// The number of an attribute and its value; what follows them.
+    /// Reads the index of an attribute and its value, and returns the rest of the text.
     fn take_pair<'t>(&mut self, line: &Line<'_>, text: &'t [u8], row: usize) -> Result<&'t [u8]> {
         let (word, rest) = split_word(text);
         let known = whole(word).and_then(|index| usize::try_from(index).ok());
@@ -214,7 +216,8 @@ impl Reader<'_> {
         Ok(rest)
     }
 
-    /// A label that is 1 where it is absent would be there in every short row.
+    /// Returns an error if there is a label that is 1 where it is absent: it would be present in nearly every sparse
+    /// sample.
     fn check_absent_labels(&self, line: &Line<'_>) -> Result<()> {
         if self.rows.len() > 0 {
             return Ok(());
@@ -241,7 +244,7 @@ impl Reader<'_> {
             (Value::Missing, _) => Some(f32::NAN),
             (Value::Known(text), Some(categories)) => categories.code(text).map(|code| match self.columns[at] {
                 Column::Feature(_) => code as f32,
-                // Its name, not its place among them.
+                // The name of the category, not its code, determines the value of the label.
                 Column::Label(_) => f32::from(u8::from(categories.names[code as usize] == "1")),
             }),
             (Value::Known(text), None) => decimal(text),
@@ -256,7 +259,7 @@ impl Reader<'_> {
     }
 }
 
-/// What is expected after the value of an attribute.
+/// Returns what is expected after the value of an attribute.
 fn after(at: usize, n_attributes: usize) -> String {
     let place = if at + 1 < n_attributes { "a comma" } else { "the end of the line" };
     format!("{place} after the value {} of {n_attributes}", at + 1)

@@ -1,28 +1,29 @@
-//! Numbers from text.
+//! Parsing of numbers.
 
-/// Powers of ten that float64 holds exactly.
+/// The powers of ten that float64 represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
 
-/// Whole numbers of at most so many digits fit u64.
+/// Integers of at most this number of digits fit into u64.
 const DIGITS: usize = 19;
 
-/// A whole number of at most 19 decimal digits, without a sign.
+/// Parses an integer of at most 19 decimal digits, without a sign.
 #[inline]
 pub(super) fn whole(text: &[u8]) -> Option<u64> {
     leading_whole(text).filter(|&(_, n_bytes)| n_bytes == text.len()).map(|(number, _)| number)
 }
 
-/// The same of the digits that a text begins with, and how many they are.
+/// Parses the integer at the beginning of a text, and returns it with its number of digits.
 #[inline]
 pub(super) fn leading_whole(text: &[u8]) -> Option<(u64, usize)> {
     let (number, n_bytes) = digits(text, 0);
     (1..=DIGITS).contains(&n_bytes).then_some((number, n_bytes))
 }
 
-/// The digits that a text begins with, appended to those of a number, and how many they are; nonsense of more than fit.
+/// Appends the digits at the beginning of a text to those of a number, and returns their number. The value is
+/// meaningless if it has more digits than fit.
 #[inline]
 fn digits(text: &[u8], number: u64) -> (u64, usize) {
     let (mut number, mut n_bytes) = (number, 0);
@@ -33,7 +34,8 @@ fn digits(text: &[u8], number: u64) -> (u64, usize) {
     (number, n_bytes)
 }
 
-/// The float32 nearest to a decimal number (ties to even), or NaN; none for other text and where it would be infinite.
+/// Returns the float32 nearest to a decimal number (ties to even), or NaN; `None` for other text, and if the result
+/// would be infinite.
 #[inline]
 pub(super) fn decimal(text: &[u8]) -> Option<f32> {
     match leading_decimal(text) {
@@ -42,8 +44,8 @@ pub(super) fn decimal(text: &[u8]) -> Option<f32> {
     }
 }
 
-/// The same of a number without an exponent that a text begins with, and its number of bytes. None also for some numbers: of
-/// many digits, and very near the middle between two float32.
+/// The same for a number without an exponent at the beginning of a text; also returns its number of bytes. `None` also
+/// for some valid numbers: those with many digits, and those very near the midpoint of two float32.
 #[inline]
 pub(super) fn leading_decimal(text: &[u8]) -> Option<(f32, usize)> {
     let n_sign = usize::from(text.first() == Some(&b'-'));
@@ -58,9 +60,9 @@ pub(super) fn leading_decimal(text: &[u8]) -> Option<(f32, usize)> {
     }
     // Both are exact in float64, so that the quotient is the float64 nearest to the number.
     let nearest = if n_fraction == 0 { mantissa as f64 } else { mantissa as f64 / POWERS[n_fraction] };
-    // Rounded once more it is the nearest float32, unless it lies in the middle between two: the number may then be on
-    // either side of it. The middles of normal float32 have one bit set of the 29 that float64 has more, and a number of so
-    // few digits is normal or zero.
+    // Rounded again, it is the nearest float32, unless it is the midpoint of two: the number may then be on either side
+    // of it. The midpoints of normal float32 have exactly the highest of the 29 additional bits of float64 set, and a
+    // number with so few digits is normal or zero.
     if nearest.to_bits() & 0x1fff_ffff == 0x1000_0000 {
         return None;
     }

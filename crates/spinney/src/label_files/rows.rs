@@ -1,58 +1,60 @@
-//! Rows of CSR as they come from a file.
+//! CSR arrays as they are read from a file.
 
 use crate::error::{Result, try_extend, try_push, try_with_capacity};
 
 use super::lines::Line;
 
-/// X as CSR: row `i` has the columns `indices[ptr[i]..ptr[i + 1]]`, strictly rising, and as many values.
+/// X in CSR format: sample `i` has the features `indices[ptr[i]..ptr[i + 1]]`, which are strictly increasing, and the
+/// values at the same positions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SparseRows {
-    /// Offsets of the rows: one more than there are rows.
+    /// Offsets of the samples, n_samples + 1 of them.
     pub ptr: Vec<usize>,
-    /// Columns.
+    /// Feature indices.
     pub indices: Vec<u32>,
-    /// Values, finite or NaN; stored zeros are there as they came.
+    /// Values, finite or NaN; stored zeros are kept.
     pub values: Vec<f32>,
-    /// Number of columns.
+    /// Number of features.
     pub n_features: usize,
 }
 
-/// Labels as CSR without values: row `i` has the labels `indices[ptr[i]..ptr[i + 1]]`, strictly rising.
+/// Labels in CSR format without values: sample `i` has the labels `indices[ptr[i]..ptr[i + 1]]`, which are strictly
+/// increasing.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LabelRows {
-    /// Offsets of the rows: one more than there are rows.
+    /// Offsets of the samples, n_samples + 1 of them.
     pub ptr: Vec<usize>,
-    /// Labels.
+    /// Label indices.
     pub indices: Vec<u32>,
     /// Number of labels.
     pub n_labels: usize,
 }
 
-/// What a file of label data holds: as many rows of X as of labels.
+/// The content of a file of label data: X and the labels of the same samples.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LabelData {
-    /// Features.
+    /// The features.
     pub x: SparseRows,
-    /// Labels.
+    /// The labels.
     pub y: LabelRows,
 }
 
 const WHAT: &str = "the rows of a file";
 
-/// Rows as they grow. A row is pushed entry by entry, and then ended.
+/// The samples that were read so far. A sample is pushed entry by entry, and then ended.
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) x: SparseRows,
     pub(super) y: LabelRows,
-    /// To sort a row whose entries come in another order.
+    /// Working memory to sort a sample whose entries are not in order.
     row: Vec<(u32, f32)>,
 }
 
 impl Rows {
-    /// No rows, with room for so many rows, entries and labels.
+    /// Returns no samples, with room for these numbers of samples, entries and labels.
     pub(super) fn with_room(n_rows: usize, n_entries: usize, n_labels: usize) -> Result<Self> {
         let ptr = || -> Result<Vec<usize>> {
             let mut ptr = try_with_capacity(WHAT, n_rows.saturating_add(1))?;
@@ -65,16 +67,17 @@ impl Rows {
         Ok(Rows { x, y, row: Vec::new() })
     }
 
-    /// Room for what a text can hold at most whose entries have a colon each, and whose labels are parted by commas.
+    /// Allocates room for the maximum that a text can contain, if each entry has a colon and labels are separated by
+    /// commas.
     pub(super) fn for_text(text: &[u8]) -> Result<Self> {
-        // Pieces whose counts fit a byte, so that many bytes are compared at once.
+        // Pieces are so short that their counts fit into a byte, and many bytes are compared at once.
         let of_piece = |piece: &[u8], sought: u8| piece.iter().map(|&byte| u8::from(byte == sought)).sum::<u8>();
         let count = |sought| text.chunks(255).map(|piece| usize::from(of_piece(piece, sought))).sum::<usize>();
         let n_lines = count(b'\n') + 1;
         Rows::with_room(n_lines, count(b':'), n_lines + count(b','))
     }
 
-    /// Number of rows that have ended.
+    /// Returns the number of samples that have ended.
     pub(super) fn len(&self) -> usize {
         self.y.ptr.len() - 1
     }
@@ -90,10 +93,10 @@ impl Rows {
         try_push(WHAT, &mut self.y.indices, label)
     }
 
-    /// Ends a row that `line` has told: its entries and labels rise from here on.
+    /// Ends the sample of `line`, and sorts its entries and labels.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Line`] where a feature or a label is there twice.
+    /// Returns [`crate::ErrorKind::Line`] if a feature or a label occurs twice.
     pub(super) fn end_row(&mut self, line: &Line<'_>) -> Result<()> {
         self.end_entries(line)?;
         self.end_labels(line)

@@ -1,4 +1,4 @@
-//! One line of labels and entries: `l1,l2,... f1:v1 f2:v2 ...`.
+//! Parsing of one line of labels and entries: `l1,l2,... f1:v1 f2:v2 ...`.
 
 use crate::error::{Error, Result};
 
@@ -6,14 +6,15 @@ use super::lines::{Line, is_blank, shown, split_word, without_leading_blanks};
 use super::number::{decimal, leading_decimal, leading_whole};
 use super::rows::Rows;
 
-/// What indices of a file may be: below `n_features` and `n_labels`.
+/// The ranges of indices in a file: below `n_features` and `n_labels`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) n_features: u32,
     pub(super) n_labels: u32,
 }
 
-/// Pushes the labels that the text begins with, and returns what follows: none where it begins with a blank or an entry.
+/// Pushes the labels at the beginning of the text, and returns the rest. There are no labels if the text begins with a
+/// blank or an entry.
 #[inline]
 pub(super) fn push_labels<'a>(rows: &mut Rows, line: &Line<'_>, text: &'a [u8], limits: Limits) -> Result<&'a [u8]> {
     if text.first().is_none_or(|&byte| is_blank(byte)) {
@@ -34,7 +35,7 @@ pub(super) fn push_labels<'a>(rows: &mut Rows, line: &Line<'_>, text: &'a [u8], 
     }
 }
 
-/// Pushes the entries that the text is.
+/// Pushes the entries of the text.
 #[inline]
 pub(super) fn push_entries(rows: &mut Rows, line: &Line<'_>, text: &[u8], limits: Limits) -> Result<()> {
     let mut rest = without_leading_blanks(text);
@@ -45,7 +46,7 @@ pub(super) fn push_entries(rows: &mut Rows, line: &Line<'_>, text: &[u8], limits
         let value;
         (value, rest) = leading_value(rest).ok_or_else(|| unfit_value(line, feature, rest))?;
         rows.push_entry(feature, value)?;
-        // Mostly one blank.
+        // There is mostly one blank.
         rest = match rest {
             [_, rest @ ..] if !rest.first().is_some_and(|&byte| is_blank(byte)) => rest,
             rest => without_leading_blanks(rest),
@@ -54,7 +55,8 @@ pub(super) fn push_entries(rows: &mut Rows, line: &Line<'_>, text: &[u8], limits
     Ok(())
 }
 
-/// An index below `limit` and its number of bytes, where what comes after is as it has to be.
+/// Returns an index below `limit` at the beginning of the text and its number of bytes, if the byte after it satisfies
+/// `ends`.
 #[inline]
 fn leading_index(text: &[u8], limit: u32, ends: impl Fn(Option<u8>) -> bool) -> Option<(u32, usize)> {
     let (index, n_bytes) = leading_whole(text)?;
@@ -62,7 +64,7 @@ fn leading_index(text: &[u8], limit: u32, ends: impl Fn(Option<u8>) -> bool) -> 
     ends(text.get(n_bytes).copied()).then_some((index, n_bytes))
 }
 
-/// The number of the first word, and what follows it.
+/// Returns the number in the first word, and the rest of the text.
 #[inline]
 fn leading_value(text: &[u8]) -> Option<(f32, &[u8])> {
     match leading_decimal(text) {
@@ -92,7 +94,7 @@ fn unfit_value(line: &Line<'_>, feature: u32, text: &[u8]) -> Error {
     line.error(got, "a number that float32 holds, or nan")
 }
 
-/// What is up to `end` is no index.
+/// Returns an error: the text up to `end` is not a valid index.
 #[cold]
 fn unfit(line: &Line<'_>, what: &str, text: &[u8], end: u8, limit: u32) -> Error {
     let index = split_word(text).0.split(|&byte| byte == end).next().unwrap_or_default();

@@ -7,11 +7,11 @@ use super::lines::{Lines, error_of_line, split_word, trimmed, without_leading_bl
 use super::rows::{LabelData, Rows};
 use super::sample::{Limits, push_entries, push_labels};
 
-/// From which number a file counts features.
+/// The index of the first feature of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IndexBase {
-    /// One, unless a feature is called 0.
+    /// One, unless the file contains a feature with index 0.
     #[default]
     Auto,
     /// Zero.
@@ -20,22 +20,24 @@ pub enum IndexBase {
     One,
 }
 
-/// Where the largest feature of a file is.
+/// The largest feature of a file, and where it is.
 #[derive(Clone, Copy)]
 struct Largest {
     feature: u32,
     line: usize,
 }
 
-/// Reads svmlight's and libsvm's lines with labels parted by commas: `l1,l2,... f1:v1 f2:v2 ...`.
+/// Reads the format of svmlight and libsvm, with labels separated by commas: `l1,l2,... f1:v1 f2:v2 ...`.
 ///
-/// Labels are whole numbers, and those of the columns: counted from 0, whatever `base` says of features. A line that begins
-/// with an entry has no labels. `qid:` and its number after the labels are skipped, as is what follows `#`, and lines of
-/// blanks alone. Where `n_features` or `n_labels` is none it is one more than the largest that occurs.
+/// Labels are non-negative integers, which are the indices of the columns of y: they are counted from 0, whatever
+/// `base` says about features. A line that begins with an entry has no labels. `qid:` and its number after the labels
+/// are skipped, as are comments after `#` and blank lines. If `n_features` or `n_labels` is `None`, it is one more than
+/// the largest index that occurs.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Line`] for text of another form, indices out of range or there twice;
-/// [`crate::ErrorKind::TooMany`]; [`crate::ErrorKind::Interrupted`]; [`crate::ErrorKind::OutOfMemory`].
+/// Returns [`crate::ErrorKind::Line`] if the text does not have this format, or if an index is out of range or occurs
+/// twice in a sample; [`crate::ErrorKind::TooMany`], [`crate::ErrorKind::Interrupted`] or
+/// [`crate::ErrorKind::OutOfMemory`].
 pub fn read_svmlight(
     text: &[u8],
     n_features: Option<usize>,
@@ -45,7 +47,7 @@ pub fn read_svmlight(
 ) -> Result<LabelData> {
     let n_features = n_features.map(|count| checked("features", count)).transpose()?;
     let n_labels = n_labels.map(|count| checked("labels", count)).transpose()?;
-    // Which features are out of range is known when all have been read.
+    // Which features are out of range is only known after all have been read.
     let limits = Limits { n_features: u32::MAX, n_labels: n_labels.unwrap_or(u32::MAX) };
     let mut rows = Rows::for_text(text)?;
     let mut largest: Option<Largest> = None;
@@ -82,7 +84,7 @@ pub fn read_svmlight(
     Ok(data)
 }
 
-/// Columns of X: those that are said, where the largest feature is one of them.
+/// Returns the number of columns of X: the given number, if the largest feature is below it.
 fn width(n_features: Option<u32>, largest: Option<Largest>, offset: u32) -> Result<u32> {
     let needed = largest.map_or(0, |largest| largest.feature - offset + 1);
     match (n_features, largest) {
@@ -96,11 +98,11 @@ fn width(n_features: Option<u32>, largest: Option<Largest>, offset: u32) -> Resu
 }
 
 fn without_comment(text: &[u8]) -> &[u8] {
-    // Few lines have one, and `contains` compares many bytes at once.
+    // Few lines have a comment, and `contains` compares many bytes at once.
     if text.contains(&b'#') { text.split(|&byte| byte == b'#').next().unwrap_or_default() } else { text }
 }
 
-/// Entries without the number of a query before them.
+/// Returns the entries without the number of a query before them.
 fn without_query(text: &[u8]) -> &[u8] {
     let entries = without_leading_blanks(text);
     if entries.starts_with(b"qid:") { split_word(entries).1 } else { entries }

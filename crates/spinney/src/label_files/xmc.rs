@@ -1,7 +1,7 @@
 //! The text format of the Extreme Classification Repository (Bhatia et al., 2016).
 //!
-//! A first line `n_samples n_features n_labels`, then a line for each sample: `l1,l2,... f1:v1 f2:v2 ...`, indices from 0. The
-//! line of a sample without labels begins with a blank.
+//! The first line is `n_samples n_features n_labels`. It is followed by a line for each sample, `l1,l2,... f1:v1 f2:v2
+//! ...`, with indices from 0. The line of a sample without labels begins with a blank.
 
 use std::io::Write;
 
@@ -41,8 +41,8 @@ impl Header {
 
 /// Reads a file of the Extreme Classification Repository.
 ///
-/// Lines end with `\n` or `\r\n`, blanks are spaces and tabs; entries and labels of a line may come in any order. After the
-/// samples there may be blank lines. A sample whose line begins with an entry has no labels either.
+/// Lines end with `\n` or `\r\n`, and blanks are spaces and tabs. Entries and labels of a line may be in any order.
+/// Blank lines are allowed after the samples. A sample whose line begins with an entry has no labels either.
 ///
 /// ```
 /// use spinney::Control;
@@ -55,8 +55,9 @@ impl Header {
 /// ```
 ///
 /// # Errors
-/// [`crate::ErrorKind::Line`] for text of another form, indices out of range or there twice, and where there are fewer
-/// samples than the header says, or more; [`crate::ErrorKind::Interrupted`]; [`crate::ErrorKind::OutOfMemory`].
+/// Returns [`crate::ErrorKind::Line`] if the text does not have this format, if an index is out of range or occurs
+/// twice in a sample, and if there are fewer or more samples than the header says; [`crate::ErrorKind::Interrupted`] or
+/// [`crate::ErrorKind::OutOfMemory`].
 pub fn read_xmc(text: &[u8], control: &Control) -> Result<LabelData> {
     let mut lines = Lines::of(text);
     let header = Header::of(lines.next())?;
@@ -82,16 +83,18 @@ pub fn read_xmc(text: &[u8], control: &Control) -> Result<LabelData> {
     Ok(data)
 }
 
-/// Bytes that one entry takes at most: a blank, a feature of up to ten digits, a colon, and a number of up to 17.
+/// Maximum number of bytes of one entry: a blank, a feature of up to ten digits, a colon, and a number of up to 17
+/// characters.
 const ENTRY: usize = 32;
 
-/// Writes X (CSR) and labels of as many samples in the format of the Extreme Classification Repository.
+/// Writes X (CSR) and the labels of the same number of samples in the format of the Extreme Classification Repository.
 ///
-/// Numbers have as many digits as tell them from other float32: [`read_xmc`] returns the same arrays.
+/// Numbers have as many digits as are needed to distinguish them from other float32, so that [`read_xmc`] returns the
+/// same arrays.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Shape`] for other numbers of samples; [`crate::ErrorKind::Invalid`] where X holds infinity;
-/// [`crate::ErrorKind::Interrupted`]; [`crate::ErrorKind::OutOfMemory`].
+/// Returns [`crate::ErrorKind::Shape`] if the numbers of samples differ, [`crate::ErrorKind::Invalid`] if X contains
+/// infinity, [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
 pub fn write_xmc(x: &SparseView<'_>, y: &LabelView<'_>, control: &Control) -> Result<Vec<u8>> {
     const WHAT: &str = "the text of a file";
     if x.n_major() != y.n_samples() {
@@ -125,7 +128,7 @@ pub fn write_xmc(x: &SparseView<'_>, y: &LabelView<'_>, control: &Control) -> Re
     Ok(text)
 }
 
-/// Without an exponent where that is short.
+/// Writes a number without an exponent where that is short.
 fn put_number(text: &mut Vec<u8>, value: f32) {
     if value == 0.0 || value.is_nan() || (1e-5..1e16).contains(&value.abs()) {
         put(text, format_args!("{value}"));

@@ -1,4 +1,4 @@
-//! Predictions that are large enough, as rows of a sparse matrix.
+//! Predictions that are large enough, as a sparse matrix.
 
 use super::predict::LeavesOfRows;
 use super::touched::TouchedRow;
@@ -9,28 +9,28 @@ use crate::tree::rows::Rows;
 
 const LISTED: &str = "sparse predictions";
 
-/// Predictions that are stored: row i has the columns and values from `ptr[i]` to `ptr[i + 1]`, columns rising. Those of
-/// other columns are zero, or below the floor that was asked for.
+/// Predictions as a sparse matrix in CSR form: sample i has the columns and values from `ptr[i]` to `ptr[i + 1]`, with
+/// increasing columns. The predictions of columns that are not stored are zero, or below the floor that was asked for.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SparseScores {
-    /// Offsets of the rows, n_samples + 1 of them.
+    /// Offsets of the samples, n_samples + 1 of them.
     pub ptr: Vec<usize>,
-    /// Columns, row after row.
+    /// Column indices, sample after sample.
     pub columns: Vec<u32>,
-    /// Their predictions.
+    /// The predictions of these columns.
     pub values: Vec<f64>,
 }
 
 impl SparseScores {
-    /// Without rows.
+    /// Returns a matrix without rows.
     pub(super) fn empty() -> Result<Self> {
         let mut ptr = try_with_capacity(LISTED, 1)?;
         ptr.push(0);
         Ok(SparseScores { ptr, columns: Vec::new(), values: Vec::new() })
     }
 
-    /// So many of them.
+    /// Returns `n` empty matrices.
     pub(super) fn empty_blocks(n: usize) -> Result<Vec<Self>> {
         let mut blocks = try_with_capacity(LISTED, n)?;
         for _ in 0..n {
@@ -39,7 +39,7 @@ impl SparseScores {
         Ok(blocks)
     }
 
-    /// Appends a row: sums over the divisor, where they are positive and at least the floor. Forgets the sums.
+    /// Appends a sample: the sums divided by `divisor`, where they are positive and at least `floor`. Resets the sums.
     pub(super) fn push_row(&mut self, sums: &mut TouchedRow, divisor: f64, floor: f64) -> Result<()> {
         sums.sort_columns();
         for &column in sums.columns() {
@@ -53,7 +53,7 @@ impl SparseScores {
         try_push(LISTED, &mut self.ptr, self.columns.len())
     }
 
-    /// The rows of all blocks, which are given back one after the other.
+    /// Concatenates the samples of all blocks. Each block is freed after it is copied.
     pub(super) fn joined(blocks: Vec<SparseScores>) -> Result<Self> {
         let n_rows = blocks.iter().map(|block| block.ptr.len() - 1).sum::<usize>();
         let n_stored = blocks.iter().map(|block| block.columns.len()).sum();
@@ -74,14 +74,16 @@ impl SparseScores {
 }
 
 impl Additive<'_> {
-    /// Means of each row over the trees that count for it, where they are positive and at least `floor`.
+    /// Returns the means of each sample over the trees that count for it, where they are positive and at least `floor`.
+    /// Only for models whose scores are means of the values of leaves.
     ///
-    /// `counts(row, tree)`, and `n_counting(row)` is how many do: a row has no entry where none does. The bits are those of
-    /// the whole mean, for any number of threads. Only of models that are means of leaves' rows. Memory is that of the
-    /// result and a row for each thread, time the cells of the leaves that are reached.
+    /// `counts(row, tree)` tells whether a tree counts for a sample, and `n_counting(row)` must be the number of these
+    /// trees; a sample for which it is 0 has no entries. The bits are those of the complete mean, for any number of
+    /// threads. Memory is that of the result and one row of sums for each thread; time is that of reading the leaves
+    /// that are reached.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for a floor that is negative or NaN; [`crate::ErrorKind::Interrupted`],
+    /// Returns [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN, [`crate::ErrorKind::Interrupted`] or
     /// [`crate::ErrorKind::OutOfMemory`].
     pub(crate) fn means_at_least(
         &self,

@@ -1,29 +1,32 @@
-//! Which features reduced the impurity, over all trees of a model.
+//! Feature importances: how much the splits on each feature reduced the impurity, over all trees of a model.
 
 use super::Additive;
 use crate::error::{Result, try_filled};
 use crate::tree::importance::normalize;
 
-/// How much say each tree has in the importances of a model. Either way they are divided by their sum at the end.
+/// How the trees of a model are weighted in its feature importances. With either choice, the importances are divided by
+/// their sum at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeWeighting {
-    /// Decreases of impurity are divided by their sum in each tree, then added: every tree has the same say. That is for
-    /// forests, whose trees repeat one problem and differ by chance, as in scikit-learn. Trees of a single leaf have no say.
+    /// The decreases of impurity are divided by their sum within each tree before they are added, so that every tree
+    /// has the same weight. This suits forests, whose trees solve one problem and differ by chance, and it is what
+    /// scikit-learn does for them. Trees of a single leaf are ignored.
     Equal,
-    /// Decreases of impurity are added as they are: a tree has the more say the more it reduces. That is for boosting, whose
-    /// later trees are grown on what is left of y, and explain the less of it, as in scikit-learn.
+    /// The decreases of impurity are added as they are, so that a tree has more weight the more it reduces the
+    /// impurity. This suits boosting, whose later trees are grown on what is left of y and explain less of it, and it
+    /// is what scikit-learn does for boosting.
     ByDecrease,
 }
 
 impl Additive<'_> {
-    /// Decrease of impurity by the splits on each feature, over all trees, as shares that sum to 1 (or zeros when nothing
-    /// decreased).
+    /// Returns the decrease of impurity by the splits on each feature, over all trees, as shares that sum to 1. All
+    /// shares are zero if no split decreased the impurity.
     ///
-    /// `outputs` chooses some of the outputs of the trees, `None` takes all.
+    /// `outputs` selects some outputs of the trees; `None` takes all of them.
     ///
     /// # Errors
-    /// As [`crate::Tree::feature_importances`].
+    /// The same as for [`crate::Tree::feature_importances`].
     pub fn feature_importances(&self, outputs: Option<&[usize]>, weighting: TreeWeighting) -> Result<Vec<f64>> {
         let mut sums = try_filled("feature importances", 0.0, self.n_features)?;
         for tree in self.trees.iter().filter(|tree| tree.n_nodes() > 1) {

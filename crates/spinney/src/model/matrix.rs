@@ -1,4 +1,4 @@
-//! Results of many samples, row-major.
+//! Allocation of row-major results for many samples.
 
 use bytemuck::Zeroable;
 use bytemuck::allocation::try_zeroed_vec;
@@ -6,8 +6,9 @@ use ndarray::Array2;
 
 use crate::error::{ErrorKind, Result, out_of_memory};
 
-/// `rows * columns` zeros, or [`ErrorKind::OutOfMemory`]. Pages of the system, which are zero as they come: writing a large
-/// matrix for the first time takes as long as other work on it, and is left to who writes and looks at the stop flag.
+/// Returns `rows * columns` zeros, or [`ErrorKind::OutOfMemory`]. The memory comes from the system as pages of zeros
+/// that have not been touched: the first write to a large matrix takes about as long as other work on it, and is left
+/// to the caller, who writes and checks the stop flag.
 pub(crate) fn try_matrix<T: Zeroable>(what: &'static str, rows: usize, columns: usize) -> Result<Vec<T>> {
     let len = rows.checked_mul(columns).ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
     try_zeroed_vec(len).map_err(|()| out_of_memory::<T>(what, len))

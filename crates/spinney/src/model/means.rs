@@ -1,7 +1,8 @@
-//! Means over trees of the leaves that samples reach, whatever the tests of the trees are.
+//! Means, over trees, of the leaves that samples reach, whatever the tests of the trees are.
 //!
-//! A model tells which leaves some rows reach, as [`FindLeaves`]; what is made of them stands here once: whole rows of means,
-//! the best columns, those that are large enough. Sums run in the order of the trees and are divided at the end.
+//! A model implements [`FindLeaves`] and thereby tells which leaves some samples reach. What is computed from them is
+//! here only once: complete means, the best columns, and the columns that are large enough. Sums are taken in the order
+//! of the trees and divided at the end.
 
 use std::ops::Range;
 
@@ -15,23 +16,23 @@ use crate::error::{Error, Result};
 use crate::pool;
 use crate::tree::LeafTable;
 
-/// Leaves of the rows of one X in some trees.
+/// Finds the leaves of the samples of one X in some trees.
 pub(crate) trait FindLeaves: Sync {
-    /// What one thread writes on.
+    /// The working memory of one thread.
     type Scratch;
 
     fn n_samples(&self) -> usize;
 
     fn scratch(&self) -> Result<Self::Scratch>;
 
-    /// Rows that are looked at together; results do not depend on it.
+    /// Returns the number of samples that are processed together; results do not depend on it.
     fn block_rows(&self, n_threads: usize) -> usize;
 
-    /// Looks for the leaves of `rows`.
+    /// Finds the leaves of the samples `rows`.
     fn find(&self, rows: Range<usize>, scratch: &mut Self::Scratch, control: &Control) -> Result<()>;
 
-    /// Calls `each` with what was found for row `at` of the rows above: trees in their order, of each the leaves that count
-    /// for the row, as rows of a table, and how much.
+    /// Calls `each` with what was found for sample `at` of the range above. Trees come in their order; of each tree,
+    /// the leaves that count for the sample are given as rows of a table, with their weights.
     fn visit<'s>(
         &'s self,
         at: usize,
@@ -40,8 +41,8 @@ pub(crate) trait FindLeaves: Sync {
     ) -> Result<()>;
 }
 
-/// Means over the trees of which `counts(row, tree)`, into `out`, a row of `width` numbers for each sample; `n_counting(row)`
-/// is how many these are, and a row of none is NaN.
+/// Writes the means over the trees for which `counts(row, tree)` is true into `out`, `width` values for each sample.
+/// `n_counting(row)` must be the number of these trees; if it is 0, the values of the sample are NaN.
 pub(crate) fn means_into<L: FindLeaves>(
     found: &L,
     (width, out): (usize, &mut [f64]),
@@ -78,10 +79,11 @@ pub(crate) fn means_into<L: FindLeaves>(
     )
 }
 
-/// The `k` columns of greatest mean of each row, of `columns`: those that leaves touch are ranked, all others are zero.
+/// Returns the `k` of `columns` with the largest mean for each sample. The columns that leaves store are ranked; all
+/// others are zero.
 ///
 /// # Errors
-/// See [`super::Additive::topk`].
+/// The same as for [`super::Additive::topk`].
 pub(crate) fn topk<L: FindLeaves>(
     found: &L,
     (columns, k): (usize, usize),
@@ -113,14 +115,15 @@ pub(crate) fn topk<L: FindLeaves>(
     Ok(TopK { indices: into_array(indices, n, k), scores: into_array(scores, n, k) })
 }
 
-/// Means of each row over the trees that count for it, where they are positive and at least `floor`.
+/// Returns the means of each sample over the trees that count for it, where they are positive and at least `floor`.
 ///
-/// `counts(row, tree)`, and `n_counting(row)` is how many do: a row has no entry where none does. The bits are those of
-/// the whole mean, for any number of threads. Memory is that of the result and a row for each thread, time the cells of the
-/// leaves that are reached.
+/// `counts(row, tree)` tells whether a tree counts for a sample, and `n_counting(row)` must be the number of these
+/// trees; a sample for which it is 0 has no entries. The bits are those of the complete mean, for any number of
+/// threads. Memory is that of the result and one row of sums for each thread; time is that of reading the leaves that
+/// are reached.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Invalid`] for a floor that is negative or NaN; [`crate::ErrorKind::Interrupted`],
+/// Returns [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN, [`crate::ErrorKind::Interrupted`] or
 /// [`crate::ErrorKind::OutOfMemory`].
 pub(crate) fn at_least<L: FindLeaves>(
     found: &L,

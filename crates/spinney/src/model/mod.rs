@@ -1,21 +1,22 @@
-//! The one form of all models: trees, what each adds to the scores of a sample, and what scores mean.
+//! The common form of all models: a list of trees, what each tree adds to the scores of a sample, and what the scores
+//! mean.
 //!
 //! ```text
 //! score(x)      = (start + Σ_t term_t(leaf_t(x))) / divisor
 //! prediction(x) = link(score(x))
 //! ```
 //!
-//! leaf_t(x) are the numbers of the leaf that x reaches in tree t, and [`Term`] says to which scores they go. An
-//! [`Additive`] borrows all this from a model, whose trees are not copied:
+//! leaf_t(x) is the content of the leaf that x reaches in tree t, and [`Term`] says to which scores it is added. An
+//! [`Additive`] borrows all this from a model; the trees are not copied:
 //!
 //! | model | term of a tree | start | divisor | link |
 //! |---|---|---|---|---|
-//! | [`Forest::additive`](crate::Forest::additive) | a leaf's row | 0 | number of trees | identity: means, frequencies |
-//! | [`Boosted::additive`](crate::Boosted::additive) | a leaf's row; its number to one score; its number times a direction | constants | 1 | of the loss |
-//! | [`Compressed::additive`](crate::Compressed::additive) | a leaf's row of scores | 0 | number of trees | of the loss |
+//! | [`Forest::additive`](crate::Forest::additive) | the values of a leaf, one for each score | 0 | number of trees | identity: means, frequencies |
+//! | [`Boosted::additive`](crate::Boosted::additive) | the values of a leaf, one for each score; its value, added to one score; or its value times a direction | constants | 1 | of the loss |
+//! | [`Compressed::additive`](crate::Compressed::additive) | the scores of a leaf | 0 | number of trees | of the loss |
 //!
-//! Sums run in the order of the trees, so that scores are bit for bit the same for any number of threads, block of rows
-//! and layout of X.
+//! Sums are taken in the order of the trees, so that scores are bit for bit the same for any number of threads, any
+//! block of samples and any layout of X.
 //!
 //! ```
 //! use ndarray::array;
@@ -40,19 +41,19 @@
 //! |---|---|
 //! | `predict` | scores, after all trees or stage by stage; predictions |
 //! | `one_sample` | scores of one sample, without threads and allocations |
-//! | `topk` | the best k columns of each sample |
-//! | `at_least` | the columns of each sample that are large enough |
-//! | `means` | both of these for means of leaves' rows, whoever finds the leaves |
-//! | `touched` | sums of a sample where leaves touch few columns |
-//! | `paths` | leaves that samples reach, nodes that they pass |
-//! | `partial_dependence` | mean scores when some features are given |
+//! | `topk` | the k columns with the largest predictions for each sample |
+//! | `at_least` | the columns of each sample whose prediction is at least a given floor |
+//! | `means` | both of these for means of the values of leaves, independently of how the leaves are found |
+//! | `touched` | sums for one sample where its leaves store few columns |
+//! | `paths` | the leaves that samples reach, and the nodes on the way |
+//! | `partial_dependence` | mean scores when the values of some features are fixed |
 //! | `shap` | Shapley values: how features move a score away from the mean |
-//! | `importance` | which features reduced the impurity |
-//! | `step_sizes` | factors of directions, in eight bytes or in one |
-//! | `matrix` | results, row-major |
+//! | `importance` | how much each feature reduced the impurity |
+//! | `step_sizes` | the factors of directions, stored in eight bytes or in one |
+//! | `matrix` | allocation of row-major results |
 //!
-//! Cost of a prediction: O(n · trees · depth) steps and the cells of the leaves that are reached; memory is that of the
-//! result and of one scratch for each thread.
+//! A prediction costs O(n · trees · depth) steps, plus one step for each stored value of the leaves that are reached.
+//! Memory is that of the result and of one scratch area for each thread.
 
 mod at_least;
 mod importance;
@@ -91,15 +92,15 @@ use step_sizes::StepSizes;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Term<'a> {
-    /// The leaf holds a number for each score, and adds them.
+    /// The leaf holds one value for each score, and these are added.
     Leaf,
-    /// The leaf holds one number, which is added to this score alone.
+    /// The leaf holds one value, which is added to the score of this index alone.
     Column(usize),
-    /// The leaf holds one number, and adds it times a direction: a factor for each score.
+    /// The leaf holds one value, which is multiplied by a direction (one factor for each score) and then added.
     RankOne(Direction<'a>),
 }
 
-/// Factors of a leaf's number, one for each score.
+/// The factors, one for each score, by which the value of a leaf is multiplied.
 #[derive(Clone, Copy, Debug)]
 pub struct Direction<'a> {
     steps: &'a StepSizes,
@@ -109,30 +110,31 @@ pub struct Direction<'a> {
 }
 
 impl<'a> Direction<'a> {
-    /// The factors: learning rate times step size.
+    /// The factors, one for each score: the learning rate times the step size.
     pub fn factors(self) -> impl ExactSizeIterator<Item = f64> + Clone + 'a {
         let Direction { steps, learning_rate, stage, width } = self;
         steps.of_stage(stage, width).map(move |step| learning_rate * step)
     }
 }
 
-/// What all trees of a model add.
+/// What the trees of a model add to the scores; the same kind for all trees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Terms<'a> {
     /// See [`Term::Leaf`].
     Leaves,
-    /// See [`Term::Column`]: one tree for each score, again and again.
+    /// See [`Term::Column`]. Tree t belongs to score t modulo the number of scores.
     Columns,
     /// See [`Term::RankOne`].
     RankOne {
         steps: &'a StepSizes,
         learning_rate: f64,
-        /// That of the first tree.
+        /// The stage of the first tree.
         first_stage: usize,
     },
 }
 
-/// A model as trees, what each adds to the scores of a sample, and what scores mean. See the [module](self).
+/// A model as a list of trees, what each tree adds to the scores of a sample, and what the scores mean. See the
+/// [module](self).
 #[derive(Clone, Debug)]
 pub struct Additive<'a> {
     pub(crate) n_features: usize,
@@ -141,17 +143,17 @@ pub struct Additive<'a> {
     pub(crate) width: usize,
     pub(crate) trees: Vec<&'a Tree>,
     pub(crate) terms: Terms<'a>,
-    /// Empty: zeros.
+    /// The scores before the first tree; empty if all of them are zero.
     pub(crate) start: &'a [f64],
     pub(crate) divisor: f64,
     pub(crate) link: Link,
 }
 
 impl<'a> Additive<'a> {
-    /// Trees whose leaves' rows are averaged.
+    /// The model whose scores are the means, over trees, of the values of the leaves.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub(crate) fn mean(trees: &'a [Arc<Tree>], n_features: usize, outputs: &'a Outputs) -> Result<Self> {
         let borrowed = borrowed(trees)?;
         let divisor = borrowed.len() as f64;
@@ -159,30 +161,30 @@ impl<'a> Additive<'a> {
         Ok(Additive { n_features, outputs, width, trees: borrowed, terms, start: &[], divisor, link })
     }
 
-    /// Number of features that samples must have.
+    /// Returns the number of features that samples must have.
     pub fn n_features(&self) -> usize {
         self.n_features
     }
 
-    /// Meaning of the columns of predictions.
+    /// Returns the meaning of the columns of predictions.
     pub fn outputs(&self) -> &'a Outputs {
         self.outputs
     }
 
-    /// Number of scores of a sample.
+    /// Returns the number of scores of a sample.
     pub fn n_scores(&self) -> usize {
         self.width
     }
 
-    /// All trees, in the order in which they are added.
+    /// Returns all trees, in the order in which they are added.
     pub fn trees(&self) -> &[&'a Tree] {
         &self.trees
     }
 
-    /// What tree `t` adds.
+    /// Returns what tree `t` adds to the scores.
     ///
     /// # Panics
-    /// When there is no such tree.
+    /// Panics when `t` is not below the number of trees.
     pub fn term(&self, t: usize) -> Term<'a> {
         assert!(t < self.trees.len(), "tree {t} of {}", self.trees.len());
         match self.terms {
@@ -194,27 +196,27 @@ impl<'a> Additive<'a> {
         }
     }
 
-    /// Terms of all trees, in their order.
+    /// Returns the terms of all trees, in the order of the trees.
     pub fn terms(&self) -> impl ExactSizeIterator<Item = Term<'a>> + '_ {
         (0..self.trees.len()).map(|t| self.term(t))
     }
 
-    /// What the sums begin with, for each score; empty where that is zero.
+    /// Returns the initial value of the sum of each score. The slice is empty if all of them are zero.
     pub fn start(&self) -> &'a [f64] {
         self.start
     }
 
-    /// What sums are divided by.
+    /// Returns the number by which the sums are divided.
     pub fn divisor(&self) -> f64 {
         self.divisor
     }
 
-    /// What scores mean.
+    /// Returns the link, which turns scores into predictions.
     pub fn link(&self) -> Link {
         self.link
     }
 
-    /// Trees of one stage.
+    /// Returns the number of trees of one stage.
     fn trees_per_stage(&self) -> usize {
         match self.terms {
             Terms::Leaves | Terms::RankOne { .. } => 1,
@@ -222,7 +224,7 @@ impl<'a> Additive<'a> {
         }
     }
 
-    /// Number of columns of predictions.
+    /// Returns the number of columns of predictions.
     fn n_columns(&self) -> usize {
         match self.link {
             Link::Margin => self.width,
@@ -233,7 +235,7 @@ impl<'a> Additive<'a> {
     }
 }
 
-/// Trees as a model reads them.
+/// Borrows the trees, as a model reads them.
 pub(crate) fn borrowed(trees: &[Arc<Tree>]) -> Result<Vec<&Tree>> {
     try_collected("the trees of a model", trees.iter().map(|tree| &**tree))
 }

@@ -1,4 +1,4 @@
-//! Mean scores when some features are given: those of the trees, added as scores are.
+//! Mean scores when the values of some features are fixed. The means of the trees are added as scores are.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -9,11 +9,11 @@ use crate::pool;
 use crate::tree::partial_dependence::Points;
 
 impl Additive<'_> {
-    /// Mean scores at each point, (n_points, number of scores), the same bits for any number of threads: see
-    /// [`crate::Tree::partial_dependence`].
+    /// Returns the mean scores at each point, (n_points, number of scores). The bits are the same for any number of
+    /// threads; see [`crate::Tree::partial_dependence`].
     ///
     /// # Errors
-    /// As [`crate::Tree::partial_dependence`].
+    /// The same as for [`crate::Tree::partial_dependence`].
     pub fn partial_dependence(
         &self,
         features: &[usize],
@@ -36,7 +36,7 @@ impl Additive<'_> {
         Ok(into_array(sums, points.len(), self.width))
     }
 
-    /// Adds what the leaves of a tree hold on average, a row for each point.
+    /// Adds the mean values of the leaves of a tree to the sums, for each point.
     fn add_means(&self, term: Term<'_>, means: &[f64], sums: &mut [f64]) {
         match term {
             Term::Leaf => sums.iter_mut().zip(means).for_each(|(sum, mean)| *sum += mean),

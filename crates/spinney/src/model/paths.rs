@@ -1,4 +1,4 @@
-//! Leaves that samples reach, and the nodes that they pass on the way.
+//! The leaves that samples reach, and the nodes that they pass on the way.
 
 use ndarray::Array2;
 
@@ -9,25 +9,25 @@ use crate::error::{ErrorKind, Result, try_reserve, try_with_capacity};
 use crate::pool;
 use crate::tree::traverse::path;
 
-/// The nodes that each row passes, as a CSR indicator matrix over the nodes of all trees.
+/// The nodes that each sample passes, as a CSR indicator matrix with one column for each node of each tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecisionPath {
-    /// Row i owns `nodes[ptr[i]..ptr[i + 1]]`.
+    /// The columns of sample i are `nodes[ptr[i]..ptr[i + 1]]`.
     pub ptr: Vec<usize>,
-    /// Columns: node j of tree t is column `tree_offsets[t] + j`. They rise inside a row.
+    /// Column indices: node j of tree t is column `tree_offsets[t] + j`. They are strictly increasing within a sample.
     pub nodes: Vec<u32>,
-    /// First column of each tree, and the number of columns at the end.
+    /// The first column of each tree, followed by the total number of columns.
     pub tree_offsets: Vec<usize>,
 }
 
 impl Additive<'_> {
-    /// The node of the leaf that each row reaches in each tree, (n_samples, trees).
+    /// Returns the node index of the leaf that each sample reaches in each tree, (n_samples, n_trees).
     pub(crate) fn apply(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {
         let rows = self.rows(x, control)?;
         let (n, n_trees) = (rows.n_samples(), self.trees.len());
         let mut ids = try_matrix("leaf indices", n, n_trees)?;
-        // The leaves are the result: no more of them are held for larger blocks.
+        // The leaves are the result itself, so that larger blocks need no more memory.
         let block = rows.block_rows(1, control.n_threads());
         pool::for_each(
             control.n_threads(),
@@ -43,7 +43,7 @@ impl Additive<'_> {
         Ok(into_array(ids, n, n_trees))
     }
 
-    /// The nodes that each row passes in each tree.
+    /// Returns the nodes that each sample passes in each tree.
     pub(crate) fn decision_path(&self, x: &Matrix<'_>, control: &Control) -> Result<DecisionPath> {
         let rows = self.rows(x, control)?;
         let n = rows.n_samples();
@@ -64,7 +64,8 @@ impl Additive<'_> {
             rows.for_each(range, &mut rows.scratch()?, |row| {
                 for (tree, &offset) in self.trees.iter().zip(&tree_offsets) {
                     path::<true>(tree, row, |node| {
-                        // Room is doubled, as a push would do, but may be refused; then nothing more is kept.
+                        // The capacity is doubled, as by a push, but the allocation may fail; then no more nodes are
+                        // stored.
                         if grown.is_ok() && nodes.len() == nodes.capacity() {
                             let more = nodes.len().max(1 << 10);
                             grown = try_reserve("decision paths", &mut nodes, more);

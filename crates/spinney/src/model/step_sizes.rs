@@ -1,12 +1,13 @@
-//! Step sizes as a model keeps them, stage after stage.
+//! Storage of the step sizes of a model, stage after stage.
 //!
-//! A model without relabelled leaves is a small tree and a step for each score in every stage: with a thousand scores the
-//! steps are the model. In eight bits they are floats of the format E4M3 of the Open Compute Project (2023; Micikevicius
-//! et al., *FP8 formats for deep learning*, 2022), a sign, four bits of exponent and three of significand, times a power
-//! of two of the stage, which puts the largest step just below 2⁸. The format's greatest values, above 240, are not used.
+//! A model without relabelled leaves consists, for every stage, of a small tree and a step size for each score. With a
+//! thousand scores, nearly all of its memory is step sizes. In eight bits they are floats of the format E4M3 of the
+//! Open Compute Project (2023; Micikevicius et al., *FP8 formats for deep learning*, 2022), with a sign, four bits of
+//! exponent and three bits of significand, times a power of two for each stage, which puts the largest step just below
+//! 2⁸. The largest values of the format, above 240, are not used.
 //!
-//! A step is cut towards zero. The loss along a direction is convex, so a step between zero and the best one does not
-//! raise it; cut by a share δ ≤ 1/8 it keeps 1 − δ² of what a parabola would have gained.
+//! A step is rounded towards zero. The loss along a direction is convex, so that a step between zero and the best one
+//! does not raise it; a step that is shorter by a share δ ≤ 1/8 keeps 1 − δ² of what a parabola would have gained.
 
 use crate::error::{Result, try_copied, try_extend, try_filled, try_push};
 
@@ -16,40 +17,42 @@ const WHAT: &str = "the stages of a model";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StepDtype {
-    /// Eight bytes each.
+    /// Eight bytes for each step size.
     #[default]
     Float64,
-    /// One byte each, cut towards zero to four significant bits; below 2⁻¹⁷ of the largest of the stage, zero.
+    /// One byte for each step size, which is rounded towards zero to four significant bits. Steps below 2⁻¹⁷ of the
+    /// largest step of their stage become zero.
     Float8,
 }
 
-/// Step sizes of some stages, those of a stage next to each other.
+/// The step sizes of some stages; those of one stage are adjacent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StepSizes {
     Float64(Vec<f64>),
     Float8 {
         codes: Vec<u8>,
-        /// Of each stage: its codes stand for multiples of two to that power.
+        /// The exponent of each stage: the codes of the stage are multiples of two to this power.
         exponents: Vec<i16>,
     },
 }
 
-/// Bits of a float64's significand beyond those of a code.
+/// Number of bits by which the significand of a float64 is longer than that of a code.
 const DROPPED: u32 = 52 - 3;
-/// Difference of the exponents' biases.
+/// Difference between the exponent biases of the two formats.
 const BIAS: u64 = 1023 - 7;
 /// Exponent of the largest code.
 const TOP: i32 = 7;
-/// The least code with all its significant bits stands for 2⁻⁶, those below for multiples of 2⁻⁹.
+/// The smallest normal code stands for 2⁻⁶; the codes below it are multiples of 2⁻⁹.
 const LEAST_NORMAL: f64 = 1.0 / 64.0;
 const STEPS_BELOW: f64 = 512.0;
 /// The largest code.
 const LARGEST: u8 = 0x77;
 const SIGN: u8 = 0x80;
-/// Stages of smaller steps have none: a power of two would leave the range of float64.
+/// Stages whose steps are so small that they would need a lower exponent have none: a power of two would leave the
+/// range of float64.
 const LEAST_EXPONENT: i32 = -1000;
 
-/// The code of the float8 next to `x` on the side of zero; `x` must be below 2⁸.
+/// Returns the code of `x`, rounded towards zero to a float8; `x` must be below 2⁸.
 fn code(x: f64) -> u8 {
     let magnitude = x.abs();
     debug_assert!(magnitude < 256.0);
@@ -58,7 +61,7 @@ fn code(x: f64) -> u8 {
     } else {
         ((magnitude.to_bits() >> DROPPED) - (BIAS << 3)) as u8
     };
-    // Zero has one code.
+    // Zero has only one code, without a sign.
     if code > 0 && x < 0.0 { code | SIGN } else { code }
 }
 
@@ -70,12 +73,12 @@ fn value(code: u8) -> f64 {
     if code & SIGN == 0 { magnitude } else { -magnitude }
 }
 
-/// 2ᵉ, for e in the range of normal float64.
+/// Returns 2ᵉ, for e in the range of normal float64.
 fn power(e: i32) -> f64 {
     f64::from_bits(((1023 + e) as u64) << 52)
 }
 
-/// What the codes of a stage are multiples of, as the exponent of a power of two; `None` where all are zero.
+/// Returns the exponent of the power of two of which the codes of a stage are multiples; `None` if all steps are zero.
 fn exponent(steps: &[f64]) -> Option<i32> {
     let largest = steps.iter().fold(0.0, |most, step| f64::max(most, step.abs()));
     let exponent = (largest.to_bits() >> 52) as i32 - 1023;
@@ -83,7 +86,7 @@ fn exponent(steps: &[f64]) -> Option<i32> {
 }
 
 impl StepDtype {
-    /// The steps of a stage, as a model keeps them.
+    /// Returns the steps of a stage, rounded as the model stores them.
     pub(crate) fn cut(self, mut steps: Vec<f64>) -> Vec<f64> {
         if self == StepDtype::Float8 {
             match exponent(&steps) {
@@ -103,7 +106,8 @@ impl StepSizes {
         }
     }
 
-    /// Codes and exponents of a file, where codes are those that are written.
+    /// Builds step sizes from the codes and exponents of a file; `None` if a code or an exponent is not one that would
+    /// be written.
     pub(crate) fn of_codes(codes: Vec<u8>, exponents: Vec<i16>) -> Option<Self> {
         let are_codes = codes.iter().all(|&code| code & !SIGN <= LARGEST && code != SIGN);
         let in_range = |&e: &i16| (LEAST_EXPONENT - TOP..=1023 - TOP).contains(&e.into());
@@ -117,7 +121,7 @@ impl StepSizes {
         }
     }
 
-    /// Number of steps.
+    /// Returns the number of steps.
     pub(crate) fn len(&self) -> usize {
         match self {
             StepSizes::Float64(steps) => steps.len(),
@@ -125,7 +129,7 @@ impl StepSizes {
         }
     }
 
-    /// How many stages have an exponent; `None` where none need one.
+    /// Returns the number of stages that have an exponent; `None` if the type needs no exponents.
     pub(crate) fn n_exponents(&self) -> Option<usize> {
         match self {
             StepSizes::Float64(_) => None,
@@ -133,7 +137,8 @@ impl StepSizes {
         }
     }
 
-    /// Adds the steps of a stage, which [`StepDtype::cut`] has seen; float64 also some after the others.
+    /// Appends the steps of a stage, which must be rounded by [`StepDtype::cut`]. With float64, parts of a stage may be
+    /// appended one after the other.
     pub(crate) fn extend(&mut self, steps: Vec<f64>) -> Result<()> {
         match self {
             StepSizes::Float64(kept) => try_extend(WHAT, kept, steps),
@@ -145,7 +150,7 @@ impl StepSizes {
         }
     }
 
-    /// The steps of a stage of `width` scores.
+    /// Returns the steps of a stage of `width` scores.
     pub(crate) fn of_stage(&self, stage: usize, width: usize) -> impl ExactSizeIterator<Item = f64> + Clone {
         let range = stage * width..(stage + 1) * width;
         let (steps, codes, unit): (&[f64], &[u8], f64) = match self {
@@ -155,7 +160,7 @@ impl StepSizes {
         (0..width).map(move |j| if codes.is_empty() { steps[j] } else { value(codes[j]) * unit })
     }
 
-    /// All steps.
+    /// Returns all steps.
     pub(crate) fn all(&self, width: usize) -> Result<Vec<f64>> {
         let mut all = try_filled(WHAT, 0.0, self.len())?;
         for (stage, steps) in all.chunks_exact_mut(width).enumerate() {
@@ -164,7 +169,7 @@ impl StepSizes {
         Ok(all)
     }
 
-    /// The first stages.
+    /// Returns the steps of the first stages.
     pub(crate) fn first(&self, n_stages: usize, width: usize) -> Result<Self> {
         Ok(match self {
             StepSizes::Float64(steps) => StepSizes::Float64(try_copied(WHAT, &steps[..n_stages * width])?),

@@ -1,7 +1,7 @@
-//! The best columns of each sample.
+//! The k best columns of each sample.
 //!
-//! Where leaves are rows of a sparse table, the columns that the leaves of a sample touch are ranked, and all others are
-//! zero. Else whole rows of scores are, a block of them at once.
+//! Where leaves are rows of a sparse table, only the columns that the leaves of a sample store are ranked, as all
+//! others are zero. Otherwise all scores of a block of samples are computed and ranked.
 
 use std::ops::Range;
 
@@ -16,30 +16,30 @@ use crate::error::{Error, Result, try_filled, try_grow};
 use crate::pool;
 use crate::tree::rows::Rows;
 
-/// The best columns of each row, best first.
+/// The k columns with the largest predictions for each sample, the best column first.
 ///
-/// Where columns are excluded and fewer than k are left, the last places of a row have the column [`TopK::NONE`] and the
-/// score −∞.
+/// If columns are excluded and fewer than k are left for a sample, its last places have the column [`TopK::NONE`] and
+/// the score −∞.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TopK {
-    /// Columns, (n_samples, k).
+    /// Column indices, (n_samples, k).
     pub indices: Array2<u32>,
-    /// Their predictions, (n_samples, k).
+    /// The predictions of these columns, (n_samples, k).
     pub scores: Array2<f64>,
 }
 
 impl TopK {
-    /// In place of a column: there is none.
+    /// The index that stands in places for which no column is left.
     pub const NONE: u32 = u32::MAX;
 }
 
-/// What columns are ranked by.
+/// The quantity by which columns are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RankBy {
-    /// Scores, of which there may be fewer than predictions.
+    /// By scores, of which there may be fewer than predictions.
     Scores,
-    /// Predictions: scores of the classes of several outputs rank otherwise than their probabilities.
+    /// By predictions: the classes of several outputs rank differently by scores than by probabilities.
     Predictions,
 }
 
@@ -50,7 +50,8 @@ fn check_k(columns: usize, k: usize) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what there are not so many columns for, and exclusions that do not fit.
+/// Returns an error if `k` is not between 1 and the number of columns, or if the exclusions do not have the right
+/// shape.
 pub(super) fn check_topk((n, columns): (usize, usize), k: usize, excluded: Option<&LabelView<'_>>) -> Result<()> {
     check_k(columns, k)?;
     let Some(excluded) = excluded else { return Ok(()) };
@@ -64,14 +65,17 @@ pub(super) fn check_topk((n, columns): (usize, usize), k: usize, excluded: Optio
 }
 
 impl Additive<'_> {
-    /// The `k` columns of greatest score, or prediction, of each row: descending, then column ascending.
+    /// Returns the `k` columns with the largest score, or prediction, for each sample, in descending order; of equal
+    /// values, the lower column comes first.
     ///
-    /// `excluded` are columns that are not named: those of each row, or of the only one that it has, for all. Never holds the whole prediction: memory is O(n · k) and a block of rows for each thread, time the cells of the
-    /// leaves that are reached.
+    /// `excluded` lists columns that are not returned: one row for each sample, or a single row that holds for all
+    /// samples. The whole prediction is never in memory: memory is O(n · k) and a block of samples for each thread, and
+    /// time is that of reading the leaves that are reached.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] when `k` is 0 or more than there are columns; [`crate::ErrorKind::Shape`] when
-    /// `excluded` is of other columns, or of neither one row nor those of X; and those of [`Additive::scores`].
+    /// Returns [`crate::ErrorKind::Invalid`] when `k` is 0 or larger than the number of columns,
+    /// [`crate::ErrorKind::Shape`] when `excluded` has another number of columns or neither one row nor one for each
+    /// sample of X, and the errors of [`Additive::scores`].
     pub(crate) fn topk(
         &self,
         x: &Matrix<'_>,
@@ -112,7 +116,7 @@ impl Additive<'_> {
         Ok(TopK { indices: into_array(indices, n, k), scores: into_array(scores, n, k) })
     }
 
-    /// Scores, or predictions, of a block of rows.
+    /// Computes the scores, or predictions, of a block of samples.
     fn block_of_scores(
         &self,
         x: &Rows<'_>,
@@ -136,11 +140,11 @@ impl Additive<'_> {
 
 const RANKING: &str = "a row of predictions";
 
-/// Ranks the columns of one row after the other.
+/// Ranks the columns of one sample after the other.
 #[derive(Debug)]
 pub(super) struct Ranking<'a> {
     excluded: Option<&'a LabelView<'a>>,
-    /// Whether each column is excluded from the row; nothing where none is.
+    /// Whether each column is excluded for the current sample; empty if no columns are excluded.
     is_excluded: Vec<bool>,
     candidates: Vec<(f64, u32)>,
 }
@@ -151,8 +155,8 @@ impl<'a> Ranking<'a> {
         Ok(Ranking { excluded, is_excluded, candidates: Vec::new() })
     }
 
-    /// Writes the best columns of `row` and their scores: of those that leaves touch, and of the first of the others.
-    /// Forgets the sums.
+    /// Writes the best columns of sample `row` and their scores, chosen among the columns that its leaves store and the
+    /// first of the other columns. Resets the sums.
     pub(super) fn rank_touched(
         &mut self,
         row: usize,
@@ -167,8 +171,8 @@ impl<'a> Ranking<'a> {
         let may_be_named = |column: &u32| !self.is_excluded.get(*column as usize).is_some_and(|excluded| *excluded);
         let touched = sums.columns().iter().copied().filter(&may_be_named);
         self.candidates.extend(touched.map(|column| (sums.sum(column) / divisor, column)));
-        // Columns never touched have score 0: the first k of them are enough. Fewer than k + touched + excluded are looked
-        // at.
+        // Columns that no leaf stores have score 0, and the first k of them are enough. Fewer than k + touched +
+        // excluded columns are visited.
         self.candidates.extend(sums.others().filter(&may_be_named).take(k).map(|column| (0.0, column)));
         self.mark(row, false);
         take_best(&mut self.candidates, indices, scores);
@@ -176,7 +180,7 @@ impl<'a> Ranking<'a> {
         Ok(())
     }
 
-    /// The same of a row of which all scores are there.
+    /// The same for a sample whose scores are all computed.
     fn rank(&mut self, row: usize, scored: &[f64], indices: &mut [u32], scores: &mut [f64]) -> Result<()> {
         try_grow(RANKING, &mut self.candidates, scored.len())?;
         self.mark(row, true);
@@ -188,7 +192,7 @@ impl<'a> Ranking<'a> {
         Ok(())
     }
 
-    /// Sets `is_excluded` for the columns that `row` excludes.
+    /// Sets `is_excluded` to `to` for the columns that are excluded for sample `row`.
     fn mark(&mut self, row: usize, to: bool) {
         let Some(excluded) = self.excluded else { return };
         let row = if excluded.n_samples() == 1 { 0 } else { row };
@@ -198,7 +202,8 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Writes the best candidates, as many as there are places: score descending, then column ascending. Forgets them.
+/// Writes the best candidates into the given places, by descending score, then by ascending column. Clears the
+/// candidates.
 fn take_best(candidates: &mut Vec<(f64, u32)>, indices: &mut [u32], scores: &mut [f64]) {
     let k = indices.len();
     let best_first = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));

@@ -1,16 +1,16 @@
-//! Sums of one row where the leaves that it reaches touch few of many columns.
+//! Sums for one sample whose leaves store few of many columns.
 
 use crate::error::{Result, try_filled, try_grow};
 use crate::tree::LeafTable;
 
 const ROW: &str = "a row of predictions";
 
-/// Sums of one row, and the columns that they touch.
+/// The sums of one sample, and the columns that its leaves store.
 #[derive(Debug)]
 pub(super) struct TouchedRow {
     sums: Vec<f64>,
     seen: Vec<bool>,
-    /// Columns that are `seen`, each once; `sums` is zero elsewhere.
+    /// The columns that are marked in `seen`, each listed once; `sums` is zero elsewhere.
     columns: Vec<u32>,
 }
 
@@ -20,10 +20,10 @@ impl TouchedRow {
         Ok(TouchedRow { sums, seen, columns: Vec::new() })
     }
 
-    /// Adds the values of a leaf, times a factor.
+    /// Adds the values of a leaf, multiplied by a factor.
     pub(super) fn add(&mut self, leaves: &LeafTable, leaf: usize, factor: f64) -> Result<()> {
         let TouchedRow { sums, seen, columns } = self;
-        // Room for all columns, once: none is listed twice.
+        // Room for all columns is reserved once, as none is listed twice.
         try_grow(ROW, columns, sums.len() - columns.len())?;
         leaves.visit(leaf, |column, value| {
             sums[column as usize] += factor * value;
@@ -34,7 +34,8 @@ impl TouchedRow {
         Ok(())
     }
 
-    /// Columns that leaves have touched, in the order of the first touch, or rising once they were sorted.
+    /// Returns the columns that leaves have stored values for, in the order of their first occurrence, or increasing
+    /// after they were sorted.
     pub(super) fn columns(&self) -> &[u32] {
         &self.columns
     }
@@ -43,7 +44,7 @@ impl TouchedRow {
         self.columns.sort_unstable();
     }
 
-    /// Columns that no leaf has touched, rising.
+    /// Returns the columns that no leaf has stored a value for, in increasing order.
     pub(super) fn others(&self) -> impl Iterator<Item = u32> + '_ {
         (0u32..).zip(&self.seen).filter(|(_, seen)| !**seen).map(|(column, _)| column)
     }
@@ -52,7 +53,7 @@ impl TouchedRow {
         self.sums[column as usize]
     }
 
-    /// Makes it a row of zeros, in as many steps as columns were touched.
+    /// Sets all sums to zero, in time proportional to the number of touched columns.
     pub(super) fn forget(&mut self) {
         for column in self.columns.drain(..) {
             self.sums[column as usize] = 0.0;

@@ -1,20 +1,20 @@
-//! Rows of y times Φᵀ.
+//! y of samples times Φᵀ.
 //!
-//! The sum of a projected value runs over the stored entries of its row in the order of the outputs and nothing else,
-//! so a projected row is a function of the row and Φ. Labels are numbers of value 1: both give the same bits. A cell
-//! that is not known counts as the mean of the known cells of its column. Numbers are those that the search of splits
-//! takes: outputs with factors are multiplied before they are projected.
+//! The sum of a projected value is taken over the stored entries of its sample in the order of the outputs and nothing
+//! else, so that the projection of a sample is a function of its y and Φ. Labels give the same bits as numerical
+//! outputs of value 1. An unknown cell counts as the mean of the known cells of its output. Numerical outputs are those
+//! from which splits are searched: outputs with factors are multiplied by them before they are projected.
 
 use super::matrix::{MatrixLayout, ProjectionMatrix};
 use crate::control::Control;
 use crate::data::train_y::TrainY;
 use crate::error::{Result, try_filled, try_with_capacity};
 
-/// An entry of y that is not zero.
+/// A non-zero entry of y.
 pub(super) trait Summed: Copy {
     fn output(self) -> usize;
     fn value(self) -> f64;
-    /// Value times x.
+    /// Returns the value times x.
     fn times(self, x: f64) -> f64;
 }
 
@@ -33,7 +33,7 @@ impl Summed for u32 {
     }
 }
 
-/// A number.
+/// A numerical output.
 impl Summed for (u32, f64) {
     fn output(self) -> usize {
         self.0 as usize
@@ -49,14 +49,14 @@ impl Summed for (u32, f64) {
 }
 
 impl ProjectionMatrix {
-    /// Projects `rows` of y; row i of `out`, which has as many as y, is `out[i * q..(i + 1) * q]`.
+    /// Projects `rows` of y. `out` has q values for every sample of y; those of sample i are `out[i * q..(i + 1) * q]`.
     ///
-    /// O(stored entries of those rows × stored entries in a column of Φ).
+    /// The cost is O(stored entries of those samples × stored entries in a column of Φ).
     pub(super) fn project(&self, y: &TrainY<'_>, rows: &[u32], out: &mut [f64], control: &Control) -> Result<()> {
         self.project_to(y, rows, |_, row| row as usize, out, control)
     }
 
-    /// The same, row after row as they are listed.
+    /// The same, with the results one after the other in the order of the list.
     pub(crate) fn project_listed(
         &self,
         y: &TrainY<'_>,
@@ -67,7 +67,7 @@ impl ProjectionMatrix {
         self.project_to(y, rows, |at, _| at, out, control)
     }
 
-    /// `place` tells which row of `out` the row is that stands there in the list.
+    /// Projects samples; `place` tells, for each position in the list, at which row of `out` the result is written.
     fn project_to(
         &self,
         y: &TrainY<'_>,
@@ -145,8 +145,9 @@ impl ProjectionMatrix {
         Ok(())
     }
 
-    /// The columns of a matrix that is not dense, written out (of a Hadamard matrix without its scale), where summing
-    /// them is faster and `n_rows` pay for the writing. Zeros do not change sums: the bits are the same.
+    /// Returns the columns of a matrix that is not stored densely (for a Hadamard matrix, without its scale), if
+    /// summing them is faster and `n_rows` samples are enough to make up for computing them. Zeros do not change sums,
+    /// so that the bits are the same.
     fn columns_for(&self, n_rows: usize) -> Result<Option<Vec<f64>>> {
         let (q, d) = (self.n_projections, self.n_outputs);
         if q.saturating_mul(d) > CACHED || n_rows < d / 8 {
@@ -156,7 +157,7 @@ impl ProjectionMatrix {
         match &self.layout {
             MatrixLayout::Dense(_) => return Ok(None),
             MatrixLayout::Sparse { ptr, projections, values } => {
-                // Adding one by one costs a jump for each column and ten times as much for each entry.
+                // Adding entries one by one costs a branch for each column, and ten times as much for each entry.
                 let stored = values.len();
                 if 4 * stored < d || q * d > 16 * (stored + d) {
                     return Ok(None);
@@ -175,29 +176,29 @@ impl ProjectionMatrix {
     }
 }
 
-/// Entries of columns that stay in the second level of caches, a megabyte of them.
+/// Number of entries of columns that stay in the second-level cache: a megabyte.
 const CACHED: usize = 1 << 17;
 
-/// What projecting one row after the other needs.
+/// The working memory for projecting one sample after the other.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// See [`ProjectionMatrix::columns_for`].
     pub(super) columns: Option<Vec<f64>>,
-    /// A row under transformation.
+    /// The sample that is being transformed.
     pub(super) row: Vec<f64>,
 }
 
-/// The sum of the columns named by `entries`, times their values. Column j is `columns[j * q..][..q]`, q the length of
-/// `out`.
+/// Computes the sum of the columns given by `entries`, times their values. Column j is `columns[j * q..][..q]`, where q
+/// is the length of `out`.
 pub(super) fn sum_columns<E: Summed>(columns: &[f64], entries: &[E], out: &mut [f64]) {
-    // Partial sums stay in registers: so many projections at a time as 16 registers of two numbers hold.
+    // Partial sums stay in registers: the number of projections at a time is what 16 registers of two numbers can hold.
     let mut at = sum_block::<24, E>(columns, entries, out, 0);
     at = sum_block::<8, E>(columns, entries, out, at);
     at = sum_block::<4, E>(columns, entries, out, at);
     sum_block::<1, E>(columns, entries, out, at);
 }
 
-/// Sums blocks of N projections from `at` on; returns the first one left.
+/// Sums blocks of N projections, starting at `at`; returns the first projection that is left.
 fn sum_block<const N: usize, E: Summed>(columns: &[f64], entries: &[E], out: &mut [f64], mut at: usize) -> usize {
     let q = out.len();
     while let Some(out) = out[at..].first_chunk_mut::<N>() {

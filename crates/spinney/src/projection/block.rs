@@ -1,4 +1,4 @@
-//! Blocks of vectors, as subspace iteration handles them.
+//! Blocks of vectors, on which subspace iteration operates.
 
 use rand_distr::{Distribution, StandardNormal};
 
@@ -7,10 +7,10 @@ use crate::control::Control;
 use crate::error::{Result, try_collected, try_filled};
 use crate::rng::{Key, Stream};
 
-/// Purpose of the first block. It is the same for all seeds, as the result does not depend on it.
+/// Purpose of the key of the initial block. It is the same for all seeds, as the result does not depend on it.
 const START: u64 = u64::from_be_bytes(*b"pcastart");
 
-/// d × l numbers: l vectors side by side.
+/// A d × l matrix: l vectors side by side.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) width: usize,
@@ -18,7 +18,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Random vectors, or the unit vectors when they are all there is.
+    /// Returns random vectors, or the unit vectors if the block is the whole space.
     pub(super) fn start(n_outputs: usize, width: usize, control: &Control) -> Result<Self> {
         let mut values = control.try_filled(WHAT, 0.0, n_outputs.saturating_mul(width))?;
         if width == n_outputs {
@@ -43,7 +43,7 @@ impl Block {
     }
 
     pub(super) fn norms(&self, control: &Control) -> Result<Vec<f64>> {
-        // Scaled by the largest entry, so that squares neither overflow nor vanish.
+        // Entries are scaled by the largest one, so that squares neither overflow nor underflow.
         let mut pulse = control.pulse();
         let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
         for row in self.rows() {
@@ -60,8 +60,8 @@ impl Block {
         try_collected(WHAT, largest.into_iter().zip(squares).map(|(m, s): (f64, f64)| m * s.sqrt()))
     }
 
-    /// Gram–Schmidt, each vector twice; one that lies in the span of those before gives way to a unit vector, so the
-    /// vectors stay orthonormal when y has not as many dimensions.
+    /// Makes the vectors orthonormal by Gram–Schmidt, each vector twice. A vector in the span of the previous ones is
+    /// replaced by a unit vector, so that the vectors are orthonormal even if y has fewer dimensions.
     pub(super) fn make_orthonormal(&mut self, control: &Control) -> Result<()> {
         let norms = self.norms(control)?;
         let mut dots = try_filled(WHAT, 0.0, self.width)?;
@@ -82,7 +82,8 @@ impl Block {
         Ok(())
     }
 
-    /// Takes the first k vectors, orthonormal, out of vector k. `dots` has room for k numbers.
+    /// Subtracts from vector k its projections on the first k vectors, which must be orthonormal. `dots` must have room
+    /// for k values.
     fn project_out(&mut self, k: usize, dots: &mut [f64], control: &Control) -> Result<()> {
         let dots = &mut dots[..k];
         dots.fill(0.0);
@@ -99,7 +100,7 @@ impl Block {
         Ok(())
     }
 
-    /// The unit vector farthest from the span of the first k vectors.
+    /// Replaces vector k by the unit vector that is farthest from the span of the first k vectors.
     fn replace_by_unit(&mut self, k: usize) {
         let inside = |row: &[f64]| row[..k].iter().map(|x| x * x).sum::<f64>();
         let least = self.rows().map(inside).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
@@ -117,7 +118,7 @@ impl Block {
         self.values.chunks_exact_mut(self.width).for_each(|row| row[k] *= factor);
     }
 
-    /// Vᵀ C V, made symmetric.
+    /// Returns Vᵀ C V, made symmetric.
     pub(super) fn gram(&self, image: &Block, control: &Control) -> Result<Vec<f64>> {
         let l = self.width;
         let mut gram = try_filled(WHAT, 0.0, l * l)?;
@@ -131,7 +132,7 @@ impl Block {
         try_collected(WHAT, (0..l * l).map(|at| (gram[at] + gram[at % l * l + at / l]) / 2.0))
     }
 
-    /// The block times an l × l matrix.
+    /// Returns the block times an l × l matrix.
     pub(super) fn rotated(&self, rotation: &[f64], control: &Control) -> Result<Block> {
         let l = self.width;
         let mut values = control.try_filled(WHAT, 0.0, self.values.len())?;
@@ -145,12 +146,12 @@ impl Block {
         Ok(Block { width: l, values })
     }
 
-    /// |C v − λ v| of vector k.
+    /// Returns |C v − λ v| of vector k.
     pub(super) fn residual(&self, image: &Block, k: usize, value: f64) -> f64 {
         self.rows().zip(image.rows()).map(|(v, c)| (c[k] - value * v[k]).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The sign of the largest entry of vector k, the first of equals.
+    /// Returns the sign of the largest entry of vector k; of equal ones, the first.
     pub(super) fn sign(&self, k: usize) -> f64 {
         let largest = self.rows().map(|row| row[k]).fold(0.0f64, |m, x| if x.abs() > m.abs() { x } else { m });
         if largest < 0.0 { -1.0 } else { 1.0 }

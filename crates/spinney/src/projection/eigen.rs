@@ -5,20 +5,21 @@ use crate::control::Control;
 use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::FixedPoint;
 
-/// Sweeps end here at the latest; ten do for any matrix met in practice.
+/// Maximum number of sweeps; ten are sufficient for any matrix met in practice.
 const MOST_SWEEPS: usize = 60;
 
-/// Eigenvalues, falling, and eigenvectors of a symmetric n × n matrix: column k of the second is the vector of value k.
+/// Returns the eigenvalues, in decreasing order, and the eigenvectors of a symmetric n × n matrix: column k of the
+/// second result is the eigenvector of eigenvalue k.
 ///
-/// Cyclic Jacobi rotations (Golub and Van Loan, *Matrix computations*, 8.5), O(n³) a sweep: slower than reduction to
-/// three diagonals, but a page long, accurate, and fast on matrices that are nearly diagonal.
+/// The method is cyclic Jacobi rotations (Golub and Van Loan, *Matrix computations*, 8.5), O(n³) for each sweep. It is
+/// slower than reduction to tridiagonal form, but short, accurate, and fast on matrices that are nearly diagonal.
 pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize, control: &Control) -> Result<(Vec<f64>, Vec<f64>)> {
     debug_assert_eq!(a.len(), n * n);
-    // Entries near 1, by a power of two, so that squares neither overflow nor vanish.
+    // Entries are scaled by a power of two to near 1, so that squares neither overflow nor underflow.
     let largest = a.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
     let (down, up) = FixedPoint::with_bits(largest, 0).values();
     a.iter_mut().for_each(|x| *x *= down);
-    // Row k holds vector k, so that rotations run along rows.
+    // Row k contains vector k, so that rotations run along rows.
     let mut vectors = try_filled(WHAT, 0.0, n * n)?;
     (0..n).for_each(|k| vectors[k * n + k] = 1.0);
     let mut pulse = control.pulse();
@@ -50,7 +51,7 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize, control: &Control) -> R
     Ok((values, by_column))
 }
 
-/// Cosine and sine of the rotation that makes the entry `pq` zero, of the smaller of the two angles.
+/// Returns the cosine and sine of the rotation that makes the entry `pq` zero, with the smaller of the two angles.
 fn rotation(pp: f64, pq: f64, qq: f64) -> (f64, f64) {
     let tau = (qq - pp) / (2.0 * pq);
     let t = 1.0f64.copysign(tau) / (tau.abs() + tau.hypot(1.0));

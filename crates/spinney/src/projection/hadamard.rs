@@ -1,34 +1,34 @@
-//! Rows of a Hadamard matrix, known by their indices.
+//! Rows of a Hadamard matrix, represented by their indices.
 //!
-//! Entry (r, j) of Sylvester's matrix of order D = 2^m is −1 to the number of bits that r and j share. So the signs of
-//! 64 rows in column j are one word: the exclusive or, over the bits b of j, of the words that hold bit b of the rows.
-//! A row of y is projected by adding its entries with these signs, or by the fast Walsh–Hadamard transform of the whole
-//! row, D log₂ D additions.
+//! Entry (r, j) of Sylvester's matrix of order D = 2^m is −1 to the power of the number of bits that r and j share. The
+//! signs of 64 rows in column j are therefore one word: the exclusive or, over the bits b of j, of the words that
+//! contain bit b of the rows. y of a sample is projected by adding its entries with these signs, or by the fast
+//! Walsh–Hadamard transform of all of its entries, with D log₂ D additions.
 
 use super::apply::{Scratch, Summed, sum_columns};
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_filled};
 use crate::rng::Key;
 
-/// Some rows, scaled.
+/// Some rows of a Hadamard matrix, scaled.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HadamardRows {
     rows: Vec<u32>,
     scale: f64,
     /// log₂ of the order.
     log_order: u32,
-    /// `words[b * n_words..(b + 1) * n_words]` has bit b of each row: bit k % 64 of word k / 64 is that of row k.
+    /// `words[b * n_words..(b + 1) * n_words]` contains bit b of each row: bit k % 64 of word k / 64 belongs to row k.
     words: Vec<u64>,
     n_words: usize,
 }
 
-/// log₂ of the least power of two that is not below `n_outputs`.
+/// Returns log₂ of the smallest power of two that is at least `n_outputs`.
 pub(super) fn log_order(n_outputs: usize) -> u32 {
     n_outputs.next_power_of_two().trailing_zeros()
 }
 
 impl HadamardRows {
-    /// `n_projections` distinct rows, divided by √q.
+    /// Draws `n_projections` distinct rows, divided by √q.
     pub(super) fn draw(n_projections: usize, n_outputs: usize, key: Key, control: &Control) -> Result<Self> {
         let log_order = log_order(n_outputs);
         let rows = super::subsample::distinct(n_projections, 1 << log_order, key, control)?;
@@ -44,7 +44,7 @@ impl HadamardRows {
         Ok(HadamardRows { rows, scale: 1.0 / (n_projections as f64).sqrt(), log_order, words, n_words })
     }
 
-    /// A copy, or no memory for it.
+    /// Returns a copy, or an error if there is not enough memory.
     pub(super) fn try_clone(&self) -> Result<Self> {
         let rows = try_collected(super::WHAT, self.rows.iter().copied())?;
         Ok(HadamardRows { rows, words: try_collected(super::WHAT, self.words.iter().copied())?, ..*self })
@@ -55,11 +55,12 @@ impl HadamardRows {
         if is_negative { -self.scale } else { self.scale }
     }
 
-    /// Chooses the cheaper way by the number of entries, a function of the row alone. Sums of whole numbers are exact,
-    /// so for labels and counts both ways give the same bits; for other numbers they may differ in the last ones.
+    /// Projects the entries of one sample in the cheaper way, which depends on the number of entries and thus on this
+    /// sample alone. Sums of integers are exact, so that both ways give the same bits for labels and counts; for other
+    /// numbers the last bits may differ.
     pub(super) fn project_row<E: Summed>(&self, entries: &[E], out: &mut [f64], scratch: &mut Scratch) -> Result<()> {
         let order = 1usize << self.log_order;
-        // In the logarithm's place at least 1: a transform also clears and reads.
+        // The logarithm is replaced by at least 1, because a transform also clears and reads its buffer.
         if (entries.len() * out.len()) as u64 > order as u64 * u64::from(self.log_order.max(1)) {
             if scratch.row.len() != order {
                 scratch.row = try_filled("a Hadamard transform", 0.0, order)?;
@@ -94,7 +95,7 @@ impl HadamardRows {
         }
     }
 
-    /// Transforms the row; `scratch` has the order's length.
+    /// Transforms the entries of one sample; the length of `scratch` must be the order.
     pub(super) fn transform<E: Summed>(&self, entries: &[E], out: &mut [f64], scratch: &mut [f64]) {
         scratch.fill(0.0);
         entries.iter().for_each(|entry| scratch[entry.output()] = entry.value());

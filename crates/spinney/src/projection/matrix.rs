@@ -9,9 +9,9 @@ use crate::data::sparse::check_pattern;
 use crate::error::{Error, Result, try_with_capacity};
 use crate::rng::Key;
 
-/// A projection matrix Φ of q rows (projections) and d columns (outputs). Immutable.
+/// A projection matrix Φ with q rows (projections) and d columns (outputs). It is immutable.
 ///
-/// Stored by output, so that projecting a row adds a q-vector for each entry of y that is not zero.
+/// It is stored by output, so that projecting y of a sample adds a vector of length q for each of its non-zero entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectionMatrix {
     pub(super) n_projections: usize,
@@ -21,20 +21,20 @@ pub struct ProjectionMatrix {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum MatrixLayout {
-    /// Output j owns values `j * q..(j + 1) * q`.
+    /// The values of output j are `j * q..(j + 1) * q`.
     Dense(Vec<f64>),
-    /// Output j owns `ptr[j]..ptr[j + 1]`: projections, which rise, and values.
+    /// The entries of output j are `ptr[j]..ptr[j + 1]`: indices of projections, which are increasing, and values.
     Sparse { ptr: Vec<usize>, projections: Vec<u32>, values: Vec<f64> },
-    /// Nothing is stored but the indices of rows.
+    /// Only the indices of the rows are stored.
     Hadamard(HadamardRows),
 }
 
 impl ProjectionMatrix {
-    /// A copy of a (q, d) array.
+    /// Copies a (q, d) array.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] naming `output_projection` for a matrix without rows or columns and for values
-    /// that are not finite; [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] for `output_projection` if the matrix has no rows or no columns or if a
+    /// value is not finite, or [`crate::ErrorKind::OutOfMemory`].
     pub fn from_dense(matrix: ArrayView2<'_, f64>) -> Result<Self> {
         let (n_projections, n_outputs) = matrix.dim();
         check(n_projections, n_outputs, matrix.iter())?;
@@ -43,7 +43,7 @@ impl ProjectionMatrix {
         Ok(ProjectionMatrix { n_projections, n_outputs, layout: MatrixLayout::Dense(values) })
     }
 
-    /// Whether it changes nothing. O(stored values).
+    /// Returns whether the matrix is the identity. The cost is O(stored values).
     pub(super) fn is_identity(&self) -> bool {
         let q = self.n_projections;
         let is_unit = |output: usize, column: &mut dyn Iterator<Item = (usize, f64)>| {
@@ -66,12 +66,12 @@ impl ProjectionMatrix {
             }
     }
 
-    /// A matrix of `n_outputs` columns in compressed sparse rows: slice `ptr[k]..ptr[k + 1]` of `indices` and
-    /// `values` holds the entries of row k; indices rise strictly inside it.
+    /// Builds a matrix with `n_outputs` columns from compressed sparse rows: the entries of row k are the slice
+    /// `ptr[k]..ptr[k + 1]` of `indices` and `values`; indices must be strictly increasing within a row.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::SparseFormat`] and [`crate::ErrorKind::Shape`] when the arrays contradict each other, else
-    /// as [`ProjectionMatrix::from_dense`].
+    /// Returns [`crate::ErrorKind::SparseFormat`] or [`crate::ErrorKind::Shape`] if the arrays contradict each other,
+    /// and the errors of [`ProjectionMatrix::from_dense`].
     pub fn from_csr(ptr: &[usize], indices: &[u32], values: &[f64], n_outputs: usize) -> Result<Self> {
         check_pattern(WHAT, ptr, indices, n_outputs)?;
         if values.len() != indices.len() {
@@ -81,14 +81,15 @@ impl ProjectionMatrix {
         ProjectionMatrix::by_output(ptr, indices, values, n_outputs, &Control::default())
     }
 
-    /// A dense matrix: `row(k)` is called once for each row and its entries then once each, in their order.
+    /// Builds a dense matrix: `row(k)` is called once for each row, and the function that it returns once for each
+    /// entry, in order.
     pub(super) fn dense_by_rows<F: FnMut(usize) -> f64>(
         n_projections: usize,
         n_outputs: usize,
         control: &Control,
         row: impl Fn(usize) -> F,
     ) -> Result<Self> {
-        // Rows side by side fill a line of the cache before the next one is fetched.
+        // Rows side by side fill a cache line before the next one is fetched.
         const SIDE_BY_SIDE: usize = 8;
         let mut values = control.try_filled(WHAT, 0.0, n_projections.saturating_mul(n_outputs))?;
         let mut pulse = control.pulse();
@@ -102,13 +103,13 @@ impl ProjectionMatrix {
         Ok(ProjectionMatrix { n_projections, n_outputs, layout: MatrixLayout::Dense(values) })
     }
 
-    /// Random rows of a Hadamard matrix.
+    /// Builds a matrix of random rows of a Hadamard matrix.
     pub(super) fn hadamard(n_projections: usize, n_outputs: usize, key: Key, control: &Control) -> Result<Self> {
         let rows = HadamardRows::draw(n_projections, n_outputs, key, control)?;
         Ok(ProjectionMatrix { n_projections, n_outputs, layout: MatrixLayout::Hadamard(rows) })
     }
 
-    /// From valid rows: one counting sort, O(stored entries + outputs).
+    /// Builds a matrix from valid rows, by one counting sort, O(stored entries + outputs).
     pub(super) fn by_output(
         ptr: &[usize],
         indices: &[u32],
@@ -131,7 +132,7 @@ impl ProjectionMatrix {
         for (row, range) in ptr.windows(2).enumerate() {
             pulse.after(1)?;
             for at in range[0]..range[1] {
-                // The next free place of the output; in the end, the end of its slice.
+                // The next free position of the output; at the end, the end of its slice.
                 let place = &mut ends[indices[at] as usize];
                 projections[*place] = row as u32;
                 moved[*place] = values[at];
@@ -145,17 +146,17 @@ impl ProjectionMatrix {
         Ok(ProjectionMatrix { n_projections: ptr.len() - 1, n_outputs, layout })
     }
 
-    /// Number q of rows.
+    /// Returns the number of rows, q.
     pub fn n_projections(&self) -> usize {
         self.n_projections
     }
 
-    /// Number d of columns.
+    /// Returns the number of columns, d.
     pub fn n_outputs(&self) -> usize {
         self.n_outputs
     }
 
-    /// A copy, or no memory for it.
+    /// Returns a copy, or an error if there is not enough memory.
     pub(super) fn try_clone(&self, control: &Control) -> Result<Self> {
         fn copied<T: Copy>(values: &[T], control: &Control) -> Result<Vec<T>> {
             let mut copy = try_with_capacity(WHAT, values.len())?;
@@ -177,7 +178,7 @@ impl ProjectionMatrix {
         Ok(ProjectionMatrix { layout, ..*self })
     }
 
-    /// The largest magnitude of an entry.
+    /// Returns the largest magnitude of an entry.
     pub(super) fn largest(&self, control: &Control) -> Result<f64> {
         match &self.layout {
             MatrixLayout::Dense(values) | MatrixLayout::Sparse { values, .. } => {
@@ -190,15 +191,16 @@ impl ProjectionMatrix {
         }
     }
 
-    /// Whether only some entries are stored.
+    /// Returns whether the matrix is stored sparsely.
     pub fn is_sparse(&self) -> bool {
         matches!(self.layout, MatrixLayout::Sparse { .. })
     }
 
-    /// The matrix as a (q, d) array.
+    /// Returns the matrix as a (q, d) array.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`]
+    /// when `control` is stopped.
     pub fn to_dense(&self, control: &Control) -> Result<Array2<f64>> {
         let (q, d) = (self.n_projections, self.n_outputs);
         let mut matrix = control.try_filled(DENSE, 0.0, q.saturating_mul(d))?;
@@ -206,11 +208,11 @@ impl ProjectionMatrix {
         Ok(Array2::from_shape_vec((q, d), matrix).expect("q × d numbers were made"))
     }
 
-    /// Offsets, indices and values of compressed sparse rows, as [`ProjectionMatrix::from_csr`] takes them: the stored
-    /// entries of a sparse matrix, those that differ from zero of any other.
+    /// Returns the offsets, indices and values of compressed sparse rows, as [`ProjectionMatrix::from_csr`] takes them:
+    /// the stored entries of a sparse matrix, or the non-zero entries of any other.
     ///
     /// # Errors
-    /// As [`ProjectionMatrix::to_dense`].
+    /// The same as for [`ProjectionMatrix::to_dense`].
     pub fn to_csr(&self, control: &Control) -> Result<(Vec<usize>, Vec<u32>, Vec<f64>)> {
         let is_stored = |value: f64| self.is_sparse() || value != 0.0;
         let mut ends = control.try_filled(SPARSE, 0usize, self.n_projections + 1)?;
@@ -220,7 +222,7 @@ impl ProjectionMatrix {
         let mut values = control.try_filled(SPARSE, 0.0, ends[self.n_projections])?;
         self.visit(control, |projection, output, value| {
             if is_stored(value) {
-                // The next free place of the row; in the end, the end of its slice.
+                // The next free position of the row; at the end, the end of its slice.
                 let place = &mut ends[projection];
                 indices[*place] = output as u32;
                 values[*place] = value;
@@ -232,12 +234,13 @@ impl ProjectionMatrix {
         Ok((ends, indices, values))
     }
 
-    /// Calls `entry(projection, output, value)` for what is stored, output after output, projections rising.
+    /// Calls `entry(projection, output, value)` for each stored entry, output after output, with increasing
+    /// projections.
     fn visit(&self, control: &Control, mut entry: impl FnMut(usize, usize, f64)) -> Result<()> {
         let q = self.n_projections;
         let mut pulse = control.pulse();
         for output in 0..self.n_outputs {
-            // A column may be long: the flag is looked at on its way.
+            // A column may be long, so that the stop flag is checked within it.
             match &self.layout {
                 MatrixLayout::Dense(values) => {
                     for (projection, &value) in values[output * q..][..q].iter().enumerate() {
@@ -264,11 +267,11 @@ impl ProjectionMatrix {
     }
 }
 
-/// What memory was for.
+/// What memory was requested for, in errors.
 const DENSE: &str = "a projection as a dense array";
 const SPARSE: &str = "a projection as sparse rows";
 
-/// Numbers that are read or copied between two looks at the stop flag.
+/// Number of values that are read or copied between two checks of the stop flag.
 const COPIED_AT_ONCE: usize = 1 << 18;
 
 fn check<'a>(n_projections: usize, n_outputs: usize, mut values: impl Iterator<Item = &'a f64>) -> Result<()> {

@@ -1,12 +1,12 @@
 //! Random projections of the outputs: trees whose structure is grown on a few random combinations of many outputs.
 //!
-//! A projection is a q × d matrix Φ. A projected tree is grown on Z = YΦᵀ, n × q, with the variance criterion; its
-//! leaves are then labelled from the original y, so predictions are those of an ordinary tree and nothing is decoded. A
-//! search costs O(q) for each sample in place of O(d). When the squared distance of any two rows of Z is within 1 ± ε of
-//! that of the rows of Y, so is the variance of every node, since the variance of a set is a mean over its pairs; by the
-//! lemma of Johnson and Lindenstrauss some q of the order of ln n / ε² does it whatever d is
-//! ([`johnson_lindenstrauss_dim`]). In the forests of the thesis a far smaller q was as accurate, often that of
-//! [`NProjections::Log`].
+//! A projection is a q × d matrix Φ. A projected tree is grown on Z = YΦᵀ, n × q, with the variance criterion. Its
+//! leaves are then labelled from the original y, so that predictions are those of an ordinary tree and nothing is
+//! decoded. The search for splits costs O(q) for each sample instead of O(d). When the squared distance of any two rows
+//! of Z is within 1 ± ε of that of the rows of Y, the same holds for the variance of every node, since the variance of
+//! a set is a mean over its pairs; by the lemma of Johnson and Lindenstrauss, some q of the order of ln n / ε² is
+//! sufficient for this, whatever d is ([`johnson_lindenstrauss_dim`]). In the forests of the thesis a far smaller q was
+//! as accurate, often that of [`NProjections::Log`].
 //!
 //! Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*,
 //! PhD thesis, Liège, 2016, ch. 5; W. Johnson and J. Lindenstrauss, 1984.
@@ -35,20 +35,20 @@
 //! | family | Φ | when |
 //! |---|---|---|
 //! | [`Gaussian`](Projection::Gaussian) | dense | the first choice |
-//! | [`Rademacher`](Projection::Rademacher) | dense signs, or sparse | cheaper for large q; [`Sparsity::Sqrt`] wants rows of many labels |
-//! | [`Hadamard`](Projection::Hadamard) | never stored | very many outputs: takes no memory, rows are orthogonal |
-//! | [`Subsample`](Projection::Subsample) | q outputs as they are | outputs that say the same; a baseline |
-//! | [`Pca`](Projection::Pca) | of y, not random | a baseline; all trees share it, so it lacks their variety |
-//! | [`Given`](Projection::Given) | yours | |
+//! | [`Rademacher`](Projection::Rademacher) | dense signs, or sparse | cheaper for large q; [`Sparsity::Sqrt`] needs samples with many labels |
+//! | [`Hadamard`](Projection::Hadamard) | not stored | very many outputs: needs no memory, rows are orthogonal |
+//! | [`Subsample`](Projection::Subsample) | q of the outputs | redundant outputs; a baseline |
+//! | [`Pca`](Projection::Pca) | computed from y, not random | a baseline; all trees share it, so that they are less diverse |
+//! | [`Given`](Projection::Given) | given by the caller | |
 //!
-//! Larger q makes structures more like those of the unprojected tree. Try [`NProjections::Log`], then a few times as
-//! many. In the thesis, projections drawn for each [tree](ProjectionScope::Tree) were never worse than a
-//! [shared](ProjectionScope::Forest) one: the errors of single trees cancel in the mean over them.
+//! With a larger q, the structures of the trees are more like those of unprojected trees. Try [`NProjections::Log`],
+//! then a few times as many. In the thesis, projections drawn for each [tree](ProjectionScope::Tree) were never worse
+//! than a [shared](ProjectionScope::Forest) one: the errors of single trees cancel in the mean over them.
 //!
 //! | file | what |
 //! |---|---|
 //! | `matrix` | Φ, stored by output: dense, sparse, or as rows of a Hadamard matrix |
-//! | `apply` | rows of y times Φᵀ |
+//! | `apply` | y of samples times Φᵀ |
 //! | `gaussian`, `rademacher`, `subsample`, `hadamard` | draws of each family |
 //! | `pca`, `block`, `eigen` | principal directions of y |
 //! | `plan` | the projections of one fit |
@@ -75,66 +75,68 @@ use crate::error::{Error, Result, try_with_capacity};
 use crate::rng::Key;
 use crate::setters::setters;
 
-/// Purpose of the key that Φ is drawn from.
+/// Purpose of the key from which Φ is drawn.
 pub(crate) const PROJECTION: u64 = u64::from_be_bytes(*b"outproj\0");
 
-/// Argument at fault in most errors of this module.
+/// The argument that most errors of this module name.
 pub(crate) const WHAT: &str = "output_projection";
 
-/// Where a q × d projection matrix Φ comes from; d is the number of columns of predictions
+/// How a q × d projection matrix Φ is obtained, where d is the number of columns of predictions
 /// ([`crate::Outputs::width`]).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Projection {
-    /// Entries from N(0, 1/q). E|Φy|² = |y|². Drawing costs O(q d).
+    /// Entries are drawn from N(0, 1/q), so that E|Φy|² = |y|². Drawing costs O(q d).
     Gaussian,
-    /// Entries ±√(s/q) with probability 1/(2s) each, else 0: [`Sparsity`] has s. E|Φy|² = |y|² (Achlioptas 2003; Li,
-    /// Hastie and Church 2006). A row that is all zero says nothing and is not drawn: rows follow the conditional
-    /// distribution, which differs noticeably only when s is not far below d.
+    /// Entries are ±√(s/q) with probability 1/(2s) each, and otherwise 0; [`Sparsity`] determines s. E|Φy|² = |y|²
+    /// (Achlioptas 2003; Li, Hastie and Church 2006). A row of zeros carries no information and is not drawn: rows
+    /// follow the conditional distribution, which differs noticeably only when s is not far below d.
     Rademacher {
-        /// How many entries are zero.
+        /// The share of entries that are zero.
         sparsity: Sparsity,
     },
-    /// q rows of the identity, not scaled: so many outputs as they are.
+    /// Φ consists of q rows of the identity, which are not scaled: trees are grown on q of the outputs.
     Subsample {
-        /// Whether an output may be drawn several times; without, q must not exceed d.
+        /// Whether an output may be drawn several times. If false, q must not exceed d.
         replacement: bool,
     },
-    /// q distinct rows of the Hadamard matrix (Sylvester's) whose order D is the least power of two ≥ d, cut to d
-    /// columns, divided by √q: entries ±1/√q. Rows are orthogonal when d = D. q must not exceed D. Never stored: O(q)
-    /// memory.
+    /// Φ consists of q distinct rows of Sylvester's Hadamard matrix whose order D is the smallest power of two ≥ d, cut
+    /// to d columns and divided by √q: entries are ±1/√q. The rows are orthogonal when d = D. q must not exceed D. The
+    /// matrix is not stored, and needs O(q) memory.
     Hadamard,
-    /// The q principal directions of y with the largest variances, largest first: the rows of Φ are orthonormal, the
-    /// largest entry of each is positive. q must not exceed d; beyond the rank of y, any orthonormal directions follow.
+    /// Φ consists of the q principal directions of y with the largest variances, the largest first. The rows of Φ are
+    /// orthonormal, and the largest entry of each is positive. q must not exceed d; if q exceeds the rank of y, the
+    /// remaining directions are any orthonormal ones.
     ///
-    /// Computed once for a fit, from all rows with their sample and class weights (not those balanced for each tree), and
-    /// the same for all trees. A step of the iteration costs O(stored entries of y × q), shared by the threads; memory is
-    /// O(d q) for each of them.
+    /// The matrix is computed once for a fit, from all samples with their sample and class weights (but not those that
+    /// are balanced for each tree), and is the same for all trees. An iteration costs O(stored entries of y × q),
+    /// shared by the threads; each thread needs O(d q) memory.
     Pca,
-    /// These: one for all trees, or one for each tree that the fit grows, in their order. The scope and the number of
-    /// projections are theirs.
+    /// The given matrices: one for all trees, or one for each tree of the fit, in order. They determine the scope and
+    /// the number of projections.
     Given(Vec<ProjectionMatrix>),
 }
 
-/// Expected share of entries of a Rademacher projection that are not zero: one in s.
+/// The expected share of non-zero entries of a Rademacher projection, which is one in s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Sparsity {
-    /// s, finite, at least 1: 1 has signs everywhere and is stored dense; 3 is the choice of Achlioptas (2003).
+    /// s is this number, finite and at least 1. With 1, all entries are signs and the matrix is stored densely; 3 is
+    /// the choice of Achlioptas (2003).
     Factor(f64),
     /// s = √d, the choice of Li, Hastie and Church (2006).
     Sqrt,
 }
 
-/// Number q of projections.
+/// The number of projections, q.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum NProjections {
-    /// ⌊½ + ln d⌋, at least 1.
+    /// q = ⌊½ + ln d⌋, at least 1.
     Log,
-    /// That many.
+    /// q is this number.
     Count(usize),
-    /// That share of d, in (0, 1], rounded down, at least 1.
+    /// q is this share of d, in (0, 1], rounded down, at least 1.
     Fraction(f64),
 }
 
@@ -145,10 +147,10 @@ impl From<usize> for NProjections {
 }
 
 impl NProjections {
-    /// q for d = `n_outputs`.
+    /// Returns q for d = `n_outputs`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] naming `n_projections` for a count of 0 or a share outside (0, 1].
+    /// Returns [`crate::ErrorKind::Invalid`] for `n_projections` if it is a count of 0 or a share outside (0, 1].
     pub fn resolve(self, n_outputs: usize) -> Result<usize> {
         let d = n_outputs as f64;
         match self {
@@ -165,23 +167,24 @@ impl NProjections {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProjectionScope {
-    /// None: each draws its own.
+    /// No trees share one: a projection is drawn for each tree.
     Tree,
-    /// All trees of a forest.
+    /// All trees of a forest share one projection.
     Forest,
 }
 
 /// How the outputs of a tree or a forest are projected: [`crate::TreeConfig::output_projection`].
 ///
-/// Numbers and labels may be a single output; a single output of classes is refused, as it is one thing already.
+/// Numerical outputs and labels can be projected even if there is only one. A single output of classes is not
+/// supported, as it is already one target.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OutputProjection {
-    /// Where Φ comes from.
+    /// How Φ is obtained.
     pub family: Projection,
-    /// Number of its rows.
+    /// The number of rows of Φ.
     pub n_projections: NProjections,
-    /// Which trees share it; [`Projection::Pca`] is always shared.
+    /// Which trees share Φ. [`Projection::Pca`] is always shared by all.
     pub scope: ProjectionScope,
 }
 
@@ -191,24 +194,24 @@ setters! { OutputProjection {
 } }
 
 impl OutputProjection {
-    /// [`NProjections::Log`] projections, drawn anew for each tree.
+    /// Returns [`NProjections::Log`] projections, drawn separately for each tree.
     pub fn new(family: Projection) -> Self {
         OutputProjection { family, n_projections: NProjections::Log, scope: ProjectionScope::Tree }
     }
 }
 
 impl Projection {
-    /// The Φ of d = `n_outputs` columns that a single tree with this seed is grown with, and a forest whose trees share
-    /// one.
+    /// Returns the matrix Φ with d = `n_outputs` columns that a single tree with this seed is grown with, and that a
+    /// forest with this seed uses if its trees share one.
     ///
-    /// `y` and `sample_weight` are read by [`Projection::Pca`] alone; `sample_weight` has one number for each row of y.
+    /// `y` and `sample_weight` are only read by [`Projection::Pca`]; `sample_weight` must have one weight for each
+    /// sample of y.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] naming `n_projections` when there are none or more than the family has, or
-    /// `output_projection` for a bad sparsity, for [`Projection::Pca`] without y, and for
-    /// [`Projection::Given`] of several matrices; [`crate::ErrorKind::Shape`] when y or a given matrix
-    /// have another width; [`crate::ErrorKind::OutOfMemory`], and [`crate::ErrorKind::Interrupted`] when `control` is
-    /// stopped.
+    /// Returns [`crate::ErrorKind::Invalid`] for `n_projections` when it is 0 or larger than the family allows, and for
+    /// `output_projection` if the sparsity is not valid, for [`Projection::Pca`] without y, and for
+    /// [`Projection::Given`] with several matrices; [`crate::ErrorKind::Shape`] if y or a given matrix has another
+    /// width; [`crate::ErrorKind::OutOfMemory`]; and [`crate::ErrorKind::Interrupted`] when `control` is stopped.
     pub fn draw(
         &self,
         n_outputs: usize,
@@ -252,7 +255,7 @@ impl Projection {
         }
     }
 
-    /// Number of projections, proven to be one that the family has.
+    /// Returns the number of projections, after a check that the family allows it.
     pub(crate) fn resolve(&self, n_outputs: usize, n_projections: NProjections) -> Result<usize> {
         let q = n_projections.resolve(n_outputs)?;
         let at_most = |most: usize, must| {
@@ -288,7 +291,7 @@ impl Projection {
         }
     }
 
-    /// Whence its matrices come.
+    /// Returns where the matrices come from.
     pub(crate) fn source(&self) -> MatrixSource<'_> {
         MatrixSource::Random(match self {
             Projection::Gaussian => RandomFamily::Gaussian,
@@ -301,16 +304,16 @@ impl Projection {
     }
 }
 
-/// Whence matrices of projections come.
+/// Where the matrices of projections come from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MatrixSource<'p> {
     Random(RandomFamily),
-    /// From y: see [`principal`].
+    /// They are computed from y: see [`principal`].
     Principal,
     Given(&'p [ProjectionMatrix]),
 }
 
-/// Families of which a matrix is drawn from a key alone.
+/// The families whose matrices are drawn from a key alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RandomFamily {
     Gaussian,
@@ -320,7 +323,7 @@ pub(crate) enum RandomFamily {
 }
 
 impl RandomFamily {
-    /// A matrix of q rows; q was resolved.
+    /// Returns a matrix with q rows; q must be the result of `resolve`.
     pub(crate) fn draw(self, n_outputs: usize, q: usize, key: Key, control: &Control) -> Result<ProjectionMatrix> {
         match self {
             RandomFamily::Gaussian => gaussian::draw(q, n_outputs, key, control),
@@ -339,7 +342,7 @@ impl RandomFamily {
 }
 
 impl OutputProjection {
-    /// Refuses what cannot project these outputs.
+    /// Returns an error if the projection is not supported for these outputs.
     pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
         if let Outputs::Classes { n_classes } = outputs
             && n_classes.len() == 1
@@ -350,7 +353,7 @@ impl OutputProjection {
     }
 }
 
-/// The q principal directions of `rows` of y.
+/// Returns the q principal directions of `rows` of y.
 pub(crate) fn principal(
     y: &TrainY<'_>,
     n_outputs: usize,
@@ -364,7 +367,7 @@ pub(crate) fn principal(
     principal_of(y, n_outputs, q, &weights, rows, control)
 }
 
-/// The same, of rows of which other workers may have some: `weights` know them.
+/// The same if other workers may have some of the samples, which `weights` knows.
 pub(crate) fn principal_of(
     y: &TrainY<'_>,
     n_outputs: usize,
@@ -376,10 +379,10 @@ pub(crate) fn principal_of(
     pca::directions(y, n_outputs, weights, rows, q, control)
 }
 
-/// Number of dimensions in which, by the lemma of Johnson and Lindenstrauss, `n_samples` points have an image with all
-/// squared distances within 1 ± `eps` of theirs: ⌈8 ln n / ε²⌉, at least 1.
+/// Returns a number of dimensions that is sufficient, by the lemma of Johnson and Lindenstrauss, to map `n_samples`
+/// points so that all squared distances are within 1 ± `eps` of the original ones: ⌈8 ln n / ε²⌉, at least 1.
 ///
-/// It does not depend on the number of outputs. It is a bound for the worst points; forests do with far fewer.
+/// It does not depend on the number of outputs. It is a bound for the worst points; forests need far fewer dimensions.
 ///
 /// ```
 /// assert_eq!(spinney::projection::johnson_lindenstrauss_dim(1000, 0.5)?, 222);
@@ -387,7 +390,7 @@ pub(crate) fn principal_of(
 /// ```
 ///
 /// # Errors
-/// [`crate::ErrorKind::Invalid`] without samples or when `eps` is not in (0, 1).
+/// Returns [`crate::ErrorKind::Invalid`] if `n_samples` is 0 or `eps` is not in (0, 1).
 pub fn johnson_lindenstrauss_dim(n_samples: usize, eps: f64) -> Result<usize> {
     if n_samples == 0 {
         return Err(Error::invalid("n_samples", 0, "be at least 1"));

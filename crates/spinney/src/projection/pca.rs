@@ -1,14 +1,14 @@
-//! Principal directions of y, for labels, classes and numbers, without a dense copy of them.
+//! Principal directions of y for labels, classes and numerical outputs, without a dense copy of y.
 //!
-//! Subspace iteration on the weighted covariance C of y, which is only applied to blocks of vectors: two products with
-//! each row. A round filters the block with a Chebyshev polynomial that is small on the eigenvalues to be damped (Zhou
-//! and Saad 2007), makes it orthonormal, and rotates it to the eigenvectors of C inside the block (Rayleigh and Ritz),
-//! until C v = λ v to 10⁻¹⁰ of the largest eigenvalue. With few outputs the block is the whole space and the first
-//! round is exact.
+//! This is subspace iteration on the weighted covariance C of y, which is only applied to blocks of vectors, with two
+//! products for each sample. A round filters the block with a Chebyshev polynomial that is small on the eigenvalues to
+//! be damped (Zhou and Saad 2007), makes it orthonormal, and rotates it to the eigenvectors of C inside the block
+//! (Rayleigh and Ritz), until C v = λ v to 10⁻¹⁰ of the largest eigenvalue. With few outputs the block is the whole
+//! space, and the first round is exact.
 //!
-//! Sums over rows are sums of integers: contributions are fixed-point numbers that leave room for the total weight, so
-//! the order of rows and their division among threads cannot be seen, a row of weight zero is no row and one of whole
-//! weight w is w rows.
+//! Sums over samples are sums of integers: contributions are fixed-point numbers that leave room for the total weight.
+//! The result therefore does not depend on the order of the samples or on the number of threads, a sample of weight
+//! zero has no effect, and a sample of integer weight w is the same as w samples.
 
 use super::apply::{Summed, sum_columns};
 use super::block::Block;
@@ -22,24 +22,25 @@ use crate::exact::reduce::Reduce;
 use crate::exact::{FixedPoint, exact_mean_of_all, exponent_above};
 
 pub(super) const WHAT: &str = "the principal directions of y";
-/// Up to so many outputs the block is the whole space.
+/// Maximum number of outputs for which the block is the whole space.
 const FEW_OUTPUTS: usize = 64;
-/// Least number of vectors in the block beyond those asked for: they drive the convergence of the last ones.
+/// Minimum number of vectors in the block beyond those that are wanted: they determine the convergence of the last
+/// ones.
 const OVERSAMPLING: usize = 16;
 /// Error of C v = λ v, relative to the largest eigenvalue, at which the iteration ends.
 const TOLERANCE: f64 = 1e-10;
-/// Rounds after which it ends anyway; only directions of almost equal variances need more than a dozen.
+/// Maximum number of rounds; only directions of almost equal variances need more than a dozen.
 const MOST_ROUNDS: usize = 100;
-/// Vectors whose sums are taken at once: the second largest block of [`sum_columns`].
+/// Number of vectors whose sums are computed at once: the second-largest block of [`sum_columns`].
 const SIDE_BY_SIDE: usize = 8;
-/// Fewer rows are not worth a thread.
+/// Minimum number of samples for each thread.
 const ROWS_PER_THREAD: usize = 256;
-/// Highest degree of the filter.
+/// Maximum degree of the filter.
 const MOST_DEGREES: usize = 8;
-/// The filter may not favour a vector over another by more: rounding would drown the weaker one.
+/// The filter may not amplify one vector over another by more than this: rounding errors would exceed the weaker one.
 const MOST_GAIN: f64 = 1e7;
 
-/// Matrix of the n_projections principal directions of `rows` of y, which have positive weights.
+/// Returns the matrix of the `n_projections` principal directions of `rows` of y, which must have positive weights.
 pub(super) fn directions(
     y: &TrainY<'_>,
     n_outputs: usize,
@@ -72,16 +73,16 @@ struct Covariance<'a> {
     weights: &'a Weights,
     rows: &'a [u32],
     mean: Vec<f64>,
-    /// Brings the deviations of numbers from their mean below 1.
+    /// Scales the deviations of numerical outputs from their mean to below 1.
     below_one: FixedPoint,
     total_weight: f64,
-    /// Of contributions to sums: the power of two that makes them whole numbers, and its inverse.
+    /// The power of two that makes contributions to sums integers, and its inverse.
     whole: f64,
     per_whole: f64,
     control: &'a Control,
 }
 
-/// Covariances of frequencies would be of a dense y.
+/// Returns an error, as covariances of frequencies would need a dense y.
 fn masked() -> Error {
     Error::invalid("output_projection", "Pca", "be another family if classes or labels have masked cells")
 }
@@ -99,7 +100,7 @@ impl<'a> Covariance<'a> {
         let total_weight = workers.sum_of(rows.iter().map(|&row| weights.units(row as usize)).sum::<u64>())? as f64;
         let mut mean = try_filled(WHAT, 0.0, n_outputs)?;
         let mut below_one = FixedPoint::ONE;
-        // At least any contribution of a row of weight 1, for vectors of norm 1.
+        // An upper bound of the contribution of a sample of weight 1, for vectors of norm 1.
         let bound = match y {
             TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
             TrainY::Slots(y) => {
@@ -145,10 +146,11 @@ impl<'a> Covariance<'a> {
         Ok(Covariance { y, n_outputs, weights, rows, mean, below_one, total_weight, whole, per_whole, control })
     }
 
-    /// C times a block.
+    /// Returns C times a block.
     fn times(&self, block: &Block) -> Result<Block> {
         let l = block.width;
-        // Vectors of norm below 1, by powers of two. Zeros fill up what is summed side by side.
+        // Vectors are scaled by powers of two to norms below 1. Groups of vectors that are summed side by side are
+        // filled up with zeros.
         let below_one = |norm: f64| FixedPoint::with_bits(norm.max(f64::MIN_POSITIVE), 0).values();
         let factors = try_collected(WHAT, block.norms(self.control)?.into_iter().map(below_one))?;
         let stride = l.next_multiple_of(SIDE_BY_SIDE);
@@ -156,7 +158,7 @@ impl<'a> Covariance<'a> {
         for (to, row) in scaled.chunks_exact_mut(stride).zip(block.rows()) {
             to.iter_mut().zip(row).zip(&factors).for_each(|((to, x), (factor, _))| *to = x * factor);
         }
-        // Sums of integers are the same in any parts.
+        // Sums of integers do not depend on how they are divided.
         let n_threads = self.control.n_threads();
         let n_rows = self.rows.len().div_ceil(n_threads.min(self.rows.len().div_ceil(ROWS_PER_THREAD)).max(1)).max(1);
         let parts: Vec<&[u32]> = self.rows.chunks(n_rows).collect();
@@ -174,14 +176,15 @@ impl<'a> Covariance<'a> {
         for (j, row) in values.chunks_exact_mut(l).enumerate() {
             pulse.after(l)?;
             for a in 0..l {
-                // Numbers are centred already: their sum over rows is not taken and zero.
+                // Numerical outputs are already centred: their sum over samples is zero and not computed.
                 row[a] = (sums.by_output[j * stride + a] as f64 - self.mean[j] * sums.of_rows[a] as f64) * scales[a];
             }
         }
         Ok(Block { width: l, values })
     }
 
-    /// What `rows` add to the product with `vectors`, whose row j is `vectors[j * stride..][..stride]`.
+    /// Returns the contribution of `rows` to the product with `vectors`, whose row j is `vectors[j *
+    /// stride..][..stride]`.
     fn sums(&self, rows: &[u32], vectors: &[f64], stride: usize) -> Result<Sums> {
         let mut by_output = self.control.try_filled(WHAT, 0i64, vectors.len())?;
         let mut of_rows = try_filled(WHAT, 0i64, stride)?;
@@ -230,19 +233,19 @@ impl<'a> Covariance<'a> {
         Ok(Sums { by_output, of_rows })
     }
 
-    /// Factors of the weight of a row: one to be rounded with the product, one of what was rounded.
+    /// Returns two factors whose product is the weight of a sample: one is applied before rounding, the other after it.
     fn factors(&self, row: u32) -> (f64, i64) {
         let units = self.weights.units(row as usize);
-        // Rounded before it is weighted, a row of weight 2 is exactly two rows.
+        // If products are rounded before they are weighted, a sample of weight 2 is exactly two samples.
         if self.weights.exact { (1.0, units as i64) } else { (units as f64, 1) }
     }
 
-    /// The first `wanted` of a block of `width` vectors are eigenvectors, of falling eigenvalues.
+    /// Returns a block of `width` vectors, of which the first `wanted` are eigenvectors, with decreasing eigenvalues.
     fn eigenvectors(&self, wanted: usize, width: usize) -> Result<Block> {
         let control = self.control;
         let mut block = Block::start(self.n_outputs, width, control)?;
         block.make_orthonormal(control)?;
-        // What the rounding of sums to the grid leaves of the error at any rate.
+        // The part of the error that is due to the rounding of sums to the grid.
         let noise = 8.0 * (self.total_weight * self.n_outputs as f64).sqrt() * self.per_whole;
         for round in 0.. {
             control.check()?;
@@ -260,7 +263,7 @@ impl<'a> Covariance<'a> {
         Ok(block)
     }
 
-    /// A polynomial of C, small on [0, edge], applied to a block whose image is known.
+    /// Applies a polynomial of C that is small on [0, edge] to a block whose image is known.
     fn filtered(&self, block: Block, image: Block, largest: f64, edge: f64) -> Result<Block> {
         let x = 2.0 * largest / edge - 1.0;
         let degree = if edge > 0.0 && x > 1.0 { (MOST_GAIN.ln() / x.acosh()) as usize } else { 1 };
@@ -283,23 +286,23 @@ impl<'a> Covariance<'a> {
     }
 }
 
-/// Sums of whole numbers over some rows.
+/// Sums of integers over some samples.
 #[derive(Debug)]
 struct Sums {
     by_output: Vec<i64>,
     of_rows: Vec<i64>,
 }
 
-/// Numbers as magnitudes and signs, so that multiples of them without their fractions are found by operations that
-/// processors do on two numbers at a time; `as` is not among these.
+/// Numbers as magnitudes and signs, so that multiples of them can be truncated by operations that processors do on two
+/// numbers at a time; `as` is not one of these.
 ///
-/// Beyond 2⁵² the last bit of a float is its unit: a magnitude shifted there is rounded to an integer next to it, which
-/// its bits then count, at most one too many.
+/// For floats of at least 2⁵², the last bit is the unit: a magnitude that is shifted there is rounded to a neighbouring
+/// integer, which its bits then represent, at most one too large.
 #[derive(Debug)]
 struct SignedParts {
     magnitudes: Vec<f64>,
     largest: f64,
-    /// −1 for negative numbers, else 0: x ^ s − s is then −x or x.
+    /// −1 for negative numbers, otherwise 0: x ^ s − s is then −x or x.
     signs: Vec<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! The projections of one fit, as growth asks for them.
+//! The projections of one fit, as the growth of trees needs them.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use crate::data::train_y::TrainY;
 use crate::error::{Error, ErrorKind, Result};
 use crate::rng::Key;
 
-/// Magnitudes up to which the variance criterion takes numbers (see `data::targets`).
+/// The largest magnitude that the variance criterion supports (see `data::targets`).
 const LARGEST: f64 = 1e150;
 
 /// What all trees of a fit share.
@@ -19,38 +19,39 @@ pub(crate) struct Plan<'a> {
     source: Source<'a>,
     n_outputs: usize,
     n_samples: usize,
-    /// The largest sum of magnitudes of a row of y.
+    /// The largest sum of magnitudes of y of one sample.
     reach: f64,
-    /// Projected targets of trees that are done, to be written over: a fresh buffer costs the kernel a page at a time.
+    /// Buffers of projected targets of finished trees, which are reused: the system would provide a new buffer page by
+    /// page.
     stash: Mutex<Vec<Vec<f64>>>,
 }
 
 #[derive(Debug)]
 enum Source<'a> {
-    /// Drawn anew for each tree.
+    /// A matrix is drawn for each tree.
     Family(RandomFamily, usize),
-    /// The same for all.
+    /// All trees have the same matrix.
     Shared(Cow<'a, ProjectionMatrix>),
-    /// One for each tree.
+    /// Each tree has a matrix of its own.
     Each(&'a [ProjectionMatrix]),
 }
 
-/// What a plan is made from.
+/// The data from which a plan is made.
 #[derive(Debug)]
 pub(crate) struct PlanData<'a> {
     pub(crate) y: &'a TrainY<'a>,
     pub(crate) n_outputs: usize,
     pub(crate) n_samples: usize,
-    /// Rows of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     pub(crate) rows: &'a [u32],
-    /// Weights of the principal directions.
+    /// The weights for principal directions.
     pub(crate) weights: Option<&'a [f64]>,
     pub(crate) seed: u64,
     pub(crate) n_trees: usize,
 }
 
 impl<'a> Plan<'a> {
-    /// Draws what is shared. `config` was checked against the outputs.
+    /// Draws the matrix that trees share. `config` must be checked against the outputs.
     pub(crate) fn new(config: &'a OutputProjection, data: &PlanData<'_>, control: &Control) -> Result<Self> {
         let PlanData { y, n_outputs, n_samples, rows, weights, seed, n_trees } = *data;
         let n_projections = || config.family.resolve(n_outputs, config.n_projections);
@@ -85,7 +86,7 @@ impl<'a> Plan<'a> {
                 TrainY::Slots(y) => (y.of(row).len() as f64, 1),
                 TrainY::Real(y) => (y.searched(row).map(f64::abs).sum(), n_outputs),
                 TrainY::SparseReal(y) => (y.searched(row).map(|(_, y)| y.abs()).sum(), n_outputs),
-                // A cell that is not known has frequencies, of which none is above one, or a mean.
+                // An unknown cell is replaced by frequencies, none of which is above one, or by a mean.
                 TrainY::MaskedSlots(y) => (y.known().n_outputs().max(y.of(row).len()) as f64, 1),
                 TrainY::MaskedReal(y) => (y.filled_row(row).map(f64::abs).sum(), n_outputs),
             };
@@ -95,8 +96,8 @@ impl<'a> Plan<'a> {
         Ok(Plan { source, n_outputs, n_samples, reach, stash: Mutex::default() })
     }
 
-    /// The projected targets of tree `index` of the fit, whose rows are `rows`; others are not written. `None` where they are
-    /// the entries of y themselves.
+    /// Returns the projected targets of tree `index` of the fit, for its samples `rows`; those of other samples are not
+    /// written. Returns `None` if the targets are the entries of y themselves.
     pub(crate) fn targets(
         &self,
         tree: Key,
@@ -134,7 +135,7 @@ impl<'a> Plan<'a> {
         RealTargets::new(values, q).map(Some)
     }
 
-    /// Takes back the targets of a tree that is done.
+    /// Takes back the targets of a finished tree.
     pub(crate) fn take_back(&self, targets: RealTargets<'static>) {
         self.stash.lock().unwrap_or_else(PoisonError::into_inner).push(targets.values.into_owned());
     }

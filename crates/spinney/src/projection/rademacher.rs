@@ -1,11 +1,11 @@
-//! Projections of random signs, dense and sparse.
+//! Projections with random signs, dense and sparse.
 
 use super::matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::error::{ErrorKind, Result, try_with_capacity};
 use crate::rng::{Key, Stream};
 
-/// Entries ±1/√q: 64 signs a word, row k from a stream of its own.
+/// Draws entries ±1/√q, 64 signs from each random word. Row k has a random stream of its own.
 pub(super) fn draw_dense(
     n_projections: usize,
     n_outputs: usize,
@@ -25,8 +25,8 @@ pub(super) fn draw_dense(
     })
 }
 
-/// Entries ±√(s/q) with probability 1/(2s) each, else 0, given that the row is not all zero; row k from a stream of its
-/// own. O(q + stored entries), and the d offsets of the result.
+/// Draws entries that are ±√(s/q) with probability 1/(2s) each and otherwise 0, given that the row is not all zero. Row
+/// k has a random stream of its own. The cost is O(q + stored entries), and the d offsets of the result.
 pub(super) fn draw_sparse(
     n_projections: usize,
     n_outputs: usize,
@@ -44,7 +44,7 @@ pub(super) fn draw_sparse(
     ptr.push(0);
     for k in 0..n_projections {
         let mut stream = Stream::new(key.child(k as u64));
-        // A word is a position and, by its lowest bit, a sign.
+        // A word determines a position and, by its lowest bit, a sign.
         let mut word = stream.next_u64();
         let mut position = gaps.first(uniform(word));
         loop {
@@ -63,7 +63,7 @@ pub(super) fn draw_sparse(
     ProjectionMatrix::by_output(&ptr, &indices, &values, n_outputs, control)
 }
 
-/// Pushes; where there is no room, makes some without ending the process.
+/// Pushes a value. If the allocation fails, returns an error instead of aborting the process.
 fn push<T>(v: &mut Vec<T>, value: T) -> Result<()> {
     if v.len() == v.capacity() {
         let bytes = v.len().saturating_mul(2 * size_of::<T>());
@@ -73,21 +73,22 @@ fn push<T>(v: &mut Vec<T>, value: T) -> Result<()> {
     Ok(())
 }
 
-/// x with the lowest bit of `bits` as sign.
+/// Returns x, or −x if the lowest bit of `bits` is set.
 fn signed(x: f64, bits: u64) -> f64 {
     f64::from_bits(x.to_bits() ^ (bits << 63))
 }
 
-/// Uniform in [0, 1), from the upper 53 bits.
+/// Returns a uniform number in [0, 1), from the upper 53 bits.
 fn uniform(word: u64) -> f64 {
     (word >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// Positions of entries that are there with probability p each, by inversion of their geometric gaps.
+/// Positions of entries that are non-zero with probability p each, by inversion of the geometric distribution of the
+/// gaps.
 struct Gaps {
-    /// ln(1 − p): −∞ when all are there.
+    /// ln(1 − p), which is −∞ if all entries are non-zero.
     log_miss: f64,
-    /// Probability that any entry is there.
+    /// The probability that any entry is non-zero.
     any: f64,
     last: usize,
 }
@@ -98,13 +99,13 @@ impl Gaps {
         Gaps { log_miss, any: -(n as f64 * log_miss).exp_m1(), last: n - 1 }
     }
 
-    /// Entries missing before the first one, given that there is one: P(first > j) is cut to the j below n. Redrawing
-    /// rows until one has an entry has the same distribution, but may not end.
+    /// Returns the number of zeros before the first non-zero entry, given that there is one: P(first > j), restricted
+    /// to j below n. Redrawing rows until one has an entry has the same distribution, but need not end.
     fn first(&self, u: f64) -> usize {
         ((-u * self.any).ln_1p() / self.log_miss).min(self.last as f64) as usize
     }
 
-    /// Entries missing before the next one.
+    /// Returns the number of zeros before the next non-zero entry.
     fn gap(&self, u: f64) -> f64 {
         ((-u).ln_1p() / self.log_miss).floor()
     }

@@ -1,4 +1,4 @@
-//! Distinct draws, and the projection that is some outputs as they are.
+//! Draws of distinct numbers, and the projection that selects some outputs.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::error::{ErrorKind, Result, try_collected, try_with_capacity};
 use crate::rng::{Key, Stream};
 
-/// q rows of the identity, not scaled.
+/// Draws q rows of the identity, which are not scaled.
 pub(super) fn draw(
     n_projections: usize,
     n_outputs: usize,
@@ -32,9 +32,9 @@ pub(super) fn draw(
     ProjectionMatrix::by_output(&ptr, &outputs, &values, n_outputs, control)
 }
 
-/// `count` distinct numbers below n, at most 2³², in random order. Draw k is uniform among those that are left, from a
-/// stream of its own, and so does not depend on `count`. O(count) memory, and time in the mean unless count is near n,
-/// then O(n ln n).
+/// Returns `count` distinct numbers below n, at most 2³², in random order. Draw k is uniform among the remaining
+/// numbers, and has a random stream of its own, so that it does not depend on `count`. The cost is O(count) memory, and
+/// O(count) expected time, or O(n ln n) if count is close to n.
 pub(super) fn distinct(count: usize, n: u64, key: Key, control: &Control) -> Result<Vec<u32>> {
     debug_assert!(count as u64 <= n && n <= 1 << 32);
     let mut numbers = try_with_capacity(WHAT, count)?;

@@ -1,7 +1,8 @@
-//! Upper bounds of ‖c_k‖, of wide scores: of logistic losses, and of residuals of which some are not known.
+//! The keeper that stores upper bounds of ‖c_k‖, for many scores: for logistic losses, and for residuals with unknown
+//! cells.
 //!
-//! ‖c_k‖ rises by no more than the sum of the lengths by which the gradients of rows change; a node whose bound is largest
-//! is summed from its rows, and chosen if it still is first.
+//! ‖c_k‖ rises at most by the sum of the lengths by which the gradients of samples change. A node with the largest
+//! bound is summed from its samples, and chosen if it still comes first.
 
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
@@ -15,7 +16,7 @@ use crate::error::{Result, try_filled, try_with_capacity};
 pub(super) struct NormBounds<R> {
     training: Training<R>,
     bounds: Vec<f64>,
-    /// Whether a bound is the length itself.
+    /// Whether a bound is the exact length.
     is_exact: Vec<bool>,
     scratch: Scratch,
 }
@@ -92,7 +93,7 @@ impl<R: Gradients> Keeper for NormBounds<R> {
             lengths.push(w * norm(change.iter().copied()));
         })?;
         self.training.overall.iter_mut().zip(&overall).for_each(|(all, s)| *all += s);
-        // What centred sums may gain by a change of the sum over all rows.
+        // By how much centred sums may grow by a change of the sum over all samples.
         let drift = norm(overall.iter().copied());
         let (nodes, mass) = (scores.nodes, scores.mass);
         let NormBounds { bounds, is_exact, scratch, .. } = self;

@@ -1,15 +1,15 @@
-//! Coefficients of the nodes that have moved.
+//! The coefficients of the nodes that have moved.
 
 use super::{Step, WHAT};
 use crate::error::{Result, try_filled, try_grow};
 
-/// Nodes without coefficient.
+/// The slot of nodes without coefficients.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Coefficients {
     width: usize,
-    /// Place of each node's coefficients.
+    /// The position of the coefficients of each node.
     slot: Vec<u32>,
     values: Vec<f64>,
 }
@@ -19,7 +19,7 @@ impl Coefficients {
         Ok(Coefficients { width, slot: try_filled(WHAT, NONE, n_nodes)?, values: Vec::new() })
     }
 
-    /// β_k; empty where a node has not moved.
+    /// Returns β_k; empty if the node has not moved.
     #[inline]
     pub(super) fn of(&self, node: usize) -> &[f64] {
         match self.slot[node] {
@@ -28,17 +28,17 @@ impl Coefficients {
         }
     }
 
-    /// Those at a place that [`Coefficients::slot`] has told.
+    /// Returns the coefficients at a position that [`Coefficients::slot`] has returned.
     pub(super) fn at(&self, slot: u32) -> &[f64] {
         &self.values[slot as usize * self.width..][..self.width]
     }
 
-    /// Place of the coefficients of a node; `None` where it has not moved.
+    /// Returns the position of the coefficients of a node; `None` if it has not moved.
     pub(super) fn slot(&self, node: usize) -> Option<u32> {
         (self.slot[node] != NONE).then_some(self.slot[node])
     }
 
-    /// Whether the node may move along c: ⟨c, β_k⟩ ≥ 0.
+    /// Returns whether the node may move along c: ⟨c, β_k⟩ ≥ 0.
     pub(super) fn may_move(&self, node: usize, c: impl Iterator<Item = f64>) -> bool {
         let beta = self.of(node);
         beta.is_empty() || c.zip(beta).map(|(c, b)| c * b).sum::<f64>() >= 0.0
@@ -55,7 +55,7 @@ impl Coefficients {
         Ok(())
     }
 
-    /// Number of nodes that have moved.
+    /// Returns the number of nodes that have moved.
     pub(super) fn n_nodes(&self) -> usize {
         self.values.len() / self.width
     }

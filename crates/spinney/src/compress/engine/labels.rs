@@ -1,10 +1,10 @@
-//! ‖c_k‖² of every node, of many labels whose residuals are never written out.
+//! The keeper that stores ‖c_k‖² of every node, for many labels, whose residuals are never stored.
 //!
-//! r_i = y_i − b − Σ β_k over the nodes k with coefficients that row i passes, in units in which each label of y is 0 or the
-//! root of how often it counts. y is sparse and the nodes are few, so what a
-//! step asks for follows without rows × width numbers: ⟨r_i, u⟩ of all rows from the labels and the numbers ⟨β_k, u⟩, and
-//! c_j from the labels of the rows of j and the weights of j ∩ k. Both take, for each tree with such nodes, one pass over
-//! its rows: O(labels + rows × trees + nodes with coefficients × width), whatever the sizes of the nodes. Squares follow as
+//! r_i = y_i − b − Σ β_k over the nodes k with coefficients that sample i passes, in units in which each label of y is
+//! 0 or the root of its weight. y is sparse and these nodes are few, so that what a step needs can be computed without
+//! rows × width numbers: ⟨r_i, u⟩ of all samples from the labels and the numbers ⟨β_k, u⟩, and c_j from the labels of
+//! the samples of j and the weights of j ∩ k. Both take, for each tree with such nodes, one pass over its samples:
+//! O(labels + rows × trees + nodes with coefficients × width), whatever the sizes of the nodes. Squares are updated as
 //! in `squares`.
 
 use super::coefficients::Coefficients;
@@ -16,7 +16,7 @@ use crate::compress::rows::LabelRows;
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_filled, try_push, try_with_capacity};
 
-/// Rows with their labels, squares, and what residuals follow from.
+/// The samples with their labels, the squares, and what determines residuals.
 #[derive(Debug)]
 pub(super) struct Labels {
     rows: LabelRows,
@@ -24,7 +24,7 @@ pub(super) struct Labels {
     moved: MovedNodes,
 }
 
-/// Nodes with coefficients, by tree: the node, and the place of its coefficients.
+/// The nodes with coefficients, by tree: the node, and the position of its coefficients.
 #[derive(Debug)]
 struct MovedNodes {
     of_tree: Vec<Vec<(u32, u32)>>,
@@ -50,7 +50,7 @@ impl Labels {
         Ok(Labels { rows, of_nodes: NodeSquares::new(nodes, control)?, moved })
     }
 
-    /// ⟨r_i, u⟩ of all rows.
+    /// Returns ⟨r_i, u⟩ of all samples.
     fn products(&self, nodes: &Indicators, coefficients: &Coefficients, u: &[f64]) -> Result<Vec<f64>> {
         let rows = self.rows.rows();
         let constant = dot(self.rows.centre(), u);
@@ -59,7 +59,7 @@ impl Labels {
         for (i, product) in products.iter_mut().enumerate() {
             *product = self.rows.on(i).iter().map(|&c| of_on[c as usize]).sum::<f64>() - constant;
         }
-        // What begins and ends at each place of the order of a tree.
+        // What begins and ends at each position in the order of a tree.
         let mut steps = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
         for (tree, moved) in self.moved.trees() {
             let (order, start, end) = nodes.ranges(tree);
@@ -79,7 +79,7 @@ impl Labels {
         Ok(products)
     }
 
-    /// All residuals, written out.
+    /// Returns all residuals.
     fn residuals(&self, nodes: &Indicators, coefficients: &Coefficients) -> Result<Vec<f64>> {
         let width = self.rows.rows().width;
         let mut residuals = try_filled(WHAT, 0.0, self.rows.rows().n_rows() * width)?;
@@ -96,7 +96,7 @@ impl Labels {
         Ok(residuals)
     }
 
-    /// Squares before the first move: of y alone, and the constant at the end.
+    /// Computes the squares before the first move, from y, and finally from the constant.
     fn squares_at_start(&mut self, scores: &NodeScores<'_>, control: &Control) -> Result<()> {
         let (nodes, rows, labels) = (scores.nodes, self.rows.rows(), &self.rows);
         let squares = &mut self.of_nodes.squares;
@@ -116,7 +116,7 @@ impl Labels {
         Ok(())
     }
 
-    /// Squares from residuals that are written out for it.
+    /// Computes the squares from residuals, which are stored for this purpose.
     fn squares_from_residuals(
         &mut self,
         nodes: &Indicators,
@@ -158,7 +158,7 @@ impl Keeper for Labels {
         Ok(())
     }
 
-    /// The sum of weight × residual over the rows of node j.
+    /// Returns the sum of weight × residual over the samples of node j.
     fn sum(&self, node: usize, scores: &NodeScores<'_>, coefficients: &Coefficients) -> Result<Vec<f64>> {
         let (nodes, rows) = (scores.nodes, self.rows.rows());
         let mut c = try_filled(WHAT, 0.0, rows.width)?;
@@ -200,7 +200,7 @@ impl Keeper for Labels {
         if coefficients.may_move(node, c.iter().copied()) { Verdict::Chosen } else { Verdict::Barred }
     }
 
-    /// Moves the rows of the node alone, by the whole step: indicators are raw.
+    /// Moves only the samples of the node, by the whole step: indicators are not standardised.
     fn apply(
         &mut self,
         step: &Step<'_>,

@@ -6,18 +6,19 @@ use crate::compress::indicators::Indicators;
 use crate::compress::mass::NodeMass;
 use crate::error::{Result, try_filled};
 
-/// What makes a score of the length of c_k.
+/// How the length of c_k is converted to a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scoring {
-    /// The length itself.
+    /// The score is the length.
     Raw,
-    /// Of standardised indicators: c_k is the centred sum, divided by the standard deviation of the indicator.
+    /// For standardised indicators: c_k is the centred sum, divided by the standard deviation of the indicator.
     Standardized,
-    /// Divided by √weight of the node, of nodes that are open: squares are twice what the best weight of the node gains.
+    /// The length is divided by √weight of the node, for nodes that are open: the square of the score is twice what the
+    /// best weight of the node gains.
     Gain,
 }
 
-/// By how much the score of a row moves, in lengths of the step: of the rows in the node, and of all others.
+/// By how much the score of a sample moves, in lengths of the step: for samples in the node, and for all others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     pub(super) inside: f64,
@@ -39,7 +40,7 @@ impl Scoring {
         }
     }
 
-    /// Whether a node that holds weight may be chosen from the beginning.
+    /// Returns whether a node of positive weight may be chosen from the beginning.
     fn opens(self, mass: &NodeMass, node: usize) -> bool {
         match self {
             Scoring::Raw => true,
@@ -58,7 +59,7 @@ impl Scoring {
         }
     }
 
-    /// Share of the sum over all rows that is taken from the sum over the rows of a node.
+    /// Returns the share of the sum over all samples that is subtracted from the sum over the samples of a node.
     fn centring(self, mass: &NodeMass, node: usize) -> f64 {
         match self {
             Scoring::Raw | Scoring::Gain => 0.0,
@@ -66,7 +67,7 @@ impl Scoring {
         }
     }
 
-    /// Divisor of c_k in its own units.
+    /// Returns the divisor that c_k has in its own units.
     fn unit(self, mass: &NodeMass, node: usize) -> f64 {
         match self {
             Scoring::Raw | Scoring::Gain => 1.0,
@@ -75,13 +76,13 @@ impl Scoring {
     }
 }
 
-/// Scores of all nodes, and which of them may be chosen.
+/// The scores of all nodes, and which of them may be chosen.
 #[derive(Debug)]
 pub(super) struct NodeScores<'a> {
     pub(super) nodes: &'a Indicators,
     pub(super) mass: &'a NodeMass,
     scoring: Scoring,
-    /// What the length of c_k is multiplied by.
+    /// The factor by which the length of c_k is multiplied.
     pub(super) factor: Vec<f64>,
     /// Whether a node may be chosen; [`Scoring::Gain`] opens nodes one by one.
     pub(super) is_open: Vec<bool>,
@@ -100,7 +101,7 @@ impl<'a> NodeScores<'a> {
         Ok(NodeScores { nodes, mass, scoring, factor, is_open, best: Best::new(n)? })
     }
 
-    /// Score of a node whose c_k has this length.
+    /// Returns the score of a node whose c_k has this length.
     pub(super) fn of_length(&self, node: usize, length: f64) -> f32 {
         (length * self.factor[node]) as f32
     }
@@ -124,7 +125,7 @@ impl<'a> NodeScores<'a> {
         self.scoring.centring(self.mass, node)
     }
 
-    /// Whether sums over the rows of nodes are taken as they are.
+    /// Returns whether sums over the samples of nodes are centred.
     pub(super) fn is_centred(&self) -> bool {
         match self.scoring {
             Scoring::Raw | Scoring::Gain => false,

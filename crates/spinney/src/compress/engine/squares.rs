@@ -1,7 +1,7 @@
-//! ‖c_k‖² of every node, of wide scores and the squared error.
+//! The keeper that stores ‖c_k‖² of every node, for many scores and the squared error.
 //!
-//! The residuals of the rows of node j all move by −εu, so c_k moves by −ε w(j ∩ k) u, and ‖c_k‖² follows from ⟨c_k, u⟩,
-//! which is the sum of w⟨r, u⟩ over the rows of k.
+//! The residuals of the samples of node j all move by −εu, so that c_k moves by −ε w(j ∩ k) u, and the change of ‖c_k‖²
+//! follows from ⟨c_k, u⟩, which is the sum of w⟨r, u⟩ over the samples of k.
 
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
@@ -14,17 +14,18 @@ use crate::control::Control;
 use crate::error::{Result, try_filled, try_with_capacity};
 use crate::pool;
 
-/// Moves after which ‖c_k‖² is summed anew, against rounding.
+/// Number of moves after which ‖c_k‖² is computed anew, to limit rounding errors.
 const REFRESH: usize = if cfg!(test) { 7 } else { 2000 };
 
-/// Of each node, and the number of moves.
+/// ‖c_k‖² of each node, and the number of moves.
 #[derive(Debug)]
 pub(super) struct NodeSquares {
     pub(super) squares: Vec<f64>,
     n_moves: usize,
 }
 
-/// What a row adds to nodes that hold it: weight × ⟨residual, u⟩, and weight × what its score moves by.
+/// The contribution of a sample to nodes that contain it: weight × ⟨residual, u⟩, and weight × the movement of its
+/// score.
 pub(super) type Products = [f64; 2];
 
 impl NodeSquares {
@@ -32,7 +33,7 @@ impl NodeSquares {
         Ok(NodeSquares { squares: control.try_filled(WHAT, 0.0, nodes.n_nodes())?, n_moves: 0 })
     }
 
-    /// Counts a move; whether sums are to be taken anew.
+    /// Counts a move, and returns whether the squares must be computed anew.
     pub(super) fn is_worn(&mut self) -> bool {
         self.n_moves += 1;
         self.n_moves.is_multiple_of(REFRESH)
@@ -42,8 +43,8 @@ impl NodeSquares {
         scores.set(node, |scores| scores.of_length(node, self.squares[node].max(0.0).sqrt()));
     }
 
-    /// Adds to the squares of all nodes with rows that move, and scores them. A node's rows are a range, so its sum is the
-    /// difference of two sums over all rows before. Trees on several threads.
+    /// Updates the squares of all nodes with samples that move, and their scores. The samples of a node are a range, so
+    /// that its sum is the difference of two prefix sums. Trees are distributed over threads.
     pub(super) fn add(
         &mut self,
         products: &[Products],
@@ -86,7 +87,7 @@ impl NodeSquares {
     }
 }
 
-/// Rows with residuals, and squares.
+/// The samples with their residuals, and the squares.
 #[derive(Debug)]
 pub(super) struct Squares {
     training: Training<ResidualRows>,
@@ -158,7 +159,7 @@ impl Keeper for Squares {
     }
 }
 
-/// Σ a b, in eight sums.
+/// Returns Σ a b, as eight partial sums.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 8];
     let (x, y) = (a.chunks_exact(8), b.chunks_exact(8));

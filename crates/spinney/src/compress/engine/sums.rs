@@ -1,4 +1,4 @@
-//! c_k of every node, of narrow scores.
+//! The keeper that stores c_k of every node, for few scores.
 
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
@@ -9,15 +9,15 @@ use crate::compress::indicators::{Indicators, Scratch};
 use crate::control::Control;
 use crate::error::{Result, try_copied, try_filled, try_with_capacity};
 
-/// One score: rows that move, for each row and node of a tree, from which on all nodes are passed.
+/// With one score, all nodes are updated if at least this number of samples moves for each sample and node of a tree.
 const FEW: usize = 50;
 
 #[derive(Debug)]
 pub(super) struct Sums<R> {
     training: Training<R>,
-    /// c_k, `width` numbers for each node.
+    /// c_k of each node, `width` numbers for each.
     sums: Vec<f64>,
-    /// Of one score: the sign of each coefficient, 0 without. Else empty.
+    /// With one score, the sign of each coefficient, 0 if there is none; otherwise empty.
     sign: Vec<f32>,
     scratch: Scratch,
 }
@@ -38,8 +38,9 @@ impl<R: Gradients> Sums<R> {
         &self.sums[node * width..(node + 1) * width]
     }
 
-    /// Adds one number for each of some rows to the sums of all nodes that hold them, and scores all nodes: a node's rows are
-    /// a range, so its sum is the difference of two sums over all rows before. Nodes without such rows stay as they are.
+    /// Adds one number for each of some samples to the sums of all nodes that contain them, and computes the scores of
+    /// all nodes. The samples of a node are a range, so that its sum is the difference of two prefix sums. Nodes
+    /// without such samples do not change.
     fn add_in_ranges(&mut self, moved: &[u32], values: &[f64], scores: &mut NodeScores<'_>) -> Result<()> {
         let nodes = scores.nodes;
         let mut by_row = try_filled(WHAT, 0.0, nodes.n_rows)?;
@@ -70,7 +71,7 @@ impl<R: Gradients> Sums<R> {
     }
 }
 
-/// Writes the score of a node from its sums and those over all rows.
+/// Writes the score of a node from its sums and those over all samples.
 fn score(node: usize, sums: &[f64], overall: &[f64], scores: &mut NodeScores<'_>, coefficients: &Coefficients) {
     scores.set(node, |scores| {
         let shift = scores.centring(node);
@@ -111,7 +112,7 @@ impl<R: Gradients> Keeper for Sums<R> {
         score(node, self.of(node), &self.training.overall, scores, coefficients);
     }
 
-    /// Scores are those of the sums, and tell of nodes that may not move.
+    /// Scores are exact, and already reflect which nodes may not move.
     fn judge(&mut self, _: usize, _: &[f64], _: &mut NodeScores<'_>, _: &Coefficients) -> Verdict {
         Verdict::Chosen
     }

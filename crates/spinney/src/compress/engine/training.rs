@@ -1,19 +1,19 @@
-//! Rows that move, with their gradients.
+//! Training samples with their gradients.
 
 use super::scores::NodeScores;
 use super::{Gradients, Step, WHAT};
 use crate::compress::indicators::Indicators;
 use crate::error::{Result, try_filled};
 
-/// Rows and what is asked of them by all keepers that have gradients.
+/// The samples, and what all keepers with gradients need of them.
 #[derive(Debug)]
 pub(super) struct Training<R> {
     pub(super) rows: R,
-    /// Rows of positive training weight.
+    /// The samples of positive training weight.
     pub(super) train: Vec<u32>,
-    /// Sum of weight × negative gradient over all rows.
+    /// The sum of weight × negative gradient over all samples.
     pub(super) overall: Vec<f64>,
-    /// Of a step under way: rows of its node. No row between steps.
+    /// Marks the samples of the node during a step; all false between steps.
     is_inside: Vec<bool>,
 }
 
@@ -30,7 +30,7 @@ impl<R: Gradients> Training<R> {
         self.overall.len()
     }
 
-    /// Sums [`Training::overall`] anew.
+    /// Computes [`Training::overall`] from the samples.
     pub(super) fn refresh(&mut self) {
         self.overall.fill(0.0);
         for &i in &self.train {
@@ -38,7 +38,7 @@ impl<R: Gradients> Training<R> {
         }
     }
 
-    /// c_k from the rows of a node.
+    /// Returns c_k, computed from the samples of a node.
     pub(super) fn sum(&self, nodes: &Indicators, node: usize) -> Result<Vec<f64>> {
         let mut c = try_filled(WHAT, 0.0, self.width())?;
         for &i in nodes.rows(node) {
@@ -49,7 +49,7 @@ impl<R: Gradients> Training<R> {
         Ok(c)
     }
 
-    /// Centres and scales c_k, where indicators are standardised.
+    /// Centres and scales c_k, if indicators are standardised.
     pub(super) fn standardized(&self, node: usize, mut c: Vec<f64>, scores: &NodeScores<'_>) -> Vec<f64> {
         if scores.is_centred() {
             let (share, deviation) = (scores.centring(node), scores.unit(node));
@@ -58,13 +58,13 @@ impl<R: Gradients> Training<R> {
         c
     }
 
-    /// Number of rows that a step moves.
+    /// Returns the number of samples that a step moves.
     pub(super) fn n_moved(&self, step: &Step<'_>) -> usize {
         if step.reach.moves_all() { self.rows.rows().n_rows() } else { step.inside.len() }
     }
 
-    /// Moves the scores of rows. `see` is told of each training row: its place, its weight and by how much its negative
-    /// gradient has changed. Returns by how much the loss rises.
+    /// Moves the scores of samples. Calls `see` for each training sample with its position, its weight, and the change
+    /// of its negative gradient. Returns by how much the loss rises.
     pub(super) fn go(&mut self, step: &Step<'_>, mut see: impl FnMut(u32, f64, &[f64])) -> Result<f64> {
         let mut change = try_filled(WHAT, 0.0, self.width())?;
         let mut rise = 0.0;
@@ -88,7 +88,7 @@ impl<R: Gradients> Training<R> {
         Ok(rise)
     }
 
-    /// Calls `see` for each training row with its place, its weight and what its score moves by, in lengths of the step.
+    /// Calls `see` for each training sample with its position and by how much its score moves, in lengths of the step.
     pub(super) fn each_reach(&mut self, step: &Step<'_>, mut see: impl FnMut(usize, &R, f64)) {
         step.inside.iter().for_each(|&i| self.is_inside[i as usize] = true);
         for &i in &self.train {

@@ -1,18 +1,21 @@
-//! Coefficients extrapolated from those of the last sweeps (Anderson 1965; of coordinate descent: Bertrand and Massias 2021).
+//! Extrapolation of coefficients from those of the last sweeps (Anderson 1965; for coordinate descent: Bertrand and
+//! Massias 2021).
 //!
-//! Near the solution a sweep is nearly a linear map, whose fixed point is the solution. Where nodes of few rows are nearly
-//! dependent it comes nearer by a small share a sweep, hundreds of thousands of them. The combination of the last sweeps, of
-//! sum one, whose next sweep would move least is much nearer. It is a proposal: who takes it looks at the objective.
+//! Near the solution, a sweep is almost a linear map, whose fixed point is the solution. If nodes of few samples are
+//! nearly dependent, each sweep only approaches it by a small share, and hundreds of thousands of sweeps are needed.
+//! The combination of the last sweeps, with coefficients of sum one, whose next sweep would move least is much nearer.
+//! It is a proposal, and the caller compares objectives before it is accepted.
 //!
-//! Cost: K² products of all coefficients for every K sweeps. Memory: K + 1 copies of the coefficients.
+//! It costs K² products of all coefficients for every K sweeps, and K + 1 copies of the coefficients in memory.
 
 use super::{Coordinate, WHAT};
 use crate::cholesky;
 use crate::error::{Result, try_filled, try_push, try_with_capacity};
 
-/// K: sweeps from which one proposal is made.
+/// K, the number of sweeps from which a proposal is computed.
 const SWEEPS: usize = 5;
-/// Added to the diagonal of the equations, as a share of their trace: sweeps in one direction make them singular.
+/// Added to the diagonal of the equations, as a share of their trace, because they are singular if all sweeps move in
+/// one direction.
 const DAMPING: f64 = 1e-15;
 
 /// The coefficients after each of the last sweeps.
@@ -22,7 +25,7 @@ pub(super) struct Extrapolation {
 }
 
 impl Extrapolation {
-    /// Takes the coefficients after a sweep; now and then there is a proposal, coordinate after coordinate.
+    /// Takes the coefficients after a sweep. Every K sweeps it returns a proposal, coordinate after coordinate.
     pub(super) fn after_sweep(&mut self, coordinates: &[Coordinate]) -> Result<Option<Vec<f64>>> {
         let n_values = coordinates.iter().map(|coordinate| coordinate.beta.len()).sum();
         let mut values = try_with_capacity(WHAT, n_values)?;
@@ -36,8 +39,8 @@ impl Extrapolation {
         Ok(proposal)
     }
 
-    /// Σ_k c_k b_k of the b_k after sweeps 1 .. K, where Σ_k c_k = 1 and ‖Σ_k c_k (b_k − b_{k−1})‖ is least: c is in
-    /// proportion to the z with (D Dᵀ) z = 1, rows of D the differences.
+    /// Returns Σ_k c_k b_k of the coefficients b_k after sweeps 1 .. K, where Σ_k c_k = 1 and ‖Σ_k c_k (b_k − b_{k−1})‖
+    /// is minimal: c is proportional to the z with (D Dᵀ) z = 1, where the rows of D are the differences.
     fn proposal(&self) -> Result<Option<Vec<f64>>> {
         let moved = |k: usize| self.after[k + 1].iter().zip(&self.after[k]).map(|(b, a)| b - a);
         let mut products = [0.0; SWEEPS * SWEEPS];

@@ -1,42 +1,43 @@
-//! Logistic losses: proximal Newton (Friedman, Hastie and Tibshirani 2010; Lee, Sun and Saunders 2014).
+//! The lasso of logistic losses: proximal Newton (Friedman, Hastie and Tibshirani 2010; Lee, Sun and Saunders 2014).
 //!
-//! About where things are the loss of each row is replaced by a quadratic of its scores (of several classes the diagonal
-//! that bounds its curvature), whose lasso is solved by sweeps like those of the squared error: no exponential in them, and
-//! the constant solved for in every step. The way to its solution is then taken, or half of it as often as the objective
-//! would rise.
+//! At the current coefficients, the loss of each sample is replaced by a quadratic function of its scores (for several
+//! classes, by the diagonal that bounds its curvature). The lasso of this model is solved by sweeps like those of the
+//! squared error, without exponentials and with the constant solved for in every step. The step to its solution is then
+//! taken; it is halved as long as the objective would rise.
 
 use super::{Solved, Solver, WHAT, betas, length};
 use crate::compress::rows::{Gradients, LossRows, OddsRows};
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_filled};
 
-/// Least curvature of a row, of 1 at most: rows far out bend no line, and a step would have no end.
+/// Minimum curvature of a sample, of 1 at most: without it, samples with extreme scores would have no curvature, and a
+/// step would be unbounded.
 const FLAT: f64 = 1e-5;
-/// Share of the first violation to which a quadratic is solved: it is no more than a model.
+/// A quadratic model is solved until violations are this share of the first one, as it is only a model.
 const ENOUGH: f64 = 0.1;
-/// Newton steps of the constant between two penalties, and the mean gradient at which it stays.
+/// Maximum number of Newton steps of the constant between two penalties, and the mean gradient at which it is accepted.
 const STEPS: usize = 50;
 const SETTLED: f64 = 1e-10;
-/// Halvings of a way before it is given up.
+/// Maximum number of halvings of a step before it is given up.
 const HALVINGS: usize = 40;
 
-/// A quadratic model of the loss: row by row, score by score.
+/// A quadratic model of the loss, for each sample and score.
 #[derive(Debug)]
 struct QuadraticModel {
     width: usize,
-    /// Negative slopes where coefficients have moved things, the constant aside; their weighted sums over all rows.
+    /// Negative slopes at the current coefficients, without the constant; and their weighted sums over all samples.
     slopes: Vec<f64>,
     overall: Vec<f64>,
-    /// Curvatures; their weighted sums over all rows, and over the rows of each coordinate.
+    /// Curvatures, their weighted sums over all samples, and those over the samples of each coordinate.
     curvatures: Vec<f64>,
     total: Vec<f64>,
     inside: Vec<f64>,
-    /// How far coefficients would have moved the scores.
+    /// By how much coefficients would have moved the scores.
     way: Vec<f64>,
 }
 
 impl Solved for OddsRows {
-    /// By Newton steps.
+    /// The constant is found by Newton steps.
     fn settle(solver: &mut Solver<'_, Self>, control: &Control) -> Result<()> {
         let width = solver.overall.len();
         let mut curvatures = try_filled(WHAT, 0.0, width)?;
@@ -49,7 +50,7 @@ impl Solved for OddsRows {
                 pulse.after(width)?;
                 solver.rows.add_curvatures(i, w, &mut curvatures);
             }
-            // Far out, curvatures vanish sooner than slopes.
+            // For extreme scores, curvatures vanish sooner than slopes.
             let newton = |s: f64, h: f64| if h > 0.0 { (s / h).clamp(-1.0, 1.0) } else { 0.0 };
             for (step, (&s, &h)) in step.iter_mut().zip(solver.overall.iter().zip(&curvatures)) {
                 *step = newton(s, h);
@@ -74,7 +75,7 @@ impl Solved for OddsRows {
 }
 
 impl Solver<'_, OddsRows> {
-    /// Lowers the objective over the coordinates until it is least, or no sweep is left.
+    /// Lowers the objective over the coordinates until it is minimal, or no sweeps are left.
     pub(super) fn newton(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
         while *left > 0 {
             let mut model = self.model(control)?;
@@ -128,7 +129,8 @@ impl Solver<'_, OddsRows> {
         Ok(QuadraticModel { width, slopes, overall, curvatures, total, inside, way: filled(n)? })
     }
 
-    /// One sweep of a model: the largest violation of optimality that it met, as a penalty.
+    /// Makes one sweep for a quadratic model, and returns the largest violation of the optimality conditions that it
+    /// met, as a penalty.
     fn sweep_model(
         &mut self,
         model: &mut QuadraticModel,
@@ -152,7 +154,7 @@ impl Solver<'_, OddsRows> {
                 let i = i as usize;
                 add(&mut sums, rows.weight[i], &model.slopes[i * width..(i + 1) * width]);
             }
-            // The constant is where it is best, before and after: it takes its share of what the node would do.
+            // The constant is optimal before and after the step: it takes over its part of the effect of the node.
             let inside = &model.inside[k * width..(k + 1) * width];
             let mut bend = 0.0f64;
             for (c, (sum, &h)) in sums.iter_mut().zip(inside).enumerate() {
@@ -171,8 +173,8 @@ impl Solver<'_, OddsRows> {
         Ok(worst)
     }
 
-    /// Goes the way of a model, from coefficients `before` to those that are there, or as much of it as lowers the
-    /// objective. False where none does: everything is as before.
+    /// Moves from the coefficients `before` towards the current ones, the solution of a model, as far as that lowers
+    /// the objective. Returns false if no step does; everything is then as before.
     fn go(&mut self, model: &QuadraticModel, before: &[Vec<f64>], lambda: f64) -> Result<bool> {
         let Solver { rows, coordinates, intercept, .. } = self;
         let constant = try_collected(WHAT, model.overall.iter().zip(&model.total).map(|(all, h)| all / h))?;
@@ -212,7 +214,7 @@ impl Solver<'_, OddsRows> {
 }
 
 impl QuadraticModel {
-    /// Moves the scores of a row.
+    /// Moves the scores of a sample.
     fn shift(&mut self, row: usize, step: &[f64]) {
         let range = row * self.width..(row + 1) * self.width;
         self.way[range.clone()].iter_mut().zip(step).for_each(|(way, s)| *way += s);

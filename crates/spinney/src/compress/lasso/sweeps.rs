@@ -1,4 +1,5 @@
-//! The squared error: sweeps over the coordinates, each step in closed form; where many are needed, extrapolated.
+//! The lasso of the squared error: sweeps over the coordinates with closed-form steps, and extrapolation if many are
+//! needed.
 
 use super::extrapolation::Extrapolation;
 use super::{Coordinate, Solved, Solver, WHAT, betas};
@@ -7,11 +8,11 @@ use crate::compress::rows::{Gradients, LossRows, ResidualRows};
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_copied, try_filled};
 
-/// Sweeps of one penalty after which their way is extrapolated: most penalties need fewer.
+/// Number of sweeps for one penalty after which they are extrapolated: most penalties need fewer.
 const SLOW: usize = 50;
 
 impl Solved for ResidualRows {
-    /// In one step: the mean of residuals.
+    /// The constant is found in one step: it is the mean of the residuals.
     fn settle(solver: &mut Solver<'_, Self>, control: &Control) -> Result<()> {
         solver.sum_gradients(control)?;
         let total = solver.rows.rows().total;
@@ -33,7 +34,8 @@ impl Solved for ResidualRows {
 }
 
 impl Solver<'_, ResidualRows> {
-    /// One sweep of the squared error: the largest violation of optimality that it met, as a penalty. Losses follow later.
+    /// Makes one sweep for the squared error, and returns the largest violation of the optimality conditions that it
+    /// met, as a penalty. Losses are updated later.
     fn sweep(&mut self, lambda: f64, only_active: bool, control: &Control) -> Result<f64> {
         let Solver { nodes, rows, coordinates, overall, .. } = self;
         let (width, total) = (rows.rows().width, rows.rows().total);
@@ -66,7 +68,7 @@ impl Solver<'_, ResidualRows> {
         Ok(worst)
     }
 
-    /// Sweeps until the objective over the coordinates is least, or no sweep is left.
+    /// Sweeps until the objective over the coordinates is minimal, or no sweeps are left.
     fn descend(&mut self, lambda: f64, tolerance: f64, left: &mut usize, control: &Control) -> Result<()> {
         let mut only_active = false;
         let mut n_sweeps = 0;
@@ -79,7 +81,7 @@ impl Solver<'_, ResidualRows> {
             if settled && !only_active {
                 break;
             }
-            // After a sweep of all those with coefficients alone, until they have settled.
+            // After a sweep over all coordinates, only those with coefficients are swept until they have converged.
             only_active = !settled;
             if n_sweeps > SLOW
                 && let Some(proposal) = extrapolation.after_sweep(&self.coordinates)?
@@ -90,7 +92,7 @@ impl Solver<'_, ResidualRows> {
         Ok(())
     }
 
-    /// Half the mean square of the residuals about the best constant, and the penalty.
+    /// Returns half the mean square of the residuals about the best constant, plus the penalty.
     fn objective(&self, lambda: f64) -> f64 {
         let rows = self.rows.rows();
         let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>();
@@ -98,7 +100,7 @@ impl Solver<'_, ResidualRows> {
         (squares - square(&self.overall) / rows.total) / (2.0 * rows.total) + lambda * self.norm()
     }
 
-    /// Moves the coefficients to these, coordinate after coordinate, if that lowers the objective.
+    /// Replaces the coefficients by `proposal`, coordinate after coordinate, if that lowers the objective.
     fn take_if_lower(&mut self, proposal: &[f64], lambda: f64) -> Result<()> {
         let here = self.objective(lambda);
         let (residuals, overall) = (try_copied(WHAT, self.rows.residuals_mut())?, try_copied(WHAT, &self.overall)?);
@@ -120,7 +122,7 @@ impl Solver<'_, ResidualRows> {
     }
 }
 
-/// Residuals and their weighted sums follow the coefficients of a node that go by a step.
+/// Updates the residuals and their weighted sums after the coefficients of a node have moved by a step.
 fn follow(nodes: &Indicators, rows: &mut ResidualRows, overall: &mut [f64], coordinate: &Coordinate, step: &[f64]) {
     let (width, total) = (rows.rows().width, rows.rows().total);
     let residuals = rows.residuals_mut();

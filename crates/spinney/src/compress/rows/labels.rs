@@ -1,4 +1,4 @@
-//! The squared error of many labels whose residuals are not written out: they follow from the labels and the coefficients.
+//! The squared error of many labels without stored residuals: they follow from the labels and the coefficients.
 
 use super::on::OnColumns;
 use super::residuals::{ResidualRows, of_row_of_columns, predicted_of_columns, reported_of_columns, start_of_columns};
@@ -6,17 +6,17 @@ use super::{CommonRows, LossRows, WHAT};
 use crate::control::Control;
 use crate::error::{Result, try_collected};
 
-/// Rows and their labels.
+/// The samples and their labels.
 #[derive(Debug)]
 pub(crate) struct LabelRows {
     rows: CommonRows,
     on: OnColumns,
-    /// What residuals are taken from at the start, in the units of the scores.
+    /// What is subtracted for the initial residuals, in the units of the scores.
     centre: Vec<f64>,
 }
 
 impl LabelRows {
-    /// None of the rows is judged by its mistakes.
+    /// The reported loss must be the squared error, and not the share of errors.
     pub(super) fn new(mut rows: CommonRows, on: OnColumns) -> Result<Self> {
         let centre = start_of_columns(&mut rows, &on)?;
         let squares = centre.iter().map(|b| b * b).sum::<f64>();
@@ -30,29 +30,29 @@ impl LabelRows {
         Ok(LabelRows { rows, on, centre })
     }
 
-    /// Labels of a row.
+    /// Returns the labels of a sample.
     pub(crate) fn on(&self, row: usize) -> &[u32] {
         self.on.of(row)
     }
 
-    /// What residuals are taken from at the start, in the units of the scores.
+    /// Returns what is subtracted for the initial residuals, in the units of the scores.
     pub(crate) fn centre(&self) -> &[f64] {
         &self.centre
     }
 
-    /// Writes the residuals of a row at its start.
+    /// Writes the initial residuals of a sample.
     pub(crate) fn residuals_at_start(&self, row: usize, out: &mut [f64]) {
         of_row_of_columns(self.on.of(row), &self.rows.root, &self.centre, out);
     }
 
-    /// Tells of a row by how much the sum of squares of its residuals has risen. Returns what that adds to its loss.
+    /// Records by how much the sum of squared residuals of a sample has risen. Returns what that adds to its loss.
     pub(crate) fn add_squares(&mut self, row: usize, squares: f64) -> f64 {
         let rise = squares / self.rows.report.n_outputs;
         self.rows.report.add(row, self.rows.weight[row], rise);
         squares / 2.0
     }
 
-    /// As they start, with residuals written out.
+    /// Returns the initial state with stored residuals.
     pub(super) fn written_out(self, control: &Control) -> Result<ResidualRows> {
         ResidualRows::of_columns(self.rows, self.on, control)
     }

@@ -1,15 +1,15 @@
-//! Rows that a model is fitted to and tested on: their targets, weights, scores and losses.
+//! The samples to which a model is fitted and on which it is tested: their targets, weights, scores and losses.
 //!
-//! Scores of a row: one for each number and label, one for two classes, else one for each class. Numbers are scaled to unit
-//! variance. What is kept of a row depends on what is lowered:
+//! A sample has one score for each numerical output and label, one for two classes, and otherwise one for each class.
+//! Numerical outputs are scaled to unit variance. What is stored for a sample depends on the loss:
 //!
-//! | type | lowers | keeps of each row |
+//! | type | loss | stored for each sample |
 //! |---|---|---|
 //! | [`ResidualRows`] | the squared error | residuals, `width` numbers |
-//! | [`LabelRows`] | the squared error of many labels, by stagewise steps | its labels: residuals follow from coefficients (`engine::labels`) |
+//! | [`LabelRows`] | the squared error of many labels, with stagewise steps | its labels: residuals follow from coefficients (`engine::labels`) |
 //! | [`OddsRows`] | a logistic loss | scores and their negative gradients, twice `width` numbers |
 //!
-//! Labels and classes stay sparse in all of them. Labels that count differently have units of their own (`units`).
+//! Labels and classes are stored sparsely in all of them. Labels with different weights have different units (`units`).
 
 mod labels;
 mod odds;
@@ -39,21 +39,21 @@ use units::Units;
 
 const WHAT: &str = "residuals";
 
-/// What all rows have, whatever is lowered.
+/// What all samples have, whatever the loss.
 #[derive(Clone, Debug)]
 pub(crate) struct CommonRows {
-    /// Number of scores.
+    /// The number of scores.
     pub(crate) width: usize,
-    /// Rows of X that weigh something, in training or held out.
+    /// The samples of X with positive weight, in training or held out.
     pub(crate) ids: Vec<u32>,
-    /// Training weights; 0 for rows held out.
+    /// The training weights; 0 for held-out samples.
     pub(crate) weight: Vec<f64>,
     pub(crate) total: f64,
-    /// Units of each column of scores.
+    /// The unit of each column of scores.
     pub(crate) scale: Vec<f64>,
-    /// Constants, in those units.
+    /// The constants, in those units.
     pub(crate) start: Vec<f64>,
-    /// Of each column, the root of how often its loss counts.
+    /// For each column, the root of the weight of its loss.
     pub(crate) root: Vec<f64>,
     report: Report,
 }
@@ -119,7 +119,7 @@ impl CommonRows {
         self.ids.len()
     }
 
-    /// Rows of positive training weight.
+    /// Returns the samples of positive training weight.
     pub(crate) fn of_training(&self) -> Result<Vec<u32>> {
         let mut train = try_with_capacity(WHAT, self.n_rows())?;
         train.extend((0..self.n_rows() as u32).filter(|&i| self.is_training(i as usize)));
@@ -130,7 +130,7 @@ impl CommonRows {
         self.weight[row] > 0.0
     }
 
-    /// Mean loss of training rows, and of those held out: NaN without any.
+    /// Returns the mean loss of training samples and that of held-out samples, which is NaN if there are none.
     pub(crate) fn losses(&self) -> (f64, f64) {
         self.report.means(self.total)
     }
@@ -140,7 +140,8 @@ impl CommonRows {
     }
 }
 
-/// Refuses a wrong number of weights of rows held out, and those that are negative or not finite.
+/// Returns an error if there is not one weight for each sample, or if a weight of held-out samples is negative or not
+/// finite.
 pub(crate) fn check_held_out(held_out: Option<&[f64]>, n_samples: usize) -> Result<()> {
     let Some(held) = held_out else { return Ok(()) };
     if held.len() != n_samples {
@@ -155,13 +156,13 @@ pub(crate) fn check_held_out(held_out: Option<&[f64]>, n_samples: usize) -> Resu
 /// Targets beyond this have squares that leave little room for weights.
 const FAR_TARGETS: f64 = 1e100;
 
-/// Weights whose largest is between this power of two and its inverse stay as they are: sums of them times residuals are
-/// normal float32, as scores of nodes are.
+/// Weights are not scaled if the largest is between this power of two and its inverse: sums of them times residuals are
+/// then normal float32, as scores of nodes are.
 const NEAR: i32 = 40;
 
-/// Multiplies weights that are far from one by a common power of two, which changes no path; those of far targets so that
-/// their total is below one. None is left below 2^-40 of the largest: shares of all weight would be less than what rounding
-/// adds to those of other nodes.
+/// Multiplies weights that are far from one by a common power of two, which changes no path; with very large targets,
+/// so that their total is below one. Weights below 2^-40 of the largest are set to zero: their share of the total
+/// weight would be less than rounding errors of other nodes.
 fn bring_near_one(weights: &mut [f64], is_far: bool) {
     let largest = weights.iter().copied().fold(0.0, f64::max);
     if largest == 0.0 {
@@ -176,28 +177,29 @@ fn bring_near_one(weights: &mut [f64], is_far: bool) {
     weights.iter_mut().filter(|w| **w > 0.0).for_each(|w| *w = PowerOfTwo::new(-exponent).times(*w).max(least));
 }
 
-/// Rows of one kind of loss.
+/// Samples with one kind of loss.
 pub(crate) trait LossRows: std::fmt::Debug {
     fn rows(&self) -> &CommonRows;
 
-    /// What is kept of a row whose predictions are `p`: its residuals or its scores.
+    /// Writes what is stored for a sample whose predictions are `p`: its residuals or its scores.
     fn predicted(&self, row: usize, p: &[f64], out: &mut [f64]);
 
-    /// Loss of a row as it is reported, from its residuals or its scores.
+    /// Returns the reported loss of a sample, from its residuals or its scores.
     fn reported(&self, row: usize, values: &[f64]) -> f64;
 
-    /// A bound on the curvature of the loss of a row along any direction; the squared error is halved for it.
+    /// Returns a bound on the curvature of the loss of a sample along any direction; the squared error is halved for
+    /// it.
     fn curvature(&self) -> f64;
 
-    /// Whether hardly anything is left of a loss that was `at_first`.
+    /// Returns whether hardly anything is left of a loss that was `at_first`.
     fn fits_all(&self, at_first: f64) -> bool;
 
-    /// Mean loss of rows held out by predictions of a forest (one row of predictions for each of all rows of X), in the
-    /// measure of [`CommonRows::losses`].
+    /// Returns the mean loss of held-out samples for predictions of a forest (one row of predictions for each sample of
+    /// X), in the same measure as [`CommonRows::losses`].
     fn loss_of_predictions(&self, predictions: ArrayView2<'_, f64>) -> Result<f64> {
         let (rows, width) = (self.rows(), self.rows().width);
         let (mut p, mut values) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
-        // One score of two columns is that of the second class.
+        // If there is one score and two columns, it belongs to the second class.
         let first = if predictions.ncols() == 2 && width == 1 { 1 } else { 0 };
         let mut loss = 0.0;
         for (row, held) in rows.report.held_out() {
@@ -210,22 +212,22 @@ pub(crate) trait LossRows: std::fmt::Debug {
     }
 }
 
-/// Rows whose negative gradients are written out.
+/// Samples whose negative gradients are stored.
 pub(crate) trait Gradients: LossRows {
-    /// Negative gradient of a row: its residual, for the squared error.
+    /// Returns the negative gradient of a sample: for the squared error, its residual.
     fn gradient(&self, row: usize) -> &[f64];
 
-    /// Adds weight × negative gradient of a row.
+    /// Adds weight × negative gradient of a sample.
     fn add_gradient(&self, row: usize, sums: &mut [f64]) {
         let w = self.rows().weight[row];
         sums.iter_mut().zip(self.gradient(row)).for_each(|(s, g)| *s += w * g);
     }
 
-    /// Adds `amount · direction` to the scores of a row. Returns what that adds to the loss of the row, and writes to
-    /// `change` what it adds to the negative gradient.
+    /// Adds `amount · direction` to the scores of a sample. Returns the change of its loss, and writes that of its
+    /// negative gradient to `change`.
     fn shift(&mut self, row: usize, amount: f64, direction: &[f64], change: &mut [f64]) -> f64;
 
-    /// Losses of all rows anew.
+    /// Computes the losses of all samples anew.
     fn recount(&mut self);
 
     fn try_clone(&self) -> Result<Self>
@@ -233,14 +235,14 @@ pub(crate) trait Gradients: LossRows {
         Self: Sized;
 }
 
-/// Rows of any kind of loss.
+/// Samples with any kind of loss.
 #[derive(Debug)]
 pub(crate) enum FitRows {
     Kept(KeptRows),
     Labels(LabelRows),
 }
 
-/// Rows whose negative gradients are written out, of either kind of loss.
+/// Samples whose negative gradients are stored, with either kind of loss.
 #[derive(Clone, Debug)]
 pub(crate) enum KeptRows {
     Residuals(ResidualRows),
@@ -259,7 +261,7 @@ impl FitRows {
         let rows = CommonRows::new(config, y, weight, held_out)?;
         let columns = in_columns(y)?;
         let kept = match (TrainY::new(&columns)?, config.loss) {
-            // Numbers have no other loss: `CompressConfig::check`.
+            // Other losses are not supported for numerical outputs: see `CompressConfig::check`.
             (TrainY::Real(y), CompressLoss::SquaredError | CompressLoss::LogLoss) => {
                 KeptRows::Residuals(ResidualRows::of_numbers(rows, &y, known, control)?)
             }
@@ -288,7 +290,7 @@ impl FitRows {
         }
     }
 
-    /// With residuals written out.
+    /// Returns the samples with stored residuals.
     pub(crate) fn kept(self, control: &Control) -> Result<KeptRows> {
         match self {
             FitRows::Kept(kept) => Ok(kept),
@@ -316,7 +318,8 @@ impl KeptRows {
 }
 
 impl CompressConfig {
-    /// Whether each step moves the rows of one node alone, and by the same for all: then residuals follow from
+    /// Returns whether each step moves only the samples of one node, and all by the same amount: residuals then follow
+    /// from coefficients.
     /// coefficients.
     fn may_imply_residuals(&self) -> bool {
         match self.method {

@@ -1,4 +1,4 @@
-//! The logistic losses: scores of every row, and their negative gradients.
+//! The logistic losses, with stored scores and negative gradients of every sample.
 
 use super::on::OnColumns;
 use super::residuals::zeros;
@@ -10,19 +10,20 @@ use crate::data::targets::{is_binary, starts};
 use crate::error::{Result, try_copied, try_filled};
 use crate::loss::{LogLoss, Loss, softmax};
 
-/// A path of a logistic loss ends when this share of the constant's loss is left, as in glmnet (Friedman, Hastie and
-/// Tibshirani 2010): what separates all rows goes on for ever.
+/// The path of a logistic loss ends when this share of the loss of the constant is left, as in glmnet (Friedman, Hastie
+/// and Tibshirani 2010): if the samples are separable, the path would never end.
 const LEAST_LOSS: f64 = 1e-3;
 
-/// Least probability by which a forest is judged: one of 0 is that of a row that has not been seen.
+/// The minimum probability for the loss of a forest: a frequency of 0 belongs to a sample that was not seen in
+/// training.
 const LEAST: f64 = 1e-15;
 
-/// What scores mean.
+/// The meaning of scores.
 #[derive(Clone, Debug)]
 pub(super) enum Odds {
     /// Half the log-odds of labels, or of the second of two classes.
     Labels,
-    /// Scores of the classes of each output, from the first column of one to that of the next.
+    /// Scores of the classes of each output, from its first column to that of the next.
     Classes { starts: Vec<usize> },
 }
 
@@ -34,7 +35,7 @@ impl Odds {
         }
     }
 
-    /// The best constants of rows, from the weight that is on in each column; and over what losses are means.
+    /// Sets the best constants, from the weight that is on in each column, and the divisor of losses.
     fn start(&self, on: &[f64], rows: &mut CommonRows, control: &Control) -> Result<()> {
         match self {
             Odds::Labels => {
@@ -54,7 +55,7 @@ impl Odds {
         Ok(())
     }
 
-    /// Writes the negative gradients of a row; returns its loss.
+    /// Writes the negative gradients of a sample; returns its loss.
     fn gradients(&self, scores: &[f64], on: &[u32], units: Units<'_>, out: &mut [f64]) -> f64 {
         match self {
             Odds::Labels => {
@@ -77,7 +78,7 @@ impl Odds {
         }
     }
 
-    /// Loss of a row.
+    /// Returns the loss of a sample.
     fn loss(&self, scores: &[f64], on: &[u32], units: Units<'_>) -> f64 {
         match self {
             Odds::Labels => {
@@ -99,25 +100,25 @@ impl Odds {
 const OFF: f64 = -1.0;
 const ON: f64 = 1.0;
 
-/// Columns of each output.
+/// Returns the columns of each output.
 fn parts(starts: &[usize]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
     starts.windows(2).map(|s| s[0]..s[1])
 }
 
-/// The class of each output, from the columns that are on.
+/// Returns the class of each output, from the columns that are on.
 fn classes<'a>(starts: &'a [usize], on: &'a [u32]) -> impl Iterator<Item = usize> + 'a {
     on.iter().zip(starts).map(|(&c, start)| c as usize - start)
 }
 
-/// Rows, their scores and negative gradients.
+/// The samples, their scores and negative gradients.
 #[derive(Clone, Debug)]
 pub(crate) struct OddsRows {
     rows: CommonRows,
     odds: Odds,
-    /// Row after row, as are gradients.
+    /// Scores and gradients, sample after sample.
     scores: Vec<f64>,
     gradients: Vec<f64>,
-    /// What is lowered, of each row.
+    /// The loss of each sample.
     lowered: Vec<f64>,
     on: OnColumns,
 }
@@ -141,8 +142,8 @@ impl OddsRows {
         &self.scores[row * self.rows.width..(row + 1) * self.rows.width]
     }
 
-    /// Adds weight × curvature of the loss along each score of a row, no less than what a step by them needs to descend near
-    /// the end: twice the diagonal for softmax.
+    /// Adds weight × curvature of the loss along each score of a sample, at least as large as a step needs to descend
+    /// near the end: for softmax, twice the diagonal.
     pub(crate) fn add_curvatures(&self, row: usize, weight: f64, sums: &mut [f64]) {
         match &self.odds {
             Odds::Labels => {
@@ -154,7 +155,7 @@ impl OddsRows {
             Odds::Classes { .. } => {
                 let on = self.on.of(row);
                 for (c, (sum, &g)) in sums.iter_mut().zip(self.gradient(row)).enumerate() {
-                    // p and 1 − p, each without a loss of digits.
+                    // p and 1 − p, each without loss of digits.
                     let (p, rest) = if on.contains(&(c as u32)) { (1.0 - g, g) } else { (-g, 1.0 + g) };
                     *sum += 2.0 * weight * p * rest;
                 }

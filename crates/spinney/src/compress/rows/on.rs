@@ -1,10 +1,10 @@
-//! Labels and classes of rows as columns of 0 and 1.
+//! Labels and classes of samples as columns of 0 and 1.
 
 use super::WHAT;
 use crate::data::slots::Slots;
 use crate::error::{Result, try_copied, try_filled, try_with_capacity};
 
-/// Where columns are 1: `columns[ptr[i]..ptr[i + 1]]` of row i, rising.
+/// The columns that are 1: `columns[ptr[i]..ptr[i + 1]]` for sample i, in increasing order.
 #[derive(Clone, Debug)]
 pub(super) struct OnColumns {
     ptr: Vec<usize>,
@@ -32,7 +32,7 @@ impl OnColumns {
         &self.columns[self.ptr[row]..self.ptr[row + 1]]
     }
 
-    /// Weight of the rows that are 1, of each of `width` columns.
+    /// Returns, for each of `width` columns, the total weight of the samples for which it is 1.
     pub(super) fn weights(&self, weight: &[f64], width: usize) -> Result<Vec<f64>> {
         let mut on = try_filled(WHAT, 0.0, width)?;
         for (row, w) in weight.iter().enumerate() {

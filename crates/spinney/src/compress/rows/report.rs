@@ -1,4 +1,5 @@
-//! Losses of rows as they are reported: of training rows what is lowered, of classes held out the share of mistakes.
+//! The reported losses of samples: for training samples the loss that is minimised, for held-out samples of classes the
+//! share of errors.
 
 use super::WHAT;
 use crate::compress::CompressLoss;
@@ -6,18 +7,18 @@ use crate::data::Outputs;
 use crate::data::targets::{is_binary, starts};
 use crate::error::{Result, try_copied, try_filled};
 
-/// Mistakes in the classes of rows held out.
+/// Errors in the classes of held-out samples.
 #[derive(Clone, Debug)]
 pub(super) enum Mistakes {
-    /// One score of two classes: above the threshold is the second.
+    /// One score for two classes: above the threshold, it is the second class.
     OfTwo { threshold: f64 },
-    /// Scores of the classes of each output, from the first column of one to that of the next: the largest wins, of
-    /// equals the first.
+    /// Scores of the classes of each output, from its first column to that of the next: the largest is predicted; of
+    /// equal ones, the first.
     OfMany { starts: Vec<usize> },
 }
 
 impl Mistakes {
-    /// `None` for numbers and labels, which are judged by what is lowered.
+    /// Returns `None` for numerical outputs and labels, for which the loss that is minimised is reported.
     pub(super) fn of(outputs: &Outputs, loss: CompressLoss) -> Result<Option<Self>> {
         match outputs {
             Outputs::Classes { n_classes } if is_binary(n_classes) => {
@@ -32,7 +33,7 @@ impl Mistakes {
         }
     }
 
-    /// Share of the outputs of a row whose best class is not the one that is on.
+    /// Returns the share of the outputs of a sample for which the predicted class is wrong.
     pub(super) fn share(&self, score: impl Fn(usize) -> f64, on: &[u32]) -> f64 {
         match self {
             Mistakes::OfTwo { threshold } => f64::from(u8::from((score(0) > *threshold) == on.is_empty())),
@@ -48,15 +49,15 @@ impl Mistakes {
     }
 }
 
-/// Losses of all rows, and their weighted sums.
+/// The losses of all samples, and their weighted sums.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
-    /// Weights of rows held out; 0 for training rows.
+    /// The weights of held-out samples; 0 for training samples.
     held: Vec<f64>,
     held_total: f64,
     pub(super) mistakes: Option<Mistakes>,
-    /// Divisor of the loss of a row: its outputs, each as often as it counts; where cells are not known, the mean number
-    /// of known cells of a row of its side.
+    /// The divisor of the loss of a sample: the total weight of its outputs or, with unknown cells, the mean number of
+    /// known cells of training or held-out samples.
     pub(super) n_outputs: f64,
     n_held_outputs: f64,
     losses: Vec<f64>,
@@ -80,12 +81,12 @@ impl Report {
         })
     }
 
-    /// Takes the mean number of known cells of training rows and of rows held out, by weight.
+    /// Sets the mean number of known cells of training samples and of held-out samples, by weight.
     pub(super) fn set_known_cells(&mut self, of_training: f64, of_held_out: f64) {
         (self.n_outputs, self.n_held_outputs) = (of_training, of_held_out);
     }
 
-    /// Divisor of the loss of a row.
+    /// Returns the divisor of the loss of a sample.
     pub(super) fn n_outputs_of(&self, row: usize) -> f64 {
         if self.held[row] > 0.0 { self.n_held_outputs } else { self.n_outputs }
     }
@@ -94,22 +95,22 @@ impl Report {
         self.held_total > 0.0
     }
 
-    /// Rows held out, and their weights.
+    /// Returns the held-out samples and their weights.
     pub(super) fn held_out(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.held.iter().copied().enumerate().filter(|(_, v)| *v > 0.0)
     }
 
-    /// What a row held out weighs; 0 for training rows.
+    /// Returns the weight of a held-out sample; 0 for training samples.
     pub(super) fn held_weight(&self, row: usize) -> f64 {
         self.held[row]
     }
 
-    /// Whether any row is judged otherwise than by what is lowered.
+    /// Returns whether errors are reported instead of the loss that is minimised.
     pub(super) fn counts_mistakes(&self) -> bool {
         self.mistakes.is_some() && self.held_out().next().is_some()
     }
 
-    /// Mean losses in training and held out, where training rows weigh `total`.
+    /// Returns the mean losses in training and held out, where `total` is the total weight of training samples.
     pub(super) fn means(&self, total: f64) -> (f64, f64) {
         (self.train_loss / total, self.mean_of_held_out(self.test_loss))
     }
@@ -118,24 +119,25 @@ impl Report {
         if self.held_total > 0.0 { loss / self.held_total } else { f64::NAN }
     }
 
-    /// The loss of a row of training weight `weight` has risen. Where losses follow from how much they rise, none is kept.
+    /// Records that the loss of a sample with training weight `weight` has risen. If losses follow from their rise,
+    /// none is stored.
     pub(super) fn add(&mut self, row: usize, weight: f64, rise: f64) {
         self.train_loss += weight * rise;
         self.test_loss += self.held[row] * rise;
     }
 
-    /// The loss of a row of training weight `weight` is another.
+    /// Records that the loss of a sample with training weight `weight` has changed to `loss`.
     pub(super) fn set(&mut self, row: usize, weight: f64, loss: f64) {
         let before = std::mem::replace(&mut self.losses[row], loss);
         self.add(row, weight, loss - before);
     }
 
-    /// Sums of no row: all are to be told of by [`Report::put`].
+    /// Resets the sums: all samples must be added by [`Report::put`].
     pub(super) fn clear(&mut self) {
         (self.train_loss, self.test_loss) = (0.0, 0.0);
     }
 
-    /// The loss of a row of training weight `weight`.
+    /// Adds the loss of a sample with training weight `weight`.
     pub(super) fn put(&mut self, row: usize, weight: f64, loss: f64) {
         self.losses[row] = loss;
         self.add(row, weight, loss);

@@ -1,4 +1,4 @@
-//! The squared error: residuals of every row, written out. Those of cells that are not known are zero, whatever moves.
+//! The squared error with stored residuals of every sample. Those of unknown cells are zero, whatever moves.
 
 use super::on::OnColumns;
 use super::{CommonRows, Gradients, LossRows, WHAT};
@@ -8,14 +8,14 @@ use crate::data::train_y::RealTargets;
 use crate::error::{Error, Result, try_copied, try_filled};
 use crate::model::try_matrix;
 
-/// Rows and their residuals.
+/// The samples and their residuals.
 #[derive(Clone, Debug)]
 pub(crate) struct ResidualRows {
     rows: CommonRows,
-    /// Row after row, in the units of the scores.
+    /// The residuals, sample after sample, in the units of the scores.
     residuals: Vec<f64>,
     of: ResidualsOf,
-    /// Which cells are not known: their residuals are zero, and stay so. Empty where all are known.
+    /// Which cells are unknown: their residuals stay zero. Empty if all cells are known.
     unknown: Vec<bool>,
 }
 
@@ -25,14 +25,14 @@ enum ResidualsOf {
     Columns(OnColumns),
 }
 
-/// Residuals of a row of columns of 0 and 1 at its start, in units of these roots.
+/// Writes the initial residuals of a sample with columns of 0 and 1, in units of these roots.
 pub(super) fn of_row_of_columns(on: &[u32], root: &[f64], centre: &[f64], out: &mut [f64]) {
     out.iter_mut().zip(centre).for_each(|(r, b)| *r = -b);
     on.iter().for_each(|&c| out[c as usize] += root[c as usize]);
 }
 
-/// Sets the constants of columns of 0 and 1: the share of weight that is on. Returns what residuals are taken from at the
-/// start: the constants; zero for columns that count for nothing, whose residuals are zero.
+/// Sets the constants of columns of 0 and 1 to the share of weight that is on. Returns what is subtracted for the
+/// initial residuals: the constants, or zero for columns of weight zero, whose residuals are zero.
 pub(super) fn start_of_columns(rows: &mut CommonRows, on: &OnColumns) -> Result<Vec<f64>> {
     let mut centre = on.weights(&rows.weight, rows.width)?;
     for ((centre, start), &root) in centre.iter_mut().zip(&mut rows.start).zip(&rows.root) {
@@ -43,24 +43,24 @@ pub(super) fn start_of_columns(rows: &mut CommonRows, on: &OnColumns) -> Result<
     Ok(centre)
 }
 
-/// Loss of a row of columns of 0 and 1, as it is reported, from its residuals.
+/// Returns the reported loss of a sample with columns of 0 and 1, from its residuals.
 pub(super) fn reported_of_columns(rows: &CommonRows, row: usize, on: &[u32], residuals: &[f64]) -> f64 {
     match &rows.report.mistakes {
         Some(mistakes) if !rows.is_training(row) => {
             let score = |c: usize| f64::from(u8::from(on.contains(&(c as u32)))) - residuals[c];
             mistakes.share(score, on)
         }
-        // Of columns, squares count as often as they do in the units of the scores.
+        // The squares of columns have the weights that they have in the units of the scores.
         Some(_) | None => residuals.iter().map(|r| r.powi(2)).sum::<f64>() / rows.report.n_outputs,
     }
 }
 
-/// Mean over the outputs of squares in the units of y.
+/// Returns the mean over the outputs of squares in the units of y.
 fn mean_square(rows: &CommonRows, row: usize, residuals: &[f64]) -> f64 {
     residuals.iter().zip(&rows.scale).map(|(r, s)| (r * s).powi(2)).sum::<f64>() / rows.report.n_outputs_of(row)
 }
 
-/// What predictions leave of columns of 0 and 1, in units of these roots.
+/// Writes the residuals of predictions of columns of 0 and 1, in units of these roots.
 pub(super) fn predicted_of_columns(on: &[u32], root: &[f64], p: &[f64], out: &mut [f64]) {
     for (c, ((r, p), root)) in out.iter_mut().zip(p).zip(root).enumerate() {
         *r = root * (f64::from(u8::from(on.contains(&(c as u32)))) - p);
@@ -68,7 +68,7 @@ pub(super) fn predicted_of_columns(on: &[u32], root: &[f64], p: &[f64], out: &mu
 }
 
 impl ResidualRows {
-    /// `known` are the cells that are known; `None` where all are.
+    /// `known` must be the known cells, or `None` if all are known.
     pub(super) fn of_numbers(
         mut rows: CommonRows,
         y: &RealTargets<'_>,
@@ -98,21 +98,21 @@ impl ResidualRows {
         Ok(this)
     }
 
-    /// Whether any cell is not known.
+    /// Returns whether any cell is unknown.
     pub(crate) fn has_unknown(&self) -> bool {
         !self.unknown.is_empty()
     }
 
-    /// Residuals of all rows. Losses are as they were until [`Gradients::recount`].
+    /// Returns the residuals of all samples. Losses are not updated until [`Gradients::recount`].
     pub(crate) fn residuals_mut(&mut self) -> &mut [f64] {
         &mut self.residuals
     }
 
-    /// Reports the loss of a row whose sum of squares has risen.
+    /// Reports the loss of a sample whose sum of squares has risen.
     fn report(&mut self, row: usize, squares: f64) {
         let weight = self.rows.weight[row];
         let is_training = weight > 0.0;
-        // In training, squares in the same units follow from how much they rise.
+        // In training, squares in the same units follow from the rise.
         let rise = match &self.of {
             ResidualsOf::Numbers if self.rows.width == 1 && is_training => {
                 squares * self.rows.scale[0] * self.rows.scale[0]
@@ -129,31 +129,30 @@ impl ResidualRows {
     }
 }
 
-/// Lowers a residual, and writes by how much it changes; returns what that adds to its square.
+/// Lowers a residual, and writes its change; returns what that adds to its square.
 #[inline(always)]
 fn lower(residual: &mut f64, by: f64, change: &mut f64) -> f64 {
     let next = *residual - by;
-    // (r + δ)² − r², without the loss of digits.
+    // (r + δ)² − r², without loss of digits.
     let squares = (next - *residual) * (next + *residual);
     *change = next - *residual;
     *residual = next;
     squares
 }
 
-/// Room for what is kept of all rows.
+/// Allocates what is stored for all samples.
 pub(super) fn zeros(rows: &CommonRows, control: &Control) -> Result<Vec<f64>> {
     let n_values = try_matrix::<()>(WHAT, rows.n_rows(), rows.width)?.len();
     control.try_filled(WHAT, 0.0, n_values)
 }
 
-/// Differences of no more than this share of the numbers are what rounding leaves of equal ones: two neighbouring floats
-/// and one more.
+/// Numbers that differ by at most this share are considered equal up to rounding: two neighbouring floats and one more.
 const ROUNDING: f64 = 2.0 * f64::EPSILON;
 
-/// Which cells of the rows are not known; counts the others.
+/// Returns which cells of the samples are unknown, and counts the others.
 fn unknown_cells(rows: &mut CommonRows, known: &Known) -> Result<Vec<bool>> {
     let mut unknown = try_filled(WHAT, false, rows.n_rows() * rows.width)?;
-    // Weights and weights of known cells, in training and held out.
+    // Weights, and weights of known cells, in training and held out.
     let (mut totals, mut cells) = ([0.0; 2], [0.0; 2]);
     for (row, (&id, unknown)) in rows.ids.iter().zip(unknown.chunks_exact_mut(rows.width)).enumerate() {
         known.each_masked(id, |output| unknown[output as usize] = true);
@@ -169,11 +168,11 @@ fn unknown_cells(rows: &mut CommonRows, known: &Known) -> Result<Vec<bool>> {
     Ok(unknown)
 }
 
-/// Squares of smaller differences are no normal float64.
+/// The squares of smaller differences are not normal float64.
 const LEAST_SPREAD: f64 = 1e-150;
 
-/// Scales numbers to unit variance about their mean, which is the constant; of the cells that are known. Others become
-/// zero. Columns that are equal but for rounding stay as they are.
+/// Scales numerical outputs to unit variance about their mean, which is the constant, using the known cells. Unknown
+/// cells become zero. Columns that are equal up to rounding are not scaled.
 fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &[bool]) -> Result<()> {
     let (width, n) = (rows.width, rows.n_rows());
     for column in 0..width {
@@ -189,13 +188,13 @@ fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &[bool]) ->
                 "leave at least one observed cell of each output among the samples of positive weight",
             ));
         }
-        // Differences from a value of the column: a constant column has exactly no variance.
+        // Differences from a value of the column are used, so that a constant column has exactly zero variance.
         let some = of_training().next().map_or(0.0, |i| values[at(i)]);
         let spread = of_training().map(|i| (values[at(i)] - some).abs()).fold(0.0, f64::max);
         let largest = of_training().map(|i| values[at(i)].abs()).fold(0.0, f64::max);
         if spread > 0.0 && spread <= ROUNDING * largest {
             for i in 0..n {
-                // Those of training are equal.
+                // The values in training are equal.
                 let is_apart = is_known(i) && rows.weight[i] == 0.0;
                 values[at(i)] = if is_apart { values[at(i)] - some } else { 0.0 };
             }
@@ -228,7 +227,7 @@ impl LossRows for ResidualRows {
             ResidualsOf::Numbers => {
                 let units = self.rows.start.iter().zip(&self.rows.scale);
                 for (((out, r), p), (start, scale)) in out.iter_mut().zip(self.gradient(row)).zip(p).zip(units) {
-                    // No step is made yet: y is its residual and the constant.
+                    // No step has been made yet: y is the residual plus the constant.
                     let y = r + start;
                     *out = y - p / scale;
                 }
