@@ -145,7 +145,8 @@ impl<'a> Additive<'a> {
         sums: &mut [f64],
     ) -> Result<()> {
         // Of one score, the first column is the whole leaf.
-        let is_whole_leaf = matches!(self.terms, Terms::Leaves) || matches!(self.terms, Terms::Columns) && self.width == 1;
+        let is_whole_leaf =
+            matches!(self.terms, Terms::Leaves) || matches!(self.terms, Terms::Columns) && self.width == 1;
         if is_whole_leaf && trees.len() == 1 {
             let tree = self.trees[trees.start];
             let ids = worker.walk(x, rows, &[tree])?;
