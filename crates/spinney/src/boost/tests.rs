@@ -498,7 +498,7 @@ fn losses_of_outputs_are_as_many_as_these_and_of_one_sort() {
     assert!(fit(&[0.2, 0.9], &numbers()).is_ok());
     for (levels, y) in [(&[0.2; 3][..], numbers()), (&[0.2], numbers()), (&[0.2; 2], made.labels())] {
         let message = fit(levels, &y).unwrap_err().to_string();
-        assert!(message.contains("one for each output of numbers"), "{message}");
+        assert!(message.contains("one loss for each numerical output"), "{message}");
     }
     let message = fit(&[0.2, 1.0], &numbers()).unwrap_err().to_string();
     assert_eq!(message, "quantile must be above 0 and below 1, got 1");
@@ -587,7 +587,7 @@ fn margins_are_of_boosting_alone_and_have_a_column_for_each_score() {
     let narrow = zeros.slice_axis(ndarray::Axis(1), (0..1).into());
     let refused = Dataset::new(&made.x, Targets::Real(made.numbers.view())).base_margin(narrow);
     let message = config.fit(&refused, &control).unwrap_err().to_string();
-    assert!(message.contains("base_margin is of shape (40, 1)"), "{message}");
+    assert!(message.contains("base_margin must have shape (n_samples, n_scores), got shape (40, 1)"), "{message}");
     let forest = crate::ForestConfig::random_forest(crate::Criterion::Variance);
     let message = forest.fit(&started, &control).unwrap_err().to_string();
     assert!(message.contains("boosting alone starts from margins"), "{message}");

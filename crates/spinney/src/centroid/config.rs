@@ -241,7 +241,7 @@ impl Routing {
     pub(crate) fn check(self) -> Result<()> {
         let Routing::Shared { sharpness, least } = self else { return Ok(()) };
         if !(sharpness > 0.0 && sharpness.is_finite() && (LEAST_SHARE..=0.5).contains(&least)) {
-            let got = format!("of sharpness {sharpness} and least share {least}");
+            let got = format!("sharpness {sharpness} and smallest fraction {least}");
             return Err(Error::invalid("routing", got, "have a positive sharpness and a fraction in [0.01, 0.5]"));
         }
         Ok(())
@@ -280,7 +280,7 @@ impl CentroidForestConfig {
         if let Refinement::Logistic { scale, rate } = self.refinement {
             let is_positive = |x: f32| x > 0.0 && x <= MOST_OF_REFINEMENT;
             if !is_positive(scale) || !is_positive(rate) {
-                let got = format!("of scale {scale} and rate {rate}");
+                let got = format!("scale {scale} and rate {rate}");
                 return Err(Error::invalid("refinement", got, "have positive values of at most 1000"));
             }
         }

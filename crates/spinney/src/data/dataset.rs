@@ -203,8 +203,7 @@ impl<'a> Dataset<'a> {
     pub(crate) fn margins(&self, width: usize, names: &Names) -> Result<Option<ArrayView2<'_, f64>>> {
         let Some(margins) = &self.base_margin else { return Ok(None) };
         if margins.dim() != (self.n_samples(), width) {
-            let got =
-                format!("of shape {:?} for {} samples and {width} scores of each", margins.dim(), self.n_samples());
+            let got = format!("shape {:?} for {} samples and {width} scores of each", margins.dim(), self.n_samples());
             return Err(Error::invalid(names.base_margin, got, "have shape (n_samples, n_scores)"));
         }
         if !margins.iter().all(|margin| margin.is_finite()) {
@@ -388,7 +387,9 @@ mod tests {
 
     fn at_fault(data: &Dataset<'_>) -> &'static str {
         match data.check(&Names::TRAINING).unwrap_err().kind() {
-            ErrorKind::Invalid { what, .. } | ErrorKind::Shape { what, .. } => what,
+            ErrorKind::Invalid { what, .. } | ErrorKind::Unsupported { what, .. } | ErrorKind::Shape { what, .. } => {
+                what
+            }
             other => panic!("{other:?}"),
         }
     }

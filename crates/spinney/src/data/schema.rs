@@ -73,7 +73,7 @@ impl<'a> Schema<'a> {
         for (j, kind) in kinds.iter().enumerate() {
             let FeatureKind::Category { n_categories } = kind else { continue };
             if !(1..=MOST_CATEGORIES).contains(n_categories) {
-                let got = format!("of {n_categories} categories in feature {j}");
+                let got = format!("{n_categories} categories in feature {j}");
                 return Err(Error::invalid(WHAT, got, "have between 1 and 65535 categories"));
             }
             has_categories = true;

@@ -227,7 +227,7 @@ fn wrong_input_is_refused_with_its_name() {
     let control = Control::default();
     let narrow = Array2::<f32>::zeros((2, 2));
     let error = forest.predict(&narrow, &control).unwrap_err();
-    assert_eq!(error.to_string(), "each row of X has length 2, expected 3");
+    assert_eq!(error.to_string(), "each row of X must have length 3, got 2");
     for bad in [f32::NEG_INFINITY, f32::INFINITY] {
         let x = Array2::from_elem((2, 3), bad);
         let error = forest.apply(&x, &control).unwrap_err();

@@ -27,7 +27,7 @@ impl TreeConfig {
         let (n_features, n_outputs) = (data.n_features(), data.outputs().n_outputs());
         let shape = signs.dim();
         if shape != (n_features, 1) && shape != (n_features, n_outputs) {
-            let got = format!("of shape {shape:?} for {n_features} features and {n_outputs} outputs");
+            let got = format!("shape {shape:?} for {n_features} features and {n_outputs} outputs");
             return Err(Error::invalid(MONOTONIC, got, "have shape (n_features, 1) or (n_features, n_outputs)"));
         }
         if let Some(sign) = signs.iter().find(|sign| !(-1..=1).contains(*sign)) {
@@ -69,7 +69,7 @@ impl TreeConfig {
         let features = self.interaction_cst.iter().flatten().flatten();
         match features.copied().find(|&feature| feature as usize >= n_features) {
             Some(feature) => {
-                let got = format!("of feature {feature}, where X has {n_features}");
+                let got = format!("feature {feature}, where X has {n_features}");
                 Err(Error::invalid(INTERACTION, got, "be groups of features of X, numbered from 0"))
             }
             None => Ok(()),

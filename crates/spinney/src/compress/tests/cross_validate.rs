@@ -88,7 +88,10 @@ fn bad_requests_are_refused_by_name() {
     let good = CompressConfig::stagewise(0.01);
     let path = |config: CompressConfig| config.path(&forest, (&x, &y), None, &control).map(|_| ()).unwrap_err();
     let named = |error: crate::Error, name: &str| {
-        assert!(matches!(error.kind(), ErrorKind::Invalid { what, .. } if *what == name), "{error}");
+        let (ErrorKind::Invalid { what, .. } | ErrorKind::Unsupported { what, .. }) = error.kind() else {
+            panic!("{error}")
+        };
+        assert_eq!(*what, name, "{error}");
     };
     named(path(CompressConfig::stagewise(0.0)), "step_size");
     named(path(CompressConfig::stagewise(f64::NAN)), "step_size");

@@ -361,8 +361,8 @@ fn inputs_that_do_not_fit_are_errors() {
         model.shap_values(x, background, outputs, &control).unwrap_err().to_string()
     };
     let (narrow, none) = (Array2::zeros((2, 2)), Array2::<f32>::zeros((0, 3)));
-    assert_eq!(kind(&narrow, None, None), "each row of X has length 2, expected 3");
-    assert_eq!(kind(&x, Some(narrow.view().into()), None), "each row of background has length 2, expected 3");
+    assert_eq!(kind(&narrow, None, None), "each row of X must have length 3, got 2");
+    assert_eq!(kind(&x, Some(narrow.view().into()), None), "each row of background must have length 3, got 2");
     assert_eq!(kind(&x, Some(none.view().into()), None), "background must have at least one sample, got 0 samples");
     assert_eq!(kind(&x, None, Some(&[2])), "outputs must be below the number of scores, got 2");
     assert_eq!(kind(&x, None, Some(&[1, 1])), "outputs must name each score once, got 1, twice");

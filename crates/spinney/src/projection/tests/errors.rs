@@ -9,7 +9,10 @@ use crate::{Criterion, ErrorKind, ForestConfig, TreeConfig};
 /// Name of the argument at fault.
 fn at_fault<T: std::fmt::Debug>(result: crate::Result<T>) -> &'static str {
     match result.unwrap_err().kind() {
-        ErrorKind::Invalid { what, .. } | ErrorKind::Shape { what, .. } | ErrorKind::SparseFormat { what, .. } => what,
+        ErrorKind::Invalid { what, .. }
+        | ErrorKind::Unsupported { what, .. }
+        | ErrorKind::Shape { what, .. }
+        | ErrorKind::SparseFormat { what, .. } => what,
         other => panic!("{other:?}"),
     }
 }
