@@ -242,7 +242,7 @@ def test_parameters_that_contradict_each_other_or_y(name, params, message):
 def test_steps_of_classes_that_share_a_loss_are_not_cut(estimator):
     X, y = make_data(CLASSIFIER, outputs="several")
     params = {"step_dtype": "float8", "relabel_leaves": False, "estimator": estimator}
-    message = "step_dtype is 'float8', accepted: 'float64' for the log loss of three and more classes"
+    message = "step_dtype must be 'float64' for the log loss of three and more classes, got 'float8'"
     check_refused(make(CLASSIFIER).fit(X, y).set_params(**params), ValueError, message, X, y)
     make(CLASSIFIER, loss="exponential", **params).fit(X, y)
 

@@ -117,7 +117,7 @@ def test_text_y_is_not_for_regressors(name):
         (sparse.csr_array(np.full((60, 3), np.nan)), "y is sparse and holds values other than 0 and 1"),
         (sparse.csr_array(np.full((60, 3), 1j)), "y must be .*got a sparse matrix of dtype complex"),
         (sparse.csr_array((59, 3)), "inconsistent numbers of samples.*60.*59"),
-        (sparse.csr_array((60, 0)), "y is 0 columns wide"),
+        (sparse.csr_array((60, 0)), "y must have at least one label, got 0 labels"),
         (sparse.coo_array(np.ones(60)), r"y must have shape \(n_samples, .*got a sparse array with 1 dimension"),
     ],
 )
@@ -403,13 +403,13 @@ def test_more_projections_than_the_engine_counts(name):
             lambda: spinney.projection.johnson_lindenstrauss_dim(2.5, 0.5),
             r"n_samples must be a positive integer, got 2\.5",
         ),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 0), "eps is 0"),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 1.0), "eps is 1"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 0), r"eps must be in \(0, 1\), got 0"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 1.0), r"eps must be in \(0, 1\), got 1"),
         (
             lambda: spinney.projection.johnson_lindenstrauss_dim(9, "a"),
             "eps must be a number greater than 0 and less than 1, got 'a'",
         ),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, np.nan), "eps is"),
+        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, np.nan), r"eps must be in \(0, 1\), got NaN"),
     ],
 )
 def test_families_and_their_draws(make_family, message):

@@ -286,9 +286,12 @@ def test_what_is_no_category_is_refused():
     X, y = colours()
     codes = np.array([[0.0, 1], [1, 2], [2, 3], [0, 4]])
     for wrong, message in [
-        (-1.0, r"X must have integers from 0 or NaN in feature 0, which is categorical, got -1"),
-        (0.5, r"X must have integers from 0 or NaN in feature 0, which is categorical, got 0\.5"),
-        (65_535.0, r"X must have at most 65535 categories, .*in feature 0, which is categorical, got the code 65535"),
+        (-1.0, r"X must have integers from 0 or NaN in feature 0, which is in categorical_features, got -1"),
+        (0.5, r"X must have integers from 0 or NaN in feature 0, which is in categorical_features, got 0\.5"),
+        (
+            65_535.0,
+            r"X must have at most 65535 categories, .*in feature 0, which is in categorical_features, got the code 65535",
+        ),
     ]:
         bad = codes.copy()
         bad[1, 0] = wrong
@@ -310,7 +313,8 @@ def test_what_is_no_category_is_refused():
         check_refused(model, ValueError, message, X, y)
     model = spinney.DecisionTreeRegressor().fit(X, y)
     with pytest.raises(
-        ValueError, match=r"X must have values like .* in feature 'colour', which is categorical, got numbers"
+        ValueError,
+        match=r"X must have values like .* in feature 'colour', which is in categorical_features, got numbers",
     ):
         model.predict(X.assign(colour=1.0))
     with pytest.raises(

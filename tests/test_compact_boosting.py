@@ -112,7 +112,7 @@ def test_models_of_numbers_have_eight_bits_too():
             lambda **p: spinney.RandomForestClassifier(**p).fit(X, Y),
             {"dtype": "int8"},
             ValueError,
-            "dtype is 'int8', accepted: 'float16' or 'float32' for labels and classes",
+            "dtype must be 'float16' or 'float32' for labels and classes, got 'int8'",
         ),
         (
             lambda **p: spinney.RandomForestRegressor(**p).fit(X, NUMBERS),

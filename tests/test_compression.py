@@ -246,9 +246,9 @@ def test_other_draws_do_not_reproduce_the_leaves(name):
     one = make(name, bootstrap=True).fit(X, y)
     other = make(name, bootstrap=True, random_state=1).fit(X, y)
     one._forest = other._forest
-    with pytest.raises(ValueError, match="training_data is other than that of the fit"):
+    with pytest.raises(ValueError, match="training_data must be X, y and sample_weight of the fit"):
         compact_leaves(one, training_data=(X, y))
-    with pytest.raises(ValueError, match="training_data is other than that of the fit"):
+    with pytest.raises(ValueError, match="training_data must be X, y and sample_weight of the fit"):
         compact_leaves(other.estimators_[0], training_data=(X, y))
 
 

@@ -132,7 +132,9 @@ def test_numbers_far_from_one_are_scaled(params, outputs, scale, weight):
 def test_numbers_too_near_each_other_for_their_squares_are_refused(params):
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR, **(params | {"l1_norm": None}))
-    with pytest.raises(ValueError, match=r"y is at most .* apart in column 0, accepted: .* 1e-150"):
+    with pytest.raises(
+        ValueError, match=r"y must have values .* at least 1e-150 apart, got values at most .* apart in output 0"
+    ):
         model.fit(X, 1e-170 * y)
 
 

@@ -501,7 +501,11 @@ def test_what_directions_mean_nothing_for():
     masked[0, 0] = np.nan
     forest, boosting = spinney.RandomForestRegressor, spinney.GradientBoostingRegressor
     for model, data, message in [
-        (forest(monotonic_cst=signs, categorical_features=[0]), (codes, y), "monotonic_cst .* is a category"),
+        (
+            forest(monotonic_cst=signs, categorical_features=[0]),
+            (codes, y),
+            "monotonic_cst must be 0 for categorical features",
+        ),
         (forest(monotonic_cst=signs, output_projection="gaussian"), (X, several), "monotonic_cst .* projection"),
         (forest(monotonic_cst=signs), (X, masked), "monotonic_cst .* masked"),
         (boosting(monotonic_cst=signs), (X, masked), "monotonic_cst .* masked"),

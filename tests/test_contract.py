@@ -248,7 +248,9 @@ def test_tree_arrays_agree_with_each_other_and_with_predictions(name, outputs):
     inner = ~leaf
     for array in (tree.n_node_samples, tree.weighted_n_node_samples):
         # The weights of these data are whole numbers, whose sums are exact.
-        np.testing.assert_array_equal(array[inner], array[tree.children_left[inner]] + array[tree.children_right[inner]])
+        np.testing.assert_array_equal(
+            array[inner], array[tree.children_left[inner]] + array[tree.children_right[inner]]
+        )
     assert tree.value.shape == (n, tree.n_outputs, tree.max_n_classes)
     leaves = model.apply(X)
     np.testing.assert_array_equal(tree.apply(X.astype(np.float32)), leaves)

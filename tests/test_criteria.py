@@ -77,7 +77,9 @@ def test_a_criterion_exists_everywhere_or_is_refused_at_the_door(name, kind, cri
         # Splits were searched on the outputs themselves, so leaves tell what stored impurities tell; sums of floats.
         np.testing.assert_allclose(feature_importances(model, outputs="all"), model.feature_importances_, atol=1e-12)
     if has_medians:
-        with pytest.raises(ValueError, match="outputs is some of them, accepted: all outputs"):
+        with pytest.raises(
+            ValueError, match="outputs must be all outputs with a criterion whose leaves are medians, got some outputs"
+        ):
             feature_importances(model, outputs=[0])
 
 
@@ -147,23 +149,29 @@ def test_medians_are_refused_where_means_are_needed():
     tree = spinney.DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
     forest = spinney.RandomForestRegressor(3, criterion="absolute_error").fit(X, y)
     for model in (tree, forest):
-        with pytest.raises(ValueError, match="criterion is AbsoluteError, accepted: one whose leaves are means"):
+        with pytest.raises(
+            ValueError, match=r"criterion must be a criterion whose leaves are means.*, got AbsoluteError"
+        ):
             model.prune_reduced_error(X, y)
-        with pytest.raises(ValueError, match="criterion is AbsoluteError, accepted: one whose leaves are means"):
+        with pytest.raises(
+            ValueError, match=r"criterion must be a criterion whose leaves are means.*, got AbsoluteError"
+        ):
             compact_leaves(model, training_data=(X, y))
         model.set_params(criterion="absolute_error", output_projection="gaussian")
         with pytest.raises(ValueError, match=r"criterion must be 'squared_error'.*got 'absolute_error'"):
             model.fit(X, y)
         model.set_params(output_projection=None)
-        with pytest.raises(ValueError, match="criterion is AbsoluteError, accepted: Variance where cells of y are"):
+        with pytest.raises(ValueError, match="criterion must be Variance if y has masked cells, got AbsoluteError"):
             model.fit(X, y, y_mask=y > y.mean())
-    with pytest.raises(ValueError, match="max_depth is 1, accepted: none where leaves are medians"):
+    with pytest.raises(ValueError, match="max_depth is not supported if leaves are medians"):
         export_rules(tree, max_depth=1)
     assert "if" in export_rules(tree)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
-@pytest.mark.parametrize(("bad", "message"), [(-1.0, "y is -1.*at least 0"), (0.0, "y is 0 everywhere.*positive sum")])
+@pytest.mark.parametrize(
+    ("bad", "message"), [(-1.0, "y must be at least 0 .*got -1"), (0.0, "y must have a positive sum .*got zeros only")]
+)
 def test_poisson_refuses_targets_that_it_is_not_for(name, bad, message):
     X, y = data(name, "single")
     model = make(name, criterion="poisson")

@@ -79,7 +79,7 @@ def test_failures_are_those_of_the_worker_and_change_nothing(client):
     model = clone(MODEL).fit(X, LABELS)
     before = dict(model.__dict__)
     wrong = {
-        "number of features is": (blocks[2][0][:, :4], blocks[2][1]),
+        "number of features must be the same on all workers": (blocks[2][0][:, :4], blocks[2][1]),
         "y of as many samples": (blocks[2][0], blocks[2][1][:-1]),
     }
     for message, block in wrong.items():
@@ -94,7 +94,7 @@ def test_failures_are_those_of_the_worker_and_change_nothing(client):
 
 def test_bad_arguments_are_refused(client):
     blocks = cut(X, LABELS)
-    with pytest.raises(TypeError, match="model is a RandomForestClassifier"):
+    with pytest.raises(TypeError, match=r"model must be GradientBoosting.*, got a RandomForestClassifier"):
         fit_samples(spinney.RandomForestClassifier(), blocks, client)
     with pytest.raises(TypeError, match="client is a int"):
         fit_samples(clone(MODEL), blocks, 3)

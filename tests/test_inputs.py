@@ -390,7 +390,7 @@ def test_the_engine_itself_refuses_what_contradicts_itself():
     bad.indices[0] = -1
     with pytest.raises(ValueError, match="X is not a valid sparse matrix"):
         model.predict(bad)
-    with pytest.raises(TypeError, match="X is sparse in format coo"):
+    with pytest.raises(TypeError, match="X must be sparse in format csr or csc, got coo"):
         model.predict(good.tocoo())
     with pytest.raises(TypeError, match="X is a list"):
         model.predict([[1.0]])

@@ -353,8 +353,8 @@ def test_counts_of_the_header_cost_nothing():
 @pytest.mark.parametrize(
     ("X", "Y", "message"),
     [
-        ([[np.inf]], [[1]], "X is inf at sample 0, feature 0, accepted: finite numbers and NaN"),
-        (sparse.csr_array([[0, -1e300]]), [[1]], "X is -inf at sample 0, feature 1"),
+        ([[np.inf]], [[1]], "X must have finite values or NaN, got inf at sample 0, feature 0"),
+        (sparse.csr_array([[0, -1e300]]), [[1]], "X must have finite values or NaN, got -inf at sample 0, feature 1"),
         ([[1.0]], [[2]], "Y must be labels, 0 or 1, got other values"),
         ([[1.0]], [[1], [0]], "X has 1 rows, y has 2"),
         ([[1.0]], sparse.csr_array([[2]]), "other than 0 and 1, such as 2"),
@@ -528,7 +528,7 @@ BOMB = '<!DOCTYPE labels [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><labe
             "xml_path must have distinct names of labels, got 'a' twice",
         ),
         (b"<?xml version='1.0' encoding='unheard-of'?><labels/>", "unheard-of|unknown encoding"),
-        (b"<labels><label name='c'/></labels>", "label is 'c', accepted: names of attributes"),
+        (b"<labels><label name='c'/></labels>", "label must be names of attributes, each named once, got 'c'"),
     ],
 )
 def test_xml_of_another_form_is_refused(xml, message):

@@ -261,7 +261,10 @@ def test_what_does_not_support_masks_says_so() -> None:
             "scoring does not support y with masked entries: it must be None",
         ),
         ({"class_weight": "balanced"}, "class_weight does not support y with masked entries: it must be None"),
-        ({"output_strategy": "projected", "output_projection": "pca"}, "output_projection is Pca, accepted: another"),
+        (
+            {"output_strategy": "projected", "output_projection": "pca"},
+            "output_projection must be another family if y has masked cells, got Pca",
+        ),
     ]
     for parameters, message in refused:
         with pytest.raises(ValueError, match=message):

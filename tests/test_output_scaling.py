@@ -296,20 +296,23 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"output_scaling": "std"}, "'output_scaling' parameter"),
     ({"output_scaling": 2.0}, "'output_scaling' parameter"),
     ({"output_weights": "variance"}, "'output_weights' parameter"),
-    ({"output_scaling": [1, 2]}, "output_scaling has length 2, expected 3"),
-    ({"output_scaling": []}, "output_scaling has length 0, expected 3"),
+    ({"output_scaling": [1, 2]}, "output_scaling must have length 3, got 2"),
+    ({"output_scaling": []}, "output_scaling must have length 3, got 0"),
     ({"output_scaling": [[1, 2, 3]]}, r"output_scaling must have shape \(n_outputs,\), .*got \(1, 3\)"),
     ({"output_scaling": ["a", "b", "c"]}, "output_scaling is not a list of numbers"),
-    ({"output_scaling": [1, 0, 1]}, "output_scaling is 0, accepted: finite, positive"),
-    ({"output_scaling": [1, -1, 1]}, "output_scaling is -1, accepted: finite, positive"),
-    ({"output_scaling": [1, np.nan, 1]}, "output_scaling is NaN, accepted: finite, positive"),
-    ({"output_scaling": [1, np.inf, 1]}, "output_scaling is inf, accepted: finite, positive"),
-    ({"output_scaling": [1, 1e-300, 1]}, "output_scaling is such that the numbers of output 1 may reach"),
-    ({"output_weights": [1, 2]}, "output_weights has length 2, expected 3"),
-    ({"output_weights": [0, 0, 0]}, "output_weights is zero for every output, accepted: at least one positive"),
-    ({"output_weights": [1, -1, 1]}, "output_weights is -1, accepted: finite numbers, none negative"),
-    ({"output_weights": [1, np.nan, 1]}, "output_weights is NaN, accepted: finite numbers, none negative"),
-    ({"output_weights": [1, np.inf, 1]}, "output_weights is inf, accepted: finite numbers, none negative"),
+    ({"output_scaling": [1, 0, 1]}, "output_scaling must have finite, positive values, got 0"),
+    ({"output_scaling": [1, -1, 1]}, "output_scaling must have finite, positive values, got -1"),
+    ({"output_scaling": [1, np.nan, 1]}, "output_scaling must have finite, positive values, got NaN"),
+    ({"output_scaling": [1, np.inf, 1]}, "output_scaling must have finite, positive values, got inf"),
+    (
+        {"output_scaling": [1, 1e-300, 1]},
+        "output_scaling must have scales and weights .* got values of up to .* in output 1",
+    ),
+    ({"output_weights": [1, 2]}, "output_weights must have length 3, got 2"),
+    ({"output_weights": [0, 0, 0]}, "output_weights must have at least one positive value, got zeros only"),
+    ({"output_weights": [1, -1, 1]}, "output_weights must have finite values of at least 0, got -1"),
+    ({"output_weights": [1, np.nan, 1]}, "output_weights must have finite values of at least 0, got NaN"),
+    ({"output_weights": [1, np.inf, 1]}, "output_weights must have finite values of at least 0, got inf"),
 ]
 
 
@@ -331,7 +334,7 @@ def test_what_they_are_not_for_is_refused(params):
         with pytest.raises(ValueError, match=f"criterion must be 'squared_error' with {given}, .*got 'poisson'"):
             model.fit(X, np.abs(y))
     weak = make(BOOSTED, estimator=spinney.DecisionTreeRegressor(), output_strategy="joint", **params)
-    with pytest.raises(ValueError, match=f"{given} is given with weak models that are no trees"):
+    with pytest.raises(ValueError, match=f"{given} is not supported with weak models other than trees"):
         weak.fit(X, y)
 
 

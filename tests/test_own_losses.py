@@ -213,7 +213,7 @@ def test_files_hold_no_code(data, tmp_path):
 @pytest.mark.parametrize(
     ("what", "error", "message"),
     [
-        ("nan", ValueError, "loss is NaN or infinity, accepted: finite values"),
+        ("nan", ValueError, "loss must have finite values and derivatives for every sample, got NaN or infinity"),
         ("shape", ValueError, r"loss\.loss returned an array of shape \(\d+, 1\), expected \(\d+,\)"),
         ("text", ValueError, "could not convert string"),
         ("short", ValueError, r"loss\.gradient_hessian returned an array of shape"),

@@ -65,7 +65,7 @@ def declare(estimator: Any, X: Any, known: Known | None) -> None:
             if most > MOST_CATEGORIES:
                 raise ValueError(
                     f"X must have at most {MOST_CATEGORIES} categories, with smaller codes, in feature "
-                    f"{_called(estimator, j)}, which is categorical, got the code {most - 1}"
+                    f"{_called(estimator, j)}, which is in categorical_features, got the code {most - 1}"
                 )
             known[j] = np.arange(most)
     estimator.categories_ = known
@@ -85,7 +85,7 @@ def encode(estimator: Any, X: Any) -> Any:
             if categories is not None and not _are_codes(categories):
                 raise ValueError(
                     f"X must be a frame or an object array with values like {categories.tolist()[:1]} in feature "
-                    f"{_called(estimator, j)}, which is categorical, got numbers"
+                    f"{_called(estimator, j)}, which is in categorical_features, got numbers"
                 )
         return X
     codes = {}
@@ -228,7 +228,7 @@ def _check_codes(estimator: Any, j: int, values: NDArray[Any]) -> None:
     wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
     if wrong.any():
         raise ValueError(
-            f"X must have integers from 0 or NaN in feature {_called(estimator, j)}, which is categorical, "
+            f"X must have integers from 0 or NaN in feature {_called(estimator, j)}, which is in categorical_features, "
             f"got {values[wrong][0]:g}"
         )
 

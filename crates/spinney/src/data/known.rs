@@ -228,7 +228,7 @@ impl Dataset<'_> {
         }
         let unknown = is_output_known.iter().position(|is_known| !is_known);
         if let Some(output) = unknown.filter(|_| wants_each_output) {
-            let got = format!("true for all samples of output {output}");
+            let got = format!("none of output {output}");
             return Err(Error::invalid(
                 "y_mask",
                 got,
@@ -341,7 +341,7 @@ mod tests {
             let ErrorKind::Invalid { what: "y_mask", got, .. } = data.observed().unwrap_err().kind().clone() else {
                 panic!("invalid")
             };
-            assert_eq!(got, format!("true for all samples of output {output}"));
+            assert_eq!(got, format!("none of output {output}"));
         }
         let mask = array![[false, false], [false, true]];
         let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask)).sample_weight(&[0.0, 1.0][..]);

@@ -139,7 +139,7 @@ impl OutputFactors<'_> {
             if factor.is_finite() && factor * largest <= LARGEST {
                 return Ok(factor);
             }
-            let got = format!("such that the numbers of output {j} may reach {:e}", factor * largest);
+            let got = format!("values of up to {:e} in output {j}", factor * largest);
             Err(Error::invalid(self.name(), got, "have scales and weights for which y stays below 1e150"))
         });
         try_results(WHAT, factors).map(Some)

@@ -202,7 +202,7 @@ fn start_numbers(rows: &mut CommonRows, values: &mut [f64], unknown: &[bool]) ->
             continue;
         }
         if spread > 0.0 && spread < LEAST_SPREAD {
-            let got = format!("at most {spread:e} apart in column {column}");
+            let got = format!("values at most {spread:e} apart in output {column}");
             return Err(Error::invalid("y", got, "have values in each output that are equal or at least 1e-150 apart"));
         }
         let mean = of_training().map(|i| rows.weight[i] * (values[at(i)] - some)).sum::<f64>() / total;
