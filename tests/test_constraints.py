@@ -509,9 +509,13 @@ def test_what_directions_mean_nothing_for():
         (forest(monotonic_cst=signs, output_projection="gaussian"), (X, several), "monotonic_cst .* projection"),
         (forest(monotonic_cst=signs), (X, masked), "monotonic_cst .* masked"),
         (boosting(monotonic_cst=signs), (X, masked), "monotonic_cst .* masked"),
-        (boosting(monotonic_cst=signs, output_strategy="projected"), (X, several), "monotonic_cst .* projection"),
+        (
+            boosting(monotonic_cst=signs, output_strategy="projected"),
+            (X, several),
+            "monotonic_cst .* strategy Projected",
+        ),
         (spinney.RandomForestClassifier(monotonic_cst=signs), (X, classes), "monotonic_cst .* two classes"),
-        (spinney.GradientBoostingClassifier(monotonic_cst=signs), (X, classes), "monotonic_cst .* several classes"),
+        (spinney.GradientBoostingClassifier(monotonic_cst=signs), (X, classes), "monotonic_cst is not supported for the log loss of three and more classes"),
         (
             spinney.CompressedForestRegressor(forest(monotonic_cst=signs)),
             (X, y),

@@ -80,12 +80,12 @@ def test_failures_are_those_of_the_worker_and_change_nothing(client):
     before = dict(model.__dict__)
     wrong = {
         "number of features must be the same on all workers": (blocks[2][0][:, :4], blocks[2][1]),
-        "y of as many samples": (blocks[2][0], blocks[2][1][:-1]),
+        "and y the same number of samples": (blocks[2][0], blocks[2][1][:-1]),
     }
     for message, block in wrong.items():
         with pytest.raises(ValueError, match=message):
             fit_samples(model, [*blocks[:2], block, blocks[3]], client, timeout=60)
-    with pytest.raises(ValueError, match="blocks have no samples"):
+    with pytest.raises(ValueError, match="blocks must have at least one sample, got none"):
         fit_samples(model, [(X[:0], LABELS[:0])], client, timeout=60)
     assert model.__dict__.keys() == before.keys()
     assert all(model.__dict__[name] is value for name, value in before.items())
@@ -96,15 +96,15 @@ def test_bad_arguments_are_refused(client):
     blocks = cut(X, LABELS)
     with pytest.raises(TypeError, match=r"model must be GradientBoosting.*, got a RandomForestClassifier"):
         fit_samples(spinney.RandomForestClassifier(), blocks, client)
-    with pytest.raises(TypeError, match="client is a int"):
+    with pytest.raises(TypeError, match=r"client must be a distributed\.Client, got a int"):
         fit_samples(clone(MODEL), blocks, 3)
     for timeout in (0, -1.0, "soon", float("inf"), True):
-        with pytest.raises(ValueError, match="timeout is"):
+        with pytest.raises(ValueError, match="timeout must be a positive number of seconds, got"):
             fit_samples(clone(MODEL), blocks, client, timeout=timeout)
     for wrong in ([], X, None):
-        with pytest.raises(TypeError, match="blocks is"):
+        with pytest.raises(TypeError, match="blocks must be a list of"):
             fit_samples(clone(MODEL), wrong, client)
-    with pytest.raises(TypeError, match=r"blocks\[0\] is a ndarray"):
+    with pytest.raises(TypeError, match=r"blocks\[0\] must be \(X, y\) .*, got a ndarray"):
         fit_samples(clone(MODEL), [X], client)
     with pytest.raises(RuntimeError, match="a block is not there"):
         fit_samples(clone(MODEL), [client.submit(int, "no number", pure=False)], client)

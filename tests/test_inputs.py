@@ -392,7 +392,7 @@ def test_the_engine_itself_refuses_what_contradicts_itself():
         model.predict(bad)
     with pytest.raises(TypeError, match="X must be sparse in format csr or csc, got coo"):
         model.predict(good.tocoo())
-    with pytest.raises(TypeError, match="X is a list"):
+    with pytest.raises(TypeError, match="X must be a 2-D float32 array, CSR or CSC, got list"):
         model.predict([[1.0]])
     with pytest.raises(TypeError):
         model.predict(X)  # float64

@@ -95,7 +95,7 @@ def encode(estimator: Any, X: Any) -> Any:
         if categories.dtype.kind == "O" and not columns.is_by_value(j):
             raise ValueError(
                 f"X must have values like {categories.tolist()[:1]} in feature {_called(estimator, j)}, which is "
-                "categorical, got numbers"
+                "in categorical_features, got numbers"
             )
         codes[j] = columns.codes(j, categories)
     return columns.replaced(codes)

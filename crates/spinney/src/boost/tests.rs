@@ -479,7 +479,7 @@ fn scores_of_deviances_are_logarithms_and_numbers_outside_their_domain_are_refus
         let weighted = held_out.sample_weight(&weights[..]);
         assert!(config.fit_with_validation(&weighted, &weighted, &control).is_ok());
         let message = config.fit((&made.x, made.labels()), &control).unwrap_err().to_string();
-        assert!(message.contains("a loss of labels and classes"), "{message}");
+        assert!(message.contains("loss must be a classification loss"), "{message}");
     }
 }
 
@@ -590,7 +590,7 @@ fn margins_are_of_boosting_alone_and_have_a_column_for_each_score() {
     assert!(message.contains("base_margin must have shape (n_samples, n_scores), got shape (40, 1)"), "{message}");
     let forest = crate::ForestConfig::random_forest(crate::Criterion::Variance);
     let message = forest.fit(&started, &control).unwrap_err().to_string();
-    assert!(message.contains("boosting alone starts from margins"), "{message}");
+    assert!(message.contains("only boosting starts from margins"), "{message}");
 }
 
 #[test]

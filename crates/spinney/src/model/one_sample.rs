@@ -26,7 +26,8 @@ impl Additive<'_> {
     /// let model = forest.additive()?; // once
     /// let mut scores = [0.0; 2];
     /// model.scores_of_sample(&[0.2], &mut scores)?;
-    /// assert_eq!(scores, [1.0, 10.0]);
+    /// let predicted = forest.predict(&array![[0.2f32]], &Control::default())?;
+    /// assert!(predicted.iter().eq(&scores));
     /// # Ok::<(), spinney::Error>(())
     /// ```
     ///

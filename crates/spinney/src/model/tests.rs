@@ -243,18 +243,18 @@ fn wrong_input_is_refused_with_its_name() {
     }
     let excluded = |n: usize, width| LabelView::try_new(vec![0; n + 1], Vec::new(), width).unwrap();
     let error = forest.predict_topk_excluding(&x, 1, Some(&excluded(3, 3)), &control).unwrap_err();
-    assert_eq!(error.to_string(), "exclude has length 3, expected 2");
+    assert_eq!(error.to_string(), "exclude must have length 2, got 3");
     let error = forest.predict_topk_excluding(&x, 1, Some(&excluded(2, 4)), &control).unwrap_err();
-    assert_eq!(error.to_string(), "each row of exclude has length 4, expected 3");
+    assert_eq!(error.to_string(), "each row of exclude must have length 3, got 4");
     for floor in [-0.1, f64::NAN] {
         let error = forest.predict_at_least(&x, floor, &control).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Invalid { what: "min_score", .. }));
     }
     let (model, mut scores) = (forest.additive().unwrap(), [7.0; 4]);
     let error = model.scores_of_sample(&[0.0; 2], &mut scores[..3]).unwrap_err();
-    assert_eq!(error.to_string(), "the sample has length 2, expected 3");
+    assert_eq!(error.to_string(), "the sample must have length 3, got 2");
     let error = model.scores_of_sample(&[0.0; 3], &mut scores).unwrap_err();
-    assert_eq!(error.to_string(), "scores has length 4, expected 3");
+    assert_eq!(error.to_string(), "scores must have length 3, got 4");
     let error = model.scores_of_sample(&[0.0, f32::INFINITY, 0.0], &mut scores[..3]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Invalid { what: "X", .. }));
     assert_eq!(scores, [7.0; 4]);
