@@ -515,7 +515,11 @@ def test_what_directions_mean_nothing_for():
             "monotonic_cst .* strategy Projected",
         ),
         (spinney.RandomForestClassifier(monotonic_cst=signs), (X, classes), "monotonic_cst .* two classes"),
-        (spinney.GradientBoostingClassifier(monotonic_cst=signs), (X, classes), "monotonic_cst is not supported for the log loss of three and more classes"),
+        (
+            spinney.GradientBoostingClassifier(monotonic_cst=signs),
+            (X, classes),
+            "monotonic_cst is not supported for the log loss of three and more classes",
+        ),
         (
             spinney.CompressedForestRegressor(forest(monotonic_cst=signs)),
             (X, y),
