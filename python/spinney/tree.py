@@ -181,7 +181,7 @@ class BaseTree(TreeParameters, BaseModel):
 
         Each step of the path turns the split with the smallest value of ``(R(t) - R(T_t)) / (|T_t| - 1)`` into a leaf.
         ``R(t)`` is the impurity of node t times its fraction of the total weight, ``T_t`` is the subtree below t,
-        ``R(T_t)`` is the sum of R over its leaves and ``|T_t|`` is their number. The values found are the candidates for
+        ``R(T_t)`` is the sum of R over its leaves and ``|T_t|`` is their number. The values are the candidates for
         `ccp_alpha`: all values between two of them prune the tree in the same way.
 
         Parameters
