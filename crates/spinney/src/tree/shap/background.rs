@@ -66,7 +66,7 @@ impl Crowd {
         self.n_words = n_rows.div_ceil(BITS);
         self.everyone.clear();
         try_resize(WHAT, &mut self.everyone, self.n_words, u64::MAX)?;
-        if n_rows % BITS > 0 {
+        if !n_rows.is_multiple_of(BITS) {
             self.everyone[self.n_words - 1] = (1 << (n_rows % BITS)) - 1;
         }
         self.n_astray.clear();
@@ -240,8 +240,8 @@ impl Mixtures {
         self.background.enter(position, frame.is_right);
         let n_words = self.background.n_words;
         let (rows, theirs) = (self.rows.follows(position), self.background.follows(position));
-        for at in 0..self.live.len() {
-            let mut astray = self.live[at] & !rows[at];
+        for (at, (live, follow)) in self.live.iter_mut().zip(rows).enumerate() {
+            let mut astray = *live & !follow;
             while astray != 0 {
                 let row = at * BITS + astray.trailing_zeros() as usize;
                 let partners = &mut self.partners[row * n_words..][..n_words];
@@ -253,7 +253,7 @@ impl Mixtures {
                     some |= *partners;
                 }
                 if some == 0 {
-                    self.live[at] ^= astray & astray.wrapping_neg();
+                    *live ^= astray & astray.wrapping_neg();
                 }
                 astray &= astray - 1;
             }

@@ -133,8 +133,8 @@ impl LeafWork {
                 }
             }
             for (weights, units) in self.weights.iter_mut().zip(&self.units) {
-                for lane in 0..LANES {
-                    weights.0[lane] = units[lane] as i64 as f64 * unit;
+                for (weight, units) in weights.0.iter_mut().zip(units) {
+                    *weight = *units as i64 as f64 * unit;
                 }
             }
             each(group, &self.weights)?;
@@ -207,7 +207,7 @@ fn costs(mixtures: &Mixtures) -> (usize, usize) {
     }
     let of_pairs = n_pairs * (2 + n / 2) + n_rows * n * (1 + mixtures.background.n_words);
     let of_sets =
-        if n > MOST_TABLED { usize::MAX } else { n_background * (2 + n / 4) + (n * n << n) / 4 + 3 * n_rows * n };
+        if n > MOST_TABLED { usize::MAX } else { n_background * (2 + n / 4) + ((n * n) << n) / 4 + 3 * n_rows * n };
     (of_pairs, of_sets)
 }
 
