@@ -13,6 +13,7 @@ __all__ = [
     "Compressed",
     "CompressionPath",
     "Forest",
+    "OneSample",
     "StagedScores",
     "Tree",
     "__version__",
