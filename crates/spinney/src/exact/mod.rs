@@ -1,8 +1,9 @@
 //! Arithmetic whose results do not depend on the order of addition.
 //!
-//! Floats are rounded to a *grid*, the multiples of a *spacing* that is a power of two, fine enough for what they are and
-//! coarse enough that sums of all of them have no more bits than float64; or they become whole numbers, as *fixed-point*
-//! numbers. Then rows may be added in any order, by any number of threads or workers.
+//! Floats are rounded to a *grid*, the multiples of a *spacing* that is a power of two. The spacing is small enough to
+//! represent the values well, and large enough that sums of all values do not need more bits than float64 has.
+//! Alternatively, floats are converted to integers, as *fixed-point* numbers. Samples can then be added in any order,
+//! by any number of threads or workers, with the same result.
 //!
 //! | module | what |
 //! |---|---|
