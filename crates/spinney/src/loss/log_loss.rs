@@ -1,4 +1,4 @@
-//! log(1 + e^(−2yf)), y = ±1: P(y = 1) = 1 / (1 + e^(−2f)), so the score is half the log-odds.
+//! The logistic loss log(1 + e^(−2yf)) with y = ±1 and P(y = 1) = 1 / (1 + e^(−2f)). The score is half the log-odds.
 
 use super::column::{ColumnLoss, LeafRule};
 use super::log_loss_rows::LogLossRows;
@@ -11,17 +11,17 @@ use crate::data::Outputs;
 use crate::error::Result;
 use crate::loss::line_search::{LineSearch, newton_or_brent};
 
-/// Logistic loss.
+/// The logistic loss.
 #[derive(Clone, Copy, Debug)]
 pub struct LogLoss;
 
-/// e^(−2|f|), at least the smallest normal number: curvatures far out are rounded up, never to zero, so that Newton steps
-/// stay finite and certain to descend.
+/// Returns e^(−2|f|), at least the smallest normal number. Curvatures far away from 0 are rounded up, never to zero, so
+/// that Newton steps stay finite and are certain to descend.
 fn tail(score: f64) -> f64 {
     (-2.0 * score.abs()).exp().max(f64::MIN_POSITIVE)
 }
 
-/// P(y = 1) of a score.
+/// Returns P(y = 1) for a score.
 pub(crate) fn probability(score: f64) -> f64 {
     let e = (-2.0 * score.abs()).exp();
     if score >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
@@ -54,8 +54,8 @@ impl Loss for LogLoss {
         4.0 * tail / ((1.0 + tail) * (1.0 + tail))
     }
 
-    /// ½ log(W₊ / W₋), the weights of the two classes; one without weight counts as half a row, so that constant labels
-    /// have a finite start.
+    /// Returns ½ log(W₊ / W₋), from the weights of the two classes. A class without weight counts as half a sample, or
+    /// as a 64th of the total weight if that is less, so that constant labels have a finite start.
     fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
         Ok(half_log_odds(y, weights))
     }
