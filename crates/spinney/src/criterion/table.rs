@@ -1,4 +1,4 @@
-//! What each criterion tells about itself, and the answers of [`Criterion`] from it.
+//! The properties of each criterion, and the methods of [`Criterion`] that return them.
 //!
 //! A criterion is a file of its own, with a type that implements [`CriterionKind`], and a row of the table of [`super`]. Configs,
 //! dispatch, importances and model files ask [`Criterion`] and name no criterion.
@@ -16,7 +16,7 @@ use crate::exact::reduce::Workers;
 /// Makes [`Criterion`] and its answers of rows: documentation, name, and the type that tells the rest.
 macro_rules! criteria {
     ($($(#[$doc:meta])+ $criterion:ident: $kind:ty,)+) => {
-        /// Impurity that splits reduce.
+        /// The impurity that splits reduce.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Criterion {

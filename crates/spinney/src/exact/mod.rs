@@ -7,13 +7,13 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `power` | powers of two that neither overflow nor vanish, and the exponents of numbers |
-//! | `grid` | rounding to the multiples of a spacing; which one suits a bound and a total weight |
-//! | `fixed_point` | numbers as whole numbers, and back |
+//! | `power` | powers of two that neither overflow nor underflow, and the exponents of floats |
+//! | `grid` | rounding to the multiples of a spacing, and the choice of the spacing for a bound and a total weight |
+//! | `fixed_point` | conversion of floats to integers, and back |
 //! | `sums` | weighted sums in float64 |
 //! | `mean`, `deviation` | the weighted mean and standard deviation |
-//! | `merge` | sorted lists of several workers as one |
-//! | `reduce` | where rows of several workers are added or compared |
+//! | `merge` | merging the sorted lists of several workers |
+//! | `reduce` | sums and maxima over the samples of several workers |
 
 mod deviation;
 mod fixed_point;

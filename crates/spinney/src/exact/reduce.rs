@@ -10,7 +10,7 @@
 //! | where | what |
 //! |---|---|
 //! | `data::weights` | the unit, totals, and which weights are exact |
-//! | `data::bins`, `forest::bootstrap` | distinct values and their weights, the ranks of rows (`exact::merge`) |
+//! | `data::bins`, `forest::bootstrap` | distinct values and their weights, the ranks of samples (`exact::merge`) |
 //! | `criterion` | statistics of a node: counts, sums, ranges that choose frames, the number of samples |
 //! | `split` | the number of samples of children, sums and counts of bins, the cells of sparse X |
 //! | `tree::fill` | values of leaves, where all cells of y are known |

@@ -2,10 +2,10 @@
 //!
 //! | link | prediction | of |
 //! |---|---|---|
-//! | identity | f | numbers |
-//! | log | e^f, at most the largest float64 | numbers |
-//! | margin | f: a score of labels or classes that is no probability | labels, classes |
-//! | share | f, but near 0 and 1 and beyond them bent back between the two | labels, classes |
+//! | identity | f | numerical outputs |
+//! | log | e^f, at most the largest float64 | numerical outputs |
+//! | margin | f: a score of labels or classes that is not a probability | labels, classes |
+//! | share | f, mapped into [0, 1] near its ends and outside it | labels, classes |
 //! | logistic | 1 / (1 + e^(−2f)) | labels, two classes |
 //! | one against rest | the same, divided by the sum over the classes of an output | classes |
 //! | softmax | e^f, divided by the sum over the classes of an output | classes |

@@ -16,7 +16,7 @@
 //! f is the score. y is a numerical output, or stands for a label or class: 0 or −1 if it is absent, +1 if it is
 //! present, as specified by the [`Domain`] of the loss.
 //!
-//! # What a loss says of itself
+//! # The traits of a loss
 //!
 //! [`Loss`] is the trait for losses defined by users: values and two derivatives, for one cell or for many at a time
 //! ([`Loss::takes_blocks`]); the domain of y, bounds, start and step have defaults. `column::ColumnLoss` adds what
@@ -24,7 +24,8 @@
 //! [`Link`]), whether scores are float32, whether classes share a softmax, and kernels for several outputs. All of
 //! these have defaults too.
 //!
-//! **A new loss** is a file with both traits, and a row of the table of [`LossKind`], the one place that knows all losses.
+//! **To add a loss**, write a file with both traits, and add a row to the table of [`LossKind`], which is the only
+//! place that knows all losses.
 //!
 //! A fit makes a `working::WorkingLoss` of the loss and the outputs: a sum over columns of scores, or over outputs
 //! whose classes are treated jointly (`softmax`, with `softmax_rows`, is not a sum over columns). It contains the
@@ -34,17 +35,17 @@
 //! | module | what |
 //! |---|---|
 //! | `line_search` | one-dimensional minimisation: Newton, Brent, medians, kinks |
-//! | `newton` | regularised Newton steps of leaves, halved while the loss rises |
-//! | `rows`, `square_rows`, `log_loss_rows`, `softmax_rows` | losses and gradients of whole rows of scores |
-//! | `outputs` | a loss of its own for each output |
-//! | `vector` | loops over rows of scores |
-//! | `log_link` | what losses share whose scores are logarithms: exponentials that do not overflow, starts, Newton steps |
-//! | `float` | the two floats that scores are kept in, and the grids that gradients are rounded to |
-//! | `off_sums` | sums that a search of the logistic loss over leaves asks for |
-//! | `sums` | sums whose order cannot be seen |
+//! | `newton` | regularised Newton steps for leaves, halved while the loss increases |
+//! | `rows`, `square_rows`, `log_loss_rows`, `softmax_rows` | losses and gradients for all scores of a sample together |
+//! | `outputs` | a separate loss for each output |
+//! | `vector` | loops over the scores of many samples |
+//! | `log_link` | code shared by losses whose scores are logarithms: exponentials that do not overflow, starts, Newton steps |
+//! | `float` | the two float types of scores, and the grids to which gradients are rounded |
+//! | `off_sums` | sums for the search of steps of the logistic loss over leaves |
+//! | `sums` | sums that do not depend on the order of samples |
 //!
-//! **Sums are exact** for weights in 64ths (see `sums`): the order of rows cannot be seen, a row of weight 2 is two rows
-//! and one of weight 0 is none.
+//! **Sums are exact** for weights that are multiples of 1/64 (see `sums`): they do not depend on the order of samples,
+//! a sample of weight 2 is equivalent to two samples, and a sample of weight 0 has no effect.
 //!
 //! # Classes without weight
 //!

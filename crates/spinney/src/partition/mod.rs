@@ -7,7 +7,7 @@
 //!
 //! | partitioner | entries of a column come from | cost of a node |
 //! |---|---|---|
-//! | [`dense::DensePartitioner`] | the node's rows in a dense column, then sorted | drawn features × samples × log |
+//! | [`dense::DensePartitioner`] | the values of the node's samples in a dense column, then sorted | drawn features × samples × log |
 //! | [`dense::SortedColumns`] | lists sorted once, split stably at each node | all features × samples |
 //! | [`sparse::SparsePartitioner`] | mapping, binary search or row gather, then sorted | see there |
 //! | [`sorted_entries::SortedEntries`] | entries sorted once by (feature, value), split stably | stored entries of the samples |

@@ -17,13 +17,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `expand` | from a node to its children, for every store of X |
-//! | `entries`, [`histogram`] | the stores: partitioners; sums by bin |
-//! | `scan`, `best`, `random` | the best cut of a node so far; the cuts of a feature, all or one |
-//! | `categories` | the sets of categories of a feature, ordered by their targets; the sets that were found |
-//! | [`cut`], [`constraint`] | what is found; what it must leave on both sides |
-//! | [`monotonic`], [`interactions`] | what nodes may be split by, which they hand on to their children |
-//! | [`dispatch`] | runtime tags become types |
+//! | `expand` | from a node to its children, for every storage of X |
+//! | `entries`, [`histogram`] | the two kinds of search: on partitioners; on sums for each bin |
+//! | `scan`, `best`, `random` | the best cut of a node so far; all cuts of a feature, or one random cut |
+//! | `categories` | sets of categories of a feature, ordered by their targets; the sets of the splits found |
+//! | [`cut`], [`constraint`] | the result of a search; minimum sizes of both sides |
+//! | [`monotonic`], [`interactions`] | constraints on splits, which nodes pass on to their children |
+//! | [`dispatch`] | maps runtime parameters to compiled types |
 
 mod best;
 mod categories;

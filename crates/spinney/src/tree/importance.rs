@@ -20,23 +20,24 @@ const CHUNK: usize = 64;
 const WHAT: &str = "decreases of impurity";
 
 impl Tree {
-    /// Decrease of impurity by the splits on each feature, as shares that sum to 1 (or zeros when nothing decreased).
+    /// Returns the decrease of impurity by the splits on each feature, of length n_features, normalised to sum to 1 (or
+    /// all zero if no split decreased the impurity).
     ///
-    /// `outputs` chooses some of the outputs, `None` takes all.
+    /// `outputs` selects some of the outputs; `None` means all.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for an output out of range or named twice, and for some of the outputs alone with
-    /// [`crate::Criterion::AbsoluteError`].
+    /// [`crate::ErrorKind::Invalid`] if an output is out of range or repeated, and if only some of the outputs are
+    /// selected with [`crate::Criterion::AbsoluteError`].
     pub fn feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
         let mut importances = self.unnormalized_feature_importances(outputs)?;
         normalize(&mut importances);
         Ok(importances)
     }
 
-    /// Decrease of impurity by the splits on each feature, in units of impurity.
+    /// Returns the decrease of impurity by the splits on each feature, of length n_features, in units of impurity.
     ///
     /// # Errors
-    /// As [`Tree::feature_importances`].
+    /// The same as [`Tree::feature_importances`].
     pub fn unnormalized_feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
         let decreases = match outputs {
             None => self.stored_decreases()?,

@@ -17,20 +17,22 @@ use super::{Node, Tree};
 use crate::control::Control;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 
-/// What minimal cost-complexity pruning makes of a tree, step after step.
+/// The sequence of trees of minimal cost-complexity pruning.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PruningPath {
-    /// 0 for the whole tree, then the link of the split that became a leaf: they rise.
+    /// The value of `ccp_alpha` from which on each tree is the smallest of least cost: 0 for the whole tree, then the
+    /// link of the split that was replaced by a leaf. The values increase.
     pub ccp_alphas: Vec<f64>,
-    /// Sum over the leaves that are left of R: impurity, weighted by the leaf's share of the total weight.
+    /// The total impurity of the leaves of each tree, each weighted by its fraction of the total weight.
     pub impurities: Vec<f64>,
 }
 
 impl Tree {
-    /// The steps of minimal cost-complexity pruning, from the whole tree to its root. O(n_nodes · log(n_nodes)).
+    /// Returns the sequence of trees of minimal cost-complexity pruning, from the whole tree to its root. O(n_nodes ·
+    /// log(n_nodes)).
     ///
-    /// For a tree grown on projected outputs the impurities are those of the projected outputs.
+    /// For a tree grown on projected outputs, the impurities are those of the projected outputs.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
@@ -54,10 +56,11 @@ impl Tree {
         Ok(PruningPath { ccp_alphas, impurities })
     }
 
-    /// The smallest tree of least cost at complexity `ccp_alpha`: every split whose link is not above it is a leaf.
+    /// Returns the smallest tree of least cost at complexity `ccp_alpha`: every split whose link is not above it is
+    /// replaced by a leaf.
     ///
-    /// New leaves predict what growth would have put there. Zero prunes nothing, as in scikit-learn. Cost and impurities
-    /// as of [`Tree::cost_complexity_pruning_path`].
+    /// New leaves predict what growth would have stored there. As in scikit-learn, 0 does not prune. Cost and
+    /// impurities are those of [`Tree::cost_complexity_pruning_path`].
     ///
     /// ```
     /// use ndarray::array;
@@ -73,8 +76,8 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] unless `ccp_alpha` is finite and not negative, and above zero of a tree whose leaves
-    /// are medians, which only a fit can prune; [`crate::ErrorKind::Interrupted`],
+    /// [`crate::ErrorKind::Invalid`] unless `ccp_alpha` is finite and not negative, and if it is positive for a tree
+    /// whose leaves are medians, which can only be pruned by a fit; [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn pruned(&self, ccp_alpha: f64, control: &Control) -> Result<Tree> {
         check_alpha(ccp_alpha)?;
