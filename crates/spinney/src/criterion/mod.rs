@@ -207,8 +207,8 @@ pub(crate) trait NodeCriterion {
 /// Returns the smallest weight M that the moved side must have for a gain of `gain` in a node of weight W, if scores
 /// are sums of squared sums divided by weights.
 ///
-/// With p the mean of the moved samples and r that of the node, the gain is M W / (W − M) · |p − r|². The mean p is a convex
-/// combination of samples, so |p − r|² is at most `reach`, its largest value over single samples; the rest grows
+/// With p the mean of the moved samples and r that of the node, the gain is M W / (W − M) · |p − r|². The mean p is a
+/// convex combination of samples, so |p − r|² is at most `reach`, its largest value over single samples; the rest grows
 /// with M. So a sparse column whose entries weigh less than M need not be looked at: its cuts move entries, never
 /// zeros. In text most columns of most nodes fall below. The margin covers the rounding of scores.
 pub(crate) fn least_weight(score: f64, base: f64, weight: f64, reach: f64) -> f64 {

@@ -146,7 +146,8 @@ impl OutputFactors<'_> {
         try_results(WHAT, factors).map(Some)
     }
 
-    /// Of labels, what [`OutputFactors::of`] would find, squared: weights over their mean. `None` where all count the same.
+    /// Of labels, what [`OutputFactors::of`] would find, squared: weights over their mean. `None` where all count the
+    /// same.
     pub(crate) fn shares_of_labels(&self, outputs: &Outputs) -> Result<Option<Vec<f64>>> {
         let Outputs::Labels { n_labels } = *outputs else { return Ok(None) };
         Ok(self.shares(n_labels)?.filter(|shares| shares.iter().any(|&share| share != 1.0)))

@@ -182,8 +182,8 @@ const FEW_OUTPUTS: usize = 16;
 const ZEROS_TO_ONE: u128 = 8;
 
 impl Dataset<'_> {
-    /// y in the storage in which it is fitted, unless it is there: entries if `as_entries` and the numbers are mostly zero in
-    /// rows of positive weight, else rows. `None` of classes and labels. See [`Dataset::with_restored`].
+    /// y in the storage in which it is fitted, unless it is there: entries if `as_entries` and the numbers are mostly
+    /// zero in rows of positive weight, else rows. `None` of classes and labels. See [`Dataset::with_restored`].
     pub(crate) fn restored(&self, as_entries: bool) -> Result<Option<Restored>> {
         let n_outputs = self.y().width();
         // Targets with unknown cells have a format of their own; sizes that do not match are reported by the checks.

@@ -20,7 +20,7 @@
 //! A convex function has its minimum where its slope changes its sign, at a kink or not. Signs of slopes determine this
 //! point to the last bit, while values determine only half of the digits. Losses that Newton's method cannot minimise
 //! are searched in this way. If a direction separates labels, the slope never changes its sign, and the search follows
-//! it until the slope has decreased to 10⁻⁸.
+//! it until the slope has decreased to 10⁻⁸ of its value at ρ = 0.
 
 use super::{LARGEST_STEP, LineProblem, Loss};
 use crate::control::Control;

@@ -66,8 +66,8 @@ impl Loss for LogLoss {
     }
 }
 
-/// q(p) = log(1 + p (e^(2v) − 1)): by how much the loss of a cell that is off changes when its score moves by v; `off` is
-/// 1 − p.
+/// q(p) = log(1 + p (e^(2v) − 1)): by how much the loss of a cell that is off changes when its score moves by v; `off`
+/// is 1 − p.
 fn change_off(p: f64, off: f64, v: f64) -> f64 {
     if v > 300.0 {
         // The power would leave the range of float64.
@@ -80,7 +80,8 @@ fn change_off(p: f64, off: f64, v: f64) -> f64 {
     }
 }
 
-/// Means of probabilities and of their squares are known to this, from sums of terms that are rounded to a grid of 2⁻²¹.
+/// Means of probabilities and of their squares are known to this, from sums of terms that are rounded to a grid of
+/// 2⁻²¹.
 const OF_MEANS: f64 = 1e-6;
 
 /// A mean of q, from a mean and a mean square of probabilities and v.
@@ -107,10 +108,10 @@ impl ColumnLoss for LogLoss {
         true
     }
 
-    /// From the slope and the curvature at 0; else from the mean and the mean square of the probabilities of the leaf. The
-    /// third derivative of q by p has the sign of v: of all distributions with these two means those on 0 and one point
-    /// more, and on 1 and one point more, have the least and the most mean of q, for v > 0 (Chebyshev and Markov; Karlin
-    /// and Studden, 1966), the other way round for v < 0.
+    /// From the slope and the curvature at 0; else from the mean and the mean square of the probabilities of the leaf.
+    /// The third derivative of q by p has the sign of v: of all distributions with these two means those on 0 and one
+    /// point more, and on 1 and one point more, have the least and the most mean of q, for v > 0 (Chebyshev and Markov;
+    /// Karlin and Studden, 1966), the other way round for v < 0.
     fn bounds_of_change(&self, leaf: LeafTotals<'_>, step: f64) -> Change {
         let LeafTotals { weight, on: &[on], gradients: &[gradient], curvatures: &[curvature] } = leaf else {
             return Change::UNKNOWN;

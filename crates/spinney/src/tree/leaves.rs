@@ -1,9 +1,9 @@
 //! What the leaves predict, filled once after growth and stored in the smaller of two layouts.
 //!
-//! Frequencies are kept as exact amounts (units of weight) over the leaf's total, so a count takes one or two bytes and the
-//! predicted value is the correctly rounded quotient. Means of numbers are kept as they are. A table may be made smaller
-//! afterwards (`compact`): numbers of fewer bits, down to eight with a factor for each leaf, the largest columns only, or
-//! the training rows of each leaf in place of its values (`rows`), which live once for all trees.
+//! Frequencies are kept as exact amounts (units of weight) over the leaf's total, so a count takes one or two bytes and
+//! the predicted value is the correctly rounded quotient. Means of numbers are kept as they are. A table may be made
+//! smaller afterwards (`compact`): numbers of fewer bits, down to eight with a factor for each leaf, the largest
+//! columns only, or the training rows of each leaf in place of its values (`rows`), which live once for all trees.
 //!
 //! | file | what |
 //! |---|---|
@@ -42,8 +42,8 @@ pub(crate) enum Layout {
     Dense,
     /// Leaf l owns `ptr[l]..ptr[l + 1]`; columns rise strictly inside a leaf.
     Sparse { ptr: Vec<u32>, columns: Indices },
-    /// Leaf l owns the rows `ids[ptr[l]..ptr[l + 1]]` of `stored`, which rise strictly; amounts are their units. A leaf has
-    /// at least one row.
+    /// Leaf l owns the rows `ids[ptr[l]..ptr[l + 1]]` of `stored`, which rise strictly; amounts are their units. A leaf
+    /// has at least one row.
     Rows { ptr: Vec<u32>, ids: Indices, stored: Arc<StoredRows> },
 }
 

@@ -1,16 +1,17 @@
 //! Minimal cost-complexity pruning: the weakest link first (Breiman, Friedman, Olshen and Stone, 1984, chapter 3).
 //!
-//! The cost of a leaf t is R(t) = impurity(t) · weight(t) / weight(root); that of a tree the sum over its leaves, and α for
-//! each of them. A split t is as dear as the leaf in its place at its *link* α(t) = (R(t) − R(T_t)) / (|T_t| − 1), where
-//! T_t is what is left of the subtree below. The weakest link, the split of least α(t), becomes a leaf; then the next.
+//! The cost of a leaf t is R(t) = impurity(t) · weight(t) / weight(root); that of a tree the sum over its leaves, and α
+//! for each of them. A split t is as dear as the leaf in its place at its *link* α(t) = (R(t) − R(T_t)) / (|T_t| − 1),
+//! where T_t is what is left of the subtree below. The weakest link, the split of least α(t), becomes a leaf; then the
+//! next.
 //!
 //! That loop recomputes links after each step. Here each link is found once, from the leaves up: α(t) is where the line
-//! R(t) + α meets the least cost of the two subtrees below, a concave function of α that is linear between their links. It
-//! is walked from its right end, where both are leaves, so that every link is taken up once and laid down at most once, in a
-//! mergeable heap (a skew heap): O(n log n) for n nodes, chains included, and O(n) memory.
+//! R(t) + α meets the least cost of the two subtrees below, a concave function of α that is linear between their links.
+//! It is walked from its right end, where both are leaves, so that every link is taken up once and laid down at most
+//! once, in a mergeable heap (a skew heap): O(n log n) for n nodes, chains included, and O(n) memory.
 //!
-//! Equal links: of two splits, one below the other, the upper one becomes a leaf and the lower one is no step. Impurities
-//! are those that chose the splits: for a tree grown on projected outputs, those of the projected outputs.
+//! Equal links: of two splits, one below the other, the upper one becomes a leaf and the lower one is no step.
+//! Impurities are those that chose the splits: for a tree grown on projected outputs, those of the projected outputs.
 
 use super::grow::Structure;
 use super::{Node, Tree};
@@ -94,7 +95,8 @@ impl Tree {
 }
 
 impl Structure {
-    /// As [`Tree::pruned`] before leaves have values, by a complexity above zero: new leaves own the samples below them.
+    /// As [`Tree::pruned`] before leaves have values, by a complexity above zero: new leaves own the samples below
+    /// them.
     pub(crate) fn pruned(self, ccp_alpha: f64, control: &Control) -> Result<Structure> {
         let alpha = Links::new(&self.nodes, &self.impurity, &self.weight, control)?.alpha;
         self.collapsed(|i| alpha[i] <= ccp_alpha, control)

@@ -1,11 +1,11 @@
 //! The leaves of a tree as rules in text, one a line.
 //!
-//! A rule has one condition for each feature tested on the way, in order of first appearance: the thresholds of a feature
-//! are merged into the one interval that they leave. Its end says what the leaf predicts, cut to a few columns where it
-//! is long, and how many training rows it has.
+//! A rule has one condition for each feature tested on the way, in order of first appearance: the thresholds of a
+//! feature are merged into the one interval that they leave. Its end says what the leaf predicts, cut to a few columns
+//! where it is long, and how many training rows it has.
 //!
-//! The walk is a loop; the conditions of the path are kept up to date as it goes down and taken back as it goes up, so that
-//! a rule costs its own text. Memory is that of the text, O(n_features), and O(depth).
+//! The walk is a loop; the conditions of the path are kept up to date as it goes down and taken back as it goes up, so
+//! that a rule costs its own text. Memory is that of the text, O(n_features), and O(depth).
 
 #[cfg(test)]
 mod tests;
@@ -88,8 +88,9 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] when there are not as many names as features or columns, [`ErrorKind::Invalid`] for a `top_k`
-    /// of 0 and for a `max_depth` with [`crate::Criterion::AbsoluteError`], [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
+    /// [`ErrorKind::Shape`] if the number of names does not match the number of features or columns,
+    /// [`ErrorKind::Invalid`] if `top_k` is 0, [`ErrorKind::Unsupported`] for a `max_depth` with
+    /// [`crate::Criterion::AbsoluteError`], [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
     pub fn rules(&self, style: &RuleStyle<'_>, control: &Control) -> Result<String> {
         for (what, names, expected) in [
             ("feature_names", style.feature_names, self.n_features),
