@@ -12,8 +12,8 @@
 //!
 //! and the Δ that minimises the bound is ln(1 + M|φ'|/φ'') / M. This step needs no value of the loss, cannot increase
 //! it, and cannot pass the minimum. Near the minimum, it equals Newton's step |φ'|/φ'' up to a relative error of
-//! M|φ'|/2φ'', so that convergence is quadratic. Newton's own step decreases the bound while M|φ'|/φ'' ≤ 1.79, where ω
-//! = 1; it is used instead under this condition, if it stays within the bracket of slopes seen so far.
+//! M|φ'|/2φ'', so that convergence is quadratic. Newton's own step decreases the bound while M|φ'|/φ'' ≤ 1.79, the
+//! point where ω = 1; it is used instead under this condition, if it stays within the bracket of slopes seen so far.
 //!
 //! # Slopes
 //!
