@@ -12,8 +12,9 @@ use crate::exact::{PowerOfTwo, exponent_above};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowWeights<'a> {
     /// The weight of each sample, not negative; a sample of weight 0 has no effect. `None`: every sample has weight 1.
-    /// In a bootstrap, an integer weight counts as that number of copies of the sample, each of which may be drawn;
-    /// with other weights, each sample is one copy, and each of its draws has the weight of the sample.
+    /// In a bootstrap, integer weights whose mean is at most 64 count as that number of copies of the sample, each of
+    /// which may be drawn. With other weights, each sample is one copy, and each of its draws has the weight of the
+    /// sample.
     pub sample_weight: Option<&'a [f64]>,
     /// Class weights, which multiply the weight of a sample after it is drawn.
     pub class_weight: ClassWeight<'a>,
