@@ -1,15 +1,16 @@
-//! What a caller holds while work is under way: a flag that stops it, a counter that shows how far it is, and
-//! the number of threads.
+//! The caller's handle on a running computation: a flag that stops it, a counter of its progress, and the number of
+//! threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{ErrorKind, Result, try_with_capacity};
 
-/// Shared handle on work under way. Cloning gives another handle on the same work.
+/// A shared handle on a running computation. A clone is another handle on the same computation.
 ///
-/// Growth polls the flag at each node and each some ten thousand samples of it, prediction at each block of rows, and
-/// projections each some ten thousand steps, so that a raised flag is answered within milliseconds.
+/// The flag is checked at each node and about every ten thousand samples during growth, at each block of samples during
+/// prediction, and about every ten thousand operations during projections, so that the computation stops within
+/// milliseconds after the flag is raised.
 #[derive(Clone, Debug)]
 pub struct Control {
     stop: Arc<AtomicBool>,
@@ -24,43 +25,44 @@ impl Default for Control {
 }
 
 impl Control {
-    /// A fresh handle for work on `n_threads` threads: at least one, and at most 64 or as many as the system runs at once,
-    /// whichever is more.
+    /// Returns a new handle for a computation on `n_threads` threads. The number is clipped to the range from 1 to 64,
+    /// or to the number of threads that the system can run at once if that is larger than 64.
     pub fn with_threads(n_threads: usize) -> Self {
         Control { stop: Arc::default(), done: Arc::default(), n_threads: n_threads.clamp(1, most_threads()) }
     }
 
-    /// A handle on the same work that allows one thread.
+    /// Returns a handle on the same computation that allows one thread.
     pub(crate) fn on_one_thread(&self) -> Control {
         Control { n_threads: 1, ..self.clone() }
     }
 
-    /// A handle on the same work for each of `n_jobs` that are done side by side: the threads that are left for it alone.
+    /// Returns a handle on the same computation for one of `n_jobs` jobs that run in parallel, with its share of the
+    /// threads.
     pub(crate) fn shared_by(&self, n_jobs: usize) -> Control {
         Control { n_threads: (self.n_threads / n_jobs.max(1)).max(1), ..self.clone() }
     }
 
-    /// Asks the work to end; it returns [`ErrorKind::Interrupted`].
+    /// Asks the computation to stop. It then returns [`ErrorKind::Interrupted`].
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// [`ErrorKind::Interrupted`] when the flag is raised.
+    /// Returns [`ErrorKind::Interrupted`] if the flag is raised.
     pub fn check(&self) -> Result<()> {
         if self.is_stopped() { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
     }
 
-    /// Whether the flag is raised.
+    /// Returns whether the flag is raised.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Number of trees finished so far.
+    /// Returns the number of trees or other rounds that are finished.
     pub fn n_done(&self) -> usize {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Number of threads that the work may use.
+    /// Returns the number of threads that the computation may use.
     pub fn n_threads(&self) -> usize {
         self.n_threads
     }
@@ -69,25 +71,26 @@ impl Control {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// To be told of the steps that are done: looks at the flag once in [`STEPS`].
+    /// Returns a counter of operations, which checks the flag once in [`STEPS`] operations.
     pub(crate) fn pulse(&self) -> Pulse<'_> {
         Pulse { control: self, left: STEPS }
     }
 
-    /// The items in pieces that each take some [`STEPS`], a look at the flag before each; an item takes `cost` steps.
+    /// Divides the items into pieces of about [`STEPS`] operations each, and checks the flag before each piece. An item
+    /// takes `cost` operations.
     pub(crate) fn pieces<'t, T>(&'t self, items: &'t [T], cost: usize) -> impl Iterator<Item = Result<&'t [T]>> {
         items.chunks((STEPS / cost.max(1)).max(1)).map(|piece| self.check().map(|()| piece))
     }
 
-    /// As [`crate::error::try_filled`], but stops: writing a large vector for the first time takes seconds, most of them
-    /// the system's, which provides the memory page by page.
+    /// Like [`crate::error::try_filled`], but can be interrupted. Writing a large vector for the first time takes
+    /// seconds, most of which the operating system needs to provide the memory page by page.
     pub(crate) fn try_filled<T: Clone>(&self, what: &'static str, value: T, len: usize) -> Result<Vec<T>> {
         let mut v = try_with_capacity(what, len)?;
         self.fill_up(&mut v, value, len)?;
         Ok(v)
     }
 
-    /// Appends copies of `value` up to a length of `len`, for which there is room.
+    /// Appends copies of `value` up to a length of `len`. The vector must have enough capacity.
     pub(crate) fn fill_up<T: Clone>(&self, v: &mut Vec<T>, value: T, len: usize) -> Result<()> {
         debug_assert!(len <= v.capacity());
         while v.len() < len {
@@ -98,16 +101,16 @@ impl Control {
     }
 }
 
-/// Threads beyond this number make nothing faster, and each takes memory for its stack and for its part of the work.
+/// More threads than this do not make anything faster, and each needs memory for its stack and its part of the work.
 fn most_threads() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *MOST.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).max(64))
 }
 
-/// Steps between two looks at the flag: even where each waits for memory, milliseconds.
+/// Number of operations between two checks of the flag. They take milliseconds even if each waits for memory.
 pub(crate) const STEPS: usize = 1 << 16;
 
-/// See [`Control::pulse`].
+/// A counter of operations: see [`Control::pulse`].
 #[derive(Debug)]
 pub(crate) struct Pulse<'a> {
     control: &'a Control,
@@ -115,7 +118,8 @@ pub(crate) struct Pulse<'a> {
 }
 
 impl Pulse<'_> {
-    /// So many more steps are done. [`ErrorKind::Interrupted`] when it was time to look and the flag is raised.
+    /// Counts `steps` more operations. Returns [`ErrorKind::Interrupted`] if the flag was due to be checked and is
+    /// raised.
     pub(crate) fn after(&mut self, steps: usize) -> Result<()> {
         if steps < self.left {
             self.left -= steps;

@@ -1,104 +1,104 @@
-//! One opaque error for the whole crate; its kind says what went wrong, with the numbers.
+//! The error type of the whole crate. Its kind states what went wrong, with the values in question.
 
 use std::error::Error as StdError;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{fmt, io};
 
-/// What went wrong, with the argument's name and the figures.
+/// What went wrong, with the name of the argument and the values in question.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A length or a width does not fit the other inputs.
+    /// A length or a width does not match the other inputs.
     Shape {
-        /// Argument at fault.
+        /// Name of the invalid argument.
         what: &'static str,
-        /// Length that the other inputs ask for.
+        /// Length that the other inputs require.
         expected: usize,
-        /// Length that came.
+        /// Length of the argument.
         got: usize,
     },
-    /// A value or a parameter outside what is accepted.
+    /// A value or a parameter is outside the accepted range.
     Invalid {
-        /// Argument at fault.
+        /// Name of the invalid argument.
         what: &'static str,
-        /// What came.
+        /// The invalid value or text, as it was given.
         got: String,
-        /// What the argument must satisfy, from the verb on: "be at least 1".
+        /// What the argument must satisfy, as a phrase that follows "must", for example "be at least 1".
         must: &'static str,
     },
-    /// An argument that is not supported together with others.
+    /// An argument is not supported in combination with others.
     Unsupported {
-        /// Argument at fault.
+        /// Name of the invalid argument.
         what: &'static str,
-        /// With what it is not supported.
+        /// The condition under which the argument is not supported, as the end of the message.
         when: &'static str,
     },
-    /// A sparse matrix whose arrays contradict each other.
+    /// The arrays of a sparse matrix contradict each other.
     SparseFormat {
-        /// Argument at fault.
+        /// Name of the invalid argument.
         what: &'static str,
-        /// The rule that is broken.
+        /// The rule that the arrays violate.
         rule: &'static str,
     },
-    /// More items than 32-bit indices can name.
+    /// There are more items than 32-bit indices can address.
     TooMany {
-        /// The items.
+        /// The kind of items, for example "samples".
         what: &'static str,
-        /// The largest number accepted.
+        /// The largest number that is accepted.
         limit: usize,
     },
-    /// An allocation failed; nothing was changed.
+    /// An allocation failed. Nothing was changed.
     OutOfMemory {
-        /// What the memory was for.
+        /// What the memory was needed for.
         what: &'static str,
-        /// Bytes asked for.
+        /// Number of bytes requested.
         bytes: usize,
     },
-    /// The system did not start threads, mostly for lack of memory; nothing was changed.
+    /// The operating system could not start threads, usually because memory is exhausted. Nothing was changed.
     Threads {
-        /// Threads asked for.
+        /// Number of threads requested.
         n_threads: usize,
     },
-    /// Workers of a fit have lost each other: their numbers could not be reduced.
+    /// The reduction over the workers of a distributed fit failed.
     Workers {
-        /// What went wrong.
+        /// Description of the failure.
         why: String,
     },
-    /// The stop flag was raised while the work was under way.
+    /// The stop flag was raised during the computation.
     Interrupted,
-    /// The system failed to read or write a file; a file that was to be written is as it was before.
+    /// The operating system failed to read or write a file. A file that was being written is unchanged.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What went wrong, where the standard library has a name for it.
+        /// Category of the error in the standard library.
         kind: io::ErrorKind,
-        /// The system's number of the error, where it has one.
+        /// Error number of the operating system, if there is one.
         code: Option<i32>,
-        /// What the system says.
+        /// Message of the operating system.
         message: String,
     },
-    /// A line of a text that cannot be what it should.
+    /// A line of a text file is not valid.
     Line {
-        /// Number of the line, counted from 1.
+        /// Line number, counted from 1.
         line: usize,
-        /// What came.
+        /// The invalid value or text, as it was given.
         got: String,
-        /// What is expected there.
+        /// Description of what is expected in this line.
         expected: String,
     },
-    /// Bytes that are not a valid model.
+    /// The bytes are not a valid model.
     Corrupt {
-        /// The proof that failed.
+        /// The check that failed.
         why: String,
     },
 }
 
-/// Error of every fallible function of this crate.
+/// The error that every fallible function of this crate returns.
 ///
-/// Its message says all there is to say. [`source`](StdError::source) gives the error of the standard library or of a parser
-/// behind it, for those who look for its type: an [`io::Error`] of files that the system fails to read or write. Errors of
-/// the same kind are equal.
+/// The message is complete. [`source`](StdError::source) returns the underlying error of the standard library or of a
+/// parser, if there is one: for example, an [`io::Error`] if the operating system fails to read or write a file. Two
+/// errors are equal if their kinds are equal.
 #[derive(Clone, Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -111,16 +111,16 @@ impl PartialEq for Error {
     }
 }
 
-/// Result with this crate's [`Error`].
+/// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// What went wrong.
+    /// Returns what went wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// The same, caused by `source`.
+    /// Returns the same error with `source` as its cause.
     pub(crate) fn caused_by(self, source: impl StdError + Send + Sync + 'static) -> Self {
         Error { source: Some(Arc::new(source)), ..self }
     }
@@ -189,21 +189,22 @@ impl StdError for Error {
     }
 }
 
-/// A vector of `len` copies of `value`, or [`ErrorKind::OutOfMemory`]: for sizes that come from data.
+/// Returns a vector of `len` copies of `value`, or [`ErrorKind::OutOfMemory`]. It is used for sizes that depend on
+/// data.
 pub(crate) fn try_filled<T: Clone>(what: &'static str, value: T, len: usize) -> Result<Vec<T>> {
     let mut v = try_with_capacity(what, len)?;
     v.resize(len, value);
     Ok(v)
 }
 
-/// The items in a vector, or [`ErrorKind::OutOfMemory`].
+/// Collects the items in a vector, or returns [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_collected<T>(what: &'static str, items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     let mut v = try_with_capacity(what, items.len())?;
     v.extend(items);
     Ok(v)
 }
 
-/// The items in a vector, the first error among them, or [`ErrorKind::OutOfMemory`].
+/// Collects the items in a vector, or returns the first error among them or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_results<T>(
     what: &'static str,
     mut items: impl ExactSizeIterator<Item = Result<T>>,
@@ -213,14 +214,15 @@ pub(crate) fn try_results<T>(
     Ok(v)
 }
 
-/// An empty vector with room for `len` values, or [`ErrorKind::OutOfMemory`].
+/// Returns an empty vector with capacity for `len` values, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_with_capacity<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
     let mut v = Vec::new();
     try_reserve(what, &mut v, len)?;
     Ok(v)
 }
 
-/// Appends a value, or [`ErrorKind::OutOfMemory`]. Room doubles when it is used up, as with [`Vec::push`].
+/// Appends a value, or returns [`ErrorKind::OutOfMemory`]. The capacity is doubled when it is exhausted, as with
+/// [`Vec::push`].
 #[inline]
 pub(crate) fn try_push<T>(what: &'static str, v: &mut Vec<T>, value: T) -> Result<()> {
     if v.len() == v.capacity() {
@@ -230,7 +232,7 @@ pub(crate) fn try_push<T>(what: &'static str, v: &mut Vec<T>, value: T) -> Resul
     Ok(())
 }
 
-/// Appends items, or [`ErrorKind::OutOfMemory`]. Room grows as in [`try_push`].
+/// Appends items, or returns [`ErrorKind::OutOfMemory`]. The capacity grows as in [`try_push`].
 #[inline]
 pub(crate) fn try_extend<T>(
     what: &'static str,
@@ -243,7 +245,7 @@ pub(crate) fn try_extend<T>(
     Ok(())
 }
 
-/// As [`Vec::resize`], or [`ErrorKind::OutOfMemory`]. Room grows as in [`try_push`].
+/// Like [`Vec::resize`], but returns [`ErrorKind::OutOfMemory`] on failure. The capacity grows as in [`try_push`].
 #[inline]
 pub(crate) fn try_resize<T: Clone>(what: &'static str, v: &mut Vec<T>, len: usize, value: T) -> Result<()> {
     try_grow(what, v, len.saturating_sub(v.len()))?;
@@ -251,7 +253,8 @@ pub(crate) fn try_resize<T: Clone>(what: &'static str, v: &mut Vec<T>, len: usiz
     Ok(())
 }
 
-/// Room for `len` more values in a vector that grows again and again, or [`ErrorKind::OutOfMemory`].
+/// Reserves capacity for `len` more values in a vector that is extended repeatedly, or returns
+/// [`ErrorKind::OutOfMemory`].
 #[inline]
 pub(crate) fn try_grow<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Result<()> {
     if v.capacity() - v.len() < len {
@@ -260,12 +263,12 @@ pub(crate) fn try_grow<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Res
     Ok(())
 }
 
-/// A copy, or [`ErrorKind::OutOfMemory`].
+/// Returns a copy, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_copied<T: Copy>(what: &'static str, values: &[T]) -> Result<Vec<T>> {
     try_collected(what, values.iter().copied())
 }
 
-/// A copy of a text, or [`ErrorKind::OutOfMemory`].
+/// Returns a copy of a text, or [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_string(what: &'static str, text: &str) -> Result<String> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len()).map_err(|_| out_of_memory::<u8>(what, text.len()))?;
@@ -273,13 +276,13 @@ pub(crate) fn try_string(what: &'static str, text: &str) -> Result<String> {
     Ok(copy)
 }
 
-/// Memory for `len` values that cannot be had.
+/// The error for a failed allocation of `len` values.
 #[cold]
 pub(crate) fn out_of_memory<T>(what: &'static str, len: usize) -> Error {
     ErrorKind::OutOfMemory { what, bytes: len.saturating_mul(size_of::<T>()) }.into()
 }
 
-/// Room for `len` more values and no more, or [`ErrorKind::OutOfMemory`].
+/// Reserves capacity for exactly `len` more values, or returns [`ErrorKind::OutOfMemory`].
 pub(crate) fn try_reserve<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Result<()> {
     v.try_reserve_exact(len).map_err(|_| out_of_memory::<T>(what, len))
 }

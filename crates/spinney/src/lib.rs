@@ -1,5 +1,5 @@
-//! Trees and tree ensembles for data that is wide on both sides: a hundred thousand sparse features, a thousand
-//! outputs, dense or sparse, in one engine that is exact, reproducible and stands without Python.
+//! Trees and tree ensembles for data with many features and many outputs, for example a hundred thousand sparse
+//! features and a thousand labels, dense or sparse. The engine is exact and reproducible, and does not need Python.
 //!
 //! ```
 //! use ndarray::array;
@@ -22,87 +22,94 @@
 //!
 //! # Map
 //!
-//! | module | what |
+//! | module | what it contains |
 //! |---|---|
-//! | `rng`, `pool`, `rounds` | randomness as a function of keys; threads; the loop of learners that grow in rounds |
-//! | `exact` | sums that do not show the order of addition: powers of two, grids, means; where rows of several workers would be added |
-//! | [`data`] | what enters, borrowed and valid by construction: a [`Dataset`] of X in any layout, y of any kind, weights as exact integers; X in bins |
-//! | `criterion` | impurity of the two sides of a cut, from exact sums, and the table of criteria. Sees y, never x |
-//! | [`label_files`] | X and labels from the text formats of label data, and back |
-//! | [`loss`] | what is minimised: one file a loss, with all that follows from it |
-//! | `partition` | who is in a node, and in what order along a feature; the [`Decision`] of a node, the one comparison with a threshold. Sees x, never y |
-//! | `split` | the search of one node: the scan of cuts, of samples or of histograms, and the expansion to its children; `dispatch` joins runtime tags and types |
-//! | [`projection`] | random combinations of outputs that splits are searched on in place of y |
-//! | [`tree`] | the growth loop and its frontier; the finished tree; leaves, walking, importances, pruning, rules |
-//! | [`model`] | the one form of all models: trees, what each adds to the scores, what scores mean; predictions, best columns, importances |
-//! | [`forest`] | rows of each tree, trees in parallel, means over trees, out-of-bag |
-//! | [`boost`] | gradient boosting: stages of trees, steps, the scores they add up to |
+//! | `rng`, `pool`, `rounds` | random numbers as a function of keys; threads; the loop of learners that grow in rounds |
+//! | `exact` | sums that do not depend on the order of addition: powers of two, grids, means; the reduction over several workers |
+//! | [`data`] | the inputs, borrowed and validated on construction: a [`Dataset`] of X in any layout, y of any kind, and weights as exact integers; binned X |
+//! | `criterion` | the impurity of the two sides of a cut, from exact sums, and the table of criteria. Reads y, never X |
+//! | [`label_files`] | reading and writing X and labels in the text formats of multi-label data sets |
+//! | [`loss`] | the loss functions: one file for each loss, with everything that is specific to it |
+//! | `partition` | which samples a node contains, and their order along a feature; the [`Decision`] of a node, the only comparison with a threshold. Reads X, never y |
+//! | `split` | the search for the best split of a node, over samples or histograms, and the creation of its children; `dispatch` maps runtime parameters to compiled types |
+//! | [`projection`] | random combinations of outputs on which splits are searched in place of y |
+//! | [`tree`] | the growth loop and its frontier; the fitted tree; leaves, traversal, importances, pruning, rules |
+//! | [`model`] | the common form of all additive models: trees, what each adds to the scores, the meaning of scores; predictions, top-k outputs, importances |
+//! | [`forest`] | the samples of each tree, trees in parallel, means over trees, out-of-bag estimates |
+//! | [`boost`] | gradient boosting: stages of trees, steps, and the scores that they add up to |
 //! | [`centroid`] | forests whose nodes cluster samples by y and send them to the nearest centroid in X |
-//! | [`compress`] | sparse linear models over the nodes of a forest, and smaller forests of them |
-//! | [`model_file`] | bytes and files, in and out; every tree is proven before use |
+//! | [`compress`] | sparse linear models over the nodes of a forest, and the smaller forests made from them |
+//! | [`model_file`] | reading and writing models as bytes and files; every tree is validated before use |
 //!
-//! From the ground up: imports go to rows above, never below: `tests/architecture.rs` has the floors and reads the sources.
+//! The table is ordered from the lowest layer to the highest. A module imports only from rows above its own;
+//! `tests/architecture.rs` lists the layers and checks the sources.
 //!
 //! # Glossary
 //!
-//! scikit-learn's words: *sample*, *feature*, *target*, *label*, *weight*, *node*, *leaf*, *split*, *threshold*, *impurity*,
-//! *stage*, *learning rate*. Besides:
+//! The engine uses scikit-learn's words: *sample*, *feature*, *target*, *label*, *weight*, *node*, *leaf*, *split*,
+//! *threshold*, *impurity*, *stage*, *learning rate*. The following words have a specific meaning here:
 //!
 //! | word | meaning |
 //! |---|---|
 //! | output | a column of y |
-//! | score | what trees add up to for a column, before the link; a margin in other libraries |
-//! | link | what a row of scores means: numbers, probabilities |
-//! | step | what multiplies a weak model in a stage of boosting, one for each score |
-//! | cut | a place between two neighbouring values of a feature in a node; a split is a cut of a feature |
-//! | decision | the test of a node: which values or categories go left, and to which side missing ones (NaN) go |
-//! | category | a value without an order, as its code from 0; a test of categories *lists* those that go left |
-//! | bin, code | a range of values of a feature; the number of a bin |
-//! | slot | a column of predictions of classes or labels that a sample occupies with weight |
-//! | unit | the power of two of which all weights of a fit are whole multiples |
-//! | grid, spacing | the multiples of a power of two, the spacing, that floats are rounded to so that their sums are exact |
-//! | fixed point | numbers as whole numbers: times a power of two, without their fractions |
-//! | worker | one of those that each have some of the rows of a fit; mostly there is one |
-//! | cell | a value other than zero that a column of sparse X stores, in bins |
-//! | frame | the centre and the grid of targets that a node and its descendants share |
-//! | lottery | the order in which the features of a node count as drawn |
-//! | moved, rest | the samples on the two sides of a cut while a scan moves them from one to the other |
-//! | urn | the samples that bootstrap draws from |
-//! | indicator | of compression: whether a sample passes a node |
+//! | numerical outputs | the targets of a regression, as opposed to classes and labels |
+//! | column of predictions | a numerical output, a class of an output, or a label |
+//! | score | the sum of the trees for a column of predictions, before the link is applied; called margin in other libraries |
+//! | link | the function from the scores of a sample to its predictions: numbers or probabilities |
+//! | step | the factor of a weak model in a stage of boosting, one for each score |
+//! | cut | a place between two neighbouring values of a feature in a node; a candidate for a split |
+//! | decision | the test of a node: which values or categories go left, and to which side missing values (NaN) go |
+//! | category | a value of an unordered feature, as a code that starts at 0; the test of a node *lists* the categories that go left |
+//! | bin, code | an interval of values of a feature; the number of a bin |
+//! | slot | a column of predictions that is non-zero in the y of a sample: its class of an output, or one of its labels |
+//! | unit | the power of two of which all weights of a fit are integer multiples |
+//! | grid, spacing | the multiples of a power of two, the spacing, to which floats are rounded so that their sums are exact |
+//! | fixed point | a number as an integer: multiplied by a power of two, with the fraction dropped or rounded |
+//! | worker | one of the processes that each have some of the samples of a fit; most fits have one |
+//! | cell of X | in binned sparse X, a stored value other than zero |
+//! | cell of y | the value of one output for one sample; a mask marks cells as unknown |
+//! | frame | the centre and the grid of the targets, shared by a node and its descendants |
+//! | lottery | the order in which the features of a node are drawn |
+//! | moved, rest | the samples on the two sides of a cut, while a scan moves them from one side to the other |
+//! | urn | the samples that the bootstrap draws from |
+//! | indicator | in compression, the variable that is 1 for samples that pass through a node |
 //!
-//! # One fit
+//! # How a forest is fitted
 //!
-//! 1. [`ForestConfig::fit`] takes a [`Dataset`], checks parameters and data, and brings X into the form that growth wants:
-//!    columns, and for sparse X the rows as well; sorted once where nodes draw most features.
-//! 2. Each tree has a key of its own, made from the seed and its index. The key draws the tree's rows and, with the path
-//!    from the root, every node's features and thresholds. So a tree does not depend on threads or on other trees.
-//!    With an [output projection](projection) it also draws the matrix by which the tree's own rows of y are projected, and
-//!    the search below reads those.
-//! 3. The growth loop takes a node from the frontier, moves its samples, enters and searches both children. A search is one
-//!    partitioner and one criterion compiled together: the partitioner shows entries, the criterion moves samples. It
-//!    returns the gap between two neighbouring values, or codes of bins, or a set of categories; growth makes the node's
-//!    [`Decision`] of it.
-//! 4. When the structure stands, leaves are filled from y itself in one pass over the samples, sparse when that is
-//!    smaller.
+//! 1. [`ForestConfig::fit`] takes a [`Dataset`], validates parameters and data, and converts X to the layout that
+//!    growth needs: columns, and for sparse X also rows. Columns are sorted once if nodes draw most of the features.
+//! 2. Each tree has its own random key, which is derived from the seed and the index of the tree. The key determines
+//!    the samples of the tree and, together with the path from the root, the features and random thresholds of every
+//!    node. A tree therefore does not depend on threads or on other trees. With an [output projection](projection), the
+//!    key also determines the matrix that projects y for this tree, and splits are searched on the projected outputs.
+//! 3. The growth loop takes a node from the frontier, partitions its samples, and searches the best split of both
+//!    children. A search is compiled for a pair of a partitioner and a criterion: the partitioner enumerates values of
+//!    X, and the criterion moves samples from one side to the other. The result is a pair of neighbouring values, of
+//!    codes of bins, or a set of categories, from which growth makes the [`Decision`] of the node.
+//! 4. When the structure is complete, the values of leaves are computed from y itself in one pass over the samples.
+//!    They are stored as a sparse table if that is smaller.
 //!
-//! # Why the layout cannot matter
+//! # Why the layout of X does not change results
 //!
-//! Sums of weights, class counts and rounded targets are exact integers (see `criterion`), so the order of addition cannot
-//! be seen. Zeros are never visited: a scan moves positive values from the largest down and negative ones from the least
-//! up, whoever stores them. Ties go to the feature drawn first, then to the lowest threshold. Hence dense, CSR and CSC
-//! input, and any number of threads, give the same bytes; a row of weight zero is no row, and weight two is two rows.
+//! Sums of weights, class counts and rounded targets are exact integers (see `criterion`), so the order of addition
+//! does not change them. Zeros are never visited: a scan moves positive values in decreasing order and negative ones in
+//! increasing order, whatever the layout. Ties are resolved in favour of the feature drawn first, then of the lowest
+//! threshold. Hence dense, CSR and CSC input, and any number of threads, give the same model, byte for byte. A sample
+//! of weight zero has no effect. A sample of weight two is equivalent to two samples, except for parameters that count
+//! samples, such as [`TreeConfig::min_samples_leaf`], for learners that draw samples at random, and for weights that
+//! have too many bits and must be rounded.
 //!
-//! # Features
+//! # Cargo features
 //!
-//! `model-files` (on by default): [`model_file`], and methods such as [`Forest::save`] and [`Forest::from_bytes`]. Without it
-//! the crate depends on no parser.
+//! `model-files` (on by default) adds [`model_file`], and methods such as [`Forest::save`] and [`Forest::from_bytes`].
+//! If it is disabled, the crate does not depend on any parser.
 //!
 //! # Errors and limits
 //!
-//! Every fallible function returns this crate's [`Error`], whose [`ErrorKind`] carries the argument's name and the
-//! figures. Samples, features, slots and nodes are named by 32 bits. Nothing here is `unsafe`.
+//! Every fallible function returns this crate's [`Error`]. Its [`ErrorKind`] contains the name of the argument and the
+//! values in question. Samples, features, slots and nodes have 32-bit indices. The crate contains no `unsafe` code.
 
-// What model files alone read.
+// Without model files, some items that only they read are unused.
 #![cfg_attr(not(feature = "model-files"), allow(dead_code))]
 
 #[cfg(feature = "bench-internals")]
@@ -135,7 +142,7 @@ mod split;
 pub(crate) mod testing;
 pub mod tree;
 
-/// Its example is a test.
+/// The example of the README is compiled and run as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

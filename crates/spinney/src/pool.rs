@@ -1,10 +1,11 @@
-//! Threads: private pools of each process, made when first needed, with no more threads than there are jobs.
+//! Thread pools: private to each process, created when first needed, with no more threads than there are jobs.
 //!
-//! In: jobs and a number of threads. Out: their results, in the order of the jobs, or the first error. One thread
-//! means the caller's own, without any pool. Pools are keyed by the process id: threads do not survive a fork, so
-//! a child that finds its parent's pool leaves it alone and makes its own.
+//! The input is a list of jobs and a number of threads. The output is the results in the order of the jobs, or the
+//! first error. With one thread, the jobs run on the thread of the caller, without a pool. Pools are identified by the
+//! process id, because threads do not survive a fork: a child process does not use the pools of its parent and creates
+//! its own.
 //!
-//! Not here: the global pool, which belongs to the application.
+//! The global pool of `rayon` is not used, because it belongs to the application.
 
 use std::io;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard};
@@ -14,30 +15,33 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{ErrorKind, Result, try_collected, try_push, try_with_capacity};
 
-/// Bytes of the stack of a thread, of which what is not used is not there: as Rust has it, and as much as in other threads.
+/// Size of the stack of a thread, in bytes. Unused parts of it take no memory. It is the default of Rust, so other
+/// threads have the same.
 const STACK_BYTES: usize = 2 << 20;
 
-/// Bytes for what a thread allocates as it starts, from which the C library ends the process where they are refused: its
-/// thread-local data, and at most 1 MiB that the allocator takes from the system at a time.
+/// Bytes that a thread may allocate when it starts: its thread-local data, and at most 1 MiB that the allocator takes
+/// from the system at a time. If these allocations fail, the C library ends the process.
 const START_BYTES: usize = 2 << 20;
 
-/// Bytes for each thread of a pool that are still there when all have started: what threads need to hand out work must not
-/// be refused either, and work that takes more asks for it in ways that may be.
+/// Bytes for each thread of a pool that must still be available when all threads have started. The allocations that
+/// threads need to distribute work must not fail either; work that needs more memory allocates it in ways that may
+/// fail.
 const WORK_BYTES: usize = 1 << 20;
 
-/// Whether a thread may be started: there is memory for its stack and its start. What is not touched costs nothing.
+/// Returns whether there is enough memory to start a thread: for its stack and its initial allocations. Memory that is
+/// not touched costs nothing.
 pub fn has_room_for_a_thread() -> bool {
     has_room_for_one_of(0)
 }
 
-/// The same of a thread of a pool.
+/// Like [`has_room_for_a_thread`], for one of `n_threads` threads of a pool.
 fn has_room_for_one_of(n_threads: usize) -> bool {
     let bytes = n_threads.saturating_mul(WORK_BYTES).saturating_add(STACK_BYTES + START_BYTES);
     try_with_capacity::<u8>("threads", bytes).is_ok()
 }
 
-/// A pool whose threads start one after the other, each once the one before has what it needs to run, so that none takes
-/// away what was found for another.
+/// Returns a pool whose threads are started one after another, each after the previous one has allocated what it needs,
+/// so that no thread takes memory that was checked for another.
 fn started(n_threads: usize) -> Result<ThreadPool> {
     let one_runs = Arc::new(Barrier::new(2));
     let runs = Arc::clone(&one_runs);
@@ -57,7 +61,7 @@ fn started(n_threads: usize) -> Result<ThreadPool> {
         })
         .build()
         .map_err(|_| ErrorKind::Threads { n_threads })?;
-    // Each has looked for work once, and has what that takes.
+    // Each thread has searched for work once, and has allocated the memory for it.
     built.broadcast(|_| ());
     Ok(built)
 }
@@ -68,7 +72,7 @@ struct Entry {
     pool: Arc<ThreadPool>,
 }
 
-/// The pools of this process, and of those that it was forked from.
+/// The pools of this process, and of the processes from which it was forked.
 struct Pools(Mutex<Vec<Entry>>);
 
 static POOLS: Pools = Pools(Mutex::new(Vec::new()));
@@ -78,8 +82,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pools {
-    /// A pool of this process for `n_workers` workers, with at most `n_threads` threads: the smallest that there is, or a
-    /// new one of a thread for each worker.
+    /// Returns a pool of this process for `n_workers` workers, with at most `n_threads` threads: the smallest existing
+    /// one that is large enough, or a new one with a thread for each worker.
     fn get(&self, n_workers: usize, n_threads: usize) -> Result<Arc<ThreadPool>> {
         let process = std::process::id();
         let find = |pools: &[Entry]| {
@@ -89,25 +93,26 @@ impl Pools {
         if let Some(pool) = find(&lock(&self.0)) {
             return Ok(pool);
         }
-        // Built outside the lock, so that a fork on another thread hardly ever copies it held.
+        // The pool is built outside the lock, so that a fork on another thread is unlikely to copy a held lock.
         let built = started(n_workers)?;
         let mut pools = lock(&self.0);
         if let Some(pool) = find(&pools) {
             return Ok(pool);
         }
         let pool = Arc::new(built);
-        // Jobs that become more and more would leave a pool of each size behind. Threads of a pool end with the work that
-        // still uses it. Pools of other processes stay: dropping one would signal threads that are not here.
+        // If the number of jobs increases steadily, a pool of each size would be left behind. The threads of a dropped
+        // pool end when the last work that uses it ends. Pools of other processes are kept, because dropping one would
+        // signal threads that do not exist in this process.
         pools.retain(|e| e.process != process || e.n_threads > n_workers);
         try_push("threads", &mut pools, Entry { process, n_threads: n_workers, pool: Arc::clone(&pool) })?;
         Ok(pool)
     }
 }
 
-/// Does all `jobs`, handed out in their order to at most `n_threads` threads, each with a scratch of its own.
+/// Runs all `jobs`, which are distributed in order to at most `n_threads` threads. Each thread has its own scratch.
 ///
 /// # Errors
-/// An error of `scratch` or `work`; jobs not yet begun are then left undone.
+/// Returns an error of `scratch` or `work`. Jobs that have not begun by then are not run.
 pub(crate) fn for_each<J: Send, S>(
     n_threads: usize,
     mut jobs: impl ExactSizeIterator<Item = J> + Send,
@@ -144,10 +149,10 @@ pub(crate) fn for_each<J: Send, S>(
     failure.map_or(Ok(()), Err)
 }
 
-/// `f(0), …, f(n − 1)`, computed on at most `n_threads` threads.
+/// Returns `f(0), …, f(n − 1)`, computed on at most `n_threads` threads.
 ///
 /// # Errors
-/// An error of `f`; calls not yet begun are then left undone.
+/// Returns an error of `f`. Calls that have not begun by then are not made.
 pub(crate) fn map<T: Send>(n_threads: usize, n: usize, f: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
     let mut slots = try_with_capacity("results", n)?;
     slots.resize_with(n, || None);

@@ -1,14 +1,14 @@
-//! Randomness as a function of (seed, tree, node, feature): no shared generator, so results depend neither on the
-//! number of threads nor on the order in which nodes or features are visited.
+//! Random numbers as a function of (seed, tree, node, feature). No generator is shared, so results depend neither on
+//! the number of threads nor on the order in which nodes or features are visited.
 //!
-//! The mixing function is the finaliser of SplitMix64 (Steele, Lea, Flood 2014). Test vectors below pin it: a change
-//! of any of them changes every model and belongs in the changelog.
+//! The mixing function is the finaliser of SplitMix64 (Steele, Lea, Flood 2014). The tests below contain test vectors:
+//! a change of any of them changes every model and must be stated in the changelog.
 
 use std::convert::Infallible;
 
 use rand_core::TryRng;
 
-/// A 64-bit key; streams and children are derived from it.
+/// A 64-bit key, from which streams of random numbers and child keys are derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(u64);
 
@@ -27,13 +27,13 @@ impl Key {
         Key(mix(seed.wrapping_add(GOLDEN)))
     }
 
-    /// An independent key for part `index` of this one (a tree of a forest, a child of a node, a purpose).
+    /// Returns an independent key for part `index` of this one: a tree of a forest, a child of a node, or a purpose.
     pub(crate) fn child(self, index: u64) -> Self {
         // Without the factor, child j of seed i would be child i of seed j: forests of small seeds would share trees.
         Key(mix(self.0.wrapping_mul(CHILD) ^ mix(index.wrapping_add(GOLDEN))))
     }
 
-    /// Uniform in [0, 1), with 53 random bits, for item `index`.
+    /// Returns a number that is uniform in [0, 1), with 53 random bits, for item `index`.
     pub(crate) fn uniform(self, index: u64) -> f64 {
         (self.child(index).0 >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
@@ -43,7 +43,7 @@ impl Key {
     }
 }
 
-/// A sequential stream, for draws whose number is not known beforehand.
+/// A sequential stream, for draws whose number is not known in advance.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream(u64);
 
@@ -57,7 +57,8 @@ impl Stream {
         mix(self.0)
     }
 
-    /// Uniform in `0..n` without bias (Lemire 2019, with rejection). `n` is at least 1.
+    /// Returns an integer that is uniform in `0..n`, without bias (Lemire 2019, with rejection). `n` must be at least
+    /// 1.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         debug_assert!(n > 0);
         loop {
@@ -70,7 +71,7 @@ impl Stream {
     }
 }
 
-/// For the distributions of `rand_distr`.
+/// The interface that the distributions of `rand_distr` need.
 impl TryRng for Stream {
     type Error = Infallible;
 

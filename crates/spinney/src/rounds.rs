@@ -1,7 +1,8 @@
-//! The loop of learners that grow in rounds: stages of boosting, steps of a path, nodes of a forest that grows, trees.
+//! The loop of learners that work in rounds: stages of boosting, steps of a regularisation path, nodes of a growing
+//! forest, trees.
 //!
-//! It is the one place where a fit is interrupted between rounds, where rounds are counted for whoever shows progress, and
-//! where an [`Observer`] is told of each and may end the fit.
+//! This is the only place where a fit is interrupted between rounds, where rounds are counted to report progress, and
+//! where an [`Observer`] is notified of each round and may end the fit.
 
 use std::ops::{ControlFlow, Range};
 
@@ -9,13 +10,14 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::pool;
 
-/// Is told of every round that is done.
+/// An observer that is notified after every round.
 pub(crate) trait Observer {
-    /// `validation_loss` is that of the model after this round, where there are rows held out. The fit ends on a break.
+    /// Called after a round. `validation_loss` is the loss of the model on the validation samples after this round, or
+    /// `None` if there are no validation samples. The fit ends if the observer returns a break.
     fn after(&mut self, round: usize, validation_loss: Option<f64>) -> ControlFlow<()>;
 }
 
-/// Lets all rounds pass.
+/// An observer that never ends the fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unobserved;
 
@@ -25,11 +27,11 @@ impl Observer for Unobserved {
     }
 }
 
-/// Does one round after another. A round returns the validation loss after it, or breaks where there was nothing to do: then
-/// it was none, and is not counted.
+/// Runs the rounds one after another. A round returns the validation loss after it, or a break if there was nothing
+/// left to do; such a round is not counted, and ends the loop.
 ///
 /// # Errors
-/// Those of rounds, and [`Interrupted`](crate::ErrorKind::Interrupted) between them.
+/// The errors of rounds, and [`Interrupted`](crate::ErrorKind::Interrupted) if the flag is raised between rounds.
 pub(crate) fn rounds(
     which: Range<usize>,
     control: &Control,
@@ -47,10 +49,10 @@ pub(crate) fn rounds(
     Ok(())
 }
 
-/// The results of `n` rounds that know nothing of each other, in their order, computed on all threads of `control`.
+/// Returns the results of `n` independent rounds, in order, computed on all threads of `control`.
 ///
 /// # Errors
-/// Those of rounds, and [`Interrupted`](crate::ErrorKind::Interrupted) between them.
+/// The errors of rounds, and [`Interrupted`](crate::ErrorKind::Interrupted) if the flag is raised between rounds.
 pub(crate) fn side_by_side<T: Send>(
     n: usize,
     control: &Control,

@@ -1,26 +1,27 @@
-//! Impurity statistics of one node and of the two sides of a cut. A criterion sees y and never x.
+//! Impurity statistics of a node and of the two sides of a cut. A criterion reads y and never X.
 //!
-//! Vocabulary: a scan *moves* samples, one after another, from the *rest* of the node to the *moved* side; which of the two
-//! ends up left is the search's business. The *score* of a cut grows with the decrease of impurity.
+//! A scan *moves* samples, one after another, from the *rest* of the node to the *moved* side. The search decides which
+//! of the two sides becomes the left child. The *score* of a cut increases with the decrease of impurity.
 //!
-//! **Sums are exact.** Weights are whole numbers of units (see `data::weights`), class counts are integers, and the
-//! variance criterion rounds the targets of each node to a grid so fine that all its sums are exact integers below
-//! 2⁵². Exact sums do not depend on the order of addition; so neither the layout of x, nor the way entries are found, nor
-//! the number of threads can change a tree, and "rest = node − moved" loses nothing.
+//! **Sums are exact.** Weights are integer multiples of a unit (see `data::weights`), class counts are integers, and
+//! the variance criterion rounds the targets of each node to a grid that is fine enough for their values and for which
+//! all sums are exact integers below 2⁵². Exact sums do not depend on the order of addition. Therefore neither the
+//! layout of X, nor the way in which entries are found, nor the number of threads can change a tree, and "rest = node −
+//! moved" has no rounding error.
 //!
-//! A criterion tells about itself, see `table`: its name, the outputs that it is for, the statistics of nodes, what leaves
-//! hold, and what importances need.
+//! A criterion describes itself, see `table`: its name, the outputs that it supports, the statistics of nodes, the
+//! values of leaves, and what importances need.
 //!
 //! | file | targets | cost of moving a sample | cost of a score |
 //! |---|---|---|---|
 //! | [`counts`] | Gini of classes and labels | its labels (one for each class output) | 1 |
 //! | [`entropy`] | entropy of classes and labels | its labels | labels present in the node |
-//! | [`variance`] | numbers | outputs | outputs |
-//! | [`sparse_variance`] | numbers that are mostly zero | its entries | 1 |
-//! | [`poisson`] | numbers that are not negative | outputs | outputs |
-//! | [`absolute_error`] | numbers | outputs × log of the node's samples | outputs × log of the node's samples |
+//! | [`variance`] | numerical outputs | outputs | outputs |
+//! | [`sparse_variance`] | numerical outputs that are mostly zero | its entries | 1 |
+//! | [`poisson`] | numerical outputs that are not negative | outputs | outputs |
+//! | [`absolute_error`] | numerical outputs | outputs × log of the node's samples | outputs × log of the node's samples |
 //! | [`masked_counts`] | classes and labels with unknown cells | its labels, half of the outputs | slots in the node |
-//! | [`masked_variance`] | numbers with unknown cells | outputs | outputs |
+//! | [`masked_variance`] | numerical outputs with unknown cells | outputs | outputs |
 
 pub(crate) mod absolute_error;
 pub(crate) mod counts;
@@ -43,141 +44,149 @@ pub(crate) use table::{Decrease, LeafValues, NodeData, SideSums, SplitSums, Take
 use crate::error::Result;
 use crate::exact::reduce::Summand;
 
-// The table of criteria: a criterion is its file and a row here.
+// The table of criteria. To add a criterion, write a file and add a row here.
 criteria! {
-    /// Gini index, for classes and labels.
+    /// The Gini index, for classes and labels.
     Gini: counts::GiniIndex,
-    /// Shannon entropy in bits, for classes and labels.
+    /// The Shannon entropy in bits, for classes and labels.
     Entropy: entropy::ShannonEntropy,
-    /// Variance (mean squared error), for numbers and for projected outputs.
+    /// The variance (mean squared error), for numerical outputs and for projected outputs.
     Variance: variance::VarianceOfNumbers,
-    /// Half the mean Poisson deviance, for numbers that are not negative.
+    /// Half the mean Poisson deviance, for numerical outputs that are not negative.
     Poisson: poisson::PoissonDeviance,
-    /// Mean absolute deviation from the median, for numbers. Leaves have medians.
+    /// The mean absolute deviation from the median, for numerical outputs. The values of leaves are medians.
     AbsoluteError: absolute_error::DeviationFromMedians,
 }
 
 impl Criterion {
-    /// What trees reduce that are grown for a model of their own, on gradients of a loss; and what trees say that they
-    /// reduced whose leaves are numbers put in afterwards.
+    /// The criterion of trees that are grown on gradients of a loss, as part of another model, and the criterion that
+    /// is stored in trees whose leaf values are set after growth.
     pub(crate) const OF_GRADIENTS: Criterion = Criterion::Variance;
 }
 
-/// What a node is, before any split.
+/// The statistics of a node, before any split.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NodeStats {
-    /// Number of samples, of all workers: what depends on it asks no slice for its length.
+    /// Number of samples, over all workers. Code that depends on it must not use the length of a slice instead.
     pub(crate) n: u32,
-    /// Total weight, in units.
+    /// The total weight, in units.
     pub(crate) weight: f64,
-    /// Mean impurity over outputs.
+    /// The mean impurity over outputs.
     pub(crate) impurity: f64,
-    /// All targets of the node are equal, as values.
+    /// Whether all targets of the node are equal, compared as values.
     pub(crate) pure: bool,
 }
 
 /// Statistics of one node while its splits are searched.
 pub(crate) trait NodeCriterion {
-    /// Takes the samples of a node, of which `rows` are those of this worker. Everything below speaks of this node until the
-    /// next call.
+    /// Computes the statistics of a node, of which `rows` are the samples of this worker. All following calls refer to
+    /// this node, until the next call.
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats>;
 
-    /// What the criterion has made of the samples of a node and would make otherwise without the nodes above it, for a
-    /// criterion of these samples alone; by default nothing.
+    /// Returns data that the criterion has computed from the samples of a node and would otherwise have to compute
+    /// again, for a criterion on these samples alone. By default, there are none.
     fn hand_over(&self, _rows: &[u32]) -> Result<Option<Box<dyn Any + Send>>> {
         Ok(None)
     }
 
-    /// Before any node is entered: takes over what another criterion of the same targets has made of `rows`.
+    /// Accepts, before any node is entered, the data that another criterion on the same targets has computed from
+    /// `rows`.
     fn take_over(&mut self, _rows: &[u32], _made: Box<dyn Any + Send>) -> Result<()> {
         Ok(())
     }
 
-    /// What is worth remembering of a node until it is split.
+    /// Statistics of a node that are stored until it is split.
     type Memory: Default + Send + 'static;
 
-    /// Writes the node into `memory`; false when entering its children anew costs no more than using it.
+    /// Writes the statistics of the node to `memory`. Returns false if entering its children without it costs no more.
     fn remember(&self, _memory: &mut Self::Memory) -> Result<bool> {
         Ok(false)
     }
 
-    /// Takes the samples of a node that are those of `whole` without those of the node entered last: the same outcome as
-    /// [`NodeCriterion::enter`], whole minus part instead of a walk through the larger child.
+    /// Computes the statistics of a node whose samples are those of `whole` without those of the node entered last. The
+    /// result is the same as that of [`NodeCriterion::enter`], but is computed as whole minus part, without visiting
+    /// the samples of the larger child.
     fn enter_rest(&mut self, _whole: &Self::Memory, rows: &[u32]) -> Result<NodeStats> {
         self.enter(rows)
     }
 
-    /// What of the moved side fits in registers; belongs to one scan, which starts with [`NodeCriterion::reset`].
+    /// The part of the statistics of the moved side that fits in registers. It belongs to one scan, which starts with
+    /// [`NodeCriterion::reset`].
     type Moved;
 
-    /// Moves every sample back to the rest.
+    /// Moves all samples back to the rest.
     fn reset(&mut self) -> Self::Moved;
 
     /// Moves one sample.
     fn move_sample(&mut self, moved: &mut Self::Moved, row: u32);
 
-    /// Samples from which [`NodeCriterion::move_run`] is quicker than one after the other.
+    /// Number of samples from which [`NodeCriterion::move_run`] is faster than moving samples one by one.
     const LONG_RUN: usize = usize::MAX;
 
-    /// Moves many samples between which no cut is scored. `row_of` tells the row of each.
+    /// Moves many samples between which no cut is scored. `row_of` returns the index of a sample.
     #[inline]
     fn move_run<R: Copy>(&mut self, moved: &mut Self::Moved, run: &[R], row_of: impl Fn(R) -> u32) {
         run.iter().for_each(|&sample| self.move_sample(moved, row_of(sample)));
     }
 
-    /// Numbers that are read for a move and the score after it, roughly: how soon a scan looks at the flag that stops it.
+    /// Approximate number of values that are read to move a sample and to score the cut after it. It determines how
+    /// often a scan checks the flag that stops it.
     fn cost(&self) -> usize {
         1
     }
 
-    /// Weight moved so far, in units.
+    /// Returns the weight of the moved side, in units.
     fn moved_weight(&self, moved: &Self::Moved) -> f64;
 
-    /// Score of the cut between moved and rest; both have positive weight. NaN refuses the cut.
+    /// Returns the score of the cut between moved and rest, both of which must have positive weight. NaN rejects the
+    /// cut.
     fn score(&self, moved: &Self::Moved) -> f64;
 
-    /// What moving one sample alone gives, without a reset before or after. Wide sparse data ask for little else in deep
-    /// nodes.
+    /// Returns the statistics of the moved side after moving a single sample, without a reset before or after. On
+    /// sparse data with many features, most moves in deep nodes are of this kind.
     fn move_one(&mut self, row: u32) -> Self::Moved {
         let mut moved = self.reset();
         self.move_sample(&mut moved, row);
         moved
     }
 
-    /// A score that no cut exceeds: that of two pure sides, where it is known exactly.
+    /// Returns an upper bound on scores: the score of two pure sides, if it is known exactly.
     fn perfect_score(&self) -> f64 {
         f64::INFINITY
     }
 
-    /// A weight below which no moved side can reach `score`; 0 when nothing is known. See [`least_weight`].
+    /// Returns a weight below which no moved side can reach `score`, or 0 if no bound is known. See [`least_weight`].
     fn least_moved_weight(&self, _score: f64) -> f64 {
         0.0
     }
 
-    /// A sum over samples, exact: what scores are made of. Categories are added up once and moved as a whole.
+    /// A sum over samples, which is exact and from which scores are computed. The samples of a category are summed once
+    /// and moved together.
     type Sum: SideSum;
 
-    /// Shows the sums of the moved side, each with its number, those of zero left out or not; returns its weight. Sums that
-    /// tell no order, see [`NodeCriterion::n_ordering_sums`], may come in several parts.
+    /// Calls `visit` with each sum of the moved side and its number, with or without sums that are zero, and returns
+    /// the weight of the side. Sums that do not determine an order, see [`NodeCriterion::n_ordering_sums`], may be
+    /// passed in several parts.
     fn moved_sums(&self, moved: &Self::Moved, visit: impl FnMut(u32, Self::Sum)) -> Self::Sum;
 
-    /// The same of the whole node.
+    /// Like [`NodeCriterion::moved_sums`], for the whole node.
     fn node_sums(&self, visit: impl FnMut(u32, Self::Sum)) -> Self::Sum;
 
-    /// Moves samples of this weight and these sums.
+    /// Moves a group of samples with this weight and these sums.
     fn move_side(&mut self, moved: &mut Self::Moved, weight: Self::Sum, sums: &[(u32, Self::Sum)]);
 
-    /// The number of the sum whose mean tells what is best on one side with what, where one does: of one output, or of two
-    /// classes (Breiman et al. 1984, chapter 4).
+    /// Returns the number of the sum whose mean orders the categories such that the best set of categories is a prefix,
+    /// if there is one: with one output, or two classes (Breiman et al. 1984, chapter 4).
     fn ordering_sum(&self) -> Option<u32>;
 
-    /// The sums with numbers below this are what the means of sides are made of; others may be there that scores ask for.
+    /// Returns the number of sums from which the means of sides are computed; these sums come first. Scores may use
+    /// others.
     fn n_ordering_sums(&self) -> u32 {
         u32::MAX
     }
 
-    /// Means of number `column` of the sums of the moved side and of the rest, comparable between all nodes of a tree; both
-    /// sides have positive weight. O(sums).
+    /// Returns the means of sum `column` of the moved side and of the rest, which are comparable between all nodes of a
+    /// tree. Both sides must have positive weight. O(sums).
     fn side_means(&self, moved: &Self::Moved, column: u32) -> [f64; 2] {
         let (mut of_moved, mut of_node) = (Self::Sum::default(), Self::Sum::default());
         let of_column = |sum: &mut Self::Sum, (number, value)| {
@@ -191,15 +200,15 @@ pub(crate) trait NodeCriterion {
         [of_moved.as_f64() / weight.as_f64(), rest]
     }
 
-    /// Decrease of the node's mean impurity by a cut of this score.
+    /// Returns the decrease of the mean impurity of the node by a cut with this score.
     fn decrease(&self, score: f64) -> f64;
 }
 
-/// Least weight M that the moved side must have for a gain of `gain` in a node of weight W, where a score is a sum of
-/// squared sums over weights.
+/// Returns the smallest weight M that the moved side must have for a gain of `gain` in a node of weight W, if scores
+/// are sums of squared sums divided by weights.
 ///
-/// With p the mean of the moved samples and r that of the node, the gain is M W / (W − M) · |p − r|². The mean p is a convex
-/// combination of samples, so |p − r|² is at most `reach`, its largest value over single samples; the rest grows
+/// With p the mean of the moved samples and r that of the node, the gain is M W / (W − M) · |p − r|². The mean p is a
+/// convex combination of samples, so |p − r|² is at most `reach`, its largest value over single samples; the rest grows
 /// with M. So a sparse column whose entries weigh less than M need not be looked at: its cuts move entries, never
 /// zeros. In text most columns of most nodes fall below. The margin covers the rounding of scores.
 pub(crate) fn least_weight(score: f64, base: f64, weight: f64, reach: f64) -> f64 {
@@ -207,11 +216,11 @@ pub(crate) fn least_weight(score: f64, base: f64, weight: f64, reach: f64) -> f6
     if gain > 0.0 { gain * weight / (reach * weight + gain) * (1.0 - 1e-9) } else { 0.0 }
 }
 
-/// See [`NodeCriterion::Sum`].
+/// A sum over the samples of a side: see [`NodeCriterion::Sum`].
 pub(crate) trait SideSum:
     Copy + Default + PartialEq + std::fmt::Debug + std::ops::AddAssign + std::ops::Sub<Output = Self>
 {
-    /// To find an order; scores use the sums themselves.
+    /// Converts the sum to a float, to order categories. Scores use the sums themselves.
     fn as_f64(self) -> f64;
 }
 
@@ -228,9 +237,9 @@ macro_rules! side_sums {
 
 side_sums!(f64, u32, u64, i128);
 
-/// Weight of samples in one tree: units as narrow as exactness allows.
+/// The integer type of weights in one tree: the narrowest one in which sums are exact.
 pub(crate) trait Units: Summand + SideSum {
-    /// Wide enough for the square of a total.
+    /// An integer type that is wide enough for the square of a total.
     type Square: Copy
         + Default
         + std::fmt::Debug

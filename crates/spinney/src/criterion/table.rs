@@ -1,7 +1,7 @@
-//! What each criterion tells about itself, and the answers of [`Criterion`] from it.
+//! The properties of each criterion, and the methods of [`Criterion`] that return them.
 //!
-//! A criterion is a file of its own, with a type that implements [`CriterionKind`], and a row of the table of [`super`]. Configs,
-//! dispatch, importances and model files ask [`Criterion`] and name no criterion.
+//! A criterion is a file of its own, with a type that implements [`CriterionKind`], and a row of the table of
+//! [`super`]. Configs, dispatch, importances and model files ask [`Criterion`] and name no criterion.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::exact::reduce::Workers;
 /// Makes [`Criterion`] and its answers of rows: documentation, name, and the type that tells the rest.
 macro_rules! criteria {
     ($($(#[$doc:meta])+ $criterion:ident: $kind:ty,)+) => {
-        /// Impurity that splits reduce.
+        /// The impurity that splits reduce.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Criterion {
@@ -36,7 +36,8 @@ macro_rules! criteria {
             /// Hands the statistics of nodes to `taker`.
             ///
             /// # Errors
-            /// [`crate::ErrorKind::Invalid`] for targets that the criterion is not for, [`crate::ErrorKind::OutOfMemory`].
+            /// [`crate::ErrorKind::Invalid`] for targets that the criterion is not for,
+            /// [`crate::ErrorKind::OutOfMemory`].
             pub(crate) fn statistics<'a, U: Units, T: TakeStatistics<'a>>(
                 self,
                 data: &NodeData<'a, U>,
@@ -58,8 +59,8 @@ pub(crate) trait CriterionKind {
     /// Outputs that it is for.
     const DOMAIN: TargetKind;
 
-    /// Outputs for which it may be asked where splits are searched on projections of them; the variance of the projected
-    /// outputs is what is reduced there, whatever was asked.
+    /// Outputs for which it may be asked where splits are searched on projections of them; the variance of the
+    /// projected outputs is what is reduced there, whatever was asked.
     const PROJECTED: &'static [TargetKind] = &[];
 
     /// What leaves hold of numbers.
@@ -274,8 +275,8 @@ impl Criterion {
         self.facts().leaves
     }
 
-    /// By how much a split lowers weight × impurity, summed over some outputs; `None` where sums over the leaves below the
-    /// two sides do not tell it.
+    /// By how much a split lowers weight × impurity, summed over some outputs; `None` where sums over the leaves below
+    /// the two sides do not tell it.
     pub(crate) fn decrease(self) -> Option<Decrease> {
         self.facts().decrease
     }

@@ -1,4 +1,4 @@
-//! What a learner is fitted to: X with the kinds of its features, y with the cells that are not known, and weights.
+//! The training data of a learner: X with the kinds of its features, y with its unknown cells, and weights.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ use super::weights::Weights;
 use super::{FeatureKind, Matrix, Schema};
 use crate::error::{Error, Result};
 
-/// Samples to fit a model to, or to judge it by: borrowed, nothing is copied.
+/// Samples to fit a model on, or to evaluate it on. The data are borrowed, not copied.
 ///
-/// Every learner's `fit` takes a data set, or what can be made into one: a pair of X and y.
+/// The `fit` method of every learner takes a data set, or a pair of X and y that is converted to one.
 ///
 /// ```
 /// use spinney::ndarray::array;
@@ -37,17 +37,17 @@ pub struct Dataset<'a> {
     y_mask: Option<Mask<'a>>,
     weights: RowWeights<'a>,
     base_margin: Option<ArrayView2<'a, f64>>,
-    /// Of what a mask has left, where it masks something: see [`Dataset::observed`].
+    /// The known cells, if a mask hides some: see [`Dataset::observed`].
     known: Option<&'a Known>,
 }
 
-/// Cells of y whose values are not known.
+/// Marks the cells of y whose values are unknown.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Mask<'a> {
-    /// `true` where a cell is not known: (n_samples, n_outputs).
+    /// `true` for each unknown cell, of shape (n_samples, n_outputs).
     Dense(ArrayView2<'a, bool>),
-    /// The columns of each sample that are not known.
+    /// The unknown outputs of each sample.
     Sparse(LabelView<'a>),
 }
 
@@ -66,7 +66,7 @@ impl Mask<'_> {
         }
     }
 
-    /// The same, lent.
+    /// Returns a view of the same mask.
     fn view(&self) -> Mask<'_> {
         match self {
             Mask::Dense(mask) => Mask::Dense(mask.view()),
@@ -76,7 +76,8 @@ impl Mask<'_> {
 }
 
 impl<'a> Dataset<'a> {
-    /// Ordered features, all cells of y known, and every sample there once. Checked when a learner takes it.
+    /// Returns a data set with ordered features, without unknown cells of y, and with equal weights. The data are
+    /// validated when a learner takes them.
     pub fn new(x: impl Into<Matrix<'a>>, y: impl Into<Targets<'a>>) -> Self {
         Dataset {
             x: x.into(),
@@ -89,36 +90,38 @@ impl<'a> Dataset<'a> {
         }
     }
 
-    /// How often each sample is there: one finite weight for each, none negative; `None` for once each.
+    /// Sets the weight of each sample: a slice of length n_samples of finite weights, none negative. `None`: every
+    /// sample has weight 1.
     #[must_use]
     pub fn sample_weight(mut self, sample_weight: impl Into<Option<&'a [f64]>>) -> Self {
         self.weights.sample_weight = sample_weight.into();
         self
     }
 
-    /// What classes weigh; with classes and labels alone.
+    /// Sets the weights of classes. They are supported only if y is classes or labels.
     #[must_use]
     pub fn class_weight(mut self, class_weight: ClassWeight<'a>) -> Self {
         self.weights.class_weight = class_weight;
         self
     }
 
-    /// Both kinds of weights at once.
+    /// Sets the sample weights and the class weights together.
     #[must_use]
     pub fn weights(mut self, weights: RowWeights<'a>) -> Self {
         self.weights = weights;
         self
     }
 
-    /// The kinds of the features.
+    /// Sets the kinds of the features.
     #[must_use]
     pub fn schema(mut self, schema: Schema<'a>) -> Self {
         self.schema = schema;
         self
     }
 
-    /// Cells of y that are not known; the values that y has there are not looked at. A sample without a known cell is no
-    /// sample. Trees, forests and boosting support masked cells; others refuse a mask that is not empty.
+    /// Sets the cells of y that are unknown. The values of y in these cells are ignored, and a sample whose cells are
+    /// all unknown has no effect. Trees, forests and boosting support masked cells; other learners return an error if
+    /// the mask is not empty.
     ///
     /// ```
     /// use spinney::ndarray::array;
@@ -141,31 +144,31 @@ impl<'a> Dataset<'a> {
         self
     }
 
-    /// Scores that boosting starts from, (n_samples, width) with a column for each score of a row, in place of a constant:
-    /// those of another model. The fitted model does not have them in its scores, so that whoever predicts adds them. Other
-    /// learners refuse them.
+    /// Sets the initial scores of boosting, in place of a constant, for example the scores of another model. They have
+    /// shape (n_samples, n_scores). The fitted model does not include them: to predict, add them to its scores.
+    /// Learners other than boosting return an error.
     #[must_use]
     pub fn base_margin(mut self, base_margin: impl Into<Option<ArrayView2<'a, f64>>>) -> Self {
         self.base_margin = base_margin.into();
         self
     }
 
-    /// X.
+    /// Returns X.
     pub fn x(&self) -> &Matrix<'a> {
         &self.x
     }
 
-    /// y.
+    /// Returns y.
     pub fn y(&self) -> &Targets<'a> {
         &self.y
     }
 
-    /// Number of rows of X.
+    /// Returns the number of samples.
     pub fn n_samples(&self) -> usize {
         self.x.n_samples()
     }
 
-    /// Number of columns of X.
+    /// Returns the number of features.
     pub fn n_features(&self) -> usize {
         self.x.n_features()
     }
@@ -174,12 +177,12 @@ impl<'a> Dataset<'a> {
         self.y.outputs()
     }
 
-    /// The kind of feature `j`.
+    /// Returns the kind of feature `j`.
     pub(crate) fn kind(&self, j: usize) -> FeatureKind {
         self.schema.kind(j)
     }
 
-    /// Which features are categories; `None` where none is.
+    /// Returns for each feature whether it is categorical, or `None` if no feature is.
     pub(crate) fn categories(&self) -> Result<Option<Vec<bool>>> {
         self.schema.categories()
     }
@@ -188,18 +191,18 @@ impl<'a> Dataset<'a> {
         self.weights
     }
 
-    /// One weight for each sample, for learners that draw no rows of their own: sample weight times class weight. `None`
-    /// when all weigh the same.
+    /// Returns the weight of each sample, sample weight times class weight, for learners that do not draw samples.
+    /// `None`: all weights are equal.
     pub(crate) fn weight_by_row(&self) -> Result<Option<Cow<'a, [f64]>>> {
         self.weights.by_row(&self.y)
     }
 
-    /// The same of a worker, whose samples may all weigh nothing.
+    /// Like [`Dataset::weight_by_row`], for one of several workers, whose samples may all have weight zero.
     pub(crate) fn weight_of_worker(&self) -> Result<Option<Cow<'a, [f64]>>> {
         self.weights.by_row_of_worker(&self.y)
     }
 
-    /// The scores to start from, of `width` columns; errors speak of them by `names`.
+    /// Returns the initial scores, of shape (n_samples, `width`). Error messages use the argument names in `names`.
     pub(crate) fn margins(&self, width: usize, names: &Names) -> Result<Option<ArrayView2<'_, f64>>> {
         let Some(margins) = &self.base_margin else { return Ok(None) };
         if margins.dim() != (self.n_samples(), width) {
@@ -212,7 +215,8 @@ impl<'a> Dataset<'a> {
         Ok(Some(margins.view()))
     }
 
-    /// Proves X, y, the kinds of features, the mask and the sample weights; errors speak of them by `names`.
+    /// Validates X, y, the kinds of features, the mask and the sample weights. Error messages use the argument names in
+    /// `names`.
     pub(crate) fn check(&self, names: &Names) -> Result<()> {
         if self.base_margin.is_some() {
             return Err(Error::unsupported(names.base_margin, "by this learner: only boosting starts from margins"));
@@ -220,7 +224,7 @@ impl<'a> Dataset<'a> {
         self.check_but_margins(names)
     }
 
-    /// The same for boosting, which takes margins.
+    /// Like [`Dataset::check`], for boosting, which supports initial scores.
     pub(crate) fn check_but_margins(&self, names: &Names) -> Result<()> {
         if self.n_samples() == 0 {
             return Err(Error::invalid(names.x, "0 samples", "have at least one sample"));
@@ -231,7 +235,7 @@ impl<'a> Dataset<'a> {
         self.check_values()
     }
 
-    /// The same of a worker, whose samples may all weigh nothing.
+    /// Like [`Dataset::check`], for one of several workers, whose samples may all have weight zero.
     pub(crate) fn check_of_worker(&self, names: &Names) -> Result<()> {
         if self.n_features() == 0 {
             return Err(Error::invalid(names.x, "0 features", "have at least one feature"));
@@ -240,7 +244,7 @@ impl<'a> Dataset<'a> {
         Weights::check_numbers(self.weights.sample_weight, self.n_samples())
     }
 
-    /// Proves what there is: a model of no features takes samples without any.
+    /// Validates the values only: a model without features accepts samples without features.
     pub(crate) fn check_values(&self) -> Result<()> {
         self.check_unweighted()?;
         Weights::check(self.weights.sample_weight, self.n_samples())
@@ -259,7 +263,8 @@ impl<'a> Dataset<'a> {
         Ok(())
     }
 
-    /// The same for samples that are kept apart from those of the fit `to`: as many features, the same outputs.
+    /// Like [`Dataset::check`], for samples that are not part of the fit on `to`: the number of features and the
+    /// outputs must be the same.
     pub(crate) fn check_against(&self, to: &Dataset<'_>, names: &Names) -> Result<()> {
         self.check_but_margins(names)?;
         if self.n_features() != to.n_features() {
@@ -271,7 +276,7 @@ impl<'a> Dataset<'a> {
         Ok(())
     }
 
-    /// Refuses masks that nobody has taken: see [`Dataset::observed`].
+    /// Returns an error if there is a mask that no learner has taken: see [`Dataset::observed`].
     pub(crate) fn check_mask(&self) -> Result<()> {
         let Some(mask) = &self.y_mask else { return Ok(()) };
         self.check_shape_of_mask()?;
@@ -281,7 +286,7 @@ impl<'a> Dataset<'a> {
         Err(Error::unsupported(Y_MASK, "by this learner"))
     }
 
-    /// Refuses a mask, or y, of another shape than X asks for.
+    /// Returns an error if the shape of the mask or of y does not match X.
     pub(super) fn check_shape_of_mask(&self) -> Result<()> {
         let Some(mask) = &self.y_mask else { return Ok(()) };
         if self.y.n_samples() != self.n_samples() {
@@ -302,29 +307,29 @@ impl<'a> Dataset<'a> {
         self.y_mask.as_ref()
     }
 
-    /// Which cells of y are known, where some are not and a learner has taken the mask.
+    /// Returns the known cells of y, if some are unknown and a learner has taken the mask.
     pub(crate) fn known(&self) -> Option<&'a Known> {
         self.known
     }
 
-    /// The same with other values of y, of which some cells may not be known, and without a mask.
+    /// Returns the data set with other values of y, of which some cells may be unknown, and without a mask.
     pub(super) fn with_known(self, y: Targets<'a>, known: Option<&'a Known>) -> Self {
         Dataset { y, y_mask: None, known, ..self }
     }
 
-    /// The same with y in another storage.
+    /// Returns the data set with y in another storage format.
     pub(super) fn with_targets(self, y: Targets<'a>) -> Self {
         Dataset { y, ..self }
     }
 
-    /// y as growth reads it. `weights` tell what each row weighs, `None` for all the same.
+    /// Returns y in the form that growth reads. `weights` are the weights of samples, `None` if all are equal.
     pub(crate) fn train_y(&self, weights: Option<&[f64]>) -> Result<TrainY<'_>> {
         let Some(known) = self.known else { return TrainY::new(&self.y) };
         let units = Weights::of_rows(weights, self.n_samples())?;
         TrainY::masked(&self.y, known, |row| units.units(row as usize))
     }
 
-    /// The same, lent.
+    /// Returns a view of the same data set.
     pub fn view(&self) -> Dataset<'_> {
         Dataset {
             x: self.x.view(),
@@ -340,7 +345,7 @@ impl<'a> Dataset<'a> {
 
 const Y_MASK: &str = "y_mask";
 
-/// What errors call the parts of a data set.
+/// The names of the parts of a data set in error messages.
 #[derive(Debug)]
 pub(crate) struct Names {
     pub(crate) x: &'static str,

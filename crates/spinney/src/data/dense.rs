@@ -1,4 +1,4 @@
-//! Dense X while growing: one contiguous slice for each feature.
+//! Dense X during growth: one contiguous slice for each feature.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,19 @@ use ndarray::ArrayView2;
 use super::FeatureSubset;
 use crate::error::{Result, try_with_capacity};
 
-/// Column-major float32 values; borrowed when the caller's array is Fortran-contiguous, else one copy.
+/// Column-major float32 values. They are borrowed if the caller's array is Fortran-contiguous, and copied once
+/// otherwise.
 #[derive(Debug)]
 pub(crate) struct DenseColumns<'a> {
     values: Cow<'a, [f32]>,
     n_samples: usize,
     n_features: usize,
-    /// Those that the columns were made with have all features of X.
+    /// The features of X that the columns contain.
     features: FeatureSubset,
 }
 
-/// Rows per tile of the transposing copy: a tile's rows stay in the cache while its columns are written.
+/// Number of samples in a tile of the transposing copy: the samples of a tile stay in the cache while its columns are
+/// written.
 const TILE: usize = 64;
 
 impl<'a> DenseColumns<'a> {
@@ -52,7 +54,7 @@ impl<'a> DenseColumns<'a> {
         self.n_features
     }
 
-    /// Some features alone, which are numbered anew; their values are lent.
+    /// Returns a subset of the features, renumbered from 0. Their values are borrowed.
     pub(crate) fn narrowed(&self, features: &[u32]) -> Result<DenseColumns<'_>> {
         Ok(DenseColumns {
             values: Cow::Borrowed(&self.values),

@@ -1,8 +1,8 @@
-//! What enters the engine: borrowed views, valid by construction.
+//! The inputs of the engine: borrowed views that are validated on construction.
 //!
-//! [`Dataset`] is what learners take. [`Matrix`] is X (dense in any layout, CSR or CSC), [`Schema`] the kinds of its
-//! features, [`Targets`] is y (numbers, classes or labels), [`Mask`] the cells of y that are not known, and `Weights` turns
-//! sample weights into the exact integer units in which all statistics are summed.
+//! [`Dataset`] is the input of learners. [`Matrix`] is X (dense with any strides, CSR or CSC), [`Schema`] the kinds of
+//! its features, [`Targets`] y (numerical outputs, classes or labels), and [`Mask`] the cells of y whose values are
+//! unknown. `Weights` converts sample weights to integer units, in which all statistics are summed exactly.
 
 pub(crate) mod bins;
 pub(crate) mod codes;
@@ -44,21 +44,21 @@ use ndarray::{ArrayBase, ArrayView2, Data, Ix2};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Most columns of X: nodes of trees have so many bits for the feature that they test.
+/// Maximum number of features: nodes of trees store the feature that they test in a limited number of bits.
 pub(crate) const MOST_FEATURES: usize = 1 << 29;
 
-/// Most categories of a feature.
+/// Maximum number of categories of a feature.
 pub(crate) const MOST_CATEGORIES: u32 = 65_535;
 
-/// X as the caller holds it; nothing is copied until it must be.
+/// X in the layout of the caller. It is copied only when a learner needs another layout.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Matrix<'a> {
-    /// Dense, any strides (C order, Fortran order, a slice of either).
+    /// A dense matrix of shape (n_samples, n_features) with any strides: C order, Fortran order, or a slice of either.
     Dense(ArrayView2<'a, f32>),
-    /// Compressed sparse rows: `major` runs over rows.
+    /// Compressed sparse rows (CSR): the major axis is samples.
     Csr(SparseView<'a>),
-    /// Compressed sparse columns: `major` runs over columns.
+    /// Compressed sparse columns (CSC): the major axis is features.
     Csc(SparseView<'a>),
 }
 
@@ -81,10 +81,10 @@ impl<'a> From<&'a Matrix<'_>> for Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// A CSR matrix: see [`SparseView::try_new`].
+    /// Returns a CSR matrix with `n_features` features: see [`SparseView::try_new`].
     ///
     /// # Errors
-    /// As [`SparseView::try_new`].
+    /// The same as [`SparseView::try_new`].
     pub fn csr(
         ptr: impl Into<Cow<'a, [usize]>>,
         columns: impl Into<Cow<'a, [u32]>>,
@@ -94,10 +94,10 @@ impl<'a> Matrix<'a> {
         SparseView::try_new(ptr, columns, values, n_features).map(Matrix::Csr)
     }
 
-    /// A CSC matrix: see [`SparseView::try_new`].
+    /// Returns a CSC matrix with `n_samples` samples: see [`SparseView::try_new`].
     ///
     /// # Errors
-    /// As [`SparseView::try_new`].
+    /// The same as [`SparseView::try_new`].
     pub fn csc(
         ptr: impl Into<Cow<'a, [usize]>>,
         rows: impl Into<Cow<'a, [u32]>>,
@@ -109,7 +109,7 @@ impl<'a> Matrix<'a> {
 }
 
 impl Matrix<'_> {
-    /// The same, lent: nothing is copied.
+    /// Returns a view of the same matrix, without a copy.
     pub fn view(&self) -> Matrix<'_> {
         match self {
             Matrix::Dense(x) => Matrix::Dense(x.view()),
@@ -118,7 +118,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of samples.
     pub fn n_samples(&self) -> usize {
         match self {
             Matrix::Dense(x) => x.nrows(),
@@ -127,7 +127,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Number of columns.
+    /// Returns the number of features.
     pub fn n_features(&self) -> usize {
         match self {
             Matrix::Dense(x) => x.ncols(),
@@ -136,7 +136,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Number of stored values: all of a dense matrix.
+    /// Returns the number of stored values: of a dense matrix, all values.
     pub fn n_stored(&self) -> usize {
         match self {
             Matrix::Dense(x) => x.len(),
@@ -144,7 +144,8 @@ impl Matrix<'_> {
         }
     }
 
-    /// Refuses infinities, and more rows or columns than can be named; tells whether a value is missing.
+    /// Returns an error if X has infinite values, or more samples or features than can be indexed. Returns whether X
+    /// has missing values.
     pub(crate) fn check(&self) -> Result<bool> {
         let limit = u32::MAX as usize - 1;
         if self.n_samples() > limit {
@@ -153,7 +154,7 @@ impl Matrix<'_> {
         if self.n_features() > MOST_FEATURES {
             return Err(ErrorKind::TooMany { what: "features", limit: MOST_FEATURES }.into());
         }
-        // Without an early end, which keeps the compiler from comparing several at once.
+        // The loop does not end early, which allows the compiler to compare several values at once.
         let seen = |(infinite, missing): (bool, bool), v: &f32| (infinite | v.is_infinite(), missing | v.is_nan());
         let (infinite, missing) = match self {
             Matrix::Dense(x) => match x.as_slice_memory_order() {

@@ -1,8 +1,9 @@
-//! In which units the search of splits sees the outputs, and how much each counts.
+//! Scales and weights of the outputs in the search of splits.
 //!
-//! The impurity of numbers is a mean over outputs, in their units squared: an output of large numbers decides alone
-//! where trees split, and the leaves of all others suffer. Here each output gets a *factor*, √(share of its weight)
-//! over its scale, by which the search multiplies it. Leaves have the numbers themselves.
+//! The impurity of numerical outputs is a mean over outputs, in their squared units: without scaling, outputs with
+//! large values dominate the choice of splits at the expense of all others. Here, each output gets a *factor*, √(its
+//! share of the output weights) divided by its scale, by which the search multiplies it. Leaves contain the values in
+//! the original units.
 
 use super::Weights;
 use super::targets::Outputs;
@@ -12,19 +13,19 @@ use crate::error::{Error, Result, try_collected, try_filled, try_push, try_resul
 use crate::exact::exact_deviation_of_all;
 use crate::exact::reduce::Reduce;
 
-/// By what the search of splits divides the outputs.
+/// The scale by which the search of splits divides each output.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum OutputScaling {
-    /// Nothing: outputs count by their units squared.
+    /// No scaling: outputs contribute by their squared units.
     #[default]
     Unscaled,
-    /// Each output's standard deviation over the samples of the fit, by weight; over the known cells where some are
-    /// masked. An output that is constant has scale 1, and none is below 10⁻¹⁵⁰. In boosting that of the negative
-    /// gradients of each score before the first stage, which for the squared error is the same: other losses have
-    /// gradients in other units than y.
+    /// The weighted standard deviation of each output over the training samples, or over the known cells if some are
+    /// masked. A constant output has scale 1, and the smallest scale is 10⁻¹⁵⁰. In boosting, it is the standard
+    /// deviation of the negative gradients of each score before the first stage, which is the same for the squared
+    /// error; the gradients of other losses have other units than y.
     Variance,
-    /// These: finite and positive, one for each output.
+    /// The given scales: finite and positive, one for each output.
     By(Vec<f64>),
 }
 
@@ -34,16 +35,16 @@ impl From<Vec<f64>> for OutputScaling {
     }
 }
 
-/// Standard deviations below count as this: factors are finite.
+/// Smaller standard deviations are replaced by this value, so that factors are finite.
 const LEAST_DEVIATION: f64 = 1e-150;
 
-/// Magnitudes up to which the variance criterion takes numbers (see `data::targets`).
+/// Largest magnitude of numerical outputs that the variance criterion accepts (see `data::targets`).
 const LARGEST: f64 = 1e150;
 
 const SCALING: &str = "output_scaling";
 const WEIGHTS: &str = "output_weights";
 
-/// The scales and the weights of outputs that a fit was asked for.
+/// The scales and weights of outputs that are parameters of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutputFactors<'c> {
     pub(crate) scaling: &'c OutputScaling,
@@ -51,12 +52,12 @@ pub(crate) struct OutputFactors<'c> {
 }
 
 impl OutputFactors<'_> {
-    /// Whether any was asked for.
+    /// Returns whether any were given.
     pub(crate) fn are_given(&self) -> bool {
         *self.scaling != OutputScaling::Unscaled || self.weights.is_some()
     }
 
-    /// The parameter that was given, for errors.
+    /// Returns the name of the parameter that was given, for error messages.
     pub(crate) fn name(&self) -> &'static str {
         if *self.scaling != OutputScaling::Unscaled { SCALING } else { WEIGHTS }
     }
@@ -145,7 +146,8 @@ impl OutputFactors<'_> {
         try_results(WHAT, factors).map(Some)
     }
 
-    /// Of labels, what [`OutputFactors::of`] would find, squared: weights over their mean. `None` where all count the same.
+    /// Of labels, what [`OutputFactors::of`] would find, squared: weights over their mean. `None` where all count the
+    /// same.
     pub(crate) fn shares_of_labels(&self, outputs: &Outputs) -> Result<Option<Vec<f64>>> {
         let Outputs::Labels { n_labels } = *outputs else { return Ok(None) };
         Ok(self.shares(n_labels)?.filter(|shares| shares.iter().any(|&share| share != 1.0)))
@@ -159,10 +161,10 @@ impl OutputFactors<'_> {
         Ok(self.shares(n_counting)?.filter(|shares| shares.iter().any(|&share| share != 1.0)))
     }
 
-    /// Weights over their mean, where their number is `n_outputs`.
+    /// Returns the weights divided by their mean, if there are `n_outputs` of them.
     fn shares(&self, n_outputs: usize) -> Result<Option<Vec<f64>>> {
         let Some(weights) = self.weights else { return Ok(None) };
-        // Neither sums nor products overflow where the largest is one.
+        // Neither sums nor products overflow if the largest weight is one.
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let total: f64 = weights.iter().map(|weight| weight / largest).sum();
         let share = |weight: &f64| weight / largest * n_outputs as f64 / total;
@@ -170,7 +172,7 @@ impl OutputFactors<'_> {
     }
 }
 
-/// The scale of each output and its largest magnitude, output after output.
+/// The scale of each output and its largest magnitude, for one output after another.
 #[derive(Debug)]
 struct Scales<'o, 'c> {
     of: &'o OutputFactors<'c>,

@@ -1,4 +1,4 @@
-//! What a row weighs: how often it is there, times what its classes weigh.
+//! The weights of samples: the sample weight times the weights of the classes of the sample.
 
 use std::borrow::Cow;
 use std::f64::consts::LN_2;
@@ -8,13 +8,15 @@ use super::weights::Weights;
 use crate::error::{Error, Result, try_collected, try_filled};
 use crate::exact::{PowerOfTwo, exponent_above};
 
-/// Weights of rows and of their classes.
+/// Weights of samples and of their classes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowWeights<'a> {
-    /// How often each row is there: none negative, zero for a row that is not. `None` for once each. Bootstrap draws
-    /// by these.
+    /// The weight of each sample, not negative; a sample of weight 0 has no effect. `None`: every sample has weight 1.
+    /// In a bootstrap, integer weights whose mean is at most 64 count as that number of copies of the sample, each of
+    /// which may be drawn. With other weights, each sample is one copy, and each of its draws has the weight of the
+    /// sample.
     pub sample_weight: Option<&'a [f64]>,
-    /// What multiplies the weight of a row that is drawn.
+    /// Class weights, which multiply the weight of a sample after it is drawn.
     pub class_weight: ClassWeight<'a>,
 }
 
@@ -25,18 +27,18 @@ impl<'a> From<Option<&'a [f64]>> for RowWeights<'a> {
 }
 
 impl<'a> RowWeights<'a> {
-    /// One weight for each row of `y`, for a fit that draws no rows of its own: both rules of balance mean the same there.
-    /// `None` when all weigh the same.
+    /// Returns the weight of each sample of `y`, for a fit that does not draw samples. In such a fit, `Balanced` and
+    /// `BalancedSubsample` mean the same. `None`: all weights are equal.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] for weights that do not fit the rows, and for class
-    /// weights of numbers.
+    /// [`crate::ErrorKind::Shape`] and [`crate::ErrorKind::Invalid`] if the weights do not match the samples, and if
+    /// class weights are given for numerical outputs.
     pub fn by_row(self, y: &Targets<'_>) -> Result<Option<Cow<'a, [f64]>>> {
         Weights::check(self.sample_weight, y.n_samples())?;
         self.by_row_of_worker(y)
     }
 
-    /// The same of a worker, whose rows may all weigh nothing.
+    /// Like [`RowWeights::by_row`], for one of several workers, whose samples may all have weight zero.
     pub(crate) fn by_row_of_worker(self, y: &Targets<'_>) -> Result<Option<Cow<'a, [f64]>>> {
         Weights::check_numbers(self.sample_weight, y.n_samples())?;
         let by_class = match self.class_weight {
@@ -58,34 +60,35 @@ impl<'a> RowWeights<'a> {
     }
 }
 
-/// What classes weigh.
+/// The weights of classes.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum ClassWeight<'a> {
-    /// All the same.
+    /// All classes have the same weight.
     #[default]
     Equal,
-    /// So much for each row, by its classes; positive for rows that are there.
+    /// The class weight of each sample, of length n_samples. It must be positive for samples of positive weight.
     Rows(&'a [f64]),
-    /// For each output, as much in sum for every class that occurs; for several outputs, the product.
+    /// Every class that occurs in an output has the same total weight. With several outputs, the weights of the classes
+    /// of a sample are multiplied.
     Balanced,
-    /// Balanced anew among the rows that each tree draws.
+    /// Like `Balanced`, computed separately on the samples that each tree draws.
     BalancedSubsample,
 }
 
-/// Significant bits of balanced weights. With few, products with whole sample weights are exact, so that a row of weight
-/// 2 stays two rows; 30 are a billionth.
+/// Significant bits of balanced weights. With few bits, products with integer sample weights are exact, so that a
+/// sample of weight 2 remains equivalent to two samples; 30 bits have a relative precision of about 10⁻⁹.
 const BITS: i32 = 30;
 
-/// Logarithms of class weights are lowered to this at most: products over thousands of outputs pass the largest float64.
+/// Upper bound on the logarithms of class weights: products over thousands of outputs can exceed the largest float64.
 const MOST: f64 = 300.0;
 
-/// Balanced class weights, for rows that weigh `weight(row)`; 1 for classes without weight. Rows without weight have no part
-/// in those of others.
+/// Returns balanced class weights, for samples of weight `weight(row)`. Classes without weight get weight 1. Samples
+/// without weight do not influence the weights of other samples.
 pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result<Vec<f64>> {
     const WHAT: &str = "class weights";
     let n = y.n_samples();
-    // Only ratios of weights matter: their total must not overflow.
+    // Only ratios of weights matter. Dividing by the largest prevents overflow of the total.
     let largest = (0..n).map(&weight).fold(0.0, f64::max);
     let down = if exponent_above(largest.max(1.0)) > 900 { 2f64.powi(-900) } else { 1.0 };
     let weight = |row: usize| scaled(weight(row), down);
@@ -105,7 +108,7 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
                 logs.iter_mut().zip(codes).for_each(|(sum, &c)| *sum += totals[c as usize]);
             }
         }
-        // The product when all labels are 0, corrected for those that are 1.
+        // The product if all labels are 0, corrected below for the labels that are 1.
         Targets::Labels(y) => {
             let mut ones = try_filled(WHAT, 0.0, y.n_labels())?;
             for row in 0..n {
@@ -122,8 +125,8 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
             }
         }
     }
-    // A common power of two changes no tree: the one that keeps products over thousands of outputs within range. Those of
-    // rows without weight may be larger; they are cut.
+    // A common power of two does not change any tree. It is chosen so that products over thousands of outputs stay
+    // within range. The weights of samples without weight may be larger; they are clipped.
     let doublings = |log: f64| ((log - MOST).max(0.0) / LN_2).ceil();
     let there = logs.iter().enumerate().filter(|&(row, _)| weight(row) > 0.0);
     let excess = there.map(|(_, &log)| doublings(log)).fold(0.0, f64::max);
@@ -135,21 +138,21 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
     Ok(logs)
 }
 
-/// `weight` times a power of two; a positive one stays positive.
+/// Returns `weight` times a power of two. A positive weight stays positive.
 fn scaled(weight: f64, factor: f64) -> f64 {
     if weight > 0.0 { (weight * factor).max(LEAST) } else { 0.0 }
 }
 
-/// The least positive float64.
+/// The smallest positive float64.
 const LEAST: f64 = f64::from_bits(1);
 
-/// log(a / b) of positive numbers, whose quotient may overflow.
+/// Returns log(a / b) of positive numbers, whose quotient may overflow.
 fn ln_of_quotient(a: f64, b: f64) -> f64 {
     let quotient = a / b;
     if quotient.is_finite() { quotient.ln() } else { a.ln() - b.ln() }
 }
 
-/// `x`, positive, to [`BITS`] significant bits.
+/// Returns `x`, which must be positive, rounded to [`BITS`] significant bits.
 fn rounded(x: f64) -> f64 {
     let x = x.max(f64::MIN_POSITIVE);
     let dropped = 53 - BITS;
@@ -157,8 +160,9 @@ fn rounded(x: f64) -> f64 {
     f64::from_bits((x.to_bits() + half) >> dropped << dropped)
 }
 
-/// The product of two optional weights, none negative; of those for which the first is zero, zero. Positive ones have a
-/// positive product: where the largest is far from one, all are multiplied by a power of two.
+/// Returns the product of two optional arrays of weights, none negative. The product is zero where the first weight is
+/// zero, and positive where both are positive: if the largest product is far from one, all are multiplied by a power of
+/// two.
 pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Result<Option<Cow<'a, [f64]>>> {
     Ok(match (a, b) {
         (None, b) => b,

@@ -1,57 +1,57 @@
-//! Kinds of features.
+//! The kinds of features: ordered or categorical.
 
 use std::borrow::Cow;
 
 use super::{MOST_CATEGORIES, Matrix};
 use crate::error::{Error, Result, try_collected};
 
-/// The code of a category, from 0.
+/// The code of a category, starting at 0.
 pub type Category = u16;
 
-/// The category that a value is, if it is one.
+/// Returns the category that `value` encodes, or `None` if it is not a valid code.
 #[inline]
 pub(crate) fn category_of(value: f32) -> Option<Category> {
     let category = value as Category;
     (f32::from(category) == value).then_some(category)
 }
 
-/// What the values of a feature mean.
+/// The meaning of the values of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FeatureKind {
-    /// Numbers: a split sends those up to a threshold left.
+    /// An ordered, numerical feature. A split sends values up to a threshold left.
     Ordered,
-    /// Codes 0 to `n_categories` − 1 without an order, or NaN where the category is missing: a split sends a set of them
-    /// left. Where X is sparse, what is not stored has category 0.
+    /// A categorical feature: unordered codes from 0 to `n_categories` − 1, or NaN if the category is missing. A split
+    /// sends a set of categories left. In sparse X, values that are not stored are category 0.
     Category {
         /// Number of categories, at most 65 535.
         n_categories: u32,
     },
 }
 
-/// The kind of each feature; by default all are ordered.
+/// The kind of each feature. By default, all features are ordered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema<'a> {
     kinds: Option<Cow<'a, [FeatureKind]>>,
 }
 
 impl<'a> Schema<'a> {
-    /// One kind for each column of X.
+    /// Returns a schema with one kind for each feature.
     pub fn new(kinds: impl Into<Cow<'a, [FeatureKind]>>) -> Self {
         Schema { kinds: Some(kinds.into()) }
     }
 
-    /// The kind of feature `j`.
+    /// Returns the kind of feature `j`.
     pub fn kind(&self, j: usize) -> FeatureKind {
         self.kinds.as_ref().and_then(|kinds| kinds.get(j)).copied().unwrap_or(FeatureKind::Ordered)
     }
 
-    /// The same, lent.
+    /// Returns a view of the same schema.
     pub(crate) fn view(&self) -> Schema<'_> {
         Schema { kinds: self.kinds.as_deref().map(Cow::Borrowed) }
     }
 
-    /// Which features are categories; `None` where none is.
+    /// Returns for each feature whether it is categorical, or `None` if no feature is.
     pub(crate) fn categories(&self) -> Result<Option<Vec<bool>>> {
         let is_category = |kind: &FeatureKind| matches!(kind, FeatureKind::Category { .. });
         match &self.kinds {
@@ -62,7 +62,8 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// Proves that there is a kind for each feature of X, and that values of categories are categories.
+    /// Checks that there is one kind for each feature of X, and that the values of categorical features are valid
+    /// codes.
     pub(crate) fn check(&self, x: &Matrix<'_>) -> Result<()> {
         const WHAT: &str = "schema";
         let Some(kinds) = &self.kinds else { return Ok(()) };

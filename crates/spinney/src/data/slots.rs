@@ -1,7 +1,7 @@
-//! Classes and labels as one thing: each sample occupies some *slots*, columns of the prediction.
+//! A common representation of classes and labels: each sample occupies some *slots*, which are columns of predictions.
 //!
-//! A class output occupies one slot of its classes; a label vector occupies the slots of its labels. Counts of slots are
-//! all that Gini and entropy need.
+//! A sample occupies one slot for each class output, that of its class, and the slots of all its labels. Counts of
+//! slots are sufficient for the Gini index and the entropy.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use ndarray::ArrayView2;
 use crate::data::{LabelView, Targets};
 use crate::error::{ErrorKind, Result, try_with_capacity};
 
-/// Slots of every sample.
+/// The slots of every sample.
 #[derive(Debug)]
 pub(crate) struct Slots<'a> {
     offsets: Offsets<'a>,

@@ -1,13 +1,13 @@
-//! Sparse X: a validated view in either orientation, and the form in which growth uses it.
+//! Sparse X: a validated view in CSR or CSC format, and the form that growth uses.
 
 use std::borrow::Cow;
 
 use crate::control::{Control, STEPS};
 use crate::error::{Error, ErrorKind, Result, try_filled, try_with_capacity};
 
-/// A compressed sparse matrix: slice `ptr[i]..ptr[i + 1]` of `indices` and `values` holds the entries of major `i`
-/// (a row of CSR, a column of CSC). Indices rise strictly inside a slice. Values are finite or not as the caller's;
-/// explicit zeros are allowed and mean zero.
+/// A compressed sparse matrix in CSR or CSC format: the slices `ptr[i]..ptr[i + 1]` of `indices` and `values` contain
+/// the entries of major index `i` (a row of CSR, a column of CSC). Indices are strictly increasing within a slice.
+/// Values are not checked here, and may be infinite or NaN; explicit zeros are allowed and are treated as zeros.
 #[derive(Clone, Debug)]
 pub struct SparseView<'a> {
     ptr: Cow<'a, [usize]>,
@@ -17,11 +17,13 @@ pub struct SparseView<'a> {
 }
 
 impl<'a> SparseView<'a> {
-    /// Checks the three arrays against each other and against `n_minor` (columns of CSR, rows of CSC).
+    /// Returns a view of the three arrays, after checking them against each other and against `n_minor` (the number of
+    /// columns of CSR, of rows of CSC).
     ///
     /// # Errors
-    /// [`ErrorKind::SparseFormat`] when offsets do not start at 0, fall, or do not end at the number of values; when
-    /// indices are not strictly rising inside a slice or not below `n_minor`.
+    /// [`ErrorKind::SparseFormat`] if the offsets do not start at 0, decrease, or do not end at the number of stored
+    /// entries, or if the indices are not strictly increasing within a slice or not below `n_minor`.
+    /// [`ErrorKind::Shape`] if `values` and `indices` differ in length.
     pub fn try_new(
         ptr: impl Into<Cow<'a, [usize]>>,
         indices: impl Into<Cow<'a, [u32]>>,
@@ -36,44 +38,44 @@ impl<'a> SparseView<'a> {
         Ok(SparseView { ptr, indices, values, n_minor })
     }
 
-    /// The same matrix, lent.
+    /// Returns a view of the same matrix.
     pub(crate) fn view(&self) -> SparseView<'_> {
         let (ptr, indices, values) = (&self.ptr[..], &self.indices[..], &self.values[..]);
         SparseView { ptr: ptr.into(), indices: indices.into(), values: values.into(), n_minor: self.n_minor }
     }
 
-    /// Number of slices: rows of CSR, columns of CSC.
+    /// Returns the number of slices: rows of CSR, columns of CSC.
     pub fn n_major(&self) -> usize {
         self.ptr.len() - 1
     }
 
-    /// Range of the indices.
+    /// Returns the upper bound of the indices: the number of columns of CSR, of rows of CSC.
     pub fn n_minor(&self) -> usize {
         self.n_minor
     }
 
-    /// Stored values, slice after slice.
+    /// Returns the stored values, one slice after another.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// Indices and values stored for `major`.
+    /// Returns the indices and values that are stored for `major`.
     pub fn slice(&self, major: usize) -> (&[u32], &[f32]) {
         let range = self.ptr[major]..self.ptr[major + 1];
         (&self.indices[range.clone()], &self.values[range])
     }
 
-    /// Offsets of the slices, `n_major() + 1` of them.
+    /// Returns the offsets of the slices, of length `n_major() + 1`.
     pub fn ptr(&self) -> &[usize] {
         &self.ptr
     }
 
-    /// Stored indices, slice after slice.
+    /// Returns the stored indices, one slice after another.
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
-    /// Some slices alone, copied one after the other.
+    /// Returns a copy of some slices, one after another.
     pub(crate) fn narrowed(&self, majors: &[u32], control: &Control) -> Result<SparseView<'static>> {
         const WHAT: &str = "some columns of X";
         let slices = || majors.iter().map(|&major| self.slice(major as usize));
@@ -92,7 +94,8 @@ impl<'a> SparseView<'a> {
         Ok(SparseView { ptr: ptr.into(), indices: indices.into(), values: values.into(), n_minor: self.n_minor })
     }
 
-    /// The same matrix in the other orientation: one counting sort, O(stored entries + majors + minors).
+    /// Returns the same matrix in the other format, CSC for CSR and vice versa. It is one counting sort, O(stored
+    /// entries + n_major + n_minor).
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -100,7 +103,7 @@ impl<'a> SparseView<'a> {
         self.try_transposed(&Control::default())
     }
 
-    /// The same, but stops.
+    /// Like [`SparseView::transposed`], but can be interrupted.
     pub(crate) fn try_transposed(&self, control: &Control) -> Result<SparseView<'static>> {
         let nnz = self.indices.len();
         let mut ptr = try_filled("the transposed X", 0usize, self.n_minor + 1)?;
@@ -121,7 +124,7 @@ impl<'a> SparseView<'a> {
             for (minor, slice) in minor.chunks(STEPS).zip(slice.chunks(STEPS)) {
                 pulse.after(minor.len())?;
                 for (&i, &v) in minor.iter().zip(slice) {
-                    // ptr[i] is the next free place of slice i; afterwards it is the end of slice i.
+                    // ptr[i] is the next free position of slice i; at the end, it is the end of slice i.
                     let at = ptr[i as usize];
                     indices[at] = major as u32;
                     values[at] = v;
@@ -135,7 +138,7 @@ impl<'a> SparseView<'a> {
     }
 }
 
-/// Proves the index structure of a compressed sparse matrix named `what`.
+/// Validates the index structure of a compressed sparse matrix named `what`.
 pub(crate) fn check_pattern(what: &'static str, ptr: &[usize], indices: &[u32], n_minor: usize) -> Result<()> {
     let broken = |rule| Err(ErrorKind::SparseFormat { what, rule }.into());
     if ptr.first() != Some(&0) {
@@ -159,7 +162,7 @@ pub(crate) fn check_pattern(what: &'static str, ptr: &[usize], indices: &[u32], 
     Ok(())
 }
 
-/// Sparse X while growing: by column always, by row where a partitioner gathers rows.
+/// Sparse X during growth: by column, and by row for partitioners that read the rows of a node.
 #[derive(Debug)]
 pub(crate) struct SparseColumns<'a> {
     pub(crate) by_column: SparseView<'a>,

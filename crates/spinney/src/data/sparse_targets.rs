@@ -1,7 +1,7 @@
-//! Numbers of y that are mostly zero, and the storage in which numbers are fitted.
+//! Numerical outputs that are mostly zero, and the choice of the storage format in which numerical outputs are fitted.
 //!
-//! Which storage that is, is a matter of the numbers and not of how the caller holds them: many outputs that are mostly zero
-//! are fitted as their entries, all others row after row. So dense and sparse y give the same model, bit for bit.
+//! The format depends on the values, not on the format of the caller: many outputs that are mostly zero are fitted as
+//! sparse entries, all others as dense rows. Dense and sparse y therefore give the same model, bit for bit.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_wit
 
 const WHAT: &str = "the targets";
 
-/// Sparse numbers, row after row: sample `i` has `values[ptr[i]..ptr[i + 1]]` in the outputs of the same places, which rise
-/// strictly, and zero in all others.
+/// Sparse numerical outputs: sample `i` has the values `values[ptr[i]..ptr[i + 1]]` in the outputs at the same
+/// positions of `outputs`, which are strictly increasing, and zero in all other outputs.
 #[derive(Clone, Debug)]
 pub struct SparseTargets<'a> {
     ptr: Cow<'a, [usize]>,
@@ -27,11 +27,11 @@ pub struct SparseTargets<'a> {
 }
 
 impl<'a> SparseTargets<'a> {
-    /// Checks the three arrays against each other and against `n_outputs`.
+    /// Returns a view of the three arrays, after checking them against each other and against `n_outputs`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::SparseFormat`] as [`crate::SparseView::try_new`], [`crate::ErrorKind::Shape`] for another number
-    /// of values than of outputs.
+    /// [`crate::ErrorKind::SparseFormat`] under the same conditions as [`crate::SparseView::try_new`], and
+    /// [`crate::ErrorKind::Shape`] if `values` and the indices of outputs differ in length.
     ///
     /// ```
     /// use spinney::ndarray::array;
@@ -57,7 +57,7 @@ impl<'a> SparseTargets<'a> {
         Ok(SparseTargets { ptr, outputs, values, n_outputs })
     }
 
-    /// Labels as numbers, 1 where they are on; lent but for the numbers.
+    /// Returns labels as numerical outputs, 1 for labels that are present. Only the values are allocated.
     pub(crate) fn of_labels(y: &'a LabelView<'_>) -> Result<Self> {
         Ok(SparseTargets {
             ptr: Cow::Borrowed(y.ptr()),
@@ -67,7 +67,7 @@ impl<'a> SparseTargets<'a> {
         })
     }
 
-    /// The same, lent.
+    /// Returns a view of the same targets.
     pub(crate) fn view(&self) -> SparseTargets<'_> {
         SparseTargets {
             ptr: Cow::Borrowed(&self.ptr),
@@ -77,47 +77,47 @@ impl<'a> SparseTargets<'a> {
         }
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn n_samples(&self) -> usize {
         self.ptr.len() - 1
     }
 
-    /// Number of outputs.
+    /// Returns the number of outputs.
     pub fn n_outputs(&self) -> usize {
         self.n_outputs
     }
 
-    /// All stored numbers, sample after sample.
+    /// Returns all stored values, one sample after another.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Outputs and numbers of a row.
+    /// Returns the outputs and values that are stored for a sample.
     #[inline]
     pub(crate) fn of(&self, row: u32) -> (&[u32], &[f64]) {
         let range = self.range(row);
         (&self.outputs[range.clone()], &self.values[range])
     }
 
-    /// Where the entries of a row lie.
+    /// Returns the range of the entries of a sample.
     #[inline]
     pub(crate) fn range(&self, row: u32) -> std::ops::Range<usize> {
         self.ptr[row as usize]..self.ptr[row as usize + 1]
     }
 
-    /// The entries of a row.
+    /// Returns the entries of a sample.
     #[inline]
     pub(crate) fn entries(&self, row: u32) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
         let (outputs, values) = self.of(row);
         outputs.iter().copied().zip(values.iter().copied())
     }
 
-    /// The largest number of entries of a row.
+    /// Returns the largest number of entries of a sample.
     pub(crate) fn most_in_a_row(&self) -> usize {
         self.ptr.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
     }
 
-    /// All cells: (n_samples, n_outputs).
+    /// Returns a dense array of shape (n_samples, n_outputs).
     pub(crate) fn to_dense(&self) -> Result<Array2<f64>> {
         let (n, width) = (self.n_samples(), self.n_outputs);
         let mut values = try_filled(WHAT, 0.0, n.saturating_mul(width))?;
@@ -127,7 +127,7 @@ impl<'a> SparseTargets<'a> {
         Ok(Array2::from_shape_vec((n, width), values).expect("as many as y has"))
     }
 
-    /// The entries that are not zero of `n_stored` in rows.
+    /// Makes sparse targets from the non-zero entries of samples, of which there are `n_stored`.
     fn of_rows(
         rows: impl Iterator<Item = impl Iterator<Item = (u32, f64)>>,
         (n, n_stored, n_outputs): (usize, usize, usize),
@@ -146,7 +146,7 @@ impl<'a> SparseTargets<'a> {
         Ok(SparseTargets { ptr: ptr.into(), outputs: outputs.into(), values: values.into(), n_outputs })
     }
 
-    /// One output.
+    /// Returns one output.
     pub(super) fn column(&self, output: u32) -> Result<SparseTargets<'static>> {
         let n = self.n_samples();
         let rows =
@@ -166,26 +166,27 @@ impl<'a> SparseTargets<'a> {
     }
 }
 
-/// Numbers as they are fitted, where the caller holds them otherwise. See [`Dataset::restored`].
+/// Numerical outputs in the format in which they are fitted, if it is not the format of the caller. See
+/// [`Dataset::restored`].
 #[derive(Debug)]
 pub(crate) enum Restored {
     Dense(Array2<f64>),
     Sparse(SparseTargets<'static>),
 }
 
-/// Fewer outputs are fitted row after row: a row of them is soon read.
+/// With fewer outputs, dense rows are always used, because reading a row of them is fast.
 const FEW_OUTPUTS: usize = 16;
 
-/// One number in so many is not zero, at most, where entries are fitted: moving one costs a few times what a number of a
-/// dense row does.
+/// Sparse entries are used if at most one value in this many is non-zero, because moving an entry costs a few times as
+/// much as moving a value of a dense row.
 const ZEROS_TO_ONE: u128 = 8;
 
 impl Dataset<'_> {
-    /// y in the storage in which it is fitted, unless it is there: entries if `as_entries` and the numbers are mostly zero in
-    /// rows of positive weight, else rows. `None` of classes and labels. See [`Dataset::with_restored`].
+    /// y in the storage in which it is fitted, unless it is there: entries if `as_entries` and the numbers are mostly
+    /// zero in rows of positive weight, else rows. `None` of classes and labels. See [`Dataset::with_restored`].
     pub(crate) fn restored(&self, as_entries: bool) -> Result<Option<Restored>> {
         let n_outputs = self.y().width();
-        // What is not known has rows of its own; sizes that do not fit are named by the checks.
+        // Targets with unknown cells have a format of their own; sizes that do not match are reported by the checks.
         let may_be = as_entries && n_outputs >= FEW_OUTPUTS && self.known().is_none();
         let is_fit = self.y().n_samples() == self.n_samples();
         match self.y() {
@@ -206,7 +207,8 @@ impl Dataset<'_> {
         }
     }
 
-    /// A function of rows and weights, not of their order: a row of weight 2 is two rows.
+    /// The result depends on samples and weights, not on their order: a sample of weight 2 is equivalent to two
+    /// samples.
     fn is_mostly_zero(&self, n_entries: impl Fn(usize) -> usize) -> Result<bool> {
         let (n, weights) = (self.n_samples(), self.row_weights().sample_weight);
         Weights::check(weights, n)?;
@@ -222,7 +224,7 @@ impl Dataset<'_> {
         Ok(entries * ZEROS_TO_ONE <= cells)
     }
 
-    /// The data set in which learners find y in the storage in which it is fitted.
+    /// Returns the data set with y in the format in which it is fitted.
     pub(crate) fn with_restored<'o>(&'o self, restored: Option<&'o Restored>) -> Dataset<'o> {
         let data = self.view();
         match restored {
@@ -233,30 +235,30 @@ impl Dataset<'_> {
     }
 }
 
-/// Entries of y as growth reads them.
+/// Entries of y in the form that growth reads.
 ///
-/// As of [`super::train_y::RealTargets`], leaves have the numbers themselves and the search of splits has each output times
-/// its factor.
+/// As in [`super::train_y::RealTargets`], leaves contain the values themselves, and the search of splits uses each
+/// output multiplied by its factor.
 #[derive(Debug)]
 pub(crate) struct SparseNumbers<'a> {
     y: SparseTargets<'a>,
-    /// Of each output: finite, not negative; `None` for ones.
+    /// The factor of each output, finite and not negative; `None` if all are 1.
     factors: Option<Vec<f64>>,
 }
 
 impl<'a> SparseNumbers<'a> {
-    /// Which are searched as they are.
+    /// Returns entries without factors.
     pub(crate) fn new(y: SparseTargets<'a>) -> Self {
         SparseNumbers { y, factors: None }
     }
 
-    /// The same with these factors.
+    /// Returns the entries with these factors.
     pub(crate) fn times(self, factors: Vec<f64>) -> Self {
         debug_assert_eq!(factors.len(), self.n_outputs());
         SparseNumbers { factors: Some(factors), ..self }
     }
 
-    /// The numbers themselves.
+    /// Returns the values themselves.
     pub(crate) fn numbers(&self) -> &SparseTargets<'a> {
         &self.y
     }
@@ -265,14 +267,14 @@ impl<'a> SparseNumbers<'a> {
         self.y.n_outputs
     }
 
-    /// The entries of a row as the search of splits takes them, of which some may be zero.
+    /// Returns the entries of a sample in the form that the search of splits uses; some may be zero.
     #[inline]
     pub(crate) fn searched(&self, row: u32) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
         let factor = |output: u32| self.factors.as_ref().map_or(1.0, |factors| factors[output as usize]);
         self.y.entries(row).map(move |(output, value)| (output, value * factor(output)))
     }
 
-    /// The same, row after row.
+    /// Returns the same targets as dense rows.
     pub(crate) fn rows(&self) -> Result<RealTargets<'static>> {
         let (values, _) = self.y.to_dense()?.into_raw_vec_and_offset();
         let rows = RealTargets::new(values, self.n_outputs())?;
@@ -282,7 +284,8 @@ impl<'a> SparseNumbers<'a> {
         })
     }
 
-    /// The numbers of `rows` by output: `visit(output, numbers with units)` for each output in turn. O(entries + outputs).
+    /// Calls `visit(output, values with units)` for each output in turn, with the values of `rows`. O(entries +
+    /// outputs).
     pub(crate) fn by_output(
         &self,
         rows: &[u32],

@@ -1,4 +1,4 @@
-//! y as the caller holds it, and the columns of scores that boosting and compression make of it.
+//! y in the form of the caller, and the columns that boosting and compression make of it, one for each score.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::sparse::check_pattern;
 use super::sparse_targets::SparseTargets;
 use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
 
-/// Sparse 0/1 labels: `indices[ptr[i]..ptr[i + 1]]` are the labels of sample `i`, strictly rising.
+/// Sparse 0/1 labels: `indices[ptr[i]..ptr[i + 1]]` are the labels of sample `i`, in strictly increasing order.
 #[derive(Clone, Debug)]
 pub struct LabelView<'a> {
     ptr: Cow<'a, [usize]>,
@@ -17,10 +17,10 @@ pub struct LabelView<'a> {
 }
 
 impl<'a> LabelView<'a> {
-    /// Checks the two arrays against each other and against `n_labels`.
+    /// Returns a view of the two arrays, after checking them against each other and against `n_labels`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::SparseFormat`] as [`crate::SparseView::try_new`].
+    /// [`crate::ErrorKind::SparseFormat`] under the same conditions as [`crate::SparseView::try_new`].
     pub fn try_new(
         ptr: impl Into<Cow<'a, [usize]>>,
         indices: impl Into<Cow<'a, [u32]>>,
@@ -31,49 +31,49 @@ impl<'a> LabelView<'a> {
         Ok(LabelView { ptr, indices, n_labels })
     }
 
-    /// The same, lent.
+    /// Returns a view of the same labels.
     pub(crate) fn view(&self) -> LabelView<'_> {
         LabelView { ptr: Cow::Borrowed(&self.ptr), indices: Cow::Borrowed(&self.indices), n_labels: self.n_labels }
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn n_samples(&self) -> usize {
         self.ptr.len() - 1
     }
 
-    /// Number of labels.
+    /// Returns the number of labels.
     pub fn n_labels(&self) -> usize {
         self.n_labels
     }
 
-    /// Offsets of the samples, `n_samples() + 1` of them.
+    /// Returns the offsets of the samples in the indices, of length `n_samples() + 1`.
     pub fn ptr(&self) -> &[usize] {
         &self.ptr
     }
 
-    /// Labels, sample after sample.
+    /// Returns the labels of all samples, one sample after another.
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 }
 
-/// The outputs of a supervised problem.
+/// The targets y of a supervised problem.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Targets<'a> {
-    /// Numbers, (n_samples, n_outputs).
+    /// Numerical outputs, of shape (n_samples, n_outputs).
     Real(ArrayView2<'a, f64>),
-    /// Classes: codes `0..n_classes[j]` in column j of (n_samples, n_outputs).
+    /// Classes: codes `0..n_classes[j]` in column j of an array of shape (n_samples, n_outputs).
     Classes {
-        /// Class codes.
+        /// The class codes.
         codes: ArrayView2<'a, u32>,
-        /// Number of classes of each output.
+        /// The number of classes of each output.
         n_classes: Vec<u32>,
     },
     /// 0/1 labels, stored sparse.
     Labels(LabelView<'a>),
-    /// Numbers, stored sparse: those that are not stored are zero. Trees and forests of the variance are fitted to their
-    /// entries where most are zero; all else is fitted to rows of all numbers, of which a fit makes a copy.
+    /// Sparse numerical outputs: values that are not stored are zero. If most values are zero, trees and forests with
+    /// the variance criterion are fitted on the stored entries. All other fits make a dense copy.
     SparseReal(SparseTargets<'a>),
 }
 
@@ -108,17 +108,17 @@ impl<'a> From<&'a Targets<'_>> for Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Classes: codes below `n_classes[j]` in column j.
+    /// Returns classes: codes below `n_classes[j]` in column j.
     pub fn classes(codes: impl Into<ArrayView2<'a, u32>>, n_classes: impl Into<Vec<u32>>) -> Self {
         Targets::Classes { codes: codes.into(), n_classes: n_classes.into() }
     }
 }
 
-/// Squares of targets, summed over samples and outputs, must be finite.
+/// Bound on the magnitude of targets: their squares, summed over samples and outputs, must be finite.
 const LARGEST: f64 = 1e150;
 
 impl Targets<'_> {
-    /// The same, lent: nothing is copied but the numbers of classes.
+    /// Returns a view of the same targets. Only the numbers of classes are copied.
     pub fn view(&self) -> Targets<'_> {
         match self {
             Targets::Real(y) => Targets::Real(y.view()),
@@ -130,7 +130,7 @@ impl Targets<'_> {
         }
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn n_samples(&self) -> usize {
         match self {
             Targets::Real(y) => y.nrows(),
@@ -140,7 +140,8 @@ impl Targets<'_> {
         }
     }
 
-    /// Number of stored values: entries of labels and of sparse numbers, all of numbers and classes.
+    /// Returns the number of stored values: the entries of labels and of sparse numerical outputs, and all values of
+    /// dense numerical outputs and classes.
     pub fn n_stored(&self) -> usize {
         match self {
             Targets::Real(y) => y.len(),
@@ -150,7 +151,7 @@ impl Targets<'_> {
         }
     }
 
-    /// Number of columns of predictions: see [`Outputs::width`].
+    /// Returns the number of columns of predictions: see [`Outputs::width`].
     pub fn width(&self) -> usize {
         match self {
             Targets::Real(y) => y.ncols(),
@@ -160,7 +161,7 @@ impl Targets<'_> {
         }
     }
 
-    /// Proves lengths, finiteness and ranges.
+    /// Validates lengths, finiteness and ranges.
     pub(crate) fn check(&self, n_samples: usize) -> Result<()> {
         if self.n_samples() != n_samples {
             return Err(Error::shape("y", n_samples, self.n_samples()));
@@ -194,7 +195,7 @@ impl Targets<'_> {
         Ok(())
     }
 
-    /// What the columns of the leaf table mean.
+    /// Returns the meaning of the columns of the leaf table.
     pub(crate) fn outputs(&self) -> Outputs {
         match self {
             Targets::Real(y) => Outputs::Real { n_outputs: y.ncols() },
@@ -218,21 +219,21 @@ fn check_numbers<'v>(n_outputs: usize, mut values: impl Iterator<Item = &'v f64>
     Ok(())
 }
 
-/// Meaning of the columns of predictions.
+/// The meaning of the columns of predictions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outputs {
-    /// One column for each output: its mean.
+    /// Numerical outputs: one column for each output, which is its mean.
     Real {
         /// Number of outputs.
         n_outputs: usize,
     },
-    /// For each output, one column for each of its classes: the class's frequency.
+    /// Classes: for each output, one column for each class, which is its frequency.
     Classes {
-        /// Number of classes of each output.
+        /// The number of classes of each output.
         n_classes: Vec<u32>,
     },
-    /// One column for each label: its frequency.
+    /// Labels: one column for each label, which is its frequency.
     Labels {
         /// Number of labels.
         n_labels: usize,
@@ -240,7 +241,7 @@ pub enum Outputs {
 }
 
 impl Outputs {
-    /// A copy, or [`crate::ErrorKind::OutOfMemory`].
+    /// Returns a copy, or [`crate::ErrorKind::OutOfMemory`].
     pub(crate) fn try_clone(&self) -> Result<Outputs> {
         Ok(match self {
             Outputs::Real { n_outputs } => Outputs::Real { n_outputs: *n_outputs },
@@ -251,7 +252,8 @@ impl Outputs {
         })
     }
 
-    /// Number of columns of predictions: outputs, classes of all outputs, or labels.
+    /// Returns the number of columns of predictions: the number of numerical outputs, of classes of all outputs, or of
+    /// labels.
     pub fn width(&self) -> usize {
         match self {
             Outputs::Real { n_outputs } => *n_outputs,
@@ -260,7 +262,7 @@ impl Outputs {
         }
     }
 
-    /// Number of outputs: columns of y.
+    /// Returns the number of outputs: the columns of y.
     pub fn n_outputs(&self) -> usize {
         match self {
             Outputs::Real { n_outputs } => *n_outputs,
@@ -269,7 +271,8 @@ impl Outputs {
         }
     }
 
-    /// First column of the classes of each output, and the number of columns at the end; empty of numbers and labels.
+    /// Returns the first column of the classes of each output, followed by the total number of columns. It is empty for
+    /// numerical outputs and labels.
     pub(crate) fn class_starts(&self) -> Result<Vec<usize>> {
         match self {
             Outputs::Classes { n_classes } => starts(n_classes),
@@ -278,7 +281,8 @@ impl Outputs {
     }
 }
 
-/// Number of scores of a row: one for each number and label, one for two classes, else one for each class.
+/// Returns the number of scores of a sample: one for each numerical output and each label, one for an output with two
+/// classes, and otherwise one for each class.
 pub(crate) fn n_scores(outputs: &Outputs) -> usize {
     match outputs {
         Outputs::Classes { n_classes } if is_binary(n_classes) => 1,
@@ -290,7 +294,8 @@ pub(crate) fn is_binary(n_classes: &[u32]) -> bool {
     n_classes == [2]
 }
 
-/// y with a column for each score: two classes are one label, which is on for the second.
+/// Returns y with one column for each score. An output with two classes becomes one label, which is 1 for the second
+/// class.
 pub(crate) fn in_columns<'a>(y: &'a Targets<'_>) -> Result<Targets<'a>> {
     match y {
         Targets::Classes { codes, n_classes } if is_binary(n_classes) => {
@@ -307,7 +312,7 @@ pub(crate) fn in_columns<'a>(y: &'a Targets<'_>) -> Result<Targets<'a>> {
     }
 }
 
-/// Column `j` of y, as the only one.
+/// Returns column `j` of y as the only output.
 pub(crate) fn column<'a>(y: &'a Targets<'_>, starts: &[usize], j: usize) -> Result<Targets<'a>> {
     Ok(match y {
         Targets::Real(y) => Targets::Real(y.slice_axis(Axis(1), Slice::from(j..j + 1))),
@@ -324,7 +329,7 @@ pub(crate) fn column<'a>(y: &'a Targets<'_>, starts: &[usize], j: usize) -> Resu
     })
 }
 
-/// One label, on in some rows.
+/// Returns a single label, which is 1 for the samples for which `on` is true.
 fn indicator<'a>(n: usize, on: impl Fn(usize) -> bool) -> Result<Targets<'a>> {
     let mut ptr = try_with_capacity("a label", n + 1)?;
     ptr.push(0);
@@ -336,7 +341,7 @@ fn indicator<'a>(n: usize, on: impl Fn(usize) -> bool) -> Result<Targets<'a>> {
     Ok(Targets::Labels(LabelView::try_new(ptr, try_filled("a label", 0, n_on)?, 1)?))
 }
 
-/// First column of each output, and the number of columns at the end.
+/// Returns the first column of each output, followed by the total number of columns.
 pub(crate) fn starts(n_classes: &[u32]) -> Result<Vec<usize>> {
     let mut starts = try_with_capacity("the columns of scores", n_classes.len() + 1)?;
     starts.push(0);

@@ -1,27 +1,28 @@
 //! Sample weights as exact integers.
 //!
-//! Sums of floats depend on the order of addition. Here every weight is a whole number of *units*, so sums of weights
-//! and of class counts are exact, whatever the order: the same for every layout and number of threads; a row of weight 2 is
-//! exactly two rows, and a row of weight 0 is no row.
+//! Sums of floats depend on the order of addition. Here, every weight is an integer multiple of a *unit*, so that sums
+//! of weights and of class counts are exact, whatever the order, and the same for every layout of X and number of
+//! threads. A sample of weight 2 is then equivalent to two samples, and a sample of weight 0 has no effect.
 
 use crate::error::{Error, Result, try_collected, try_copied};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{PowerOfTwo, exponent_above, lowest_bit};
 
-/// Weights of all rows, in units.
+/// The weights of all samples, in units.
 #[derive(Debug)]
 pub(crate) struct Weights {
-    /// Units of each row; `None` when every row weighs one unit.
+    /// The units of each sample; `None` if every sample weighs one unit.
     units: Option<Vec<u64>>,
-    /// Weight of one unit: a power of two. Where the total would pass the largest float64, a smaller one, so that it stays
-    /// below 2¹⁰²⁴.
+    /// The weight of one unit: a power of two. If the total weight would exceed the largest float64, the unit is scaled
+    /// down so that the total stays below 2¹⁰²⁴.
     pub(crate) unit: f64,
-    /// What a unit counts for in sums of weights times terms: the same, but for weights so far from one that such sums
-    /// could leave the range of float64. Then a power of two that brings the largest weight just below one.
+    /// The weight of a unit in sums of weights times terms. It equals `unit`, unless weights are so far from one that
+    /// such sums could leave the range of float64. Then it is a power of two that brings the largest weight just below
+    /// one.
     sum_unit: f64,
-    /// All weights are multiples of the unit as given; otherwise they were rounded to it.
+    /// Whether all weights are exact multiples of the unit; otherwise they were rounded to it.
     pub(crate) exact: bool,
-    /// Those that have the rows of the fit: these are one's.
+    /// The workers among which the samples are distributed; these weights are those of one worker.
     workers: Workers,
 }
 
@@ -46,13 +47,13 @@ impl Weights {
         Ok(Weights { units, workers: self.workers.clone(), ..*self })
     }
 
-    /// `draws` is the largest total number of times that rows are drawn for one tree (the number of rows without
-    /// bootstrap).
+    /// Converts `weights` to units. `draws` is the largest total number of times that samples are drawn for one tree
+    /// (the number of samples without bootstrap).
     pub(crate) fn new(weights: Option<&[f64]>, n_samples: usize, draws: usize) -> Result<Self> {
         Weights::of_one_of(&Workers::One, weights, n_samples, draws)
     }
 
-    /// Of the rows of one of some workers: all find the same unit.
+    /// Like [`Weights::new`], for the samples of one of several workers. All workers determine the same unit.
     pub(crate) fn of_one_of(
         workers: &Workers,
         weights: Option<&[f64]>,
@@ -68,12 +69,12 @@ impl Weights {
         if largest == 0.0 {
             return Err(without_any());
         }
-        // Rows of weight zero do not count: a model does not change when they are not there at all.
+        // Samples of weight zero are not counted: removing them does not change a model.
         let draws = draws.max(w.iter().filter(|&&w| w > 0.0).count());
         let draws = workers.sum_of(draws as u64)? as f64;
-        // The largest power of two of which all weights are multiples.
+        // The largest power of two of which all weights are integer multiples.
         let common = w.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).min();
-        // A worker without any has a say in nothing.
+        // A worker without samples of positive weight does not influence the unit.
         let common = -workers.max_of(common.map_or(f64::NEG_INFINITY, |common| -f64::from(common)))? as i32;
         let multiples = |exponent: i32| -> Result<Self> {
             let (scale, unit) = (PowerOfTwo::new(-exponent), PowerOfTwo::new(exponent).value());
@@ -84,12 +85,12 @@ impl Weights {
         if let Some(bits) = (0..=MAX_FRACTION_BITS).find(|&bits| fit(-bits) && -bits <= common) {
             return multiples(-bits);
         }
-        // Multiples of a power of two that are far from one are as exact as those near it.
+        // Multiples of a power of two that is far from one are as exact as those of one near it.
         if common > 0 && fit(common) {
             return multiples(common);
         }
-        // The power of two that puts the largest possible total just below the limit. A positive weight keeps at
-        // least one unit, so that no row is lost.
+        // The power of two that puts the largest possible total just below the limit. A positive weight keeps at least
+        // one unit, so that no sample is lost.
         let exponent = ((ROUNDED_TOTAL / draws).log2().floor() as i32 - exponent_above(largest)).min(MOST_BITS);
         let to_units = |&w: &f64| if w == 0.0 { 0 } else { (PowerOfTwo::new(exponent).times(w).round() as u64).max(1) };
         let units = try_collected(WHAT, w.iter().map(to_units))?;
@@ -103,24 +104,25 @@ impl Weights {
         Ok(Weights { units: Some(units), unit, sum_unit, exact, workers: workers.clone() })
     }
 
-    /// Of rows that are there once each, those of weight zero not at all.
+    /// Returns the weights for a fit that uses every sample once, except samples of weight zero.
     pub(crate) fn of_rows(weights: Option<&[f64]>, n_samples: usize) -> Result<Self> {
         Weights::of_rows_of(&Workers::One, weights, n_samples)
     }
 
-    /// The same of the rows of one of some workers.
+    /// Like [`Weights::of_rows`], for the samples of one of several workers.
     pub(crate) fn of_rows_of(workers: &Workers, weights: Option<&[f64]>, n_samples: usize) -> Result<Self> {
         let n_positive = weights.map_or(n_samples, |w| w.iter().filter(|&&w| w > 0.0).count());
         Weights::of_one_of(workers, weights, n_samples, n_positive)
     }
 
-    /// Refuses a wrong number of weights, those that are negative or not finite, and none that is positive.
+    /// Returns an error if the number of weights is wrong, if a weight is negative or not finite, or if none is
+    /// positive.
     pub(crate) fn check(weights: Option<&[f64]>, n_samples: usize) -> Result<()> {
         Weights::check_numbers(weights, n_samples)?;
         if weights.is_some_and(|w| w.iter().all(|&w| w == 0.0)) { Err(without_any()) } else { Ok(()) }
     }
 
-    /// The same, but for a worker that has none that is positive.
+    /// Like [`Weights::check`], but allows that no weight is positive, as for one of several workers.
     pub(crate) fn check_numbers(weights: Option<&[f64]>, n_samples: usize) -> Result<()> {
         let Some(w) = weights else { return Ok(()) };
         if w.len() != n_samples {
@@ -140,7 +142,7 @@ impl Weights {
         self.units.as_ref().map_or(1, |u| u[row])
     }
 
-    /// What so many units count for in sums of weights times terms.
+    /// Returns the weight of `units` units in sums of weights times terms.
     pub(crate) fn in_sums(&self, units: u64) -> f64 {
         units as f64 * self.sum_unit
     }
@@ -150,12 +152,12 @@ fn without_any() -> Error {
     Error::invalid("sample_weight", "zeros only", "have at least one positive value")
 }
 
-/// 2^e of a normal number.
+/// Returns 2^e, which must be a normal number.
 const fn two_to(e: i32) -> f64 {
     f64::from_bits(((1023 + e) as u64) << 52)
 }
 
-/// Units of each row in one tree: sample weight × times drawn.
+/// The units of each sample in one tree: sample weight times the number of times that it was drawn.
 #[derive(Debug)]
 pub(crate) enum RowUnits {
     Narrow(Vec<u32>),

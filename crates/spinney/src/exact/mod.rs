@@ -1,18 +1,19 @@
 //! Arithmetic whose results do not depend on the order of addition.
 //!
-//! Floats are rounded to a *grid*, the multiples of a *spacing* that is a power of two, fine enough for what they are and
-//! coarse enough that sums of all of them have no more bits than float64; or they become whole numbers, as *fixed-point*
-//! numbers. Then rows may be added in any order, by any number of threads or workers.
+//! Floats are rounded to a *grid*, the multiples of a *spacing* that is a power of two. The spacing is small enough to
+//! represent the values well, and large enough that sums of all values do not need more bits than float64 has.
+//! Alternatively, floats are converted to integers, as *fixed-point* numbers. Samples can then be added in any order,
+//! by any number of threads or workers, with the same result.
 //!
 //! | module | what |
 //! |---|---|
-//! | `power` | powers of two that neither overflow nor vanish, and the exponents of numbers |
-//! | `grid` | rounding to the multiples of a spacing; which one suits a bound and a total weight |
-//! | `fixed_point` | numbers as whole numbers, and back |
+//! | `power` | powers of two that neither overflow nor underflow, and the exponents of floats |
+//! | `grid` | rounding to the multiples of a spacing, and the choice of the spacing for a bound and a total weight |
+//! | `fixed_point` | conversion of floats to integers, and back |
 //! | `sums` | weighted sums in float64 |
 //! | `mean`, `deviation` | the weighted mean and standard deviation |
-//! | `merge` | sorted lists of several workers as one |
-//! | `reduce` | where rows of several workers are added or compared |
+//! | `merge` | merging the sorted lists of several workers |
+//! | `reduce` | sums and maxima over the samples of several workers |
 
 mod deviation;
 mod fixed_point;

@@ -1,16 +1,16 @@
-//! Where rows of several workers are added or compared.
+//! Sums and maxima over the samples of several workers.
 //!
-//! Each worker has some of the rows and runs the whole algorithm on them; where a decision depends on all rows, it asks
-//! [`Workers`] for the sums or the largest numbers over the rows of all. As all sums are exact, every worker has the same bits
-//! after it, those of one worker with all rows. One worker compiles to nothing; several reduce buffers of float64 and int64
-//! by an [`AllReduce`] of the caller.
+//! Each worker has some of the samples and runs the whole algorithm on them. Where a decision depends on all samples,
+//! it asks [`Workers`] for the sums or the maxima over the samples of all workers. As all sums are exact, every worker
+//! then has the same bits as a single worker with all samples would have. With one worker, the calls compile to
+//! nothing; several workers reduce buffers of float64 and int64 by an [`AllReduce`] that the caller provides.
 //!
-//! A fit knows its workers by the [`crate::data::Weights`] of its rows. What they are asked for:
+//! A fit gets its workers from the [`crate::data::Weights`] of its samples. They are asked for the following:
 //!
 //! | where | what |
 //! |---|---|
 //! | `data::weights` | the unit, totals, and which weights are exact |
-//! | `data::bins`, `forest::bootstrap` | distinct values and their weights, the ranks of rows (`exact::merge`) |
+//! | `data::bins`, `forest::bootstrap` | distinct values and their weights, the ranks of samples (`exact::merge`) |
 //! | `criterion` | statistics of a node: counts, sums, ranges that choose frames, the number of samples |
 //! | `split` | the number of samples of children, sums and counts of bins, the cells of sparse X |
 //! | `tree::fill` | values of leaves, where all cells of y are known |
@@ -18,9 +18,9 @@
 //! | `loss::working` | starts of losses: counts of labels and classes, means |
 //! | `boost` | weights and sums of leaves, bounds of gradients, products of low rank, the training loss |
 //!
-//! Every worker makes the same calls in the same order: none depends on its rows alone, and none is made on the threads of a
-//! pool. Searches that look at rows one by one, of cuts between entries and of steps along rows, have nothing to add up and
-//! see one worker's rows alone.
+//! Every worker makes the same calls in the same order: no call depends on the samples of one worker alone, and none is
+//! made on the threads of a pool. Searches that visit individual samples, for cuts between entries and for steps along
+//! samples, have nothing to sum and use the samples of one worker only.
 
 use std::error::Error as StdError;
 use std::fmt::Debug;
@@ -31,64 +31,65 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
 
-/// Numbers that are reduced over all workers, in place.
+/// A buffer of values that are reduced over all workers, in place.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReduceBuffer<'b> {
-    /// Floats; none is NaN.
+    /// Floats, none of which is NaN.
     Float64(&'b mut [f64]),
-    /// Whole numbers. Sums wrap around where they leave 64 bits.
+    /// Integers. Sums wrap around on overflow of 64 bits.
     Int64(&'b mut [i64]),
 }
 
-/// How the numbers of all workers become one.
+/// The operation that combines the values of all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReduceOp {
-    /// Their sum. Those of floats are exact, so that the order of adding cannot be seen.
+    /// The sum. Sums of floats are exact, so the order of addition does not matter.
     Sum,
-    /// The largest of them.
+    /// The maximum.
     Max,
 }
 
-/// Puts the sums, or the largest, of the numbers of all workers in place of those of each: what MPI and others call
-/// all-reduce.
+/// A reduction over all workers, called all-reduce in MPI and other libraries: it replaces the values of each worker by
+/// the sums or the maxima over all workers.
 ///
-/// Every worker of a fit calls it as often, with the same operation and as many numbers, from the thread that runs the fit,
-/// and waits for the others. All must find the same bits. A lost worker is noticed here alone: an implementation has a
-/// deadline, and an error that names who is missing.
+/// Every worker of a fit calls it equally often, with the same operation and the same number of values, from the thread
+/// that runs the fit, and waits for the others. All workers must get the same bits. This is the only place where the
+/// failure of a worker can be noticed: an implementation should have a timeout, and return an error that names the
+/// missing worker.
 pub trait AllReduce: Debug + Send + Sync {
-    /// Reduces the buffer in place, number by number.
+    /// Reduces the buffer in place, element by element.
     ///
     /// # Errors
-    /// Whatever goes wrong. The fit ends with [`crate::ErrorKind::Workers`], of which it is the source, and nothing more is
-    /// sent.
+    /// Any error of the implementation. The fit then ends with [`crate::ErrorKind::Workers`], whose source is this
+    /// error, and makes no further calls.
     fn all_reduce(&self, buffer: ReduceBuffer<'_>, op: ReduceOp) -> Result<(), Box<dyn StdError + Send + Sync>>;
 }
 
-/// What is reduced: whole numbers, and floats that are on a grid, so that their sums are exact.
+/// Values that can be summed over workers: integers, and floats on a grid, so that their sums are exact.
 pub(crate) trait Summand: Copy + AddAssign + PartialOrd + Send + 'static {
-    /// The sums over many workers, place by place.
+    /// Replaces `own` by the sums over many workers, element by element.
     fn sum_over(many: &Many, own: &mut [Self]) -> Result<()>;
 }
 
-/// What is compared.
+/// Values whose maximum over workers can be taken.
 pub(crate) trait Largest: Summand {
-    /// The largest over many workers, place by place.
+    /// Replaces `own` by the maxima over many workers, element by element.
     fn max_over(many: &Many, own: &mut [Self]) -> Result<()>;
 }
 
-/// Numbers that are reduced at once, at most: 128 MiB.
+/// Maximum number of values in one call of the reduction: 128 MiB.
 const AT_ONCE: usize = 1 << 24;
 
-/// What memory for buffers is for.
+/// The name of the buffers in errors about memory.
 const BUFFER: &str = "numbers of all workers";
 
-/// A worker of many.
+/// One of several workers.
 #[derive(Debug)]
 pub(crate) struct Many {
     reduce: Arc<dyn AllReduce>,
-    /// Whether the workers have lost each other: then nothing more is sent.
+    /// Whether a reduction has failed. After that, no further calls are made.
     is_lost: AtomicBool,
     place: OnceLock<(usize, usize)>,
 }
@@ -113,7 +114,7 @@ impl Many {
         own.chunks_mut(AT_ONCE).try_for_each(|own| self.reduced(ReduceBuffer::Int64(own), op))
     }
 
-    /// The same of numbers that are sent as `N` whole numbers each.
+    /// Reduces values that are sent as `N` integers each.
     fn converted<T: Copy, const N: usize>(
         &self,
         own: &mut [T],
@@ -139,7 +140,7 @@ fn lost(why: &str) -> Error {
     ErrorKind::Workers { why: why.to_owned() }.into()
 }
 
-/// What the caller's reduce ended with.
+/// The error of the caller's reduction.
 #[derive(Debug)]
 struct Lost(Box<dyn StdError + Send + Sync>);
 
@@ -173,13 +174,13 @@ impl Summand for i64 {
     }
 }
 
-/// Numbers that are summed together with some of other types. All are sent as floats, whole numbers in limbs of 32 bits, whose
-/// sums over 2²¹ workers are exact.
+/// Values of different types that are summed in one call. All are sent as floats; integers are split in limbs of 32
+/// bits, whose sums over up to 2²¹ workers are exact.
 pub(crate) enum Part<'p> {
-    /// On a grid, so that their sums are exact.
+    /// Floats on a grid, so that their sums are exact.
     Floats(&'p mut [f64]),
     Counts(&'p mut [u32]),
-    /// Not negative.
+    /// An integer that is not negative.
     Large(&'p mut i128),
 }
 
@@ -200,7 +201,7 @@ impl Part<'_> {
         }
     }
 
-    /// Takes the sums of all workers.
+    /// Reads the sums over all workers.
     fn read(&mut self, found: &[f64]) -> Result<()> {
         match self {
             Part::Floats(own) => own.copy_from_slice(found),
@@ -215,7 +216,7 @@ impl Part<'_> {
     }
 }
 
-/// Through float64, which has room for the bits of their sums.
+/// Reduces float32 values by float64, which has enough bits for their sums.
 fn floats_over(many: &Many, own: &mut [f32], op: ReduceOp) -> Result<()> {
     for own in own.chunks_mut(AT_ONCE) {
         let mut sent = try_collected(BUFFER, own.iter().map(|&x| f64::from(x)))?;
@@ -267,8 +268,8 @@ impl Largest for u64 {
     }
 }
 
-/// As four limbs of 32 bits, of which the last has the sign: sums of limbs of 2³¹ workers fit 64 bits, and are put together
-/// after.
+/// A value is sent as four limbs of 32 bits, the last of which has the sign. Sums of the limbs of 2³¹ workers fit in 64
+/// bits, and are combined afterwards.
 impl Summand for i128 {
     fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
         const BITS: u32 = 32;
@@ -282,20 +283,20 @@ impl Summand for i128 {
     }
 }
 
-/// Puts numbers of all workers in place of those of each. Every worker calls the same methods in the same order, with as
-/// many numbers. They fail where workers have lost each other.
+/// Reductions over all workers, in place. Every worker calls the same methods in the same order, with the same number
+/// of values. The methods return an error if a reduction fails.
 pub(crate) trait Reduce: Sync {
-    /// Whether this worker has all rows, so that its own decide.
+    /// Returns whether this worker has all samples, so that no reduction is needed.
     fn has_all_rows(&self) -> bool;
 
-    /// Sums over all workers, place by place.
+    /// Replaces `own` by the sums over all workers, element by element.
     fn sum<T: Summand>(&self, own: &mut [T]) -> Result<()>;
 
-    /// The largest over all workers, place by place. None is NaN.
+    /// Replaces `own` by the maxima over all workers, element by element. No value may be NaN.
     fn max<T: Largest>(&self, own: &mut [T]) -> Result<()>;
 
-    /// As [`Reduce::sum`] for counts that are mostly zero. `places` are those of the others: of this worker before, of any
-    /// worker after. There is room for all in it.
+    /// Like [`Reduce::sum`], for counts that are mostly zero. `places` are the positions of non-zero counts: of this
+    /// worker before the call, of any worker after it. It must have capacity for all positions.
     #[inline(always)]
     fn sum_sparse<T: Summand + Default>(&self, own: &mut [T], places: &mut Vec<u32>) -> Result<()> {
         if !self.has_all_rows() {
@@ -306,7 +307,7 @@ pub(crate) trait Reduce: Sync {
         Ok(())
     }
 
-    /// The places below `width` that any worker has, rising; those of this worker before.
+    /// Replaces `places`, positions below `width` in increasing order, by the union over all workers.
     fn union(&self, width: usize, places: &mut Vec<u32>) -> Result<()> {
         if self.has_all_rows() {
             return Ok(());
@@ -320,7 +321,7 @@ pub(crate) trait Reduce: Sync {
         there.map(|(place, _)| place).try_for_each(|place| try_push(WHAT, places, place))
     }
 
-    /// The sum of one number.
+    /// Returns the sum of one value over all workers.
     #[inline(always)]
     fn sum_of<T: Summand>(&self, own: T) -> Result<T> {
         let mut all = [own];
@@ -328,14 +329,14 @@ pub(crate) trait Reduce: Sync {
         Ok(all[0])
     }
 
-    /// The sums of some numbers.
+    /// Returns the sums of some values over all workers.
     #[inline(always)]
     fn sums_of<T: Summand, const N: usize>(&self, mut own: [T; N]) -> Result<[T; N]> {
         self.sum(&mut own)?;
         Ok(own)
     }
 
-    /// Sums of numbers of several types by one exchange.
+    /// Sums values of several types in a single exchange.
     #[inline(always)]
     fn sum_together<const N: usize>(&self, mut parts: [Part<'_>; N]) -> Result<()> {
         if self.has_all_rows() {
@@ -353,7 +354,7 @@ pub(crate) trait Reduce: Sync {
         Ok(())
     }
 
-    /// The largest of one number.
+    /// Returns the maximum of one value over all workers.
     #[inline(always)]
     fn max_of<T: Largest>(&self, own: T) -> Result<T> {
         let mut all = [own];
@@ -361,7 +362,7 @@ pub(crate) trait Reduce: Sync {
         Ok(all[0])
     }
 
-    /// The least and the largest of numbers of which these are a worker's own.
+    /// Returns the minimum and the maximum over all workers, of which `low` and `high` are the values of this worker.
     #[inline(always)]
     fn range(&self, (low, high): (f64, f64)) -> Result<(f64, f64)> {
         let mut range = [-low, high];
@@ -369,7 +370,7 @@ pub(crate) trait Reduce: Sync {
         Ok((-range[0], range[1]))
     }
 
-    /// The same of many numbers.
+    /// Like [`Reduce::range`], for many values.
     #[inline(always)]
     fn ranges(&self, low: &mut [f64], high: &mut [f64]) -> Result<()> {
         if self.has_all_rows() {
@@ -387,7 +388,7 @@ pub(crate) trait Reduce: Sync {
 /// The workers of a fit.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Workers {
-    /// One, which has all rows.
+    /// A single worker, which has all samples.
     #[default]
     One,
     Many(Arc<Many>),
@@ -396,20 +397,21 @@ pub(crate) enum Workers {
 }
 
 impl Workers {
-    /// Those whose numbers the caller reduces.
+    /// Returns several workers, whose values are reduced by `reduce`.
     pub(crate) fn many(reduce: Arc<dyn AllReduce>) -> Self {
         Workers::Many(Arc::new(Many { reduce, is_lost: AtomicBool::new(false), place: OnceLock::new() }))
     }
 
-    /// Threads for work in which workers are asked: one where there are several, as each asks in the order of the others.
+    /// Returns the number of threads for a computation that calls reductions: one if there are several workers, as
+    /// every worker must make the calls in the same order.
     pub(crate) fn n_threads(&self, n_threads: usize) -> usize {
         if self.has_all_rows() { n_threads } else { 1 }
     }
 
-    /// The place of this worker among all, and their number.
+    /// Returns the index of this worker and the number of workers.
     ///
-    /// Nobody tells a worker which one it is. Each draws a number, and has the place after those of larger ones; all draw
-    /// anew where two have the same. Nothing in a model depends on it.
+    /// Workers are not numbered by the caller. Each draws a random number, and is placed after the workers with larger
+    /// ones; if two are equal, all draw again. No model depends on the order.
     pub(crate) fn place(&self) -> Result<(usize, usize)> {
         const MOST_DRAWS: usize = 64;
         let Workers::Many(many) = self else { return Ok((0, 1)) };
@@ -417,7 +419,7 @@ impl Workers {
             return Ok(*place);
         }
         for draw in 0..MOST_DRAWS {
-            // Seeded by the system, anew in each thread.
+            // The generator is seeded by the operating system, separately in each thread.
             let own = 1 + (RandomState::new().hash_one(draw) >> 2);
             let (mut place, mut n_workers, mut are_apart) = (None, 0, true);
             loop {
@@ -439,8 +441,8 @@ impl Workers {
         Err(lost("workers do not find their places: all_reduce gives them different numbers"))
     }
 
-    /// The outcome of what each worker does on its own, where all have one; else the error of this worker, or one that
-    /// another has failed.
+    /// Returns the result of a local computation if it succeeded on all workers. Otherwise it returns the error of this
+    /// worker, or an error that another worker has failed.
     pub(crate) fn agree<T>(&self, own: Result<T>) -> Result<T> {
         if self.has_all_rows() {
             return own;

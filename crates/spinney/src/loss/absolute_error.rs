@@ -1,4 +1,4 @@
-//! |y − f|.
+//! The absolute error, |y − f|.
 
 use super::column::ColumnLoss;
 use super::newton::Regularization;
@@ -25,7 +25,7 @@ impl Loss for AbsoluteError {
         (y - score).abs()
     }
 
-    /// The sign of y − f; 0 at 0.
+    /// Returns the sign of y − f, which is 0 at 0.
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         let r = y - score;
         if r == 0.0 { 0.0 } else { r.signum() }
@@ -35,13 +35,13 @@ impl Loss for AbsoluteError {
         0.0
     }
 
-    /// The lower weighted median.
+    /// Returns the lower weighted median.
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
         let mut pairs = try_collected(ROWS, y.iter().copied().zip(weights.iter().copied()))?;
         weighted_median(&mut pairs, control)
     }
 
-    /// The lower median of r / g with weights w |g|; 0 where no row moves.
+    /// Returns the lower median of r / g with weights w |g|, or 0 if all directions are zero.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let grid = Grid::with_bits(problem.largest_direction(), bits_left(problem.weights));
         let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
@@ -52,7 +52,7 @@ impl Loss for AbsoluteError {
 }
 
 impl ColumnLoss for AbsoluteError {
-    /// The lower weighted median of the residuals, however far it is.
+    /// Returns the lower weighted median of the residuals, without a bound on its magnitude.
     fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
         let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);
         let mut pairs = try_collected(ROWS, residuals.zip(problem.weights.iter().copied()))?;

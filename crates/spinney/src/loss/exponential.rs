@@ -1,4 +1,4 @@
-//! e^(−yf), y = ±1.
+//! The exponential loss, e^(−yf) with y = ±1.
 
 use super::column::ColumnLoss;
 use super::{Domain, LineProblem, Link, Loss, half_log_odds};
@@ -7,12 +7,12 @@ use crate::data::Outputs;
 use crate::error::Result;
 use crate::loss::line_search::{LineSearch, newton_or_brent};
 
-/// Exponential loss. Where −yf is above 80 it goes on as its tangent: gradients fit float32, and sums of their squares
-/// float64.
+/// The exponential loss. If −yf is above 80, the loss continues as its tangent, so that gradients fit in float32, and
+/// sums of their squares in float64.
 #[derive(Clone, Copy, Debug)]
 pub struct Exponential;
 
-/// Largest exponent: e^80 is 5.5·10³⁴.
+/// The largest exponent: e^80 is 5.5·10³⁴.
 pub(crate) const LARGEST_EXPONENT: f64 = 80.0;
 
 impl Loss for Exponential {
@@ -36,14 +36,14 @@ impl Loss for Exponential {
         (-y * score).min(LARGEST_EXPONENT).exp().max(f64::MIN_POSITIVE)
     }
 
-    /// ½ log(W₊ / W₋), as for the logistic loss.
+    /// Returns ½ log(W₊ / W₋), as for the logistic loss.
     fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
         Ok(half_log_odds(y, weights))
     }
 
     /// |ℓ'''| ≤ ℓ''.
     fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
-        // On the tangent the curvature is a bound alone, and Newton would settle short of the minimum.
+        // On the tangent, the curvature is only an upper bound, and Newton's method would end before the minimum.
         let is_far = problem.moving().any(|(y, f, _, _)| -y * f > LARGEST_EXPONENT);
         let search = if is_far { LineSearch::Brent } else { search };
         newton_or_brent(self, problem, problem.largest_direction(), search)

@@ -1,5 +1,5 @@
-//! Half the gamma deviance of positive numbers, whose mean is e^f: y e^(−f) + f − ln y − 1, 0 at its minimum f = ln y. It
-//! sees ratios alone: y and predictions in other units have the same deviance.
+//! Half the gamma deviance of positive outputs, whose mean is e^f: y e^(−f) + f − ln y − 1. It is 0 at its minimum f =
+//! ln y. It depends only on ratios: rescaling y and predictions by a common factor does not change it.
 //!
 //! Source: McCullagh and Nelder, *Generalized linear models* (1989).
 
@@ -8,7 +8,7 @@ use super::{Domain, Loss};
 use crate::control::Control;
 use crate::error::Result;
 
-/// Half the gamma deviance, by the logarithm of the mean.
+/// Half the gamma deviance, as a function of the logarithm of the mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Gamma;
 
@@ -34,7 +34,7 @@ impl Loss for Gamma {
         slope_of_exp(y.ln() - score)
     }
 
-    /// The logarithm of the weighted mean.
+    /// Returns the logarithm of the weighted mean.
     fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
         Ok(log_link::start(y, weights))
     }

@@ -1,4 +1,4 @@
-//! max(0, 1 − yf), y = ±1.
+//! The hinge loss, max(0, 1 − yf) with y = ±1.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::error::{Result, try_with_capacity};
 use crate::exact::{Grid, bits_left};
 use crate::loss::line_search::{Kink, LineSearch, piecewise_linear_minimum};
 
-/// Hinge loss.
+/// The hinge loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Hinge;
 
@@ -26,7 +26,7 @@ impl Loss for Hinge {
         (1.0 - y * score).max(0.0)
     }
 
-    /// y where yf < 1, else 0.
+    /// Returns y if yf < 1, and 0 otherwise.
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         if y * score < 1.0 { y } else { 0.0 }
     }
@@ -35,7 +35,8 @@ impl Loss for Hinge {
         0.0
     }
 
-    /// The sign of the heavier class. Where both weigh the same, all of [−1, 1] is best: 0, the middle.
+    /// Returns the sign of the class with more weight. If both have the same weight, every score in [−1, 1] is optimal,
+    /// and the result is 0, the middle.
     fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
         let sums = y.iter().zip(weights).fold(
             [0.0; 2],
@@ -50,14 +51,15 @@ impl Loss for Hinge {
         })
     }
 
-    /// The kink where the slope changes its sign; of several minima the one nearest to 0.
+    /// Returns the kink where the slope changes its sign. If there are several minima, it is the one nearest to 0.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let grid = Grid::with_bits(problem.largest_direction(), bits_left(problem.weights));
         let mut first_slope = 0.0;
         let mut kinks = try_with_capacity(ROWS, problem.y.len())?;
         for (y, f, g, w) in problem.moving() {
             let bend = w * grid.round(g.abs());
-            // Rows whose margin grows along the line have a loss before their kink, the others after it.
+            // Samples whose margin increases along the line have a non-zero loss before their kink, the others after
+            // it.
             if y * g > 0.0 {
                 first_slope -= bend;
             }

@@ -1,4 +1,5 @@
-//! Huber's loss: ½r² of a residual r = y − f up to δ, δ(|r| − δ/2) beyond. Targets far off pull no harder than those at δ.
+//! Huber's loss: ½r² for a residual r = y − f with |r| ≤ δ, and δ(|r| − δ/2) otherwise. Outliers have the same gradient
+//! as targets at distance δ.
 //!
 //! Source: Huber, *Robust estimation of a location parameter* (1964).
 
@@ -11,19 +12,19 @@ use crate::error::{Error, Result};
 /// Huber's loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Huber {
-    /// Where squares end, in units of y: finite and positive.
+    /// The residual at which the loss changes from quadratic to linear, in units of y: finite and positive.
     pub delta: f64,
 }
 
 impl Default for Huber {
-    /// δ = 1.
+    /// Returns the loss with δ = 1.
     fn default() -> Self {
         Huber { delta: 1.0 }
     }
 }
 
 impl LossKind {
-    /// [`Huber`]'s loss, of squares up to `delta`.
+    /// Returns [`Huber`]'s loss, which is quadratic for residuals up to `delta`.
     pub fn huber(delta: f64) -> Self {
         LossKind::Huber(Huber { delta })
     }
@@ -50,7 +51,7 @@ impl Loss for Huber {
         if r <= self.delta { 0.5 * r * r } else { self.delta * (r - 0.5 * self.delta) }
     }
 
-    /// y − f, at most δ and at least −δ.
+    /// Returns y − f, clipped to [−δ, δ].
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         (y - score).max(-self.delta).min(self.delta)
     }
@@ -61,7 +62,7 @@ impl Loss for Huber {
 }
 
 impl ColumnLoss for Huber {
-    /// The minimum: the curvature counts the rows within δ, and says nothing of the others.
+    /// Returns the minimum, because the curvature reflects only the samples within δ.
     fn newton_step(&self, problem: &LineProblem<'_>, _: Regularization, search: LineSearch) -> Result<f64> {
         self.step(problem, search)
     }

@@ -1,4 +1,5 @@
-//! Minimisation along a line: Newton, Brent, medians and kinks.
+//! Minimisation along a line: Newton's method, Brent's method, weighted medians, and kinks of piecewise linear
+//! functions.
 //!
 //! # Newton without values
 //!
@@ -9,43 +10,45 @@
 //! φ(ρ ± Δ) ≤ φ(ρ) − |φ'| Δ + φ'' Δ² ω(MΔ),   ω(t) = (e^t − t − 1) / t²
 //! ```
 //!
-//! and the Δ with the least bound is ln(1 + M|φ'|/φ'') / M. It needs no value of the loss, cannot raise it, cannot pass the
-//! minimum, and near the minimum is Newton's step |φ'|/φ'' up to a relative error of M|φ'|/2φ'': convergence is quadratic.
-//! Newton's own step lowers the bound while M|φ'|/φ'' ≤ 1.79, where ω = 1; within that and within the bracket of slopes seen
-//! so far it is taken instead.
+//! and the Δ that minimises the bound is ln(1 + M|φ'|/φ'') / M. This step needs no value of the loss, cannot increase
+//! it, and cannot pass the minimum. Near the minimum, it equals Newton's step |φ'|/φ'' up to a relative error of
+//! M|φ'|/2φ'', so that convergence is quadratic. Newton's own step decreases the bound while M|φ'|/φ'' ≤ 1.79, the
+//! point where ω = 1; it is used instead under this condition, if it stays within the bracket of slopes seen so far.
 //!
 //! # Slopes
 //!
-//! A convex function is least where its slope changes its sign, kink or not, and signs of slopes tell that place to the
-//! last bit where values tell half of the digits. Losses that Newton cannot finish are searched so. Directions that separate
-//! labels have slopes that never change their sign: they are followed until the slope has shrunk to 10⁻⁸.
+//! A convex function has its minimum where its slope changes its sign, at a kink or not. Signs of slopes determine this
+//! point to the last bit, while values determine only half of the digits. Losses that Newton's method cannot minimise
+//! are searched in this way. If a direction separates labels, the slope never changes its sign, and the search follows
+//! it until the slope has decreased to 10⁻⁸ of its value at ρ = 0.
 
 use super::{LARGEST_STEP, LineProblem, Loss};
 use crate::control::Control;
 use crate::data::sort::sort_by;
 use crate::error::Result;
 
-/// How steps are searched that have no closed form.
+/// The method that searches steps without a closed form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineSearch {
-    /// Safeguarded Newton.
+    /// Newton's method with safeguards.
     #[default]
     Newton,
-    /// Brent's parabolas and golden sections.
+    /// Brent's method, with parabolic interpolation and golden sections.
     Brent,
 }
 
-/// A step of this relative error is done.
+/// A search ends when the relative error of the step is below this value.
 const SEARCHED: f64 = 1e-7;
 const MOST_ROUNDS: u32 = 100;
-/// The largest t with ω(t) ≤ 1: Newton's step is certain not to raise the loss.
+/// The largest t with ω(t) ≤ 1, for which Newton's step is certain not to increase the loss.
 const CERTAIN: f64 = 1.79;
 /// Up to this t = M|φ'|/φ'' the distance to the minimum after Newton's step is at most t |φ'|/φ'': from
 /// |φ'(ρ+Δ)| ≤ φ'' (e^t − t − 1)/M and φ''(ρ+Δ) ≥ φ'' e^−t, with twice the leading term t²/2M for what follows.
 const QUADRATIC: f64 = 0.25;
 
-/// Safeguarded Newton, fed with derivatives from outside. No point has a higher loss than the one before.
+/// Newton's method with safeguards, which receives derivatives from the caller. No point has a higher loss than the
+/// previous one.
 #[derive(Clone, Copy, Debug)]
 struct Newton {
     /// M ≥ |φ'''|/φ'': for the logistic loss 2·max|g|, for the exponential max|g|, 0 for squares.
@@ -60,7 +63,7 @@ impl Newton {
         Newton { reach, point: 0.0, bracket: (-LARGEST_STEP, LARGEST_STEP) }
     }
 
-    /// Moves on from a point with this slope and curvature, and tells whether the search has ended.
+    /// Moves on from a point with this slope and curvature, and returns whether the search has ended.
     fn step(&mut self, slope: f64, curvature: f64) -> bool {
         if slope == 0.0 || !slope.is_finite() || !curvature.is_finite() {
             return true;
@@ -68,10 +71,11 @@ impl Newton {
         let Newton { reach, point, bracket } = self;
         let end = if slope < 0.0 { &mut bracket.0 } else { &mut bracket.1 };
         *end = *point;
-        // A curvature that vanished is below the smallest number: a shorter step than the true one.
+        // A curvature that underflowed is replaced by the smallest normal number, which makes the step shorter than the
+        // true one.
         let newton = (slope.abs() / curvature.max(f64::MIN_POSITIVE)).min(f64::MAX);
         let t = (*reach * newton).min(f64::MAX);
-        // For the least t the quotient would be 0/0.
+        // For the smallest t, the quotient would be 0/0.
         let damped = if t < f64::EPSILON { newton } else { newton * (t.ln_1p() / t) };
         let at = |length: f64| (*point - slope.signum() * length).clamp(-LARGEST_STEP, LARGEST_STEP);
         let plain = at(newton);
@@ -84,7 +88,8 @@ impl Newton {
     }
 }
 
-/// The step of a loss with |ℓ'''| ≤ `reach`/max|g| · ℓ'': Newton, and Brent for what is left when the minimum is far out.
+/// Returns the step of a loss with |ℓ'''| ≤ `reach`/max|g| · ℓ'': by Newton's method, and by Brent's method for the
+/// remainder if the minimum is far away.
 pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
     loss: &L,
     problem: &LineProblem<'_>,
@@ -120,15 +125,16 @@ pub(crate) fn newton_or_brent<L: Loss + ?Sized>(
     problem.unless_worse(loss, newton.point)
 }
 
-/// Halvings of a step that raises the loss: at a kink no number of them is enough.
+/// Maximum number of halvings of a step that increases the loss: at a kink, no number of halvings may be sufficient.
 const MOST_HALVINGS: i32 = 10;
-/// No score is searched further away than targets may be.
+/// Largest change of a score in a search: the largest magnitude of targets.
 const LARGEST_MOVE: f64 = 1e150;
-/// The search looks first where a score has moved by one, and then so many times further. Losses may overflow far away.
+/// The search first changes a score by one, and then enlarges the step by this factor. Losses may overflow far away.
 const FURTHER: f64 = 8.0;
 
-/// The step of any convex loss: Newton steps, halved until the value falls, or Brent if asked; and where that does not end at
-/// a flat place with curvature around it, the place where the slope changes its sign.
+/// Returns the step of any convex loss: by Newton steps, which are halved until the loss decreases, or by Brent's
+/// method if `search` asks for it. If these do not end at a point with zero slope and positive curvature, it returns
+/// the point where the slope changes its sign.
 pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
     let slopes = Slopes::as_far_as_it_falls(loss, problem)?;
     if slopes.first == 0.0 {
@@ -143,13 +149,13 @@ pub(crate) fn minimise<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, se
         LineSearch::Brent => brent(|step| problem.loss(loss, step), (-reach, reach))?,
     };
     let (slope, curvature) = problem.derivatives(loss, step)?;
-    // Newton's step is lost beside `step`. At a kink slopes are too large for that.
+    // Newton's step is negligible relative to `step`. At a kink, slopes are too large for that.
     let is_flat = slope == 0.0 || (curvature > 0.0 && slope.abs() <= SEARCHED * curvature * step.abs());
     if is_flat {
         return problem.unless_worse(loss, step);
     }
     let end = slopes.end(0.0)?;
-    // The loss may not be convex after all.
+    // The loss is compared because it may not be convex.
     problem.unless_worse(loss, if problem.loss(loss, end)? <= problem.loss(loss, step)? { end } else { step })
 }
 
@@ -177,30 +183,30 @@ fn halved_newton<L: Loss + ?Sized>(loss: &L, problem: &LineProblem<'_>, reach: f
     Ok(step)
 }
 
-/// The share of the slope at 0 at which the search of a separable direction settles.
+/// The fraction of the slope at 0 at which the search along a separating direction ends.
 pub(super) const SETTLED: f64 = 1e-8;
-/// Where a separable direction is left need not be known better.
+/// Relative accuracy of the point at which the search along a separating direction ends.
 const SETTLED_PLACE: f64 = 1e-3;
 
-/// A convex loss along a line, as its slopes tell it.
+/// A convex loss along a line, described by its slopes.
 ///
-/// The line is *separable* if no row's loss rises on it, from 0 to the end that it falls towards: labels are parted, and a
-/// loss with an asymptote has its minimum at infinity. What there is to gain is gained long before the bound on steps: the
-/// search settles where the slope has shrunk to 10⁻⁸ of what it is at 0. The loss left on the table is at most that
-/// slope times the rest of the line.
+/// The line is *separable* if the loss of no sample increases along it, from 0 to the end in the direction of descent:
+/// labels are separated, and a loss with an asymptote has its minimum at infinity. Almost all of the decrease happens
+/// long before the bound on steps, so the search ends where the slope has decreased to 10⁻⁸ of its value at 0. The
+/// remaining decrease is at most that slope times the rest of the line.
 #[derive(Debug)]
 struct Slopes<'p, L: ?Sized> {
     loss: &'p L,
     problem: &'p LineProblem<'p>,
-    /// At 0.
+    /// The slope at 0.
     first: f64,
-    /// No place that is looked at is further from 0.
+    /// The largest distance from 0 that is searched.
     reach: f64,
     is_separable: bool,
 }
 
 impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
-    /// Of the line as far as [`LARGEST_STEP`].
+    /// Describes the line up to [`LARGEST_STEP`].
     fn new(loss: &'p L, problem: &'p LineProblem<'p>) -> Result<Self> {
         let mut slopes = Slopes { loss, problem, first: 0.0, reach: LARGEST_STEP, is_separable: false };
         slopes.first = slopes.at(0.0)?;
@@ -208,8 +214,8 @@ impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
         Ok(slopes)
     }
 
-    /// Of the line as far as the data ask for: further while the loss still falls at its end. A slope that is no number, as
-    /// where a loss overflows, ends it.
+    /// Describes the line as far as necessary: it is extended while the loss still decreases at its end. A slope that
+    /// is NaN, for example where a loss overflows, ends it.
     fn as_far_as_it_falls(loss: &'p L, problem: &'p LineProblem<'p>) -> Result<Self> {
         let mut slopes = Slopes { loss, problem, first: 0.0, reach: 0.0, is_separable: false };
         slopes.first = slopes.at(0.0)?;
@@ -237,7 +243,8 @@ impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
         Ok(self.problem.moving().all(falls))
     }
 
-    /// Whether the minimum, or the place where a separable line settles, is further ahead than `length`.
+    /// Returns whether the minimum, or the point where the search along a separable line ends, is further away than
+    /// `length`.
     fn is_before(&self, length: f64) -> Result<bool> {
         let ahead = -self.first.signum();
         let enough = if self.is_separable { -SETTLED * self.first.abs() } else { 0.0 };
@@ -248,11 +255,11 @@ impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
         self.problem.slope(self.loss, step)
     }
 
-    /// Where the slope changes its sign, or settles if the line is separable: to the last bit, or to a relative `tolerance`.
-    /// Slopes rise, so that it is found by halving; what is halved are bits of numbers, which lie in the order of the
-    /// numbers: 62 halvings find any place, however near to 0.
+    /// Returns the point where the slope changes its sign, or where the search along a separable line ends: to the last
+    /// bit, or to a relative `tolerance`. Slopes increase, so that the point is found by bisection on the bits of
+    /// floats, which have the order of the floats: 62 bisections find any point, however close to 0.
     fn end(&self, tolerance: f64) -> Result<f64> {
-        // Also for no number.
+        // This includes NaN.
         if self.first == 0.0 || self.first.is_nan() {
             return Ok(0.0);
         }
@@ -268,20 +275,21 @@ impl<'p, L: Loss + ?Sized> Slopes<'p, L> {
             }
             *(if self.is_before(mid)? { &mut low } else { &mut high }) = mid;
         }
-        // Neighbours, with a kink between them.
+        // The bracket has shrunk to two neighbouring floats, with a kink between them.
         let [near, far] = [low, high].map(|length| ahead * length);
         let value = |step| self.problem.loss(self.loss, step);
         Ok(if !self.is_separable && value(near)? < value(far)? { near } else { far })
     }
 }
 
-/// Brent's `localmin` (Algorithms for Minimization without Derivatives, 1973, chapter 5): a minimum of a unimodal function
-/// between two bounds, to about half the digits of its place, which is all that values can tell.
+/// Brent's `localmin` (Algorithms for Minimization without Derivatives, 1973, chapter 5): returns a minimum of a
+/// unimodal function between two bounds, to about half the digits of its position, which is all that values can
+/// determine.
 pub(crate) fn brent(mut f: impl FnMut(f64) -> Result<f64>, (mut low, mut high): (f64, f64)) -> Result<f64> {
     const GOLDEN: f64 = 0.381_966_011_250_105_1;
     /// Square root of the rounding error of values.
     const RELATIVE: f64 = 1.5e-8;
-    /// So that places near 0 end: golden sections alone need 130 rounds from 2000 down to it.
+    /// Absolute tolerance, so that searches near 0 end: golden sections alone need 130 iterations from 2000 down to it.
     const ABSOLUTE: f64 = 1e-24;
     let mut best = low + GOLDEN * (high - low);
     let (mut second, mut third) = (best, best);
@@ -325,7 +333,7 @@ pub(crate) fn brent(mut f: impl FnMut(f64) -> Result<f64>, (mut low, mut high): 
             }
         }
     }
-    // The bounds themselves are never tried within, and monotone functions end there.
+    // The search never evaluates the bounds themselves, which are the minima of monotone functions.
     for end in [low, high] {
         let value = f(end)?;
         if value < f_best {
@@ -335,14 +343,15 @@ pub(crate) fn brent(mut f: impl FnMut(f64) -> Result<f64>, (mut low, mut high): 
     Ok(best)
 }
 
-/// The least value with at least half of the weight at or below it; 0 for none. Sorts the pairs (value, weight).
+/// Returns the smallest value such that at least half of the total weight is at or below it, or 0 if there are no
+/// pairs. Sorts the pairs (value, weight).
 pub(crate) fn weighted_median(pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
     let half = 0.5 * pairs.iter().map(|p| p.1).sum::<f64>();
     first_with_weight(half, pairs, control)
 }
 
-/// The least value with at least this weight, not all of which need be there, at or below it; 0 for none. Sorts the pairs
-/// (value, weight).
+/// Returns the smallest value such that a weight of at least `least` is at or below it, or 0 if there are no pairs. If
+/// the total weight is smaller, it is the largest value. Sorts the pairs (value, weight).
 pub(crate) fn first_with_weight(least: f64, pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
     sort_by(pairs, |a, b| a.0.total_cmp(&b.0), control)?;
     let mut below = 0.0;
@@ -353,16 +362,16 @@ pub(crate) fn first_with_weight(least: f64, pairs: &mut [(f64, f64)], control: &
     Ok(found.or(pairs.iter().rfind(|(_, w)| *w > 0.0)).map_or(0.0, |p| p.0))
 }
 
-/// A place where the slope of a piecewise linear function grows.
+/// A point where the slope of a piecewise linear function increases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kink {
     pub(crate) at: f64,
-    /// By how much, at least 0.
+    /// The increase of the slope, at least 0.
     pub(crate) bend: f64,
 }
 
-/// The minimum nearest to 0, within ±1000, of a convex piecewise linear function whose slope is `first_slope` before all
-/// kinks, at most 0, and at least 0 after them. Sorts them.
+/// Returns the minimum nearest to 0, within ±1000, of a convex piecewise linear function whose slope is `first_slope`,
+/// at most 0, before all kinks, and at least 0 after them. Sorts the kinks.
 pub(crate) fn piecewise_linear_minimum(first_slope: f64, kinks: &mut [Kink], control: &Control) -> Result<f64> {
     sort_by(kinks, |a, b| a.at.total_cmp(&b.at), control)?;
     // Invariant: the slope is negative below `low`, and `slope` from there to the next kink.

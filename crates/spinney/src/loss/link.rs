@@ -1,11 +1,11 @@
-//! What scores mean: the function that makes predictions of a row of scores.
+//! The link: the function that converts the scores of a sample to predictions.
 //!
 //! | link | prediction | of |
 //! |---|---|---|
-//! | identity | f | numbers |
-//! | log | e^f, at most the largest float64 | numbers |
-//! | margin | f: a score of labels or classes that is no probability | labels, classes |
-//! | share | f, but near 0 and 1 and beyond them bent back between the two | labels, classes |
+//! | identity | f | numerical outputs |
+//! | log | e^f, at most the largest float64 | numerical outputs |
+//! | margin | f: a score of labels or classes that is not a probability | labels, classes |
+//! | share | f, mapped into [0, 1] near its ends and outside it | labels, classes |
 //! | logistic | 1 / (1 + e^(−2f)) | labels, two classes |
 //! | one against rest | the same, divided by the sum over the classes of an output | classes |
 //! | softmax | e^f, divided by the sum over the classes of an output | classes |
@@ -17,30 +17,30 @@ use super::softmax;
 use crate::data::Outputs;
 use crate::data::targets::is_binary;
 
-/// What the scores of a model mean.
+/// The meaning of the scores of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Link {
-    /// Predictions are the scores.
+    /// Predictions are the scores f.
     Identity,
-    /// e^f: the score is the logarithm of a number. Predictions are at most the largest float64.
+    /// Predictions are e^f: the score is the logarithm of the prediction. Predictions are at most the largest float64.
     Log,
-    /// Scores of labels or classes that are not probabilities.
+    /// Predictions are the scores of labels or classes, which are not probabilities.
     Margin,
-    /// Scores are probabilities, but that they may leave [0, 1]: those within 10⁻³ of its ends or beyond them are bent
-    /// along a hyperbola, so that predictions rise with scores and stay between 0 and 1. Those of the classes of an output
-    /// are divided by their sum.
+    /// Scores are probabilities, except that they may leave [0, 1]. Scores less than 10⁻³ from the ends of this
+    /// interval, or outside it, are mapped into it along a hyperbola, so that predictions increase with scores and stay
+    /// between 0 and 1. The predictions for the classes of an output are divided by their sum.
     Share,
-    /// 1 / (1 + e^(−2f)): the score is half the log-odds of a label, or of the second of two classes.
+    /// Predictions are 1 / (1 + e^(−2f)): the score is half the log-odds of a label, or of the second of two classes.
     Logistic,
-    /// The same of each class, divided by their sum over the classes of an output.
+    /// Predictions are 1 / (1 + e^(−2f)) for each class, divided by the sum over the classes of an output.
     OneAgainstRest,
-    /// e^f, divided by their sum over the classes of an output.
+    /// Predictions are e^f, divided by the sum over the classes of an output.
     Softmax,
 }
 
 impl Link {
-    /// Of losses whose scores are half the log-odds of −1 and +1.
+    /// Returns the link of losses whose scores are half the log-odds of −1 and +1.
     pub(crate) fn of_half_log_odds(outputs: &Outputs) -> Self {
         match outputs {
             Outputs::Real { .. } => Link::Identity,
@@ -54,11 +54,12 @@ impl Link {
 /// The logarithm of the largest float64, rounded down.
 const LARGEST_LOG: f64 = 709.78;
 
-/// Distance from 0 and 1 at which shares begin to be bent.
+/// Distance from 0 and 1 below which shares are mapped along a hyperbola.
 const BENT: f64 = 1e-3;
 
-/// A probability of a score that may leave [0, 1]: the score itself, but near the ends and beyond them branches of
-/// hyperbolas, so that probabilities are a rising and smooth function of scores, and rank as they do.
+/// Returns the probability for a score that may leave [0, 1]. It is the score itself, except near the ends of the
+/// interval and outside it, where it follows a branch of a hyperbola. Probabilities are therefore a smooth and
+/// increasing function of scores, and have the same ranking.
 fn share(score: f64) -> f64 {
     let tail = |beyond: f64| BENT * BENT / (BENT + beyond);
     if score < BENT {
@@ -71,7 +72,7 @@ fn share(score: f64) -> f64 {
 }
 
 impl Link {
-    /// Whether predictions are probabilities, and not numbers or scores.
+    /// Returns whether predictions are probabilities.
     pub fn has_probabilities(self) -> bool {
         match self {
             Link::Identity | Link::Log | Link::Margin => false,
@@ -79,7 +80,7 @@ impl Link {
         }
     }
 
-    /// Whether predictions are the scores.
+    /// Returns whether predictions are the scores.
     pub(crate) fn is_identity(self) -> bool {
         match self {
             Link::Identity | Link::Margin => true,
@@ -87,7 +88,7 @@ impl Link {
         }
     }
 
-    /// Whether scores are log-odds, halved of labels and two classes.
+    /// Returns whether scores are log-odds, or half the log-odds for labels and two classes.
     pub(crate) fn has_log_odds(self) -> bool {
         match self {
             Link::Identity | Link::Log | Link::Margin | Link::Share => false,
@@ -95,7 +96,8 @@ impl Link {
         }
     }
 
-    /// What one score means on its own, before the classes of an output are divided by their sum.
+    /// Returns the prediction for one score on its own, before the predictions for the classes of an output are divided
+    /// by their sum.
     pub(crate) fn of_score(self, score: f64) -> f64 {
         match self {
             Link::Identity | Link::Margin => score,
@@ -106,15 +108,16 @@ impl Link {
         }
     }
 
-    /// The predictions `out` of a row of scores.
+    /// Computes the predictions `out` from the scores of a sample.
     ///
-    /// `starts` are the first columns of the classes of each output, and the number of columns at the end; empty where
-    /// columns are numbers or labels, each for itself. Of two classes one score has two predictions.
+    /// `starts` are the first columns of the classes of each output, followed by the total number of columns. It is
+    /// empty if the columns are numerical outputs or labels. An output with two classes has one score and two
+    /// predictions.
     pub(crate) fn apply(self, starts: &[usize], scores: &[f64], out: &mut [f64]) {
         if let (&[score], [first, second]) = (scores, &mut *out) {
             *second = self.of_score(score);
             *first = match self {
-                // 1 − p would lose the digits of a small rest.
+                // 1 − p would lose significant digits if it is small.
                 Link::Logistic | Link::OneAgainstRest => probability(-score),
                 Link::Identity | Link::Log | Link::Margin | Link::Share | Link::Softmax => 1.0 - *second,
             };
@@ -134,7 +137,7 @@ impl Link {
     }
 }
 
-/// The columns of each output.
+/// Returns the columns of each output.
 fn outputs(starts: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
     starts.windows(2).map(|pair| pair[0]..pair[1])
 }

@@ -1,4 +1,4 @@
-//! log(1 + e^(−2yf)), y = ±1: P(y = 1) = 1 / (1 + e^(−2f)), so the score is half the log-odds.
+//! The logistic loss log(1 + e^(−2yf)) with y = ±1 and P(y = 1) = 1 / (1 + e^(−2f)). The score is half the log-odds.
 
 use super::column::{ColumnLoss, LeafRule};
 use super::log_loss_rows::LogLossRows;
@@ -11,17 +11,17 @@ use crate::data::Outputs;
 use crate::error::Result;
 use crate::loss::line_search::{LineSearch, newton_or_brent};
 
-/// Logistic loss.
+/// The logistic loss.
 #[derive(Clone, Copy, Debug)]
 pub struct LogLoss;
 
-/// e^(−2|f|), at least the smallest normal number: curvatures far out are rounded up, never to zero, so that Newton steps
-/// stay finite and certain to descend.
+/// Returns e^(−2|f|), at least the smallest normal number. Curvatures far away from 0 are rounded up, never to zero, so
+/// that Newton steps stay finite and are certain to descend.
 fn tail(score: f64) -> f64 {
     (-2.0 * score.abs()).exp().max(f64::MIN_POSITIVE)
 }
 
-/// P(y = 1) of a score.
+/// Returns P(y = 1) for a score.
 pub(crate) fn probability(score: f64) -> f64 {
     let e = (-2.0 * score.abs()).exp();
     if score >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
@@ -54,8 +54,8 @@ impl Loss for LogLoss {
         4.0 * tail / ((1.0 + tail) * (1.0 + tail))
     }
 
-    /// ½ log(W₊ / W₋), the weights of the two classes; one without weight counts as half a row, so that constant labels
-    /// have a finite start.
+    /// Returns ½ log(W₊ / W₋), from the weights of the two classes. A class without weight counts as half a sample, or
+    /// as a 64th of the total weight if that is less, so that constant labels have a finite start.
     fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
         Ok(half_log_odds(y, weights))
     }
@@ -66,8 +66,8 @@ impl Loss for LogLoss {
     }
 }
 
-/// q(p) = log(1 + p (e^(2v) − 1)): by how much the loss of a cell that is off changes when its score moves by v; `off` is
-/// 1 − p.
+/// q(p) = log(1 + p (e^(2v) − 1)): by how much the loss of a cell that is off changes when its score moves by v; `off`
+/// is 1 − p.
 fn change_off(p: f64, off: f64, v: f64) -> f64 {
     if v > 300.0 {
         // The power would leave the range of float64.
@@ -80,7 +80,8 @@ fn change_off(p: f64, off: f64, v: f64) -> f64 {
     }
 }
 
-/// Means of probabilities and of their squares are known to this, from sums of terms that are rounded to a grid of 2⁻²¹.
+/// Means of probabilities and of their squares are known to this, from sums of terms that are rounded to a grid of
+/// 2⁻²¹.
 const OF_MEANS: f64 = 1e-6;
 
 /// A mean of q, from a mean and a mean square of probabilities and v.
@@ -107,10 +108,10 @@ impl ColumnLoss for LogLoss {
         true
     }
 
-    /// From the slope and the curvature at 0; else from the mean and the mean square of the probabilities of the leaf. The
-    /// third derivative of q by p has the sign of v: of all distributions with these two means those on 0 and one point
-    /// more, and on 1 and one point more, have the least and the most mean of q, for v > 0 (Chebyshev and Markov; Karlin
-    /// and Studden, 1966), the other way round for v < 0.
+    /// From the slope and the curvature at 0; else from the mean and the mean square of the probabilities of the leaf.
+    /// The third derivative of q by p has the sign of v: of all distributions with these two means those on 0 and one
+    /// point more, and on 1 and one point more, have the least and the most mean of q, for v > 0 (Chebyshev and Markov;
+    /// Karlin and Studden, 1966), the other way round for v < 0.
     fn bounds_of_change(&self, leaf: LeafTotals<'_>, step: f64) -> Change {
         let LeafTotals { weight, on: &[on], gradients: &[gradient], curvatures: &[curvature] } = leaf else {
             return Change::UNKNOWN;

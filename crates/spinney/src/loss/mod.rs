@@ -1,4 +1,4 @@
-//! Losses, each in a file of its own that has all that follows from it.
+//! Loss functions. Each is in a file of its own, with everything that is specific to it.
 //!
 //! | loss | ℓ(y, f) | start | step |
 //! |---|---|---|---|
@@ -13,42 +13,46 @@
 //! | [`Gamma`] | y e^(−f) + f − ln y − 1 | log of the mean | searched |
 //! | [`Tweedie`] | half the deviance of a power 1 < p < 2 | log of the mean | searched |
 //!
-//! f is the score. y is a number, or stands for a label or class that is off or on: 0 and 1 or −1 and +1, as the loss's
-//! [`Domain`] has it.
+//! f is the score. y is a numerical output, or stands for a label or class: 0 or −1 if it is absent, +1 if it is
+//! present, as specified by the [`Domain`] of the loss.
 //!
-//! # What a loss says of itself
+//! # The traits of a loss
 //!
-//! [`Loss`] is what anybody may implement: values and two derivatives, of one cell or of many at a time
-//! ([`Loss::takes_blocks`]); the domain of y, bounds, start and step have defaults. `column::ColumnLoss` adds what learners
-//! ask of the losses of this crate: how leaves and steps are found, what scores mean (the [`Link`]), whether they are
-//! float32, whether classes share a softmax, kernels of rows. All of it has defaults too.
+//! [`Loss`] is the trait for losses defined by users: values and two derivatives, for one cell or for many at a time
+//! ([`Loss::takes_blocks`]); the domain of y, bounds, start and step have defaults. `column::ColumnLoss` adds what
+//! learners need to know about the losses of this crate: how leaves and steps are found, what scores mean (the
+//! [`Link`]), whether scores are float32, whether classes share a softmax, and kernels for several outputs. All of
+//! these have defaults too.
 //!
-//! **A new loss** is a file with both traits, and a row of the table of [`LossKind`], the one place that knows all losses.
+//! **To add a loss**, write a file with both traits, and add a row to the table of [`LossKind`], which is the only
+//! place that knows all losses.
 //!
-//! A fit makes a `working::WorkingLoss` of the loss and the outputs: a sum over columns, or over outputs whose classes are
-//! judged together (`softmax`, with `softmax_rows`, is no sum over columns). It has the constants of all scores, the kernel
-//! of rows, and the searches of steps, of one column or of the classes of one output.
+//! A fit makes a `working::WorkingLoss` of the loss and the outputs: a sum over columns of scores, or over outputs
+//! whose classes are treated jointly (`softmax`, with `softmax_rows`, is not a sum over columns). It contains the
+//! initial constants of all scores, the kernel for several outputs, and the searches of steps, for one column or for
+//! the classes of one output.
 //!
 //! | module | what |
 //! |---|---|
 //! | `line_search` | one-dimensional minimisation: Newton, Brent, medians, kinks |
-//! | `newton` | regularised Newton steps of leaves, halved while the loss rises |
-//! | `rows`, `square_rows`, `log_loss_rows`, `softmax_rows` | losses and gradients of whole rows of scores |
-//! | `outputs` | a loss of its own for each output |
-//! | `vector` | loops over rows of scores |
-//! | `log_link` | what losses share whose scores are logarithms: exponentials that do not overflow, starts, Newton steps |
-//! | `float` | the two floats that scores are kept in, and the grids that gradients are rounded to |
-//! | `off_sums` | sums that a search of the logistic loss over leaves asks for |
-//! | `sums` | sums whose order cannot be seen |
+//! | `newton` | regularised Newton steps for leaves, halved while the loss increases |
+//! | `rows`, `square_rows`, `log_loss_rows`, `softmax_rows` | losses and gradients for all scores of a sample together |
+//! | `outputs` | a separate loss for each output |
+//! | `vector` | loops over the scores of many samples |
+//! | `log_link` | code shared by losses whose scores are logarithms: exponentials that do not overflow, starts, Newton steps |
+//! | `float` | the two float types of scores, and the grids to which gradients are rounded |
+//! | `off_sums` | sums for the search of steps of the logistic loss over leaves |
+//! | `sums` | sums that do not depend on the order of samples |
 //!
-//! **Sums are exact** for weights in 64ths (see `sums`): the order of rows cannot be seen, a row of weight 2 is two rows
-//! and one of weight 0 is none.
+//! **Sums are exact** for weights that are multiples of 1/64 (see `sums`): they do not depend on the order of samples,
+//! a sample of weight 2 is equivalent to two samples, and a sample of weight 0 has no effect.
 //!
 //! # Classes without weight
 //!
-//! The best score of a label that is always on, or of a class that never occurs, is infinite. One rule holds for all
-//! losses and learners: a class without weight is taken to weigh as much as half a row of weight 1, or a 64th of all weight
-//! where that is less (`weight_of_absent`). A row of weight 2 cannot be told from two rows by it.
+//! The optimal score of a label that is always present, or of a class that never occurs, is infinite. All losses and
+//! learners follow one rule: a class without weight is treated as if it had half the weight of a sample of weight 1, or
+//! a 64th of the total weight if that is less (`weight_of_absent`). The rule treats a sample of weight 2 in the same
+//! way as two samples.
 
 mod absolute_error;
 pub(crate) mod column;
@@ -102,55 +106,59 @@ pub use quantile::Quantile;
 pub use squared_error::SquaredError;
 pub use tweedie::Tweedie;
 
-/// No step of a loss with a search of its own is larger.
+/// Largest magnitude of a step, for the losses that have a search of their own.
 pub const LARGEST_STEP: f64 = 1000.0;
 
-/// What a search has a number of for each row.
+/// The name in errors of the arrays of a search that have one value for each sample.
 pub(crate) const ROWS: &str = "the rows of a line search";
 
-/// A loss that is a sum over rows and outputs. y is a number, or −1/+1.
+/// A loss that is a sum over samples and outputs. y is a numerical output, or −1 or +1.
 ///
-/// What is computed for one cell cannot fail. [`Loss::start`] and [`Loss::step`] see all rows, and are an error of kind
-/// [`OutOfMemory`](crate::ErrorKind::OutOfMemory) where they cannot have room for a few numbers a row.
+/// Methods on single cells cannot fail. [`Loss::start`] and [`Loss::step`] receive all samples, and return an error of
+/// kind [`OutOfMemory`](crate::ErrorKind::OutOfMemory) if they cannot allocate a few values for each sample.
 pub trait Loss: Debug + Send + Sync {
-    /// Which y it is of; by default numbers, and −1 and +1 for labels and classes.
+    /// Returns the kind of y that the loss supports. By default: numerical outputs, and labels and classes as −1 and
+    /// +1.
     fn domain(&self) -> Domain {
         Domain::NumbersAndSigns
     }
 
-    /// Of the gradient and the curvature, where they are known; then gradients are rounded to grids of that size.
+    /// Returns bounds on the gradient and the curvature, if they are known. Gradients are then rounded to grids of that
+    /// size.
     fn bounds(&self) -> Option<Bounds> {
         None
     }
 
-    /// Refuses parameters out of range: an error of kind [`Invalid`](crate::ErrorKind::Invalid).
+    /// Checks the parameters of the loss, and returns an error of kind [`Invalid`](crate::ErrorKind::Invalid) if one is
+    /// out of range.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 
-    /// ℓ(y, score).
+    /// Returns ℓ(y, score).
     fn value(&self, y: f64, score: f64) -> f64;
 
-    /// −∂ℓ/∂score.
+    /// Returns the negative gradient −∂ℓ/∂score.
     fn negative_gradient(&self, y: f64, score: f64) -> f64;
 
-    /// The second derivative by the score; 0 where there is none.
+    /// Returns the second derivative by the score, or 0 where there is none.
     fn curvature(&self, y: f64, score: f64) -> f64;
 
-    /// Whether cells are computed many at a time, as [`Loss::values`] and [`Loss::derivatives`] do: then learners call these
-    /// with as many cells as they have together, and the methods of one cell only where a search looks at single rows.
+    /// Returns whether the loss computes many cells at a time, in [`Loss::values`] and [`Loss::derivatives`]. If so,
+    /// learners call these with as many cells as they have together, and call the methods for one cell only where a
+    /// search visits single samples.
     fn takes_blocks(&self) -> bool {
         false
     }
 
-    /// [`Loss::value`] of each of some cells.
+    /// Computes [`Loss::value`] for each of some cells.
     fn values(&self, y: &[f64], scores: &[f64], values: &mut [f64]) {
         for ((&y, &score), value) in y.iter().zip(scores).zip(values) {
             *value = self.value(y, score);
         }
     }
 
-    /// [`Loss::negative_gradient`] and [`Loss::curvature`] of each of some cells.
+    /// Computes [`Loss::negative_gradient`] and [`Loss::curvature`] for each of some cells.
     fn derivatives(&self, y: &[f64], scores: &[f64], negative_gradients: &mut [f64], curvatures: &mut [f64]) {
         let derivatives = negative_gradients.iter_mut().zip(curvatures);
         for ((&y, &score), (negative_gradient, curvature)) in y.iter().zip(scores).zip(derivatives) {
@@ -159,53 +167,56 @@ pub trait Loss: Debug + Send + Sync {
         }
     }
 
-    /// arg min_c Σ w ℓ(y, c). By default searched from 0, as a step is; `control` stops the search.
+    /// Returns the best constant score, arg min_c Σ w ℓ(y, c). By default, it is searched from 0, like a step;
+    /// `control` can stop the search.
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
         let scores = try_filled(ROWS, 0.0, y.len())?;
         let direction = try_filled(ROWS, 1.0, y.len())?;
         self.step(&LineProblem { y, scores: &scores, direction: &direction, weights, control }, LineSearch::Newton)
     }
 
-    /// arg min_ρ Σ w ℓ(y, f + ρ g), never a higher loss than at 0. By default Newton steps, halved until the loss falls, or
-    /// Brent if asked; where there are kinks or no curvature, the place where the slope changes its sign, to the last bit.
-    /// Losses are taken to be convex. The search looks where scores have moved by 1, and eight times further as long as the
-    /// loss still falls there, until they have moved by 1e150. A value or slope that is not finite is taken to be too far.
-    /// Losses of this crate with a search of their own keep to |ρ| ≤ 1000.
+    /// Returns the best step, arg min_ρ Σ w ℓ(y, f + ρ g), whose loss is never higher than that of ρ = 0. By default,
+    /// it takes Newton steps, which are halved until the loss decreases, or Brent's method if `search` asks for it. At
+    /// kinks or without curvature, it finds the point where the slope changes its sign, to the last bit. The loss is
+    /// assumed to be convex. The search starts with steps that change scores by 1, and enlarges them by factors of 8
+    /// while the loss still decreases, until scores have changed by 1e150. A value or slope that is not finite is
+    /// treated as too far. The losses of this crate that have a search of their own restrict it to |ρ| ≤ 1000.
     ///
-    /// Where every row's loss falls for ever along the line, as with labels that it separates, the minimum of a loss with
-    /// an asymptote is at infinity: the search settles where the slope has shrunk to 10⁻⁸ of what it is at ρ = 0.
+    /// If the loss of every sample decreases indefinitely along the line, as with labels that it separates, the minimum
+    /// of a loss with an asymptote is at infinity. The search then ends where the slope has decreased to 10⁻⁸ of the
+    /// slope at ρ = 0.
     fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
         line_search::minimise(self, problem, search)
     }
 }
 
-/// Which y a loss is of.
+/// The kinds of y that a loss supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Domain {
-    /// Numbers; a label or class is 0 when it is off and 1 when it is on.
+    /// Numerical outputs. A label or class is encoded as 0 if it is absent and 1 if it is present.
     Numbers,
-    /// Numbers from 0 up; neither labels nor classes.
+    /// Numerical outputs that are not negative. Labels and classes are not supported.
     NotNegative,
-    /// Numbers above 0; neither labels nor classes.
+    /// Positive numerical outputs. Labels and classes are not supported.
     Positive,
-    /// Labels and classes alone: −1 when off, +1 when on.
+    /// Only labels and classes, encoded as −1 if absent and +1 if present.
     Signs,
-    /// Numbers; a label or class is −1 when off and +1 when on.
+    /// Numerical outputs. A label or class is encoded as −1 if it is absent and +1 if it is present.
     NumbersAndSigns,
 }
 
 impl Domain {
-    /// What a loss sees of a label or class that is off; one that is on is 1.
+    /// Returns the code of a label or class that is absent; the code of one that is present is 1.
     pub(crate) fn off(self) -> f64 {
         match self {
-            // Those of numbers alone are never asked.
+            // The method is never called for losses that support only numerical outputs.
             Domain::Numbers | Domain::NotNegative | Domain::Positive => 0.0,
             Domain::Signs | Domain::NumbersAndSigns => -1.0,
         }
     }
 
-    /// Whether y may be numbers, if not all of them.
+    /// Returns whether y may be numerical outputs, though possibly not all values.
     pub(crate) fn has_numbers(self) -> bool {
         match self {
             Domain::Numbers | Domain::NotNegative | Domain::Positive | Domain::NumbersAndSigns => true,
@@ -213,7 +224,7 @@ impl Domain {
         }
     }
 
-    /// Whether y may be labels and classes.
+    /// Returns whether y may be labels and classes.
     pub(crate) fn has_labels(self) -> bool {
         match self {
             Domain::Numbers | Domain::Signs | Domain::NumbersAndSigns => true,
@@ -221,7 +232,7 @@ impl Domain {
         }
     }
 
-    /// What y must satisfy, from the verb on, where this number does not.
+    /// Returns what y must satisfy, as a phrase that follows "must", if this value does not satisfy it.
     pub(crate) fn refuses(self, y: f64) -> Option<&'static str> {
         match self {
             Domain::Numbers | Domain::Signs | Domain::NumbersAndSigns => None,
@@ -231,33 +242,34 @@ impl Domain {
     }
 }
 
-/// Bounds that hold for every y and score.
+/// Bounds on the derivatives of a loss, for every y and score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Of |∂ℓ/∂score|.
+    /// Upper bound on |∂ℓ/∂score|.
     pub gradient: f64,
-    /// Of the second derivative.
+    /// Upper bound on the second derivative by the score.
     pub curvature: f64,
 }
 
-/// Rows along which a step is searched: the loss at `scores + ρ · direction`.
+/// The samples of a line search for a step ρ: the loss is evaluated at `scores + ρ · direction`. All arrays have length
+/// n_samples.
 #[derive(Clone, Copy, Debug)]
 pub struct LineProblem<'a> {
-    /// Targets.
+    /// The targets y.
     pub y: &'a [f64],
-    /// Scores f so far.
+    /// The current scores f.
     pub scores: &'a [f64],
-    /// Predictions g of the weak model.
+    /// The predictions g of the weak model.
     pub direction: &'a [f64],
-    /// Weights, none negative.
+    /// The weights w, none of which is negative.
     pub weights: &'a [f64],
-    /// Stops the search: sums over rows look at its flag.
+    /// The handle that can stop the search: sums over samples check its flag.
     pub control: &'a Control,
 }
 
 impl LineProblem<'_> {
-    /// Σ w ℓ(y, f + ρ g), or an error of kind [`OutOfMemory`](crate::ErrorKind::OutOfMemory), as terms are kept, 8 bytes a
-    /// row, or [`Interrupted`](crate::ErrorKind::Interrupted).
+    /// Returns Σ w ℓ(y, f + ρ g). Returns an error of kind [`OutOfMemory`](crate::ErrorKind::OutOfMemory), because
+    /// terms are stored with 8 bytes for each sample, or [`Interrupted`](crate::ErrorKind::Interrupted).
     pub fn loss<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
         if loss.takes_blocks() {
             let mut values = try_filled(ROWS, 0.0, self.y.len())?;
@@ -268,7 +280,7 @@ impl LineProblem<'_> {
         self.sum(|y, f, g| loss.value(y, f + step * g))
     }
 
-    /// First and second derivative of [`LineProblem::loss`] by ρ, with the same errors.
+    /// Returns the first and the second derivative of [`LineProblem::loss`] by ρ, with the same errors.
     pub fn derivatives<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<(f64, f64)> {
         if loss.takes_blocks() {
             let (mut gradients, mut curvatures) = self.derivatives_of_rows(loss, step)?;
@@ -279,7 +291,7 @@ impl LineProblem<'_> {
         Ok((self.slope(loss, step)?, self.sum(|y, f, g| g * g * loss.curvature(y, f + step * g))?))
     }
 
-    /// First derivative of [`LineProblem::loss`] by ρ, with the same errors.
+    /// Returns the first derivative of [`LineProblem::loss`] by ρ, with the same errors.
     pub(crate) fn slope<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
         if loss.takes_blocks() {
             return Ok(self.derivatives(loss, step)?.0);
@@ -287,12 +299,12 @@ impl LineProblem<'_> {
         Ok(-self.sum(|y, f, g| g * loss.negative_gradient(y, f + step * g))?)
     }
 
-    /// Of each row, not times its direction.
+    /// Returns the negative gradient of each sample, not multiplied by its direction.
     pub(crate) fn negative_gradients<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<Vec<f64>> {
         Ok(self.derivatives_of_rows(loss, step)?.0)
     }
 
-    /// Negative gradient and curvature of each row, as a block.
+    /// Returns the negative gradient and the curvature of each sample, computed as a block.
     fn derivatives_of_rows<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<(Vec<f64>, Vec<f64>)> {
         let (mut gradients, mut curvatures) =
             (try_filled(ROWS, 0.0, self.y.len())?, try_filled(ROWS, 0.0, self.y.len())?);
@@ -301,12 +313,12 @@ impl LineProblem<'_> {
         Ok((gradients, curvatures))
     }
 
-    /// Scores f + ρ g.
+    /// Returns the scores f + ρ g.
     fn moved(&self, step: f64) -> Result<Vec<f64>> {
         try_collected(ROWS, self.scores.iter().zip(self.direction).map(|(f, g)| f + step * g))
     }
 
-    /// Σ w · term(y, f, g).
+    /// Returns Σ w · term(y, f, g).
     pub(crate) fn sum(&self, term: impl Fn(f64, f64, f64) -> f64) -> Result<f64> {
         let mut terms = try_with_capacity(ROWS, self.y.len())?;
         let pieces = self.y.chunks(STEPS).zip(self.scores.chunks(STEPS)).zip(self.direction.chunks(STEPS));
@@ -318,43 +330,43 @@ impl LineProblem<'_> {
         Ok(weighted_sum(self.weights, &terms))
     }
 
-    /// Rows that weigh something and move: y, f, g, w.
+    /// Returns (y, f, g, w) of the samples that have positive weight and a non-zero direction.
     pub(crate) fn moving(&self) -> impl Iterator<Item = (f64, f64, f64, f64)> {
         let rows = self.y.iter().zip(self.scores).zip(self.direction.iter().zip(self.weights));
         rows.map(|((&y, &f), (&g, &w))| (y, f, g, w)).filter(|&(_, _, g, w)| g != 0.0 && w > 0.0)
     }
 
-    /// max |g|.
+    /// Returns max |g|.
     pub(crate) fn largest_direction(&self) -> f64 {
         self.moving().fold(0.0, |most, (_, _, g, _)| most.max(g.abs()))
     }
 
-    /// `step`, or 0 where rounding or a search that went astray made it no better.
+    /// Returns `step`, or 0 if its loss is not lower, because of rounding or of a search that failed.
     pub(crate) fn unless_worse<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
         Ok(if step != 0.0 && self.loss(loss, step)? <= self.loss(loss, 0.0)? { step } else { 0.0 })
     }
 }
 
-/// Declares [`LossKind`] from a row for each loss: the variant, which has the name of the loss's type and holds it where it
-/// has parameters, and the name that callers use.
+/// Declares [`LossKind`] from one row for each loss: the variant, which has the name of the type of the loss and
+/// contains the loss if it has parameters, and the name that callers use.
 macro_rules! losses {
     (@pattern $payload:ty, $loss:ident) => { $loss };
     (@loss $variant:ident, $loss:ident, $payload:ty) => { $loss };
     (@loss $variant:ident, $loss:ident) => { &$variant };
     ($($(#[$doc:meta])* $variant:ident $(($payload:ty))? = $name:literal,)*) => {
-        /// Which loss.
+        /// The loss function of a fit.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         pub enum LossKind {
             $($(#[$doc])* $variant $(($payload))?,)*
-            /// One for each output of numbers: see [`LossKind::of_outputs`].
+            /// One loss for each numerical output: see [`LossKind::of_outputs`].
             OfOutputs(OutputLosses),
-            /// Any other.
+            /// A loss defined by the user.
             Custom(Arc<dyn Loss>),
         }
 
         impl LossKind {
-            /// The loss of a name, with the parameters that it has if nothing is said.
+            /// Returns the loss with this name, with default parameters, or `None` if there is none.
             pub fn named(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(LossKind::$variant $((<$payload>::default()))?),)*
@@ -362,7 +374,8 @@ macro_rules! losses {
                 }
             }
 
-            /// "custom" for any other; that of all where each output has one.
+            /// Returns the name of the loss: "custom" for a loss defined by the user, and the common name if each
+            /// output has a loss of its own.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(LossKind::$variant { .. } => $name,)*
@@ -371,7 +384,8 @@ macro_rules! losses {
                 }
             }
 
-            /// Of losses of outputs the first, which tells what holds for all.
+            /// Returns the loss as a trait object. If each output has a loss of its own, it is the first, whose general
+            /// properties are those of all.
             pub(crate) fn as_column(&self) -> &dyn ColumnLoss {
                 match self {
                     $(LossKind::$variant $((losses!(@pattern $payload, loss)))? => {
@@ -386,38 +400,38 @@ macro_rules! losses {
 }
 
 losses! {
-    /// ½(y − f)².
+    /// The squared error ½(y − f)².
     SquaredError = "squared_error",
-    /// |y − f|.
+    /// The absolute error |y − f|.
     AbsoluteError = "absolute_error",
-    /// log(1 + e^(−2yf)); f is half the log-odds.
+    /// The logistic loss log(1 + e^(−2yf)) for y = ±1. The score f is half the log-odds.
     LogLoss = "log_loss",
-    /// e^(−yf).
+    /// The exponential loss e^(−yf) for y = ±1.
     Exponential = "exponential",
-    /// max(0, 1 − yf).
+    /// The hinge loss max(0, 1 − yf) for y = ±1.
     Hinge = "hinge",
-    /// ½(y − f)² where |y − f| ≤ δ, and δ(|y − f| − δ/2) beyond.
+    /// Huber's loss: ½(y − f)² if |y − f| ≤ δ, and δ(|y − f| − δ/2) otherwise.
     Huber(Huber) = "huber",
-    /// q (y − f) where y ≥ f, and (q − 1)(y − f) below.
+    /// The quantile loss: q (y − f) if y ≥ f, and (q − 1)(y − f) otherwise.
     Quantile(Quantile) = "quantile",
-    /// e^f − y f − y + y ln y of y ≥ 0; predictions are e^f.
+    /// Half the Poisson deviance e^f − y f − y + y ln y, for y ≥ 0. Predictions are e^f.
     Poisson = "poisson",
-    /// y e^(−f) + f − ln y − 1 of y > 0; predictions are e^f.
+    /// Half the gamma deviance y e^(−f) + f − ln y − 1, for y > 0. Predictions are e^f.
     Gamma = "gamma",
-    /// Half the Tweedie deviance of a power between 1 and 2, of y ≥ 0; predictions are e^f.
+    /// Half the Tweedie deviance with a power between 1 and 2, for y ≥ 0. Predictions are e^f.
     Tweedie(Tweedie) = "tweedie",
 }
 
 impl LossKind {
-    /// The loss itself; where each output has one, that of the first.
+    /// Returns the loss as a trait object. If each output has a loss of its own, it is the first.
     pub fn as_loss(&self) -> &dyn Loss {
         self.as_column()
     }
 }
 
-/// Weights of the positive and of all other rows. A class without weight is taken for half a row of weight 1, or for a
-/// 64th of all weight where that is less: so constant labels have finite odds. Neither bound can tell a row of weight 2
-/// from two rows.
+/// Returns the total weights of the samples with y = +1 and of all others. A class without weight gets half the weight
+/// of a sample of weight 1, or a 64th of the total weight if that is less, so that constant labels have finite odds.
+/// Neither bound distinguishes a sample of weight 2 from two samples.
 pub(crate) fn weights_of_signs(y: &[f64], weights: &[f64]) -> (f64, f64) {
     let of = |positive: bool| -> f64 {
         y.iter().zip(weights).filter(|(y, _)| (**y > 0.0) == positive).map(|(_, w)| w).sum()
@@ -427,14 +441,14 @@ pub(crate) fn weights_of_signs(y: &[f64], weights: &[f64]) -> (f64, f64) {
     (if positive == 0.0 { least } else { positive }, if negative == 0.0 { least } else { negative })
 }
 
-/// What a class without weight is taken to weigh.
+/// Returns the weight that is assumed for a class without weight.
 pub(crate) fn weight_of_absent(total: f64) -> f64 {
     (total / 64.0).min(0.5)
 }
 
-/// ½ log(W₊ / W₋): the best constant score of [`LogLoss`] and [`Exponential`].
+/// Returns ½ log(W₊ / W₋), the best constant score of [`LogLoss`] and [`Exponential`].
 pub(crate) fn half_log_odds(y: &[f64], weights: &[f64]) -> f64 {
     let (positive, negative) = weights_of_signs(y, weights);
-    // In two logarithms: the quotient may overflow. All weights zero: 0.
+    // Two logarithms are used because the quotient may overflow. If all weights are zero, the result is 0.
     if positive + negative == 0.0 { 0.0 } else { 0.5 * (positive.ln() - negative.ln()) }
 }

@@ -1,4 +1,4 @@
-//! A loss of its own for each output: losses of one sort, whose parameters differ.
+//! A separate loss for each output: losses of the same type with different parameters.
 
 use super::column::ColumnLoss;
 use super::float::Float;
@@ -7,30 +7,31 @@ use super::rows::{RowLoss, RowTargets};
 use super::{Bounds, LossKind};
 use crate::error::{Error, Result};
 
-/// A loss for each output of numbers.
+/// One loss for each numerical output.
 #[derive(Clone, Debug)]
 pub struct OutputLosses {
-    /// At least one; all of one sort and domain, and none of them of outputs itself.
+    /// The losses: at least one, all of the same type and domain, none of which is itself `OfOutputs`.
     losses: Vec<LossKind>,
 }
 
 impl OutputLosses {
-    /// The losses, one for each output.
+    /// Returns the losses, one for each output.
     pub fn losses(&self) -> &[LossKind] {
         &self.losses
     }
 
-    /// What holds for all: their sort, domain and link.
+    /// Returns the first loss, which has the type, the domain and the link of all.
     pub(crate) fn first(&self) -> &LossKind {
         &self.losses[0]
     }
 }
 
 impl LossKind {
-    /// A loss of its own for each output of numbers, all of one sort: such as one quantile each.
+    /// Returns a loss with a separate loss for each numerical output. All must have the same type, for example quantile
+    /// losses for different quantiles.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for none, and for losses of several sorts.
+    /// [`Invalid`](crate::ErrorKind::Invalid) if there are no losses, or if their types differ.
     pub fn of_outputs(losses: Vec<LossKind>) -> Result<Self> {
         let is_one_sort = |loss: &LossKind| {
             !matches!(loss, LossKind::OfOutputs(_))
@@ -46,7 +47,7 @@ impl LossKind {
         Ok(LossKind::OfOutputs(OutputLosses { losses }))
     }
 
-    /// The losses of the columns of scores.
+    /// Returns the losses of the columns of scores.
     pub(crate) fn as_columns(&self) -> ColumnLosses<'_> {
         if let LossKind::OfOutputs(of_outputs) = self {
             ColumnLosses::Each(&of_outputs.losses)
@@ -56,14 +57,14 @@ impl LossKind {
     }
 }
 
-/// The losses of columns.
+/// The losses of the columns of scores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ColumnLosses<'l> {
-    /// One for all of them.
+    /// One loss for all columns.
     One(&'l dyn ColumnLoss),
-    /// One for each: not empty.
+    /// One loss for each column; the slice is not empty.
     Each(&'l [LossKind]),
-    /// The same, of the cells of y that are known.
+    /// One loss for each column, restricted to the known cells of y.
     EachKnown(&'l [KnownCells<'l>]),
 }
 
@@ -85,13 +86,13 @@ impl<'l> ColumnLosses<'l> {
         }
     }
 
-    /// What holds for all: link, leaf rule, domain.
+    /// Returns the first loss, which has the link, the leaf rule and the domain of all.
     pub(crate) fn first(self) -> &'l dyn ColumnLoss {
         self.of(0)
     }
 }
 
-/// Rows of numbers, cell by cell, of a loss for each column.
+/// The losses of several numerical outputs, computed cell by cell with a separate loss for each column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CellsOfEach<'l>(pub(crate) ColumnLosses<'l>);
 
@@ -122,7 +123,7 @@ impl<T: Float> RowLoss<T> for CellsOfEach<'_> {
         sum
     }
 
-    /// The largest of all columns.
+    /// Returns the largest bounds over all columns.
     fn bounds(&self) -> Option<Bounds> {
         let larger = |a: Bounds, b: Bounds| Bounds {
             gradient: a.gradient.max(b.gradient),

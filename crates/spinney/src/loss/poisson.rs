@@ -1,5 +1,5 @@
-//! Half the Poisson deviance of counts and other numbers that are not negative, whose mean is e^f:
-//! e^f − y f − y + y ln y, 0 at its minimum f = ln y.
+//! Half the Poisson deviance of counts and other outputs that are not negative, whose mean is e^f: e^f − y f − y + y ln
+//! y. It is 0 at its minimum f = ln y.
 //!
 //! Source: McCullagh and Nelder, *Generalized linear models* (1989).
 
@@ -8,7 +8,7 @@ use super::{Domain, Loss};
 use crate::control::Control;
 use crate::error::Result;
 
-/// Half the Poisson deviance, by the logarithm of the mean.
+/// Half the Poisson deviance, as a function of the logarithm of the mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Poisson;
 
@@ -35,7 +35,7 @@ impl Loss for Poisson {
         slope_of_exp(score)
     }
 
-    /// The logarithm of the weighted mean.
+    /// Returns the logarithm of the weighted mean.
     fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
         Ok(log_link::start(y, weights))
     }

@@ -1,5 +1,5 @@
-//! The quantile (pinball) loss: q r of a residual r = y − f above 0, and (q − 1) r below. Its best constant is a quantile q
-//! of y: the absolute error, halved, at q = ½.
+//! The quantile (pinball) loss: q r for a residual r = y − f above 0, and (q − 1) r below. Its best constant is the
+//! quantile q of y. With q = ½, it is half the absolute error.
 //!
 //! Source: Koenker and Bassett, *Regression quantiles* (1978).
 
@@ -14,26 +14,26 @@ use crate::exact::{Grid, bits_left};
 /// The quantile loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantile {
-    /// q, above 0 and below 1.
+    /// The quantile q, greater than 0 and less than 1.
     pub quantile: f64,
 }
 
 impl Default for Quantile {
-    /// The median.
+    /// Returns the loss for the median.
     fn default() -> Self {
         Quantile { quantile: 0.5 }
     }
 }
 
 impl LossKind {
-    /// The loss of this [`Quantile`].
+    /// Returns the loss for this [`Quantile`].
     pub fn quantile(quantile: f64) -> Self {
         LossKind::Quantile(Quantile { quantile })
     }
 }
 
 impl Quantile {
-    /// The least value with at least a share q of the weight at or below it.
+    /// Returns the smallest value such that a fraction q of the total weight is at or below it.
     fn weighted(self, pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
         let total: f64 = pairs.iter().map(|p| p.1).sum();
         first_with_weight(self.quantile * total, pairs, control)
@@ -61,7 +61,7 @@ impl Loss for Quantile {
         if r >= 0.0 { self.quantile * r } else { (self.quantile - 1.0) * r }
     }
 
-    /// q below y, q − 1 above; 0 at y.
+    /// Returns q for scores below y, q − 1 above, and 0 at y.
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         let r = y - score;
         if r == 0.0 {
@@ -77,14 +77,14 @@ impl Loss for Quantile {
         0.0
     }
 
-    /// The least value with at least a share q of the weight at or below it.
+    /// Returns the smallest value such that a fraction q of the total weight is at or below it.
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
         let mut pairs = try_collected(ROWS, y.iter().copied().zip(weights.iter().copied()))?;
         self.weighted(&mut pairs, control)
     }
 
-    /// The least minimum: before all kinks r / g the slope is −q |g| where g rises and (q − 1) |g| where it falls, and each
-    /// kink adds w |g|. 0 where no row moves.
+    /// Returns the smallest minimum. Before all kinks r / g, the slope is −q |g| for increasing and (q − 1) |g| for
+    /// decreasing g, and each kink adds w |g|. The result is 0 if all directions are zero.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let grid = Grid::with_bits(problem.largest_direction(), bits_left(problem.weights));
         let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
@@ -101,7 +101,7 @@ impl Loss for Quantile {
 }
 
 impl ColumnLoss for Quantile {
-    /// The quantile of the residuals, however far it is.
+    /// Returns the quantile of the residuals, without a bound on its magnitude.
     fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
         let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);
         let mut pairs = try_collected(ROWS, residuals.zip(problem.weights.iter().copied()))?;

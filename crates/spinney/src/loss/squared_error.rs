@@ -1,4 +1,4 @@
-//! ½(y − f)².
+//! The squared error, ½(y − f)².
 
 use super::column::{ColumnLoss, LeafRule, NumberColumn};
 use super::rows::RowLoss;
@@ -32,15 +32,15 @@ impl Loss for SquaredError {
         1.0
     }
 
-    /// The weighted mean.
+    /// Returns the weighted mean.
     fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
         let total: f64 = weights.iter().sum();
         Ok(if total > 0.0 { weighted_sum(weights, y) / total } else { 0.0 })
     }
 
-    /// Σ w r g / Σ w g², with r = y − f; 0 where no row moves.
+    /// Returns Σ w r g / Σ w g², with r = y − f, or 0 if all directions are zero.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
-        // In units of the largest g: squares of small numbers vanish.
+        // Values are divided by the largest |g|, because squares of small numbers underflow.
         let largest = problem.largest_direction();
         if largest == 0.0 {
             return Ok(0.0);

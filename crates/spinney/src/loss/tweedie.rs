@@ -1,11 +1,11 @@
-//! Half the Tweedie deviance of numbers that are not negative, whose mean is e^f and whose variance is a power p of it,
-//! 1 < p < 2: sums of a Poisson number of gamma terms, zero among them.
+//! Half the Tweedie deviance of outputs that are not negative, whose mean is e^f and whose variance is proportional to
+//! a power p of the mean, 1 < p < 2: sums of a Poisson number of gamma terms, which may be zero.
 //!
 //! ```text
 //! y e^((1 − p) f) / (p − 1) + e^((2 − p) f) / (2 − p) − y^(2 − p) / ((p − 1) (2 − p))
 //! ```
 //!
-//! 0 at its minimum f = ln y. Powers of 1 and 2 are those of [`Poisson`](super::Poisson) and [`Gamma`](super::Gamma).
+//! It is 0 at its minimum f = ln y. Powers of 1 and 2 give [`Poisson`](super::Poisson) and [`Gamma`](super::Gamma).
 //!
 //! Source: Jørgensen, *The theory of dispersion models* (1997).
 
@@ -14,29 +14,29 @@ use super::{Domain, Loss, LossKind};
 use crate::control::Control;
 use crate::error::{Error, Result};
 
-/// Half the Tweedie deviance, by the logarithm of the mean.
+/// Half the Tweedie deviance, as a function of the logarithm of the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tweedie {
-    /// Of the mean, that the variance is: above 1 and below 2.
+    /// The power p of the mean to which the variance is proportional: greater than 1 and less than 2.
     pub power: f64,
 }
 
 impl Default for Tweedie {
-    /// A power of 1.5.
+    /// Returns the loss with a power of 1.5.
     fn default() -> Self {
         Tweedie { power: 1.5 }
     }
 }
 
 impl LossKind {
-    /// [`Tweedie`]'s deviance of a power.
+    /// Returns half the [`Tweedie`] deviance with this power.
     pub fn tweedie(power: f64) -> Self {
         LossKind::Tweedie(Tweedie { power })
     }
 }
 
 impl Tweedie {
-    /// The exponents of the falling and of the rising part: ln y + (1 − p) f and (2 − p) f.
+    /// Returns the exponents of the decreasing and the increasing part: ln y + (1 − p) f and (2 − p) f.
     fn exponents(self, ln_y: f64, score: f64) -> (f64, f64) {
         (ln_y - (self.power - 1.0) * score, (2.0 - self.power) * score)
     }
@@ -81,7 +81,7 @@ impl Loss for Tweedie {
         (self.power - 1.0) * slope_of_exp(falling) + (2.0 - self.power) * slope_of_exp(rising)
     }
 
-    /// The logarithm of the weighted mean.
+    /// Returns the logarithm of the weighted mean.
     fn start(&self, y: &[f64], weights: &[f64], _: &Control) -> Result<f64> {
         Ok(log_link::start(y, weights))
     }

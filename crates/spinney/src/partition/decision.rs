@@ -1,47 +1,48 @@
-//! What a node asks of the value of its feature: a test, and the side of values that are missing.
+//! The test of a node on the value of its feature, and the side to which missing values go.
 //!
-//! [`Decision::goes_left`] is the one place where a value meets a threshold or a set of categories: partitioners, searches,
-//! prediction and rules ask it, so that none can differ from another.
+//! [`Decision::goes_left`] is the only place where a value is compared with a threshold or a set of categories.
+//! Partitioners, searches, prediction and rules all call it, so they cannot disagree.
 
 use crate::data::{Category, category_of};
 
-/// One of the two sides of a split: there will be no third.
+/// One of the two sides of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The left child's.
+    /// The side of the left child.
     Left,
-    /// The right child's.
+    /// The side of the right child.
     Right,
 }
 
 impl Side {
-    /// The side of more weight; the left one of equal weights. Missing values go there where a node has seen none.
+    /// Returns the side with more weight, or the left one if both are equal. Missing values go to this side if the node
+    /// did not have any during training.
     pub(crate) fn heavier(left: f64, right: f64) -> Self {
         if left >= right { Side::Left } else { Side::Right }
     }
 }
 
-/// What a node asks of values that are not missing.
+/// The test of a node for values that are not missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Test<'a> {
-    /// Values up to this threshold go left.
+    /// Values less than or equal to this threshold go left.
     AtMost(f32),
-    /// These categories go left, in rising order. All others go right with the missing ones: categories that the node did
-    /// not see in training, and values that are no category.
+    /// These categories, in increasing order, go left. All other values go to the side of missing values: categories
+    /// that the node did not have during training, and values that are not valid categories.
     AnyOf(&'a [Category]),
 }
 
-/// Whether a value is one of these categories, which rise.
+/// Returns whether `value` is one of `categories`, which must be in increasing order.
 #[inline]
 fn is_any_of(categories: &[Category], value: f32) -> bool {
     category_of(value).is_some_and(|category| categories.binary_search(&category).is_ok())
 }
 
-/// No value is above this threshold: a node with it parts missing values from all others.
+/// A threshold that no value exceeds: a node with it separates missing values from all others.
 pub(crate) const ABOVE_ALL: f32 = f32::MAX;
 
-/// The side to which every value goes.
+/// The decision of a node: the side to which every value goes.
 ///
 /// ```
 /// use spinney::{Decision, Side, Test};
@@ -58,49 +59,52 @@ pub struct Decision<'a> {
 }
 
 impl<'a> Decision<'a> {
-    /// Values up to `threshold` go left, larger and missing ones right.
+    /// Returns a decision that sends values up to `threshold` left, and larger and missing values right.
     #[inline]
     pub const fn at_most(threshold: f32) -> Self {
         Decision { test: Test::AtMost(threshold), missing: Side::Right, saw_missing: false }
     }
 
-    /// These categories, which rise, go left; all others and missing values go right.
+    /// Returns a decision that sends these categories, in increasing order, left, and all other and missing values
+    /// right.
     #[inline]
     pub const fn any_of(categories: &'a [Category]) -> Self {
         Decision { test: Test::AnyOf(categories), missing: Side::Right, saw_missing: false }
     }
 
-    /// The same test of a node that saw missing values, and sends them to this side.
+    /// Returns the same test for a node that had missing values during training, and sends them to this side.
     #[inline]
     pub const fn with_missing(self, missing: Side) -> Self {
         Decision { missing, saw_missing: true, ..self }
     }
 
-    /// The same test of a node that saw no missing values, and sends them to this side if there are any later.
+    /// Returns the same test for a node that had no missing values during training, and sends those in new samples to
+    /// this side.
     #[inline]
     pub const fn with_unseen(self, missing: Side) -> Self {
         Decision { missing, saw_missing: false, ..self }
     }
 
-    /// What is asked of values that are not missing.
+    /// Returns the test for values that are not missing.
     #[inline]
     pub const fn test(&self) -> Test<'a> {
         self.test
     }
 
-    /// The side of missing values.
+    /// Returns the side to which missing values go.
     #[inline]
     pub const fn missing(&self) -> Side {
         self.missing
     }
 
-    /// Whether some samples of the node had missing values, so that their side was learnt from them.
+    /// Returns whether the node had missing values during training, so that their side was learned from them.
     #[inline]
     pub const fn saw_missing(&self) -> bool {
         self.saw_missing
     }
 
-    /// Whether a value goes left; NaN is a missing one. Without branches on values that are not missing.
+    /// Returns whether `value` goes left; NaN is a missing value. Values that are not missing are compared without
+    /// branches.
     #[inline]
     pub fn goes_left(&self, value: f32) -> bool {
         if value.is_nan() {
@@ -112,8 +116,8 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// The same of a value that is not missing, for rows of which that is known: prediction asks at every step, and the
-    /// question whether a value is there costs a tenth of it.
+    /// Like [`Decision::goes_left`], for a value that is known not to be missing. Prediction calls it at every step,
+    /// where the check for missing values takes a tenth of the time.
     #[inline]
     pub(crate) fn sends_left(&self, value: f32) -> bool {
         debug_assert!(!value.is_nan());

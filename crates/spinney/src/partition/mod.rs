@@ -1,13 +1,13 @@
-//! Who is in a node, and in what order along a feature. A partitioner sees x and never y, and parts samples by a
-//! [`decision::Decision`].
+//! The samples of each node, and their order along a feature. A partitioner reads X and never y, and partitions samples
+//! by a [`decision::Decision`].
 //!
-//! Vocabulary: the *entries* of a column in a node are its stored values that are not zero, each with its row; the other
-//! samples of the node are its *zeros*, which nobody visits. Values that are missing (NaN) are entries. A feature *varies*
-//! in a node when it has two values there, or a value and a missing one.
+//! The *entries* of a feature in a node are its stored non-zero values, each with its sample. The other samples of the
+//! node are its *zeros*, which are never visited. Missing values (NaN) are entries. A feature *varies* in a node if it
+//! has two different values there, or a value and a missing one.
 //!
 //! | partitioner | entries of a column come from | cost of a node |
 //! |---|---|---|
-//! | [`dense::DensePartitioner`] | the node's rows in a dense column, then sorted | drawn features × samples × log |
+//! | [`dense::DensePartitioner`] | the values of the node's samples in a dense column, then sorted | drawn features × samples × log |
 //! | [`dense::SortedColumns`] | lists sorted once, split stably at each node | all features × samples |
 //! | [`sparse::SparsePartitioner`] | mapping, binary search or row gather, then sorted | see there |
 //! | [`sorted_entries::SortedEntries`] | entries sorted once by (feature, value), split stably | stored entries of the samples |
@@ -31,7 +31,8 @@ use crate::error::{Result, try_filled};
 use decision::Decision;
 use lottery::Lottery;
 
-/// A node's samples (a range of the permutation), and its entries where a partitioner carries them down.
+/// The samples of a node, as a range of the permutation, and its entries if the partitioner carries them from node to
+/// node.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Span {
     pub(crate) samples: Range<u32>,
@@ -43,25 +44,25 @@ impl Span {
         self.samples.end - self.samples.start
     }
 
-    /// The children whose samples meet at `mid`, without entries.
+    /// Returns the two children, divided at `mid`, without entries.
     pub(crate) fn halves(&self, mid: u32) -> [Span; 2] {
         [self.samples.start..mid, mid..self.samples.end].map(|samples| Span { samples, entries: 0..0 })
     }
 }
 
-/// One feature in one node, where it varies.
+/// The values of a feature that varies in a node.
 #[derive(Debug)]
 pub(crate) struct Column<'a> {
     pub(crate) feature: u32,
-    /// Entries; may hold zeros too. Samples of the node that are not listed are zeros.
+    /// The entries, which may include zeros. Samples of the node without an entry are zeros.
     pub(crate) entries: &'a mut [Entry],
     pub(crate) sorted: bool,
-    /// Samples of the node that are not listed.
+    /// Number of samples of the node without an entry.
     pub(crate) n_zeros: u32,
 }
 
 impl<'a> Column<'a> {
-    /// The column, if it varies.
+    /// Returns the column if it varies in the node.
     #[inline]
     pub(crate) fn varying(feature: u32, entries: &'a mut [Entry], sorted: bool, n_zeros: u32) -> Option<Self> {
         let (first, last) = (entries.first()?.key(), entries.last()?.key());
@@ -72,69 +73,71 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The values of one dense feature in one node, where it varies and none is missing: `values[i]` is that of `rows[i]`.
+/// The values of a dense feature that varies in a node and has no missing values there: `values[i]` is the value of
+/// `rows[i]`.
 #[derive(Debug)]
 pub(crate) struct PlainColumn<'a> {
     pub(crate) feature: u32,
     pub(crate) values: &'a [f32],
     pub(crate) rows: &'a [u32],
-    /// Least and largest value.
+    /// The smallest and the largest value.
     pub(crate) range: (f32, f32),
 }
 
-/// What looks at the columns of a node; by default at the entries of all.
+/// A visitor of the features of a node. By default, it gets the entries of all features.
 pub(crate) trait Visitor {
     fn column(&mut self, column: Column<'_>);
 
-    /// Whether entries are wanted, to be sorted; otherwise dense columns come as they are, to [`Visitor::plain_column`],
-    /// but for those with missing values.
+    /// Returns whether the visitor needs entries, which can be sorted. Otherwise, dense features without missing values
+    /// are passed to [`Visitor::plain_column`] without sorting.
     fn wants_entries(&self) -> bool {
         true
     }
 
-    /// By default not looked at.
+    /// Visits a dense feature without missing values. By default, it is ignored.
     fn plain_column(&mut self, _column: PlainColumn<'_>) {}
 
-    /// Columns with zeros and fewer entries cannot matter any more.
+    /// Returns a number of entries: features with zeros and fewer entries than this cannot change the result any more.
     fn least_entries(&self) -> u32 {
         0
     }
 
-    /// Whether no feature drawn later can matter any more.
+    /// Returns whether no feature drawn later can change the result.
     fn is_over(&self) -> bool {
         false
     }
 }
 
-/// Sample ids and columns of the nodes of one tree.
+/// The samples and features of the nodes of one tree.
 pub(crate) trait Partitioner {
     fn root(&self) -> Span;
 
-    /// Samples of the node, rising.
+    /// Returns the samples of the node, in increasing order.
     fn rows(&self, span: &Span) -> &[u32];
 
-    /// Shows `visit` every feature that varies among the first `n_drawn` of the lottery; if none does, the first later
-    /// one that does, if any. In any order, each once.
-    /// Columns with zeros and fewer entries than the visitor asks for may be left out.
+    /// Passes to `visitor` every feature that varies among the first `n_drawn` features of the lottery. If none of them
+    /// varies, it passes the first later one that does, if there is one. Each is passed once, in any order. Features
+    /// with zeros and fewer entries than the visitor asks for may be skipped.
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()>;
 
-    /// Moves the samples that go right behind the others; returns where they start.
+    /// Moves the samples that go right behind the others, and returns the position of the first.
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32;
 
-    /// Whether columns are carried from node to node: then [`Partitioner::split_columns`] follows every
-    /// [`Partitioner::split_samples`] of a node that has a child to be searched.
+    /// Whether the entries of features are carried from node to node. If so, [`Partitioner::split_columns`] is called
+    /// after every [`Partitioner::split_samples`] of a node that has a child to be searched.
     const CARRIES_COLUMNS: bool = false;
 
-    /// Splits what is carried, for the children that will be searched; returns both children.
+    /// Partitions the carried entries for the children that will be searched, and returns both children.
     fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> Result<[Span; 2]> {
         Ok(span.halves(mid))
     }
 }
 
-/// Ranges of samples inside which features are known to be constant, inherited by the whole subtree.
+/// Ranges of samples in which features are known to be constant. The whole subtree inherits them.
 ///
-/// A range of the permutation always holds the samples of one node, whatever happens inside it, so one range for each
-/// feature is enough: a newer one overwrites an older one, which costs time and never truth.
+/// A range of the permutation always contains the samples of one node, however they are ordered inside it. One range
+/// for each feature is therefore sufficient: a newer range overwrites an older one, which costs time but does not
+/// change results.
 #[derive(Debug)]
 pub(crate) struct KnownConstants {
     ranges: Vec<(u32, u32)>,
@@ -155,7 +158,7 @@ impl KnownConstants {
     }
 }
 
-/// A set of rows or features.
+/// A set of samples or features.
 #[derive(Debug, Default)]
 pub(crate) struct BitSet(Vec<u64>);
 

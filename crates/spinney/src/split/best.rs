@@ -1,4 +1,4 @@
-//! The best of all thresholds of a feature.
+//! The search over all thresholds of a feature.
 
 use super::cut::Cut;
 use super::scan::{MovedSide, Scan};
@@ -9,15 +9,15 @@ use crate::partition::decision::Side;
 use crate::partition::{Column, Entry};
 
 impl<C: NodeCriterion> Scan<'_, C> {
-    /// Offers every cut of the column. Positive values are moved from the largest down, negative ones from the least up;
-    /// zeros lie between and are never moved, so the cost is the entries that are not zero.
+    /// Offers every cut of the column. Positive values are moved in decreasing order, negative ones in increasing
+    /// order. Zeros lie between them and are never moved, so the cost is proportional to the non-zero entries.
     pub(super) fn best_cut(&mut self, column: Column<'_>) {
-        // A search that was stopped tells nothing: see `Visitor::is_over`.
+        // The result of an interrupted search is meaningless: see `Visitor::is_over`.
         if !column.sorted && sort_by_value(column.entries, self.control).is_err() {
             return;
         }
         if let ([entry], true) = (&*column.entries, column.n_zeros > 0) {
-            // One sample against zeros: most columns of wide sparse data, deep in the tree.
+            // One sample against zeros is the case of most columns of sparse data with many features, deep in the tree.
             if entry.key() != Entry::ZERO_KEY {
                 let moved = if self.needs_sums() {
                     let mut moved = self.criterion.reset();
@@ -26,7 +26,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
                 } else {
                     self.criterion.move_one(entry.row())
                 };
-                // Missing values are above all others.
+                // Missing values are sorted above all others.
                 let side = if entry.value() < 0.0 { Side::Left } else { Side::Right };
                 let moved = MovedSide { n: 1, moved: &moved, side };
                 self.offer(column.feature, moved, || Cut::between(entry.value(), 0.0, None));
@@ -36,15 +36,15 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let (negative, positive) = Self::nonzero(&column);
         let has_zeros = column.n_zeros > 0 || negative.len() + positive.len() < column.entries.len();
         let zero = has_zeros.then_some(0.0);
-        // Without zeros the cut between the signs is offered by the positive side alone.
+        // If there are no zeros, the cut between the signs is offered only by the positive side.
         let below_positive = zero.or_else(|| negative.last().map(|e| e.value()));
         if !positive.last().is_some_and(|e| e.is_missing()) {
             self.move_positive(column.feature, positive, below_positive, None);
             self.move_negative(column.feature, negative, zero, &[], None);
             return;
         }
-        // On the right, missing values count as the largest. On the left they count as the least, where the cut between
-        // them and all others is left out: it has been offered.
+        // On the right, missing values are treated as the largest. On the left, they are treated as the smallest, and
+        // the cut between them and all others is omitted because it has been offered already.
         let (present, missing) = positive.split_at(positive.partition_point(|e| !e.is_missing()));
         self.move_positive(column.feature, positive, below_positive, Some(Side::Right));
         self.move_negative(column.feature, negative, zero, &[], Some(Side::Right));
@@ -52,10 +52,11 @@ impl<C: NodeCriterion> Scan<'_, C> {
         self.move_negative(column.feature, negative, zero, missing, Some(Side::Left));
     }
 
-    /// Offers the cuts above zero, the largest first; the last one is between the entries and `inner`.
+    /// Offers the cuts above zero in decreasing order. The last one is between the entries and `inner`.
     #[inline]
     fn move_positive(&mut self, feature: u32, entries: &[Entry], inner: Option<f32>, missing: Option<Side>) {
-        // Counts and flags repeat their small values, continuous features nothing: one look tells, and only speed hangs on it.
+        // Counts and flags have many equal small values, continuous features have almost none. The first values are
+        // sufficient to choose, because the choice affects only speed.
         if let [first, second, ..] = entries
             && first.key() == second.key()
         {
@@ -66,7 +67,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         }
     }
 
-    /// The same of those below zero, the least first, together with the entries `before` them.
+    /// Offers the cuts below zero in increasing order, together with the entries `before` them.
     #[inline]
     fn move_negative(
         &mut self,
@@ -80,15 +81,15 @@ impl<C: NodeCriterion> Scan<'_, C> {
         self.move_entries(feature, pieces, inner, (Side::Left, before), missing);
     }
 
-    /// Entries that are moved between two looks at the flag.
+    /// Returns the number of entries that are moved between two checks of the flag.
     fn at_once(&self) -> usize {
-        // Runs are moved by fours: the groups stay the same.
+        // Runs are moved in groups of four, so that pieces must not divide a group.
         (STEPS / self.criterion.cost().max(1)).max(1).next_multiple_of(4)
     }
 
-    /// Moves entries from the outermost value inwards and offers the cut after each distinct value; they come in pieces,
-    /// between which it looks at the flag. `inner` is the value in the node that comes after the last entry, if any.
-    /// They are on this side in every cut, with the entries `before` the first.
+    /// Moves entries from the outermost value inwards and offers the cut after each distinct value. The entries come in
+    /// pieces, between which the flag is checked. `inner` is the value in the node after the last entry, if there is
+    /// one. The moved entries are on `side` of every cut, together with the entries `before` the first.
     #[inline]
     fn move_entries<'e, E: ExactSizeIterator<Item = &'e Entry>>(
         &mut self,
@@ -126,7 +127,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         }
     }
 
-    /// The same of those above zero, a run of equal values at a time.
+    /// Offers the cuts above zero, moving a run of equal values at a time.
     #[inline]
     fn move_runs(&mut self, feature: u32, mut runs: Runs<'_>, inner: Option<f32>, missing: Option<Side>) {
         let mut moved = self.criterion.reset();
@@ -139,7 +140,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             } else if !self.move_long_run(&mut moved, run, Entry::row) {
                 return;
             }
-            // A run costs a score too.
+            // A run also costs a score.
             left = left.saturating_sub(run.len());
             if left == 0 {
                 if self.control.is_stopped() {
@@ -158,7 +159,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
 }
 
 impl<C: NodeCriterion> Scan<'_, C> {
-    /// Moves many samples between which no cut is scored; false when it was stopped.
+    /// Moves many samples between which no cut is scored. Returns false if it was interrupted.
     #[inline]
     pub(super) fn move_long_run<R: Copy>(
         &mut self,
@@ -176,8 +177,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
     }
 }
 
-/// Moves entries up to the next cut that scores at least `floor`; returns its outer entry and its score, `outer` is then the
-/// inner one. A loop of its own, which writes nothing else, so that everything else stays in registers.
+/// Moves entries up to the next cut that scores at least `floor`. Returns its outer entry and its score; `outer` is
+/// then the inner entry. The loop is separate and writes nothing else, so that all its variables stay in registers.
 #[inline]
 fn next_cut<'e, C: NodeCriterion>(
     criterion: &mut C,
@@ -199,7 +200,7 @@ fn next_cut<'e, C: NodeCriterion>(
     None
 }
 
-/// Runs of equal values in sorted entries, from the last.
+/// The runs of equal values in sorted entries, from the last to the first.
 struct Runs<'a>(&'a [Entry]);
 
 impl<'a> Runs<'a> {

@@ -1,26 +1,29 @@
-//! Search of the best split of one node.
+//! The search for the best split of a node.
 //!
-//! Vocabulary: a *cut* is a place between two neighbouring values of a feature in the node; a *split* is a feature with a
-//! cut. Growth makes the node's decision of it. The partitioner shows the drawn features that vary, in any order; the search keeps the split of the largest
-//! score. Equal scores: the feature drawn first wins, then the cut that sends missing values right, then the lowest
-//! threshold. So the outcome is a function of (data, parameters, key of the node) alone.
+//! A *cut* is a place between two neighbouring values of a feature in the node; a *split* is a feature with a cut, from
+//! which growth makes the decision of the node. The partitioner enumerates the drawn features that vary, in any order,
+//! and the search keeps the split with the largest score. Ties are resolved in favour of the feature drawn first, then
+//! of the cut that sends missing values right, then of the lowest threshold. The result is therefore a function of
+//! (data, parameters, key of the node) only.
 //!
-//! Missing values are the largest of their feature, or the least: with some in the node, every cut between values is
-//! offered with either, and the cut between all values and missing ones once. So a feature costs twice as many scores
-//! where values are missing, and nothing more where none is.
+//! Missing values are treated as the largest values of their feature, and as the smallest: if the node has missing
+//! values, every cut between values is tried with both sides for them, and the cut between all values and the missing
+//! ones is tried once. A feature thus needs twice as many scores if the node has missing values, and no additional work
+//! otherwise.
 //!
-//! Cost: entries of the drawn columns × cost of moving a sample, plus one score for each cut. On X in bins, numbers
-//! are searched by [`histogram`] instead where that pays, with the same scores and ties.
+//! The cost is the number of entries of the drawn features times the cost of moving a sample, plus one score for each
+//! cut. On binned X with numerical outputs, [`histogram`] is used instead if it is faster, with the same scores and the
+//! same resolution of ties.
 //!
 //! | file | what |
 //! |---|---|
-//! | `expand` | from a node to its children, for every store of X |
-//! | `entries`, [`histogram`] | the stores: partitioners; sums by bin |
-//! | `scan`, `best`, `random` | the best cut of a node so far; the cuts of a feature, all or one |
-//! | `categories` | the sets of categories of a feature, ordered by their targets; the sets that were found |
-//! | [`cut`], [`constraint`] | what is found; what it must leave on both sides |
-//! | [`monotonic`], [`interactions`] | what nodes may be split by, which they hand on to their children |
-//! | [`dispatch`] | runtime tags become types |
+//! | `expand` | from a node to its children, for every storage of X |
+//! | `entries`, [`histogram`] | the two kinds of search: on partitioners; on sums for each bin |
+//! | `scan`, `best`, `random` | the best cut of a node so far; all cuts of a feature, or one random cut |
+//! | `categories` | sets of categories of a feature, ordered by their targets; the sets of the splits found |
+//! | [`cut`], [`constraint`] | the result of a search; minimum sizes of both sides |
+//! | [`monotonic`], [`interactions`] | constraints on splits, which nodes pass on to their children |
+//! | [`dispatch`] | maps runtime parameters to compiled types |
 
 mod best;
 mod categories;
@@ -49,13 +52,13 @@ use crate::error::Result;
 use crate::partition::Span;
 use crate::rng::Key;
 
-/// How the threshold of a drawn feature is chosen.
+/// The method that chooses the threshold of a drawn feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Splitter {
-    /// The best of all thresholds.
+    /// The best of all possible thresholds.
     Best,
-    /// One threshold, uniform between the least and the largest value in the node (extra-trees).
+    /// A single threshold, drawn uniformly between the smallest and the largest value in the node, as in extra-trees.
     Random,
 }
 
@@ -64,11 +67,11 @@ pub enum Splitter {
 pub(crate) struct Split {
     pub(crate) feature: u32,
     pub(crate) cut: Cut,
-    /// Decrease of the node's mean impurity.
+    /// Decrease of the mean impurity of the node.
     pub(crate) decrease: f64,
 }
 
-/// Limits that hold for every node of a tree, in the engine's units.
+/// Limits for every node of a tree, in the units of the engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) splitter: Splitter,
@@ -78,7 +81,7 @@ pub(crate) struct Rules {
     pub(crate) min_impurity_decrease: f64,
     pub(crate) n_drawn: u32,
     pub(crate) n_features: usize,
-    /// Features that are categories; `None` where none is.
+    /// Whether each feature is categorical; `None` if no feature is.
     pub(crate) categories: Option<Arc<[bool]>>,
     /// Weight of the root, in units.
     pub(crate) total_weight: f64,
@@ -87,13 +90,13 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Whether a feature is a category.
+    /// Returns whether a feature is categorical.
     #[inline]
     fn is_category(&self, feature: u32) -> bool {
         self.categories.as_ref().is_some_and(|categories| categories[feature as usize])
     }
 
-    /// Whether a node is worth searching.
+    /// Returns whether the search should look for a split of the node.
     fn may_split(&self, task: &Task) -> bool {
         let node = &task.stats;
         !node.pure
@@ -107,7 +110,7 @@ impl Rules {
     }
 }
 
-/// A node as growth sees it: who is in it, what it is, how it would be split.
+/// A node during growth: its samples, its statistics, and its split.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) span: Span,
@@ -115,22 +118,22 @@ pub(crate) struct Task {
     /// Source of the node's randomness: a function of the tree's key and the path from the root.
     pub(crate) key: Key,
     pub(crate) stats: NodeStats,
-    /// `None`: the node is a leaf.
+    /// The best split; `None` if the node is a leaf.
     pub(crate) split: Option<Split>,
-    /// Where the node waits to be split.
+    /// The place in which the data of the node are kept until it is split.
     place: Option<usize>,
-    /// What it may be split by.
+    /// The constraints on the split of the node.
     limits: Limits,
-    /// What its children may be split by, if it is split.
+    /// The constraints on the splits of its children, if it is split.
     limits_below: [Limits; 2],
 }
 
-/// Places of what a node may be split by.
+/// Indices of the constraints on the split of a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limits {
-    /// See [`monotonic`].
+    /// Index of the range of values: see [`monotonic`].
     range: u32,
-    /// See [`interactions`].
+    /// Index of the set of features: see [`interactions`].
     features: u32,
 }
 
@@ -140,8 +143,8 @@ impl Task {
         Task { span, depth, key, stats, split, place: None, limits, limits_below: [limits; 2] }
     }
 
-    /// Left and right child, not entered yet, where the samples of the right one start at `mid`; the left one has `n_left`,
-    /// of which other workers may have some.
+    /// Returns the left and the right child, before their statistics are computed. The samples of the right child start
+    /// at `mid`; the left child has `n_left` samples, including those of other workers.
     fn children(&self, mid: u32, n_left: u32) -> [Task; 2] {
         let child = |samples, n, key, limits| {
             let not_entered = NodeStats { n, weight: 0.0, impurity: 0.0, pure: true };
@@ -154,46 +157,48 @@ impl Task {
     }
 }
 
-/// All that growth asks of a search; called a few times a node, so behind one virtual call.
+/// The interface between growth and search. It is called only a few times for each node, so its methods are virtual.
 pub(crate) trait SplitSearch {
     fn root(&mut self, key: Key) -> Result<Task>;
 
-    /// Splits a node that has a split: moves its samples and, if `search`, searches both children; else they are leaves.
+    /// Splits a node for which a split was found: partitions its samples and, if `search` is true, searches the splits
+    /// of both children; otherwise they are leaves.
     fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]>;
 
-    /// Samples of a node, rising.
+    /// Returns the samples of a node, in increasing order.
     fn rows(&self, span: &Span) -> &[u32];
 
-    /// The categories, or codes of bins, that a split sends left, where it lists them: in any order.
+    /// Returns the categories, or codes of bins, that a split sends left, if it lists them, in any order.
     fn listed(&self, split: &Split) -> &[Category];
 
-    /// Gives away a node that waits to be split, for [`SplitSearch::resume`] of a search of its samples alone. Not of
-    /// histograms, nor where nodes are constrained.
+    /// Extracts a node that waits to be split, so that [`SplitSearch::resume`] of a search on its samples alone can
+    /// continue. It is not supported with histograms, nor if nodes have constraints.
     fn hand_over(&mut self, task: &Task) -> Result<HandedOver>;
 
-    /// The node of all samples of this search, where another left it.
+    /// Returns the root of this search, in the state in which another search left it.
     fn resume(&mut self, node: HandedOver) -> Result<Task>;
 }
 
-/// A node between two searches.
+/// A node that is passed from one search to another.
 #[derive(Debug)]
 pub(crate) struct HandedOver {
     task: Task,
-    /// What its split lists.
+    /// The categories that its split lists.
     listed: Vec<Category>,
-    /// What the criterion remembers of it, if anything.
+    /// The statistics that the criterion has stored for the node, if any.
     memory: Option<Box<dyn Any + Send>>,
-    /// What it has made of its samples, if anything.
+    /// The data that the criterion has computed from the samples of the node, if any.
     made: Option<Box<dyn Any + Send>>,
 }
 
-/// Which child has fewer samples (the right one if they have as many), and the other.
+/// Returns the index of the child with fewer samples (the right one if both have the same number), and the index of the
+/// other.
 fn by_size(children: &[Task; 2]) -> (usize, usize) {
     let larger = usize::from(children[1].stats.n > children[0].stats.n);
     (1 - larger, larger)
 }
 
-/// Purposes of a node's key.
+/// The purposes for which random numbers are derived from the key of a node.
 const LOTTERY: u64 = 0;
 const THRESHOLDS: u64 = 1;
 const LEFT: u64 = 2;

@@ -7,16 +7,16 @@ use crate::partition::decision::Side;
 use crate::partition::{Column, Entry, PlainColumn};
 
 impl<C: NodeCriterion> Scan<'_, C> {
-    /// Draws τ uniformly between the least and the largest value of the feature in the node and offers that cut, with
-    /// missing values on a side that is drawn too; of one value and missing ones, the cut between them. Only samples on the
-    /// side away from zero are moved. Nothing is sorted: O(entries).
+    /// Draws a threshold uniformly between the smallest and the largest value of the feature in the node, and offers
+    /// this cut, with missing values on a random side. If there is a single value and missing ones, it offers the cut
+    /// between them. Only samples on the side away from zero are moved. Nothing is sorted: O(entries).
     pub(super) fn random_cut(&mut self, column: Column<'_>) {
         let zero = (column.n_zeros > 0).then(|| Entry::new(0.0, 0));
         let first = zero.unwrap_or(column.entries[0]);
         let (low, mut high) = column.entries.iter().fold((first, first), |(low, high), &e| (low.min(e), high.max(e)));
         let mut missing = None;
         if high.is_missing() {
-            // The least is a value, as the column varies; so there is a largest one.
+            // The smallest is not missing, because the column varies; so there is a largest value too.
             let present = column.entries.iter().filter(|e| !e.is_missing());
             high = present.fold(zero.unwrap_or(low), |high, &e| high.max(e));
             missing = Some(self.missing_side(column.feature));
@@ -29,7 +29,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         self.offer_random(column.feature, cut, column.entries.iter().map(|e| (e.value(), e.row())));
     }
 
-    /// The same for a dense column without missing values.
+    /// Like [`Scan::random_cut`], for a dense column without missing values.
     pub(super) fn random_plain_cut(&mut self, column: PlainColumn<'_>) {
         let (low, high) = column.range;
         let threshold = self.draw_threshold(column.feature, low, high);
@@ -40,11 +40,12 @@ impl<C: NodeCriterion> Scan<'_, C> {
     fn draw_threshold(&self, feature: u32, low: f32, high: f32) -> f32 {
         let share = self.thresholds.uniform(u64::from(feature));
         let drawn = (f64::from(low) + share * (f64::from(high) - f64::from(low))) as f32;
-        // Rounding to float32 may land on the upper value, which separates nothing. Adding zero makes −0.0 zero.
+        // Rounding to float32 may give the upper value, which does not separate anything. Adding zero converts −0.0 to
+        // zero.
         (if drawn >= high { low } else { drawn }) + 0.0
     }
 
-    /// Offers the cut between the cells, values and their rows, that go left and those that go right.
+    /// Offers the cut between the cells, pairs of a value and a sample, that go left and those that go right.
     #[inline]
     fn offer_random(&mut self, feature: u32, cut: Cut, cells: impl ExactSizeIterator<Item = (f32, u32)>) {
         let decision = cut.by_threshold();
@@ -53,7 +54,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
         self.offer_moved(feature, |value| decision.goes_left(value) != zero_goes_left, cells, (cut, side));
     }
 
-    /// Offers the cut between the cells that are moved, to this side, and all others; returns the weight of those moved.
+    /// Offers the cut between the moved cells, which go to this side, and all others. Returns the weight of the moved
+    /// cells.
     #[inline]
     pub(super) fn offer_moved(
         &mut self,
@@ -62,7 +64,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         cells: impl ExactSizeIterator<Item = (f32, u32)>,
         (cut, side): (Cut, Side),
     ) -> f64 {
-        // Picked without a branch: which side a value takes cannot be foretold.
+        // Cells are selected without a branch, because the side of a value is unpredictable for the processor.
         self.picked.resize(self.picked.len().max(cells.len()), 0);
         let mut n_moved = 0;
         for (value, row) in cells {

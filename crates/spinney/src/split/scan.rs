@@ -1,4 +1,4 @@
-//! The search of one node under way: the best cut so far, and what a better one must do.
+//! The state of the search of one node: the best cut so far, and the conditions for a better one.
 
 use super::categories::Categories;
 use super::constraint::CutSide;
@@ -13,7 +13,7 @@ use crate::partition::lottery::Lottery;
 use crate::partition::{Column, Entry, PlainColumn, Visitor};
 use crate::rng::Key;
 
-/// State of the search of one node.
+/// The state of the search of one node.
 #[derive(Debug)]
 pub(crate) struct Scan<'a, C: NodeCriterion> {
     pub(super) criterion: &'a mut C,
@@ -26,10 +26,10 @@ pub(crate) struct Scan<'a, C: NodeCriterion> {
     pub(super) weight: f64,
     pub(super) best_score: f64,
     perfect_score: f64,
-    /// Columns of fewer entries, with zeros, cannot reach the best score.
+    /// Features with zeros and fewer entries than this cannot reach the best score.
     least_entries: u32,
     best: Option<Candidate>,
-    /// Rows that a scan picks before it moves them.
+    /// The samples that a scan selects before it moves them.
     pub(super) picked: &'a mut Vec<u32>,
     pub(super) categories: &'a mut Categories<C::Sum>,
     /// The monotonic constraints, if there are any.
@@ -38,7 +38,7 @@ pub(crate) struct Scan<'a, C: NodeCriterion> {
     pub(super) failure: Option<Error>,
 }
 
-/// The samples that a scan has moved: the number of them, and the side of the cut on which they end up.
+/// The samples that a scan has moved: their number, and the side of the cut to which they belong.
 #[derive(Debug)]
 pub(super) struct MovedSide<'m, C: NodeCriterion> {
     pub(super) n: u32,
@@ -87,13 +87,13 @@ impl<C: NodeCriterion> Visitor for Scan<'_, C> {
     }
 
     fn is_over(&self) -> bool {
-        // Features drawn later lose ties.
+        // Features drawn later lose ties, so they cannot improve on a perfect score.
         self.best_score >= self.perfect_score || self.control.is_stopped() || self.failure.is_some()
     }
 }
 
 impl<'a, C: NodeCriterion> Scan<'a, C> {
-    /// Of a node that the criterion has entered.
+    /// Starts the search of a node that the criterion has entered.
     pub(super) fn new(
         criterion: &'a mut C,
         rules: &'a Rules,
@@ -103,10 +103,10 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         in_range: Option<InRange<'a>>,
         (picked, categories): (&'a mut Vec<u32>, &'a mut Categories<C::Sum>),
     ) -> Self {
-        // Every cut between two samples is the same.
+        // With two samples, all cuts are the same.
         let any_cut = task.stats.n == 2;
         let perfect_score = if any_cut { f64::MIN } else { criterion.perfect_score() };
-        // Cuts move entries, never zeros. Where some features are not drawn, those that vary must be counted.
+        // Cuts move entries, never zeros. If some features are not drawn, all features that vary must be counted.
         let all_drawn = rules.n_drawn as usize >= rules.n_features && rules.splitter == Splitter::Best;
         let least_entries = if all_drawn { rules.constraints.leaf_sizes.min_samples } else { 0 };
         Scan {
@@ -129,7 +129,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         }
     }
 
-    /// The best cut found, if it is good enough.
+    /// Returns the split with the best cut, if it is good enough.
     pub(super) fn outcome(self, task: &Task) -> Result<Option<Split>> {
         if let Some(error) = self.failure {
             return Err(error);
@@ -140,18 +140,18 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         Ok(self.rules.accepts_decrease(&task.stats, decrease).then_some(split))
     }
 
-    /// The place of the best cut so far among the sets of categories of a feature, if it is one of them.
+    /// Returns the index of the best cut so far among the sets of categories of a feature, if it is one of them.
     pub(super) fn best_subset_of(&self, feature: u32) -> Option<u32> {
         self.best.filter(|best| best.feature == feature)?.cut.subset()
     }
 
-    /// The source of the random sets of categories of a feature.
+    /// Returns the key for random sets of categories of a feature.
     pub(super) fn subsets_key(&self, feature: u32) -> Key {
         self.key.child(SUBSETS).child(feature.into())
     }
 
-    /// Takes the cut between moved and rest if it leaves enough on both sides and is better than the best so far.
-    /// `cut` is asked for only then.
+    /// Accepts the cut between moved and rest if it satisfies the constraints on both sides and is better than the best
+    /// so far. `cut` is called only in this case.
     #[inline]
     pub(super) fn offer(&mut self, feature: u32, side: MovedSide<'_, C>, cut: impl FnOnce() -> Cut) {
         let score = self.criterion.score(side.moved);
@@ -160,7 +160,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         }
     }
 
-    /// The same for a score that is known, and not below the best.
+    /// Like [`Scan::offer`], for a score that is known and is not below the best.
     pub(super) fn offer_score(&mut self, feature: u32, side: MovedSide<'_, C>, score: f64, cut: impl FnOnce() -> Cut) {
         if !self.admits(feature, side) {
             return;
@@ -180,7 +180,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         }
     }
 
-    /// Whether both sides of the cut are admitted.
+    /// Returns whether both sides of the cut satisfy the constraints.
     #[inline]
     fn admits(&mut self, feature: u32, MovedSide { n, moved, side }: MovedSide<'_, C>) -> bool {
         let weight = self.criterion.moved_weight(moved);
@@ -192,13 +192,13 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             }
     }
 
-    /// Whether cuts need the sums of their sides, and not the score alone.
+    /// Returns whether cuts need the sums of their sides in addition to the score.
     #[inline]
     pub(super) fn needs_sums(&self) -> bool {
         self.in_range.is_some()
     }
 
-    /// Equal scores: the feature drawn first, then the cut that comes first. Returns whether that is the new one.
+    /// Resolves a tie: the feature drawn first wins, then the cut that comes first. Returns whether the new cut wins.
     #[cold]
     fn settle_tie(&mut self, new: Candidate, best: Candidate) -> bool {
         let wins = if new.feature == best.feature {
@@ -212,13 +212,14 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         wins
     }
 
-    /// The side that is drawn for missing values of a feature whose threshold is drawn.
+    /// Returns the side for missing values of a feature with a random threshold, which is drawn at random.
     pub(super) fn missing_side(&self, feature: u32) -> Side {
         let goes_left = self.key.child(MISSING_SIDES).uniform(u64::from(feature)) < 0.5;
         if goes_left { Side::Left } else { Side::Right }
     }
 
-    /// The entries of a column whose values are negative, and those whose values are positive or missing; sorted.
+    /// Returns the entries of a column with negative values, and those with positive or missing values. The column must
+    /// be sorted.
     #[inline]
     pub(super) fn nonzero<'c>(column: &'c Column<'_>) -> (&'c [Entry], &'c [Entry]) {
         let entries = &*column.entries;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::partition::category_sets::CategorySets;
 
 impl CategorySets {
-    /// Numbers the sets of these nodes anew, in the order of the nodes, and keeps no others.
+    /// Renumbers the sets of these nodes in the order of the nodes, and drops all others.
     pub(crate) fn kept_by(&self, nodes: &mut [Node]) -> Result<Self> {
         let mut kept = CategorySets::default();
         if self.is_empty() {
@@ -22,7 +22,8 @@ impl CategorySets {
 }
 
 impl Tree {
-    /// The categories that a split sends left, rising; none where it tests a threshold, and in leaves.
+    /// Returns the categories that a split sends left, in increasing order. It is empty for leaves and if the split
+    /// tests a threshold.
     pub fn categories_left(&self, node: usize) -> &[Category] {
         self.nodes[node].set().map_or(&[], |set| self.sets.of(set))
     }

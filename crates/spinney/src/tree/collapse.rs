@@ -3,8 +3,8 @@
 //! In: a tree and the splits that are to be leaves. Out: a tree, in pre-order again. A new leaf holds what growth would
 //! have put there: counts are sums of the counts of the leaves below it, hence exact; means of numbers are the weighted
 //! means of theirs, equal to rounding. Medians of leaves tell no median of all their samples: such trees are collapsed
-//! before leaves have values, see [`Structure::collapsed`], or not at all. Sparse leaves stay sparse, as the table is built anew from stored cells.
-//! O(n_nodes + stored cells), one scratch of the width of the outputs.
+//! before leaves have values, see [`Structure::collapsed`], or not at all. Sparse leaves stay sparse, as the table is
+//! built anew from stored cells. O(n_nodes + stored cells), one scratch of the width of the outputs.
 
 use std::ops::Range;
 
@@ -29,10 +29,11 @@ impl Tree {
         ends_of(&self.nodes)
     }
 
-    /// The tree in which the splits that `is_leaf` names are leaves; of two, one below the other, the upper one.
+    /// Returns the tree in which the splits selected by `is_leaf` are replaced by leaves. If one is below another, the
+    /// upper one applies.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] where leaves are medians.
+    /// [`crate::ErrorKind::Invalid`] if leaves are medians.
     pub(crate) fn collapsed(&self, is_leaf: impl Fn(usize) -> bool, control: &Control) -> Result<Tree> {
         if self.criterion.leaf_values() == LeafValues::Medians {
             let must = "be a criterion whose leaves are means, if splits of a fitted tree become leaves";

@@ -1,4 +1,4 @@
-//! Parameters of a tree: plain data with scikit-learn's names, checked when used.
+//! The parameters of a tree: plain data with scikit-learn's names, which are checked by `fit`.
 
 use ndarray::Array2;
 
@@ -11,19 +11,19 @@ use crate::projection::OutputProjection;
 use crate::setters::setters;
 use crate::split::Splitter;
 
-/// Number of features drawn at each node.
+/// The number of features that are drawn at each node. p is the number of features of X.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MaxFeatures {
-    /// Every feature.
+    /// All features.
     All,
-    /// ⌊√p⌋, at least 1.
+    /// ⌊√p⌋, but at least 1.
     Sqrt,
-    /// ⌊log₂ p⌋, at least 1.
+    /// ⌊log₂ p⌋, but at least 1.
     Log2,
-    /// That many.
+    /// This number of features.
     Count(usize),
-    /// That share of p, rounded down, at least 1.
+    /// This fraction of p, rounded down, but at least 1.
     Fraction(f64),
 }
 
@@ -32,7 +32,7 @@ impl MaxFeatures {
         self.resolve_as("max_features", n_features)
     }
 
-    /// The number of a draw that errors call `what`.
+    /// Returns the number of features; error messages use the parameter name `what`.
     pub(crate) fn resolve_as(self, what: &'static str, n_features: usize) -> Result<usize> {
         let p = n_features as f64;
         let k = match self {
@@ -48,7 +48,7 @@ impl MaxFeatures {
     }
 }
 
-/// Parameters of one tree.
+/// The parameters of one tree.
 ///
 /// ```
 /// use spinney::{Criterion, TreeConfig};
@@ -58,63 +58,70 @@ impl MaxFeatures {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TreeConfig {
-    /// Impurity that splits reduce.
+    /// The impurity that splits reduce.
     pub criterion: Criterion,
-    /// How thresholds are chosen.
+    /// The method that chooses thresholds.
     pub splitter: Splitter,
-    /// Largest depth; `None` for no limit.
+    /// The maximum depth of the tree. `None`: the depth is not limited.
     pub max_depth: Option<usize>,
-    /// Nodes with fewer samples are leaves.
+    /// The minimum number of samples that a node must have to be split.
     pub min_samples_split: usize,
-    /// Splits that leave fewer samples on a side are not considered.
+    /// The minimum number of samples in each child of a split.
     pub min_samples_leaf: usize,
-    /// Splits that leave less than this share of the total weight on a side are not considered; in [0, 0.5].
+    /// The minimum weight in each child of a split, as a fraction of the total weight; in [0, 0.5].
     pub min_weight_fraction_leaf: f64,
-    /// Splits that leave less weight than that of so many samples on a side are not considered. A sample of weight 2 counts
-    /// as two, which [`TreeConfig::min_samples_leaf`] counts as one: what counts as one is the largest power of two of which
-    /// all weights are multiples, 1 for whole numbers of which one is odd; or the mean weight where that is below 1/64.
-    /// Finite, at least 0.
+    /// The minimum weight in each child of a split, in multiples of the weight of one sample; finite and at least 0. A
+    /// sample of weight 2 counts as two, while [`TreeConfig::min_samples_leaf`] counts it as one. The weight of one
+    /// sample is the largest power of two of which all weights are multiples: it is 1 for integer weights of which at
+    /// least one is odd. If that is below 1/64, it is the mean weight instead.
     pub min_weight_leaf: f64,
-    /// Number of features drawn at each node, without replacement.
+    /// The number of features drawn at each node, without replacement.
     pub max_features: MaxFeatures,
-    /// Grow best-first until this many leaves; `None` grows depth-first without limit.
+    /// The maximum number of leaves. The tree is grown best-first. `None`: the tree is grown depth-first and the number
+    /// of leaves is not limited.
     pub max_leaf_nodes: Option<usize>,
-    /// Splits must reduce the impurity, weighted by the node's share of the total weight, by at least this.
+    /// The minimum decrease of impurity by a split, weighted by the node's fraction of the total weight.
     pub min_impurity_decrease: f64,
-    /// Seed of a tree on its own; a forest derives its trees' streams from its own seed.
+    /// The seed of a single tree. A forest derives the random numbers of its trees from its own seed.
     pub seed: u64,
-    /// Grows the structure on projections of the outputs; `None` on the outputs themselves. See [`crate::projection`].
+    /// The projection of the outputs on which the structure of the tree is grown. `None`: it is grown on the outputs
+    /// themselves. See [`crate::projection`].
     ///
-    /// With a projection the criterion is the variance of the projected outputs, for every kind of y. `Gini` is accepted
-    /// for classes and labels and means the same, as the Gini index is a multiple of the variance of their columns of
-    /// 0 and 1. The fitted tree's criterion is `Variance`, and its impurities are means over projected outputs.
+    /// With a projection, the criterion is the variance of the projected outputs, for every kind of y. `Gini` is
+    /// accepted for classes and labels and gives the same splits, because the Gini index is a multiple of the variance
+    /// of the columns of 0 and 1. The criterion of the fitted tree is `Variance`, and its impurities are means over
+    /// projected outputs.
     pub output_projection: Option<OutputProjection>,
-    /// What the search of splits divides the outputs by, where y is numbers: without, the impurity is in their units
-    /// squared, and an output of large numbers decides alone. Leaves hold the means of y itself; impurities, their
-    /// decreases, importances and what [`TreeConfig::ccp_alpha`] is compared with are of the divided outputs. Outputs
-    /// are divided before they are projected. For the variance alone. Cost: two passes over y, once for a fit.
+    /// The scales by which the search of splits divides numerical outputs. Without scaling, the impurity is in squared
+    /// units of the outputs, and outputs with large values dominate the choice of splits. Leaves contain the means of y
+    /// itself. Impurities, their decreases, importances and the values that [`TreeConfig::ccp_alpha`] is compared with
+    /// refer to the scaled outputs. Outputs are scaled before they are projected. Scaling is supported only with the
+    /// variance criterion. It costs two passes over y, once for each fit.
     pub output_scaling: OutputScaling,
-    /// How much each output counts in the impurity, which is the mean of the outputs' variances by these weights;
-    /// `None` for all the same. Finite, none negative, one positive; their ratios alone count. An output of weight zero
-    /// has leaves like the others. With [`TreeConfig::output_scaling`], weights are of the divided outputs. For the
-    /// variance alone, and for the Gini index of labels: the splits are then those of the variance of the labels as
-    /// numbers, and the fitted tree's criterion is `Variance`. Not in boosting of labels, nor where cells of labels are
-    /// masked.
+    /// The weight of each output in the impurity, which is the weighted mean of the variances of the outputs. `None`:
+    /// all outputs have the same weight. Weights must be finite and not negative, and at least one must be positive;
+    /// only their ratios matter. Leaves predict an output of weight zero like all others. With
+    /// [`TreeConfig::output_scaling`], the weights apply to the scaled outputs. Output weights are supported with the
+    /// variance criterion, and with the Gini index for labels, where the splits are those of the variance of the labels
+    /// as numbers, and the criterion of the fitted tree is `Variance`. They are not supported in boosting of labels, or
+    /// if cells of labels are masked.
     pub output_weights: Option<Vec<f64>>,
-    /// Prunes the grown tree, see [`crate::Tree::pruned`]; 0 does not. Not in boosting.
+    /// The complexity parameter of pruning after growth, see [`crate::Tree::pruned`]; 0 does not prune. It is not
+    /// supported in boosting.
     pub ccp_alpha: f64,
-    /// The directions in which predictions may go with each feature, (n_features, 1) for all outputs or (n_features,
-    /// n_outputs): 1 where they never fall as the feature rises, −1 where they never rise, 0 for no constraint. Of two
-    /// classes it is the frequency of the second that is meant. Not for more classes, for features that are categories,
-    /// with projections, or with masked cells of y.
+    /// The monotonic constraints, of shape (n_features, 1) for all outputs or (n_features, n_outputs): 1 if predictions
+    /// must not decrease when the feature increases, −1 if they must not increase, and 0 for no constraint. With two
+    /// classes, they apply to the frequency of the second class. They are not supported with more than two classes, for
+    /// categorical features, with projections, or with masked cells of y.
     pub monotonic_cst: Option<Array2<i8>>,
-    /// Groups of features, numbered from 0, that may be on one path from the root to a leaf; features that are in none are
-    /// one more group. A feature may be in several. Where not all features may be drawn, [`TreeConfig::max_features`] are
-    /// drawn of those that may.
+    /// The interaction constraints: groups of features, numbered from 0, that may be used together on a path from the
+    /// root to a leaf. Features that are in no group form one more group. A feature may be in several groups. If fewer
+    /// features are drawn than there are, [`TreeConfig::max_features`] are drawn from those that the constraints allow
+    /// at the node.
     pub interaction_cst: Option<Vec<Vec<u32>>>,
 }
 
-/// Setters of when and where trees split, which all learners of trees have.
+/// Setters of the growth parameters that all learners of trees have.
 macro_rules! growth_setters {
     ($($of:tt)+) => {
         $crate::setters::setters! { $($of)+ {
@@ -145,7 +152,7 @@ setters! { TreeConfig {
 } }
 
 impl TreeConfig {
-    /// scikit-learn's defaults of a decision tree.
+    /// Returns scikit-learn's default parameters of a decision tree, with this criterion.
     pub fn new(criterion: Criterion) -> Self {
         TreeConfig {
             criterion,
@@ -172,7 +179,8 @@ impl TreeConfig {
         OutputFactors { scaling: &self.output_scaling, weights: self.output_weights.as_deref() }
     }
 
-    /// Whether splits are searched on numbers made of the outputs: their projections, or labels times their weights.
+    /// Returns whether splits are searched on numerical values computed from the outputs: their projections, or labels
+    /// multiplied by their weights.
     pub(crate) fn searches_numbers(&self, outputs: &Outputs) -> bool {
         let weighs_labels = matches!(outputs, Outputs::Labels { .. }) && self.output_weights.is_some();
         self.output_projection.is_some() || weighs_labels

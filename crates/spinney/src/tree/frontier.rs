@@ -1,4 +1,4 @@
-//! Nodes that wait to be split, and who is next.
+//! The frontier: the nodes that wait to be split, and the order in which they are split.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use crate::split::{Split, Task};
 
 const WHAT: &str = "the waiting nodes of a tree";
 
-/// A node with a split, and its place in the growing tree.
+/// A node with a split, and its index in the growing tree.
 #[derive(Debug)]
 pub(crate) struct WaitingNode {
     pub(crate) node: u32,
@@ -16,7 +16,8 @@ pub(crate) struct WaitingNode {
     pub(crate) split: Split,
 }
 
-/// Depth-first: the newest node; best-first: the node whose split decreases the total impurity most.
+/// The order of splitting. Depth-first takes the newest node; best-first takes the node whose split decreases the total
+/// impurity most.
 #[derive(Debug)]
 pub(crate) enum Frontier {
     DepthFirst(Vec<WaitingNode>),
@@ -45,7 +46,7 @@ impl Frontier {
     }
 }
 
-/// Ordered by weight × decrease; equal ones: the older node first.
+/// A node that is ordered by weight × decrease. Of equal nodes, the older one is first.
 #[derive(Debug)]
 pub(crate) struct Ranked(WaitingNode);
 

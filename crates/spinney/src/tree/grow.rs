@@ -1,4 +1,4 @@
-//! Growth of one tree: structure first, leaf values afterwards.
+//! The growth of a tree: first its structure, then the values of leaves.
 
 use std::ops::Range;
 
@@ -24,31 +24,31 @@ pub(crate) struct Structure {
     pub(crate) sets: CategorySets,
     pub(crate) impurity: Vec<f64>,
     pub(crate) n_node_samples: Vec<u32>,
-    /// In units.
+    /// The weight of each node, in units.
     pub(crate) weight: Vec<f64>,
-    /// Samples of each leaf, leaves in pre-order: ranges of [`Structure::order`].
+    /// The samples of each leaf, in pre-order of leaves, as ranges of [`Structure::order`].
     pub(crate) leaf_samples: Vec<Range<u32>>,
-    /// Samples of the tree; each leaf owns a range, rising inside it.
+    /// The samples of the tree. Each leaf owns a range, in which samples are in increasing order.
     pub(crate) order: Vec<u32>,
 }
 
-/// A node while the tree grows: its task, and its left child once it is split (the right one follows it).
+/// A node of a growing tree: its task and, once it is split, its left child; the right child follows it.
 #[derive(Debug)]
 pub(super) struct Growing {
     pub(super) task: Task,
     pub(super) left: Option<u32>,
 }
 
-/// From what was searched, which may be codes, to the values of the tree.
+/// Converts the results of a search, which may be codes of bins, to the values in the tree.
 pub(crate) trait Decode {
-    /// The threshold of the tree.
+    /// Returns the threshold that the tree stores.
     fn threshold(&self, split: &Split) -> f32;
 
-    /// The categories, in any order, of the codes that a split of this feature sends left.
+    /// Writes the categories, in any order, for the codes that a split of this feature sends left.
     fn categories(&self, feature: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()>;
 }
 
-/// What growth makes of splits where values were searched.
+/// The conversion for searches on values, which changes nothing.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) struct Values;
@@ -65,7 +65,8 @@ impl Decode for Values {
     }
 }
 
-/// Grows the structure. `max_leaves` asks for best-first growth; `decode` tells what a node with a split asks of values.
+/// Grows the structure. With `max_leaves`, growth is best-first. `decode` converts the split of a node to its decision
+/// on values.
 pub(crate) fn grow(
     search: &mut dyn SplitSearch,
     decode: &dyn Decode,
@@ -78,7 +79,8 @@ pub(crate) fn grow(
     in_pre_order(&grown, &[], search, decode)
 }
 
-/// The nodes in the order in which they were made, the root first. Those of at most `until` samples are not split.
+/// Returns the nodes in the order in which they were created, starting with the root. Nodes with at most `until`
+/// samples are not split.
 pub(super) fn expanded(
     search: &mut dyn SplitSearch,
     root: Task,
@@ -105,7 +107,7 @@ pub(super) fn expanded(
         if max_leaves.is_some_and(|m| n_leaves >= m) {
             break;
         }
-        // The children of the last expansion stay leaves, so nobody asks how they would be split.
+        // The children of the last expansion stay leaves, so their splits are not searched.
         let is_last = max_leaves.is_some_and(|m| n_leaves + 1 >= m);
         let [left, right] = search.expand(&task, &split, !is_last)?;
         nodes[node as usize].left = Some(nodes.len() as u32);
@@ -114,7 +116,7 @@ pub(super) fn expanded(
         n_leaves += 1;
         check_size(nodes.len())?;
     }
-    // A search that was stopped half way tells nothing, and may have left nothing to wait for.
+    // The result of an interrupted search is meaningless, and the frontier may be empty because of it.
     control.check()?;
     Ok(nodes)
 }
@@ -126,8 +128,8 @@ fn check_size(n_nodes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Renumbers nodes in pre-order, so that a left child always follows its parent. `subtrees` stand in the places of the
-/// nodes that are named with them, rising, which are not split.
+/// Renumbers nodes in pre-order, so that a left child always follows its parent. `subtrees` replace the nodes that they
+/// are listed with, in increasing order, which are not split.
 pub(super) fn in_pre_order(
     grown: &[Growing],
     subtrees: &[(u32, Structure)],
@@ -136,7 +138,7 @@ pub(super) fn in_pre_order(
 ) -> Result<Structure> {
     enum Visit {
         Node(u32),
-        /// The right child of this (renumbered) node comes next.
+        /// The next node is the right child of this (renumbered) node.
         RightOf(u32),
     }
     let n_nodes = grown.len() + subtrees.iter().map(|(_, subtree)| subtree.nodes.len() - 1).sum::<usize>();
@@ -175,7 +177,7 @@ pub(super) fn in_pre_order(
                     listed.clear();
                     decode.categories(split.feature, search.listed(split), &mut listed)?;
                     listed.sort_unstable();
-                    // All that is not listed goes right.
+                    // Everything that is not listed goes right.
                     (Node::split_by_set(split.feature, out.sets.push(listed.iter().copied())?), Side::Right)
                 } else {
                     let heavier = Side::heavier(weight(*left), weight(left + 1));
@@ -200,7 +202,7 @@ pub(super) fn in_pre_order(
 }
 
 impl Structure {
-    /// Appends the nodes of a subtree, grown on the samples from place `first` on.
+    /// Appends the nodes of a subtree that was grown on the samples from position `first` on.
     fn append(&mut self, subtree: &Structure, first: u32) -> Result<()> {
         let (first_node, first_leaf) = (self.nodes.len() as u32, self.leaf_samples.len() as u32);
         for node in &subtree.nodes {
@@ -223,13 +225,13 @@ impl Structure {
         Ok(())
     }
 
-    /// Samples of leaf `leaf`.
+    /// Returns the samples of leaf `leaf`.
     pub(crate) fn leaf_rows(&self, leaf: usize) -> &[u32] {
         let range = &self.leaf_samples[leaf];
         &self.order[range.start as usize..range.end as usize]
     }
 
-    /// The finished tree. `unit` is the weight of one unit.
+    /// Returns the finished tree. `unit` is the weight of one unit.
     pub(crate) fn into_tree(
         mut self,
         leaves: LeafTable,

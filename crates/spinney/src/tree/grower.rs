@@ -1,4 +1,4 @@
-//! X made ready for growth: prepared once, for all trees of a forest or all stages of boosting.
+//! X prepared for growth, once for all trees of a forest or all stages of boosting.
 
 use std::sync::Arc;
 
@@ -26,15 +26,15 @@ use crate::tree::constraints::MonotonicColumns;
 use crate::tree::grow::{Decode, Structure, grow};
 use crate::tree::subtrees::{self, Searches, grow_side_by_side};
 
-/// The rows that one tree is grown on, and what each weighs.
+/// The samples on which one tree is grown, and their weights.
 #[derive(Debug)]
 pub(crate) struct Sample<'a> {
-    /// Rows of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     rows: &'a [u32],
     pub(crate) units: RowUnits,
-    /// Units are whole multiples of samples (see `data::weights`).
+    /// Whether units are integer multiples of a sample (see `data::weights`).
     exact: bool,
-    /// What counts as a sample where leaves have a least weight, in units.
+    /// The weight of one sample in the minimum weight of leaves, in units.
     pub(crate) of_a_sample: f64,
     total: u64,
     largest: u64,
@@ -42,8 +42,9 @@ pub(crate) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// `units` tells the weight of each of `n_samples` rows, zero outside `rows`; `exact` is whether they are whole multiples
-    /// of samples; `y` is what the tree splits on.
+    /// Makes a sample of the rows of X. `units` contains the weight of each of `n_samples` samples, which is zero
+    /// outside `rows`; `exact` is whether these are integer multiples of a sample; `y` is the targets on which the tree
+    /// splits.
     pub(crate) fn new(
         rows: &'a [u32],
         n_samples: usize,
@@ -68,54 +69,56 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// What counts as a sample where leaves have a least weight: a unit, or where weights are rounded the mean of `rows`, whose
-/// total over all workers is known.
+/// Returns the weight of one sample in the minimum weight of leaves: one unit or, if weights are rounded, the mean
+/// weight of `rows`, whose total over all workers is `total`.
 pub(crate) fn of_a_sample(rows: &[u32], total: u64, exact: bool, workers: &Workers) -> Result<f64> {
     Ok(if exact { 1.0 } else { total as f64 / workers.sum_of(rows.len() as u64)? as f64 })
 }
 
-/// What splits are searched with, or leaves are filled from.
+/// The targets with which splits are searched, or leaves are filled.
 #[derive(Debug)]
 pub(crate) struct TreeTargets<'y> {
     pub(crate) y: &'y TrainY<'y>,
-    /// That of the tree.
+    /// The criterion of the tree.
     pub(crate) criterion: Criterion,
-    /// Of the columns of `y`; `None` where no feature has a direction.
+    /// The monotonic constraints for the columns of `y`; `None` if there are none.
     pub(crate) monotonic: Option<&'y MonotonicColumns>,
 }
 
-/// X as growth uses it.
+/// X in the form that growth uses.
 #[derive(Debug)]
 pub(crate) struct Grower<'a> {
     x: TrainX<'a>,
-    /// Set where `x` holds codes of bins.
+    /// The bins, if `x` contains codes of bins.
     bins: Option<Arc<Bins>>,
-    /// Features of X.
+    /// The number of features of X.
     n_features: usize,
-    /// Those of a tree that `x` holds, rising.
+    /// The features of a tree that `x` contains, in increasing order.
     features: FeatureSubset,
-    /// Features of X that are categories; `None` where none is.
+    /// Whether each feature of X is categorical; `None` if none is.
     categories: Option<Arc<[bool]>>,
 }
 
-/// Columns are carried down, sorted, when a node draws at least this share of the features; below it, sorting the drawn
-/// columns of each node costs less than splitting all. `benches/rust/extraction.rs` finds them equal between 0.1 and 0.2.
+/// If a node draws at least this fraction of the features, columns are sorted once and carried down. Below it, sorting
+/// the drawn columns at each node costs less than partitioning all columns. `benches/rust/extraction.rs` measures equal
+/// times between 0.1 and 0.2.
 const CARRY_SHARE: f64 = 0.2;
 
 impl<'a> Grower<'a> {
-    /// Brings `x`, which was checked, into the form that trees of this configuration want.
+    /// Converts `x`, which must be validated, to the form that trees with this configuration need.
     pub(crate) fn new(config: &TreeConfig, x: &'a Matrix<'_>, control: &Control) -> Result<Self> {
         let n_drawn = config.max_features.resolve(x.n_features())?;
         Grower::arranged(x, config.carries_columns(x, n_drawn, x.n_features()), control)
     }
 
-    /// The same where these features are categories; of X without bins, which must know them when it is binned.
+    /// Returns the grower with these categorical features. X must not be binned, because the categories must be known
+    /// when it is.
     pub(crate) fn with_categories(self, categories: Option<Vec<bool>>) -> Self {
         debug_assert!(self.bins.is_none());
         Grower { categories: categories.map(Arc::from), ..self }
     }
 
-    /// The same, with columns carried down or found at each node.
+    /// Like [`Grower::new`], with columns that are either carried down or collected at each node.
     pub(crate) fn arranged(x: &'a Matrix<'_>, carry: bool, control: &Control) -> Result<Self> {
         let n_features = x.n_features();
         let x = match x {
@@ -136,11 +139,11 @@ impl<'a> Grower<'a> {
         Ok(Grower { x, bins: None, n_features, features: FeatureSubset::default(), categories: None })
     }
 
-    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), of which some may be
-    /// `categories`, with the values of each of the others in at most `max_bins` bins, if any, and each category in one. They
-    /// are made from the rows that have `units`; others may not be grown on. Dense `x` is searched by histograms, and sparse
-    /// `x` whose columns have few distinct codes where nodes draw all features. These are of numbers: [`Grower::structure`]
-    /// wants [`TrainY::Real`] then.
+    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), of which some
+    /// may be `categories`, with the values of each of the others in at most `max_bins` bins, if any, and each category
+    /// in one. They are made from the rows that have `units`; others may not be grown on. Dense `x` is searched by
+    /// histograms, and sparse `x` whose columns have few distinct codes where nodes draw all features. These are of
+    /// numbers: [`Grower::structure`] wants [`TrainY::Real`] then.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
@@ -160,7 +163,8 @@ impl<'a> Grower<'a> {
     /// The same where workers have the rows, and have all searched by histograms: bins are those of all rows.
     ///
     /// # Errors
-    /// As [`Grower::binned`]; [`crate::ErrorKind::Invalid`] without bins, and for categories, where there are several workers.
+    /// As [`Grower::binned`]; [`crate::ErrorKind::Invalid`] without bins, and for categories, where there are several
+    /// workers.
     #[expect(clippy::too_many_arguments, reason = "those of `binned`")]
     pub(crate) fn binned_of(
         workers: &Workers,
@@ -237,8 +241,9 @@ impl<'a> Grower<'a> {
         self.n_features
     }
 
-    /// The grower of a tree that has `n_of_tree` features, drawn without replacement; `None` where that is all: then the
-    /// tree is one of this grower. What a tree costs, the arrangement of sparse X included, goes with its features.
+    /// Returns the grower of a tree with `n_of_tree` features, drawn without replacement, or `None` if that is all
+    /// features: then the tree uses this grower. The cost of a tree, including the arrangement of sparse X, is
+    /// proportional to its features.
     pub(crate) fn of_drawn(
         &self,
         config: &TreeConfig,
@@ -259,7 +264,7 @@ impl<'a> Grower<'a> {
         Ok(Some(Grower { x, bins, n_features: self.n_features, features, categories }))
     }
 
-    /// Which of the features that `x` holds are categories.
+    /// Returns for each feature in `x` whether it is categorical.
     fn held_categories(&self) -> Result<Option<Arc<[bool]>>> {
         Ok(match (&self.categories, self.features.numbers()) {
             (Some(of_all), Some(features)) => {
@@ -270,12 +275,12 @@ impl<'a> Grower<'a> {
         })
     }
 
-    /// Number of features that `x` holds.
+    /// Returns the number of features in `x`.
     fn n_held(&self) -> usize {
         self.features.numbers().map_or(self.n_features, <[u32]>::len)
     }
 
-    /// Grows the structure of one tree: a function of (data, parameters, key).
+    /// Grows the structure of one tree, as a function of (data, parameters, key).
     pub(crate) fn structure(
         &self,
         config: &TreeConfig,
@@ -297,8 +302,9 @@ impl<'a> Grower<'a> {
         Ok(structure)
     }
 
-    /// Samples of the largest subtrees that are grown side by side; `None` where one thread grows the tree. Histograms have
-    /// threads of their own; best-first growth has an order; under constraints nodes hand on what those below may do.
+    /// Returns the number of samples of the largest subtrees that are grown in parallel, or `None` if one thread grows
+    /// the tree. Histograms use threads of their own, best-first growth is sequential, and nodes with constraints pass
+    /// these on to the nodes below.
     fn subtrees_apart(&self, config: &TreeConfig, sample: &Sample<'_>, control: &Control) -> Option<u32> {
         let is_free =
             config.max_leaf_nodes.is_none() && config.monotonic_cst.is_none() && config.interaction_cst.is_none();
@@ -331,7 +337,7 @@ impl<'a> Grower<'a> {
     }
 }
 
-/// What the searches of one tree share.
+/// The data that the searches of one tree share.
 #[derive(Debug)]
 struct TreeSearches<'a> {
     x: &'a TrainX<'a>,
@@ -381,13 +387,13 @@ impl Decode for Grower<'_> {
     }
 }
 
-/// Sparse columns to be carried down.
+/// Sorts sparse columns that are carried down.
 fn sorted<'a>(by_column: SparseView<'a>, control: &Control) -> Result<TrainX<'a>> {
     let order = sorted_entries::SortedOrder::new(&by_column, control)?;
     Ok(TrainX::SparseSorted(by_column, order))
 }
 
-/// Whether squares of slot totals, summed over the slots of a sample, fit 62 bits.
+/// Returns whether the squares of slot totals, summed over the slots of a sample, fit in 62 bits.
 fn fits_narrow(y: &TrainY<'_>, total: u64) -> bool {
     let per_sample = match y {
         TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) | TrainY::MaskedSlots(_) => 1,
@@ -397,8 +403,8 @@ fn fits_narrow(y: &TrainY<'_>, total: u64) -> bool {
 }
 
 impl TreeConfig {
-    /// Whether columns are sorted once and carried down. Random thresholds need no order, so only sparse columns gain
-    /// from being carried: they are found at no cost.
+    /// Returns whether columns are sorted once and carried down. Random thresholds do not need sorted values, so only
+    /// sparse columns benefit from being carried: their entries are then found at no cost.
     pub(crate) fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize, n_features: usize) -> bool {
         let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
         gains && n_drawn as f64 >= CARRY_SHARE * n_features as f64

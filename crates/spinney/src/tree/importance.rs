@@ -1,13 +1,13 @@
 //! Which features reduced the impurity: mean decrease of impurity, of all outputs together or of chosen ones.
 //!
-//! A split of node t into l and r decreases the impurity by (W_t·I_t − W_l·I_l − W_r·I_r) / W_root. For all outputs
-//! the impurities are those stored in the tree. For chosen outputs they are computed anew from the leaves: the
-//! frequencies (or means) of a node are the weighted means of its leaves', so no data is needed; the criterion says what a
-//! split takes away. Of medians it cannot: then outputs are chosen all together or not at all. A tree grown on
-//! projected outputs has stored the impurities of those; of chosen outputs it counts the variance of the labels'
-//! frequencies, or the sum of the variances of the frequencies of an output's classes. Columns go in chunks of
-//! [`CHUNK`], each one pass over the nodes from the last to the first with a stack: O(stored cells) a chunk, memory
-//! O(depth · CHUNK), never nodes × width.
+//! A split of node t into l and r decreases the impurity by (W_t·I_t − W_l·I_l − W_r·I_r) / W_root. For all outputs the
+//! impurities are those stored in the tree. For chosen outputs they are computed anew from the leaves: the frequencies
+//! (or means) of a node are the weighted means of its leaves', so no data is needed; the criterion says what a split
+//! takes away. Of medians it cannot: then outputs are chosen all together or not at all. A tree grown on projected
+//! outputs has stored the impurities of those; of chosen outputs it counts the variance of the labels' frequencies, or
+//! the sum of the variances of the frequencies of an output's classes. Columns go in chunks of [`CHUNK`], each one pass
+//! over the nodes from the last to the first with a stack: O(stored cells) a chunk, memory O(depth · CHUNK), never
+//! nodes × width.
 
 use super::Tree;
 use crate::criterion::{Decrease, SideSums, SplitSums};
@@ -20,23 +20,24 @@ const CHUNK: usize = 64;
 const WHAT: &str = "decreases of impurity";
 
 impl Tree {
-    /// Decrease of impurity by the splits on each feature, as shares that sum to 1 (or zeros when nothing decreased).
+    /// Returns the decrease of impurity by the splits on each feature, of length n_features, normalised to sum to 1 (or
+    /// all zero if no split decreased the impurity).
     ///
-    /// `outputs` chooses some of the outputs, `None` takes all.
+    /// `outputs` selects some of the outputs; `None` means all.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for an output out of range or named twice, and for some of the outputs alone with
-    /// [`crate::Criterion::AbsoluteError`].
+    /// [`crate::ErrorKind::Invalid`] if an output is out of range or repeated, and if only some of the outputs are
+    /// selected with [`crate::Criterion::AbsoluteError`].
     pub fn feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
         let mut importances = self.unnormalized_feature_importances(outputs)?;
         normalize(&mut importances);
         Ok(importances)
     }
 
-    /// Decrease of impurity by the splits on each feature, in units of impurity.
+    /// Returns the decrease of impurity by the splits on each feature, of length n_features, in units of impurity.
     ///
     /// # Errors
-    /// As [`Tree::feature_importances`].
+    /// The same as [`Tree::feature_importances`].
     pub fn unnormalized_feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
         let decreases = match outputs {
             None => self.stored_decreases()?,
@@ -124,8 +125,8 @@ impl Tree {
         let mut place = try_filled("the map of chosen outputs", NOT_CHOSEN, self.leaves.width)?;
         (0..).zip(groups.iter().cloned().flatten()).for_each(|(at, column)| place[column] = at);
         let widths = try_collected(WHAT, groups.iter().map(ExactSizeIterator::len))?;
-        // Invariant: the stack holds the sums of the subtrees seen whose parents are not: going backwards, a node finds its left
-        // child's on top and its right child's below.
+        // Invariant: the stack holds the sums of the subtrees seen whose parents are not: going backwards, a node finds
+        // its left child's on top and its right child's below.
         let (mut stack, mut totals): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut both: Vec<f64> = try_with_capacity(WHAT, n_columns)?;
         let are_labels = matches!(self.outputs(), Outputs::Labels { .. });
@@ -195,8 +196,8 @@ mod tests {
             Criterion::Poisson => panic!("models of this criterion have leaves that are not negative"),
             Criterion::AbsoluteError => panic!("medians of leaves do not tell the impurity"),
             Criterion::Variance => {
-                // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change. Of labels
-                // the second column, of classes all of them.
+                // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change.
+                // Of labels the second column, of classes all of them.
                 let columns = match tree.outputs() {
                     Outputs::Labels { .. } => 1..2,
                     _ => 0..value.dim().2,

@@ -1,28 +1,29 @@
-//! What the leaves of a tree add to predictions, as the rows of a sparse matrix over nodes.
+//! The contributions of the leaves of a tree to predictions, as a sparse matrix with one row for each node.
 
 use super::Tree;
 use crate::error::{Result, try_push, try_with_capacity};
 
 const WHAT: &str = "the values of leaves";
 
-/// Values of the leaves of a tree: node i has the columns and values from `ptr[i]` to `ptr[i + 1]`, columns rising; splits
-/// have none.
+/// The values of the leaves of a tree, as a CSR matrix of shape (n_nodes, n_columns of predictions): node i has the
+/// columns and values from `ptr[i]` to `ptr[i + 1]`, in increasing order of columns. Splits have none.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LeafValues {
-    /// Offsets of the nodes, n_nodes + 1 of them.
+    /// The offsets of the nodes, of length n_nodes + 1.
     pub ptr: Vec<usize>,
-    /// Columns of predictions, node after node.
+    /// The columns of predictions, one node after another.
     pub columns: Vec<u32>,
-    /// Values, none of which is zero.
+    /// The values, none of which is zero.
     pub values: Vec<f64>,
 }
 
 impl Tree {
-    /// What the leaf of each node adds to predictions where that is not zero, the numbers that prediction adds, to the bit.
+    /// Returns the non-zero values that the leaf at each node adds to predictions. They are bit for bit the numbers
+    /// that prediction adds.
     ///
-    /// O(n_nodes + stored values), time and memory, whatever the number of columns; where leaves refer to rows of y, their
-    /// values are computed from these.
+    /// Time and memory are O(n_nodes + stored values), whatever the number of columns. If leaves refer to samples of y,
+    /// their values are computed from these.
     ///
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].

@@ -1,9 +1,9 @@
 //! What the leaves predict, filled once after growth and stored in the smaller of two layouts.
 //!
-//! Frequencies are kept as exact amounts (units of weight) over the leaf's total, so a count takes one or two bytes and the
-//! predicted value is the correctly rounded quotient. Means of numbers are kept as they are. A table may be made smaller
-//! afterwards (`compact`): numbers of fewer bits, down to eight with a factor for each leaf, the largest columns only, or
-//! the training rows of each leaf in place of its values (`rows`), which live once for all trees.
+//! Frequencies are kept as exact amounts (units of weight) over the leaf's total, so a count takes one or two bytes and
+//! the predicted value is the correctly rounded quotient. Means of numbers are kept as they are. A table may be made
+//! smaller afterwards (`compact`): numbers of fewer bits, down to eight with a factor for each leaf, the largest
+//! columns only, or the training rows of each leaf in place of its values (`rows`), which live once for all trees.
 //!
 //! | file | what |
 //! |---|---|
@@ -42,23 +42,24 @@ pub(crate) enum Layout {
     Dense,
     /// Leaf l owns `ptr[l]..ptr[l + 1]`; columns rise strictly inside a leaf.
     Sparse { ptr: Vec<u32>, columns: Indices },
-    /// Leaf l owns the rows `ids[ptr[l]..ptr[l + 1]]` of `stored`, which rise strictly; amounts are their units. A leaf has
-    /// at least one row.
+    /// Leaf l owns the rows `ids[ptr[l]..ptr[l + 1]]` of `stored`, which rise strictly; amounts are their units. A leaf
+    /// has at least one row.
     Rows { ptr: Vec<u32>, ids: Indices, stored: Arc<StoredRows> },
 }
 
-/// Values of all leaves of one tree: row l, column c holds `amount / total[l]` (or the amount itself without totals).
+/// The values of all leaves of one tree: the value of leaf l in column c is `amount / total[l]`, or the amount itself
+/// if there are no totals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeafTable {
     pub(crate) n_leaves: usize,
     pub(crate) width: usize,
     pub(crate) layout: Layout,
     pub(crate) amounts: Amounts,
-    /// Divisor of each leaf; `None` for means.
+    /// The divisor of each leaf; `None` for means.
     pub(crate) totals: Option<Vec<f64>>,
-    /// Factor of the amounts of each column, a power of two; `None` when all are 1. Only means have some.
+    /// The factor of the amounts of each column, a power of two; `None` if all are 1. Only means have such factors.
     pub(crate) scales: Option<Vec<f64>>,
-    /// Factor of the amounts of each leaf, a power of two: of amounts of 8 bits with a sign, and of no others.
+    /// The factor of the amounts of each leaf, a power of two. Only signed amounts of 8 bits have such factors.
     pub(crate) leaf_scales: Option<Vec<f64>>,
 }
 
@@ -79,27 +80,28 @@ impl LeafTable {
         Ok(LeafTable { n_leaves: self.n_leaves, width: self.width, layout, amounts, totals, scales, leaf_scales })
     }
 
-    /// Number of leaves: rows of the table.
+    /// Returns the number of leaves: the rows of the table.
     pub fn n_leaves(&self) -> usize {
         self.n_leaves
     }
 
-    /// Number of columns: that of predictions.
+    /// Returns the number of columns of predictions.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Number of stored amounts, of columns or rows; the dense layout stores zeros too.
+    /// Returns the number of stored amounts, or of stored samples if leaves refer to these. The dense layout also
+    /// stores zeros.
     pub fn n_stored(&self) -> usize {
         self.amounts.len()
     }
 
-    /// Whether leaves are computed from stored training rows.
+    /// Returns whether leaves are computed from stored training samples.
     pub fn has_rows(&self) -> bool {
         matches!(self.layout, Layout::Rows { .. })
     }
 
-    /// The rows of y that leaves are computed from, if any.
+    /// Returns the samples of y from which leaves are computed, if any.
     pub(crate) fn stored_rows(&self) -> Option<&Arc<StoredRows>> {
         match &self.layout {
             Layout::Rows { stored, .. } => Some(stored),
@@ -107,12 +109,13 @@ impl LeafTable {
         }
     }
 
-    /// Whether only the columns that differ from zero are stored.
+    /// Returns whether only the non-zero columns are stored.
     pub fn is_sparse(&self) -> bool {
         matches!(self.layout, Layout::Sparse { .. })
     }
 
-    /// Bytes of memory that the table holds; stored rows of y are shared by all trees and do not count.
+    /// Returns the number of bytes of memory that the table occupies. Stored samples of y are shared by all trees and
+    /// are not counted.
     pub fn n_bytes(&self) -> usize {
         let layout = match &self.layout {
             Layout::Dense => 0,
@@ -124,7 +127,7 @@ impl LeafTable {
         layout + self.amounts.item_bytes() * self.n_stored() + 8 * floats
     }
 
-    /// The values of `leaf` that differ from zero, with their columns, which rise.
+    /// Returns the non-zero values of `leaf` with their columns, in increasing order of columns.
     pub fn value(&self, leaf: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let total = self.total(leaf).unwrap_or(1.0);
         self.cells(leaf).map(move |(column, amount)| (column, amount / total))

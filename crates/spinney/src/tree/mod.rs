@@ -1,30 +1,31 @@
-//! One fitted tree: an immutable structure of arrays in pre-order, and the table of its leaves.
+//! A fitted tree: an immutable structure of arrays in pre-order, and the table of its leaves.
 //!
-//! Vocabulary: *nodes* are numbered in pre-order, so the left child of node i is i + 1 and children come after their
-//! parents; *leaves* are numbered among themselves, in the same order, and name the rows of the [`LeafTable`].
+//! *Nodes* are numbered in pre-order, so that the left child of node i is i + 1, and children come after their parents.
+//! *Leaves* are numbered separately, in the same order; their numbers are the rows of the [`LeafTable`].
 //!
-//! In: what growth or a model file made. Out: predictions, and the arrays that scikit-learn's tools read, computed when
-//! asked for. Every pass over nodes is a loop, never a recursion: trees on sparse data are as deep as they please.
+//! A tree is made by growth or read from a model file. It computes predictions and, on request, the arrays that
+//! scikit-learn's tools read. Every pass over the nodes is a loop, never a recursion, because trees on sparse data can
+//! be arbitrarily deep.
 //!
 //! | file | what |
 //! |---|---|
 //! | `config` | parameters |
-//! | `constraints` | monotonic and interaction constraints for the columns and features of a fit |
+//! | `constraints` | monotonic and interaction constraints, for the outputs and features of a fit |
 //! | `node` | a leaf, or a split with its decision, in 12 bytes |
 //! | `categories` | the sets of categories that splits send left |
-//! | `leaves` | the table of leaf values, dense or sparse, and its smaller forms |
+//! | `leaves` | the table of leaf values, dense or sparse, and its compact forms |
 //! | `leaf_values` | the values of leaves as a sparse matrix |
-//! | `rows` | X as prediction reads it: blocks of dense rows, or sparse rows scattered one by one |
-//! | `traverse` | walking rows to their leaves |
-//! | `partial_dependence` | what is predicted on average when some features are given |
-//! | `shap` | Shapley values: how features move what a tree tells away from its mean |
-//! | `importance` | which features reduced the impurity, of all or of chosen outputs |
-//! | `fill`, `masked_fill`, `median` | values of the leaves, from their samples |
-//! | `collapse` | the tree that is left when splits become leaves |
-//! | `prune` | which splits: by cost and complexity |
-//! | `reduced_error` | which splits: by the loss of other rows |
-//! | `subtrees` | growth on several threads: what is below some nodes, side by side |
-//! | `rules` | leaves as text, with merged conditions |
+//! | `rows` | X in the form that prediction reads: blocks of dense samples, or sparse samples expanded one by one |
+//! | `traverse` | finding the leaf of each sample |
+//! | `partial_dependence` | partial dependence: the mean prediction for given values of some features |
+//! | `shap` | Shapley values: the contributions of features to the difference of a prediction from the mean |
+//! | `importance` | feature importances: the decrease of impurity, for all or for selected outputs |
+//! | `fill`, `masked_fill`, `median` | the values of leaves, computed from their samples |
+//! | `collapse` | the tree that remains when splits are replaced by leaves |
+//! | `prune` | pruning by minimal cost-complexity |
+//! | `reduced_error` | pruning by the loss on other samples |
+//! | `subtrees` | growth on several threads: the subtrees of some nodes in parallel |
+//! | `rules` | leaves as rules in text, with merged conditions |
 
 mod categories;
 mod collapse;
@@ -66,70 +67,71 @@ use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::{Decision, Side};
 
-/// A fitted decision tree. Immutable; shared freely between threads.
+/// A fitted decision tree. It is immutable and can be shared between threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     pub(crate) n_features: usize,
-    /// Shared: there may be as many trees and outputs as a file has bytes.
+    /// The outputs are shared, because a model file could otherwise demand memory for (number of trees) × (number of
+    /// outputs).
     pub(crate) outputs: Arc<Outputs>,
-    /// Impurity that the splits reduced.
+    /// The impurity that the splits reduced.
     pub(crate) criterion: Criterion,
     pub(crate) nodes: Vec<Node>,
-    /// Of the splits that list categories, in their order.
+    /// The sets of categories of the splits that list categories, in the order of the splits.
     pub(crate) sets: CategorySets,
-    /// Impurity of each node (mean over outputs).
+    /// The impurity of each node (mean over outputs).
     pub(crate) impurity: Vec<f64>,
-    /// Distinct samples of positive weight in each node.
+    /// The number of distinct samples of positive weight in each node.
     pub(crate) n_node_samples: Vec<u32>,
-    /// Total weight in each node.
+    /// The total weight in each node.
     pub(crate) weighted_n_node_samples: Vec<f64>,
     pub(crate) leaves: LeafTable,
 }
 
-/// Feature that scikit-learn writes in leaves.
+/// The feature that scikit-learn stores in leaves.
 const NO_FEATURE: i64 = -2;
-/// Child that scikit-learn writes in leaves.
+/// The child that scikit-learn stores in leaves.
 const NO_CHILD: i64 = -1;
-/// Threshold that scikit-learn writes in leaves.
+/// The threshold that scikit-learn stores in leaves.
 const NO_THRESHOLD: f64 = -2.0;
 
 impl Tree {
-    /// Number of features that rows must have.
+    /// Returns the number of features that samples must have.
     pub fn n_features(&self) -> usize {
         self.n_features
     }
 
-    /// Meaning of the columns of predictions.
+    /// Returns the meaning of the columns of predictions.
     pub fn outputs(&self) -> &Outputs {
         &self.outputs
     }
 
-    /// Impurity that the splits reduced.
+    /// Returns the impurity that the splits reduced.
     pub fn criterion(&self) -> Criterion {
         self.criterion
     }
 
-    /// Nodes in pre-order.
+    /// Returns the nodes in pre-order.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Values of the leaves.
+    /// Returns the values of the leaves.
     pub fn leaves(&self) -> &LeafTable {
         &self.leaves
     }
 
-    /// Number of nodes, leaves included.
+    /// Returns the number of nodes, including leaves.
     pub fn n_nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Number of leaves.
+    /// Returns the number of leaves.
     pub fn n_leaves(&self) -> usize {
         self.leaves.n_leaves
     }
 
-    /// The same nodes with other leaves.
+    /// Returns a tree with the same nodes and other leaves.
     pub(crate) fn with_leaves(&self, leaves: LeafTable) -> Result<Tree> {
         const WHAT: &str = "the nodes of a tree";
         Ok(Tree {
@@ -149,14 +151,15 @@ impl Tree {
         self.with_leaves(self.leaves.try_clone()?)
     }
 
-    /// Number of splits on the longest path: 0 for a single leaf. O(n_nodes).
+    /// Returns the number of splits on the longest path from the root to a leaf: 0 for a tree with a single leaf.
+    /// O(n_nodes).
     pub fn max_depth(&self) -> usize {
         self.depths().max().unwrap_or(0)
     }
 
-    /// Number of splits above each node.
+    /// Returns the depth of each node: the number of splits above it.
     fn depths(&self) -> impl Iterator<Item = usize> {
-        // Of the right children to come: in pre-order the last of them is next after a leaf.
+        // The depths of right children that are still to come: in pre-order, the last of them follows a leaf.
         let mut to_come = Vec::new();
         let mut next = 0;
         self.nodes.iter().map(move |node| {
@@ -171,7 +174,7 @@ impl Tree {
         })
     }
 
-    /// Left child of each node, −1 in leaves.
+    /// Returns the left child of each node, of length n_nodes; −1 for leaves.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -179,7 +182,7 @@ impl Tree {
         self.per_node(NO_CHILD, |i, _| i as i64 + 1)
     }
 
-    /// Right child of each node, −1 in leaves.
+    /// Returns the right child of each node, of length n_nodes; −1 for leaves.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -187,7 +190,7 @@ impl Tree {
         self.per_node(NO_CHILD, |_, node| node.right().into())
     }
 
-    /// Feature that each node tests, −2 in leaves.
+    /// Returns the feature that each node tests, of length n_nodes; −2 for leaves.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -195,13 +198,13 @@ impl Tree {
         self.per_node(NO_FEATURE, |_, node| node.feature().into())
     }
 
-    /// What a split asks of its feature. Means nothing in leaves.
+    /// Returns the decision of a split. It is meaningless for leaves.
     pub fn decision(&self, node: usize) -> Decision<'_> {
         self.nodes[node].decision(&self.sets)
     }
 
-    /// Threshold of each node, −2 in leaves: `x[feature] <= threshold` goes left. NaN where categories are tested, see
-    /// [`Tree::categories_left`].
+    /// Returns the threshold of each node, of length n_nodes; −2 for leaves. Samples with `x[feature] <= threshold` go
+    /// left. The threshold is NaN if the node tests categories, see [`Tree::categories_left`].
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -209,7 +212,7 @@ impl Tree {
         self.per_node(NO_THRESHOLD, |_, node| node.threshold().into())
     }
 
-    /// 1 where samples whose value is missing go to the left child, 0 elsewhere and in leaves.
+    /// Returns 1 for each node that sends missing values to the left child, and 0 for all others and for leaves.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -217,17 +220,17 @@ impl Tree {
         self.per_node(0, |_, node| u8::from(node.decision(&self.sets).missing() == Side::Left))
     }
 
-    /// Impurity of each node: mean over outputs.
+    /// Returns the impurity of each node: the mean over outputs.
     pub fn impurity(&self) -> &[f64] {
         &self.impurity
     }
 
-    /// Distinct samples of positive weight in each node.
+    /// Returns the number of distinct samples of positive weight in each node.
     pub fn n_node_samples(&self) -> &[u32] {
         &self.n_node_samples
     }
 
-    /// Total weight in each node.
+    /// Returns the total weight in each node.
     pub fn weighted_n_node_samples(&self) -> &[f64] {
         &self.weighted_n_node_samples
     }
@@ -237,11 +240,12 @@ impl Tree {
         try_collected("the nodes of a tree", self.nodes.iter().enumerate().map(of_node))
     }
 
-    /// What each node would predict as a leaf, of shape (n_nodes, n_outputs, max_n_classes): means of numbers (one
-    /// "class"), frequencies of the classes (zeros beyond an output's own), or of 0 and 1 for labels.
+    /// Returns the prediction of each node as if it were a leaf, of shape (n_nodes, n_outputs, max_n_classes): the
+    /// means of numerical outputs (with one "class"), the frequencies of classes (0 for classes that an output does not
+    /// have), or the frequencies of 0 and 1 for labels.
     ///
-    /// Internal nodes have the weighted mean of their leaves, where these are medians as well. O(n_nodes · width), time and memory: this is for
-    /// looking at trees, nothing else needs it.
+    /// Internal nodes have the weighted mean of their leaves, also if these are medians. Time and memory are O(n_nodes
+    /// · width): the method is meant for inspecting trees, and is not used by other methods.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -258,7 +262,8 @@ impl Tree {
         let mut value = try_filled(WHAT, 0.0, n_nodes.checked_mul(stride).ok_or(out_of_memory)?)?;
         let mut totals = try_filled(WHAT, 0.0, n_nodes)?;
         let places = self.outputs.places(max_n_classes)?;
-        // Bottom-up: first sums over the leaves below each node, then quotients, so counts stay exact to the end.
+        // The computation is bottom-up: it first sums over the leaves below each node and divides at the end, so that
+        // counts stay exact.
         for (i, node) in self.nodes.iter().enumerate().rev() {
             if node.is_leaf() {
                 let leaf = node.right() as usize;
@@ -286,8 +291,8 @@ impl Tree {
         Ok(Array3::from_shape_vec((n_nodes, n_outputs, max_n_classes), value).expect("length is the product above"))
     }
 
-    /// For the leaf at node `i`: the factor that turns its amounts into summable ones, and the divisor of such sums.
-    /// Counts are summed as they are; means are summed with their leaf's weight.
+    /// Returns, for the leaf at node `i`, the factor that makes its amounts summable, and the divisor of such sums.
+    /// Counts are summed as they are; means are multiplied by the weight of their leaf.
     fn leaf_scale(&self, i: usize) -> (f64, f64) {
         let weight = self.weighted_n_node_samples[i];
         self.leaves.total(self.nodes[i].right() as usize).map_or((weight, weight), |total| (1.0, total))
@@ -295,7 +300,7 @@ impl Tree {
 }
 
 impl Outputs {
-    /// Where each column of predictions lies in a node of shape (n_outputs, max_n_classes).
+    /// Returns the position of each column of predictions in a node of shape (n_outputs, max_n_classes).
     fn places(&self, max_n_classes: usize) -> Result<Vec<usize>> {
         const WHAT: &str = "the columns of predictions";
         match self {

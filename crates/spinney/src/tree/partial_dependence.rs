@@ -1,12 +1,12 @@
-//! Partial dependence: what a tree predicts on average when some features have given values.
+//! Partial dependence: the mean prediction of a tree for given values of some features.
 //!
-//! A split on a given feature sends a point to one side. Any other split sends it to both, in the proportion of their
-//! training weight. Source: J. Friedman, *Greedy function approximation: a gradient boosting machine*, Annals of Statistics
-//! 2001, section 8.2; the recursion is that of scikit-learn.
+//! A split on a given feature sends a point to one side. Any other split sends it to both sides, in proportion to their
+//! training weight. Source: J. Friedman, *Greedy function approximation: a gradient boosting machine*, Annals of
+//! Statistics 2001, section 8.2; the recursion is the one of scikit-learn.
 //!
-//! All points go down together. At a split on a given feature the list of points is divided in place, at any other both
-//! sides have the whole list, so that each node is visited once at most. Below the last such split the leaves are
-//! averaged first, and the mean is added to the points.
+//! All points traverse the tree together. A split on a given feature partitions the list of points in place; any other
+//! split passes the whole list to both sides, so that each node is visited at most once. Below the last split on a
+//! given feature, the leaves are averaged first, and the mean is added to the points.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -16,17 +16,17 @@ use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_push
 
 const WHAT: &str = "partial dependence";
 
-/// Nodes whose points are all the same.
+/// A subtree and the points that reach it.
 struct Part {
     node: usize,
-    /// Of the training weight, where splits on other features have been passed.
+    /// The fraction of the training weight that remains after splits on other features.
     share: f64,
-    /// Where the points lie in the list.
+    /// The range of the points in the list.
     first: usize,
     end: usize,
 }
 
-/// Given features and their values: of each feature its column, and a row for each point.
+/// The given features and their values: the column of each feature, and a row for each point.
 #[derive(Clone, Debug)]
 pub(crate) struct Points<'a> {
     column_of: Vec<Option<u32>>,
@@ -34,7 +34,8 @@ pub(crate) struct Points<'a> {
 }
 
 impl<'a> Points<'a> {
-    /// Checks that `values` has a column for each of `features`, and that features are those of the model, each once.
+    /// Checks that `values` has one column for each of `features`, and that these are features of the model, without
+    /// repetition.
     pub(crate) fn new(features: &[usize], values: ArrayView2<'a, f32>, n_features: usize) -> Result<Self> {
         if features.len() != values.ncols() {
             return Err(Error::shape("each point", features.len(), values.ncols()));
@@ -62,15 +63,15 @@ impl<'a> Points<'a> {
 }
 
 impl Tree {
-    /// Mean prediction at each point, (n_points, width), over the training rows as their weights in the nodes tell: `points`
-    /// has a column for each of `features`, whose values are as in X.
+    /// Returns the mean prediction at each point, of shape (n_points, width), over the training samples, whose weights
+    /// are taken from the nodes. `points` has one column for each of `features`, with values as in X.
     ///
-    /// O(n_nodes + stored leaf values), and the values added to points: n_points · width for each part of the tree
-    /// between two splits on `features`.
+    /// The cost is O(n_nodes + stored leaf values), plus the values added to points: n_points · width for each part of
+    /// the tree between two splits on `features`.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`], [`ErrorKind::Invalid`] and [`ErrorKind::TooMany`] for features and points that do not fit, are
-    /// NaN or too many, [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
+    /// [`ErrorKind::Shape`], [`ErrorKind::Invalid`] and [`ErrorKind::TooMany`] if features or points do not match, are
+    /// NaN or are too many, [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
     pub fn partial_dependence(
         &self,
         features: &[usize],
@@ -82,7 +83,7 @@ impl Tree {
         Ok(Array2::from_shape_vec((points.len(), self.leaves.width()), means).expect("a row for each point"))
     }
 
-    /// The same, row-major.
+    /// Like [`Tree::partial_dependence`], in row-major order.
     pub(crate) fn means_at(&self, points: &Points<'_>, control: &Control) -> Result<Vec<f64>> {
         let (n_points, width) = (points.len(), self.leaves.width());
         let mut pulse = control.pulse();
@@ -125,7 +126,7 @@ impl Tree {
         Ok(means)
     }
 
-    /// Of each node, whether it or a node below it is a split on a given feature.
+    /// Returns for each node whether it, or a node below it, is a split on a given feature.
     fn dividing(&self, points: &Points<'_>) -> Result<Vec<bool>> {
         let mut divides = try_filled(WHAT, false, self.n_nodes())?;
         for (at, node) in self.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
@@ -135,7 +136,7 @@ impl Tree {
         Ok(divides)
     }
 
-    /// The weighted mean of the leaves below node `at`.
+    /// Returns the weighted mean of the leaves below node `at`.
     fn mean_below(&self, at: usize, mean: &mut [f64], pulse: &mut Pulse<'_>) -> Result<()> {
         let mut last = at;
         while !self.nodes[last].is_leaf() {
@@ -158,7 +159,7 @@ impl Tree {
     }
 }
 
-/// Points that `goes_left` first, the others after them; how many go left.
+/// Moves the points for which `goes_left` is true before the others, and returns their number.
 fn divided(points: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
     let mut n_left = 0;
     for i in 0..points.len() {

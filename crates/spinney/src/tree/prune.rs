@@ -1,36 +1,39 @@
 //! Minimal cost-complexity pruning: the weakest link first (Breiman, Friedman, Olshen and Stone, 1984, chapter 3).
 //!
-//! The cost of a leaf t is R(t) = impurity(t) · weight(t) / weight(root); that of a tree the sum over its leaves, and α for
-//! each of them. A split t is as dear as the leaf in its place at its *link* α(t) = (R(t) − R(T_t)) / (|T_t| − 1), where
-//! T_t is what is left of the subtree below. The weakest link, the split of least α(t), becomes a leaf; then the next.
+//! The cost of a leaf t is R(t) = impurity(t) · weight(t) / weight(root); that of a tree the sum over its leaves, and α
+//! for each of them. A split t is as dear as the leaf in its place at its *link* α(t) = (R(t) − R(T_t)) / (|T_t| − 1),
+//! where T_t is what is left of the subtree below. The weakest link, the split of least α(t), becomes a leaf; then the
+//! next.
 //!
 //! That loop recomputes links after each step. Here each link is found once, from the leaves up: α(t) is where the line
-//! R(t) + α meets the least cost of the two subtrees below, a concave function of α that is linear between their links. It
-//! is walked from its right end, where both are leaves, so that every link is taken up once and laid down at most once, in a
-//! mergeable heap (a skew heap): O(n log n) for n nodes, chains included, and O(n) memory.
+//! R(t) + α meets the least cost of the two subtrees below, a concave function of α that is linear between their links.
+//! It is walked from its right end, where both are leaves, so that every link is taken up once and laid down at most
+//! once, in a mergeable heap (a skew heap): O(n log n) for n nodes, chains included, and O(n) memory.
 //!
-//! Equal links: of two splits, one below the other, the upper one becomes a leaf and the lower one is no step. Impurities
-//! are those that chose the splits: for a tree grown on projected outputs, those of the projected outputs.
+//! Equal links: of two splits, one below the other, the upper one becomes a leaf and the lower one is no step.
+//! Impurities are those that chose the splits: for a tree grown on projected outputs, those of the projected outputs.
 
 use super::grow::Structure;
 use super::{Node, Tree};
 use crate::control::Control;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 
-/// What minimal cost-complexity pruning makes of a tree, step after step.
+/// The sequence of trees of minimal cost-complexity pruning.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PruningPath {
-    /// 0 for the whole tree, then the link of the split that became a leaf: they rise.
+    /// The value of `ccp_alpha` from which on each tree is the smallest of least cost: 0 for the whole tree, then the
+    /// link of the split that was replaced by a leaf. The values increase.
     pub ccp_alphas: Vec<f64>,
-    /// Sum over the leaves that are left of R: impurity, weighted by the leaf's share of the total weight.
+    /// The total impurity of the leaves of each tree, each weighted by its fraction of the total weight.
     pub impurities: Vec<f64>,
 }
 
 impl Tree {
-    /// The steps of minimal cost-complexity pruning, from the whole tree to its root. O(n_nodes · log(n_nodes)).
+    /// Returns the sequence of trees of minimal cost-complexity pruning, from the whole tree to its root. O(n_nodes ·
+    /// log(n_nodes)).
     ///
-    /// For a tree grown on projected outputs the impurities are those of the projected outputs.
+    /// For a tree grown on projected outputs, the impurities are those of the projected outputs.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
@@ -54,10 +57,11 @@ impl Tree {
         Ok(PruningPath { ccp_alphas, impurities })
     }
 
-    /// The smallest tree of least cost at complexity `ccp_alpha`: every split whose link is not above it is a leaf.
+    /// Returns the smallest tree of least cost at complexity `ccp_alpha`: every split whose link is not above it is
+    /// replaced by a leaf.
     ///
-    /// New leaves predict what growth would have put there. Zero prunes nothing, as in scikit-learn. Cost and impurities
-    /// as of [`Tree::cost_complexity_pruning_path`].
+    /// New leaves predict what growth would have stored there. As in scikit-learn, 0 does not prune. Cost and
+    /// impurities are those of [`Tree::cost_complexity_pruning_path`].
     ///
     /// ```
     /// use ndarray::array;
@@ -73,8 +77,8 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] unless `ccp_alpha` is finite and not negative, and above zero of a tree whose leaves
-    /// are medians, which only a fit can prune; [`crate::ErrorKind::Interrupted`],
+    /// [`crate::ErrorKind::Invalid`] unless `ccp_alpha` is finite and not negative, and if it is positive for a tree
+    /// whose leaves are medians, which can only be pruned by a fit; [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn pruned(&self, ccp_alpha: f64, control: &Control) -> Result<Tree> {
         check_alpha(ccp_alpha)?;
@@ -91,7 +95,8 @@ impl Tree {
 }
 
 impl Structure {
-    /// As [`Tree::pruned`] before leaves have values, by a complexity above zero: new leaves own the samples below them.
+    /// As [`Tree::pruned`] before leaves have values, by a complexity above zero: new leaves own the samples below
+    /// them.
     pub(crate) fn pruned(self, ccp_alpha: f64, control: &Control) -> Result<Structure> {
         let alpha = Links::new(&self.nodes, &self.impurity, &self.weight, control)?.alpha;
         self.collapsed(|i| alpha[i] <= ccp_alpha, control)

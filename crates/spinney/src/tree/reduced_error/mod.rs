@@ -1,9 +1,10 @@
-//! Reduced-error pruning: a subtree that does not help on rows held out from growth becomes a leaf (Quinlan, Simplifying
-//! decision trees, 1987).
+//! Reduced-error pruning: a subtree that does not decrease the loss on validation samples is replaced by a leaf
+//! (Quinlan, Simplifying decision trees, 1987).
 //!
-//! In: a tree, held-out rows and their y. Out: of all trees that pruning can make, the smallest of least loss on those
-//! rows. Losses are sums over rows, so each subtree is decided by itself, from the leaves up: a split becomes a leaf when its
-//! loss as a leaf is no larger than that of what is left below it. Where no held-out row comes, both are zero, and it does.
+//! The input is a tree, and validation samples with their y. The output is the smallest of the pruned trees with the
+//! lowest loss on these samples. Losses are sums over samples, so each subtree can be decided separately, from the
+//! leaves up: a split becomes a leaf if its loss as a leaf is not larger than the loss of what remains below it. If no
+//! validation sample reaches a split, both losses are zero and it becomes a leaf.
 //!
 //! | y | loss of a row |
 //! |---|---|
@@ -11,11 +12,12 @@
 //! | classes | number of outputs whose class of largest frequency, the first of equals, is not the row's |
 //! | labels | number of labels that are wrongly there or missing: those of frequency above one half are predicted |
 //!
-//! The loss of every node as a leaf takes one pass over the nodes from the last to the first, with a stack of the subtrees
-//! whose parents are still to come. For classes and labels an entry holds the counts of its subtree in a map, and the
-//! smaller map goes into the larger one: O(cells · log(n_leaves)) time and O(cells) memory for the cells stored in leaves
-//! and the labels of the held-out rows, nothing the size of nodes × labels. Counts are whole numbers: ties are ties.
-//! For numbers columns go in chunks, O((n_nodes + n_rows) · n_outputs) time, with residuals about each node's own value.
+//! The loss of every node as a leaf takes one pass over the nodes from the last to the first, with a stack of the
+//! subtrees whose parents are still to come. For classes and labels an entry holds the counts of its subtree in a map,
+//! and the smaller map goes into the larger one: O(cells · log(n_leaves)) time and O(cells) memory for the cells stored
+//! in leaves and the labels of the held-out rows, nothing the size of nodes × labels. Counts are whole numbers: ties
+//! are ties. For numbers columns go in chunks, O((n_nodes + n_rows) · n_outputs) time, with residuals about each node's
+//! own value.
 
 mod counts;
 mod numbers;
@@ -36,21 +38,23 @@ use crate::tree::rows::Rows;
 const WHAT: &str = "the losses of nodes";
 
 impl Tree {
-    /// The smallest pruning of the tree whose loss on held-out rows is least.
+    /// Returns the smallest pruned tree with the lowest loss on validation samples, which are the samples of `data`.
     ///
-    /// The loss is the squared error for numbers, the number of wrong classes or labels otherwise; rows of `data` must not be
-    /// those of the fit. Subtrees that none of them reaches become leaves. Independent of the layout of X.
+    /// The loss is the squared error for numerical outputs, and the number of wrong classes or labels otherwise. The
+    /// samples of `data` must not be training samples. Subtrees that no validation sample reaches are replaced by
+    /// leaves. The result does not depend on the layout of X.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] for another number of features or rows, [`crate::ErrorKind::Invalid`] without rows, for other outputs
-    /// or classes than the tree's, bad weights and values that are not finite, and where leaves are medians; [`crate::ErrorKind::Interrupted`],
+    /// [`crate::ErrorKind::Shape`] if the number of features or samples does not match; [`crate::ErrorKind::Invalid`]
+    /// if there are no samples, if the outputs or classes differ from those of the tree, if weights are invalid, if
+    /// values are not finite, and if leaves are medians; [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
         HeldOut::new(self.n_features, &self.outputs, &data.into(), control)?.prune(self, control)
     }
 }
 
-/// Rows that growth has not seen, checked against the model.
+/// The validation samples, checked against the model.
 #[derive(Debug)]
 pub(crate) struct HeldOut<'a, 't> {
     x: Rows<'a>,
@@ -96,7 +100,7 @@ impl<'a, 't> HeldOut<'a, 't> {
     }
 }
 
-/// Which splits become leaves, given what each node loses as a leaf.
+/// Returns which splits become leaves, given the loss of each node as a leaf.
 fn decide<L: Copy + Add<Output = L> + PartialOrd>(tree: &Tree, mut losses: Vec<L>) -> Result<Vec<bool>> {
     let mut becomes_leaf = try_filled(WHAT, false, tree.n_nodes())?;
     // Backwards: `losses` of the nodes below are those of what is left of their subtrees.
@@ -110,7 +114,7 @@ fn decide<L: Copy + Add<Output = L> + PartialOrd>(tree: &Tree, mut losses: Vec<L
     Ok(becomes_leaf)
 }
 
-/// The held-out rows of positive weight that reach each leaf, rising.
+/// The validation samples of positive weight that reach each leaf, in increasing order.
 #[derive(Debug)]
 struct RowsOfLeaves {
     ends: Vec<u32>,

@@ -1,11 +1,11 @@
 //! The leaves of a tree as rules in text, one a line.
 //!
-//! A rule has one condition for each feature tested on the way, in order of first appearance: the thresholds of a feature
-//! are merged into the one interval that they leave. Its end says what the leaf predicts, cut to a few columns where it
-//! is long, and how many training rows it has.
+//! A rule has one condition for each feature tested on the way, in order of first appearance: the thresholds of a
+//! feature are merged into the one interval that they leave. Its end says what the leaf predicts, cut to a few columns
+//! where it is long, and how many training rows it has.
 //!
-//! The walk is a loop; the conditions of the path are kept up to date as it goes down and taken back as it goes up, so that
-//! a rule costs its own text. Memory is that of the text, O(n_features), and O(depth).
+//! The walk is a loop; the conditions of the path are kept up to date as it goes down and taken back as it goes up, so
+//! that a rule costs its own text. Memory is that of the text, O(n_features), and O(depth).
 
 #[cfg(test)]
 mod tests;
@@ -24,22 +24,24 @@ use crate::setters::setters;
 
 const WHAT: &str = "the rules of a tree";
 
-/// How rules are written.
+/// The format of rules.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RuleStyle<'a> {
-    /// Names of the features; `feature_0` and so on without.
+    /// The names of the features. `None`: the names are `feature_0` and so on.
     pub feature_names: Option<&'a [String]>,
-    /// Names of the columns of predictions. Without, `y0` and so on for numbers and labels (a single number has no name),
-    /// `class 0` for classes, `y0=0` for classes of several outputs.
+    /// The names of the columns of predictions. `None`: the names are `y0` and so on for numerical outputs and labels
+    /// (a single numerical output has no name), `class 0` and so on for classes, and `y0=0` and so on for classes of
+    /// several outputs.
     pub column_names: Option<&'a [String]>,
-    /// Names of the categories of each feature; those beyond the list of a feature, and all without, are their codes.
+    /// The names of the categories of each feature. Categories without a name are written as their codes.
     pub category_names: Option<&'a [Vec<String>]>,
-    /// Digits after the point; `None` for as many as tell each number from its neighbours.
+    /// The number of decimals. `None`: as many as are needed to distinguish each number from its neighbours.
     pub decimals: Option<usize>,
-    /// Splits at this depth are written as if they were leaves; `None` writes all leaves.
+    /// Splits at this depth are written as if they were leaves. `None`: all leaves are written.
     pub max_depth: Option<usize>,
-    /// Most columns of a leaf: the largest classes or labels, the first of several outputs.
+    /// The maximum number of columns that are written for a leaf: the most frequent classes or labels, or the first of
+    /// several outputs.
     pub top_k: usize,
 }
 
@@ -66,7 +68,7 @@ impl Default for RuleStyle<'_> {
 }
 
 impl Tree {
-    /// The leaves as rules, from left to right, one a line.
+    /// Returns the leaves as rules, from left to right, one on each line.
     ///
     /// ```
     /// use ndarray::array;
@@ -86,8 +88,9 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] when there are not as many names as features or columns, [`ErrorKind::Invalid`] for a `top_k`
-    /// of 0 and for a `max_depth` with [`crate::Criterion::AbsoluteError`], [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
+    /// [`ErrorKind::Shape`] if the number of names does not match the number of features or columns,
+    /// [`ErrorKind::Invalid`] if `top_k` is 0, [`ErrorKind::Unsupported`] for a `max_depth` with
+    /// [`crate::Criterion::AbsoluteError`], [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
     pub fn rules(&self, style: &RuleStyle<'_>, control: &Control) -> Result<String> {
         for (what, names, expected) in [
             ("feature_names", style.feature_names, self.n_features),
