@@ -91,6 +91,7 @@ def test_losses_of_training_and_validation_are_those_of_the_same_rows_that_are_w
     if way["output_strategy"] == "single_target":
         both = boosted(**params | {"label_weight": np.isin(np.arange(20), [3, 11])}).fit(X, Y, w, **given)
         mean = (alone[0].oob_scores_ + alone[1].oob_scores_) / 2
+        # A mean of two losses, each a sum in another order.
         np.testing.assert_allclose(both.oob_scores_, mean, rtol=1e-12)
 
 
@@ -115,7 +116,8 @@ def test_a_label_of_weight_zero_chooses_nothing_and_has_leaves(way):
     trees = [[m[i] for i in range(8)] for m in (model, other)]
     assert [structure(tree) for tree in trees[0]] == [structure(tree) for tree in trees[1]]
     np.testing.assert_array_equal(model.decision_function(X)[:, 1::2], other.decision_function(X)[:, 1::2])
-    np.testing.assert_allclose(model.train_score_, other.train_score_, rtol=1e-12)
+    # The losses of the labels that count are the same to the bit.
+    np.testing.assert_array_equal(model.train_score_, other.train_score_)
     assert np.ptp(model.decision_function(X)[:, 0]) > 0
 
 
@@ -151,7 +153,8 @@ def test_laws(way, rule, tmp_path):
     np.testing.assert_array_equal(part.decision_function(X), whole.decision_function(X))
     np.testing.assert_array_equal(part.train_score_, whole.train_score_)
     refitted = whole.refit_leaves(X, Y)
-    np.testing.assert_allclose(refitted.train_score_, whole.train_score_, rtol=1e-6)
+    # The same leaves of the same rows.
+    np.testing.assert_array_equal(refitted.train_score_, whole.train_score_)
 
 
 def test_files_without_are_those_of_before(tmp_path):
@@ -169,7 +172,7 @@ def test_rules_are_what_they_say(way):
     for rule, weights in rules.items():
         model, by_hand = (boosted(**way, label_weight=w).fit(X, Y) for w in (rule, weights))
         # Weights are rounded in another order.
-        np.testing.assert_allclose(model.train_score_, by_hand.train_score_, rtol=1e-6)
+        np.testing.assert_allclose(model.train_score_, by_hand.train_score_, rtol=1e-12)
 
 
 def test_rare_labels_are_found_where_they_count():

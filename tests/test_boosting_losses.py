@@ -102,6 +102,7 @@ def test_predictions_are_exponentials_of_scores(loss, params):
     np.testing.assert_array_equal(model.predict(X), f)
     assert (model.predict(X) > 0).all()
     # Trees add to scores.
+    # A relative error of 2⁻⁵² of an exponential is an absolute one of its logarithm.
     np.testing.assert_allclose(model._scores(X), np.log(model.predict(X)), rtol=0, atol=1e-14)
 
 
@@ -209,6 +210,7 @@ def test_half_the_absolute_error_is_the_quantile_loss_of_the_median():
         np.testing.assert_allclose(median.predict(X), absolute.predict(X), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(2 * median.train_score_, absolute.train_score_, rtol=1e-12)
         errors = mean_absolute_error(Y, median.predict(X))
+        # Means of a few hundred numbers, summed in another order.
         np.testing.assert_allclose(2 * median.train_score_[-1], errors, rtol=1e-12)
 
 
@@ -219,6 +221,7 @@ def test_outputs_that_are_always_zero_are_predicted_to_be_near_zero(loss, params
     X, Y = data(loss)
     Y[:, 1] = 0
     model = make_model(loss, leaf_estimation=leaf_estimation, n_estimators=60, **params).fit(X, Y)
+    # Two logarithms of the same number, off by the last bit.
     np.testing.assert_allclose(model.start_[1], np.log(0.5 / len(X)), rtol=1e-15)
     assert np.isfinite(model._scores(X)).all()
     assert model.predict(X)[:, 1].mean() <= 0.5 / len(X)
@@ -251,6 +254,7 @@ def test_weak_models_add_to_logarithms(loss):
     X, Y = data(loss)
     model = make_model(loss, estimator=Ridge(), output_strategy="joint", n_estimators=20).fit(X, Y)
     assert (np.diff(model.train_score_) <= 0).all()
+    # The engine's exponential and NumPy's differ by the last bit.
     np.testing.assert_allclose(model.predict(X), np.exp(model._scores(X)), rtol=1e-15)
     expected = np.mean([METRICS[loss](a, b, None) for a, b in zip(Y.T, model.predict(X).T, strict=True)])
     # As above: 16 digits of terms of about one.

@@ -79,10 +79,12 @@ def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any],
     if (
         steps.shape[1] > 1 and not twin.groups
     ):  # of one score, leaves that are not relabelled are relabelled all the same
-        np.testing.assert_allclose(model.step_sizes_, steps, rtol=1e-3, atol=1e-4)
+        # A loss is flat at its minimum: step sizes are less exact than losses, by the root.
+        np.testing.assert_allclose(model.step_sizes_, steps, rtol=1e-4, atol=1e-4)
     losses = np.array([twin.value(f) for _, _, f in stages])
     # What the loss is divided by, and a constant factor, are the estimator's.
-    np.testing.assert_allclose(model.train_score_ / model.train_score_[0], losses / losses[0], rtol=1e-4)
+    # Losses are of scores to `tolerance`, which for numbers and labels is 2e-5 at most.
+    np.testing.assert_allclose(model.train_score_ / model.train_score_[0], losses / losses[0], rtol=1e-6)
 
 
 def as_scores(scores: Any, twin: Twin) -> np.ndarray:
@@ -180,6 +182,7 @@ def test_line_searches_agree(loss):
     X, X_new, scores = make_problem()
     Y = (scores > 0.4).astype(int)
     newton, brent = (make("Classifier", loss=loss, line_search=name).fit(X, Y) for name in ("newton", "brent"))
+    # Both end where the loss is flat: step sizes to the root of its rounding, here of float32 scores.
     np.testing.assert_allclose(newton.step_sizes_, brent.step_sizes_, rtol=1e-4)
     np.testing.assert_allclose(newton.decision_function(X_new), brent.decision_function(X_new), atol=1e-4)
 

@@ -75,10 +75,12 @@ def test_the_reported_change_bounds_that_of_predictions(name, outputs):
         compact, report = compact_leaves(model, **params, X=more)
         change = np.abs(scores(compact, more) - scores(model, more)).max()
         assert report["max_change_on_X"] == change
+        # Both changes are differences of rounded sums over the trees.
         assert change <= report["max_change"] * (1 + 1e-12) + 1e-15
         if "top_k" not in params:
             precision = {None: 0.0, "float32": 2.0**-24, "float16": 2.0**-11}[params.get("dtype")]
             largest = np.abs(y).max() if name in REGRESSORS else 1.0
+            # The bound is a mean over the trees of products of float64.
             assert report["max_change"] <= precision * largest * (1 + 1e-12)
 
 
@@ -107,6 +109,7 @@ def test_compact_models_keep_the_laws(name, outputs, tmp_path):
             np.testing.assert_array_equal(scores(one, X), expected)
             assert len(compact.estimators_) == 5
             mean = np.mean([scores(tree, X) for tree in compact.estimators_], axis=0)
+            # A mean of five trees, in another order.
             np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-15)
 
 

@@ -83,18 +83,22 @@ def test_made_data_have_the_shape_asked_for_and_follow_from_the_seed(make):
 def test_noise_adds_up_along_the_chain():
     X, y = make_friedman1_chain(20_000, n_outputs=5, random_state=0)
     steps = np.column_stack([y[:, 0] - friedman1(X), np.diff(y, axis=1)])
+    # Variances of 20 000 normal deviates have a standard deviation of √(2/20 000) = 0.010, covariances and means of
+    # 0.007.
     np.testing.assert_allclose(np.cov(steps.T), np.eye(5), atol=0.05)
     np.testing.assert_allclose(steps.mean(axis=0), 0, atol=0.05)
 
 
 def test_outputs_of_the_group_share_the_function():
     X, y = make_friedman1_group(20_000, n_outputs=5, random_state=0)
+    # As above: 0.010 for a variance, 0.007 for a covariance.
     np.testing.assert_allclose(np.cov((y - friedman1(X)[:, None]).T), np.eye(5), atol=0.05)
 
 
 def test_independent_outputs_have_features_of_their_own():
     X, y = make_friedman1_ind(20_000, n_outputs=3, random_state=0)
     noise = np.column_stack([y[:, j] - friedman1(X[:, 5 * j : 5 * j + 5]) for j in range(3)])
+    # As above; a correlation of zero has a standard deviation of 0.007.
     np.testing.assert_allclose(np.cov(noise.T), np.eye(3), atol=0.05)
     np.testing.assert_allclose(np.corrcoef(y.T), np.eye(3), atol=0.05)
 
@@ -130,6 +134,7 @@ def test_twonorm_is_what_breiman_says():
     assert X.shape == (40_000, 20)
     assert y.dtype == np.int64
     assert abs(y.mean() - 0.5) < 0.01
+    # 20 000 samples of each class: means have a standard deviation of 0.007, standard deviations one of 0.005.
     np.testing.assert_allclose(X[y == 1].mean(axis=0), 2 / np.sqrt(20), atol=0.03)
     np.testing.assert_allclose(X[y == 0].mean(axis=0), -2 / np.sqrt(20), atol=0.03)
     np.testing.assert_allclose(X[y == 0].std(axis=0), 1, atol=0.03)

@@ -63,7 +63,8 @@ def test_every_tree_has_so_many_features_and_stages_draw_anew(name, params):
     assert len(set(sets)) > 3
     assert frozenset.union(*sets) == set(range(p))
     assert (model.feature_importances_ > 0).all()
-    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    # Shares of at most some dozen features, divided by their sum.
+    assert model.feature_importances_.sum() == pytest.approx(1.0, rel=1e-14)
 
 
 @pytest.mark.parametrize("params", [*STRATEGIES, {"max_features": 3}])

@@ -55,8 +55,8 @@ def test_weights_and_quantiles_are_those_of_plain_loops(draw):
     expected = naive_weights(model, X, queries, w)
     found = similar_rows(model, queries, k=None)
     # Sums of weights in another order.
-    np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_allclose(found.toarray(), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
     q = np.array([0.0, 0.1, 0.5, 0.9, 1.0])
     quantiles = model.predict_quantiles(queries, q).reshape(len(queries), y.shape[1], len(q))
     for i in range(len(queries)):
@@ -85,7 +85,7 @@ def test_weighted_targets_are_the_predictions_of_forests_whose_trees_see_all_row
     targets = y if name.endswith("Regressor") else (y[:, None] == model.classes_).astype(float)
     predicted = model.predict(X) if name.endswith("Regressor") else model.predict_proba(X)
     # The mean of means of leaves, and the sum of weights times targets: the same number, rounded.
-    np.testing.assert_allclose(weights @ targets, predicted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(weights @ targets, predicted, rtol=1e-12, atol=1e-12)
 
 
 def test_draws_are_rows_by_their_weights():

@@ -57,6 +57,7 @@ def test_every_scorer_that_takes_labels_scores_all_of_them(name, d):
                 with pytest.raises(type(error)):
                     get_scorer(scorer)(fitted, X, truth)
                 continue
+            # Sums over samples and labels in another order.
             assert get_scorer(scorer)(fitted, X, truth) == pytest.approx(expected, rel=1e-12, nan_ok=True), scorer
             scored.add(scorer)
     # Some of them, so that none is left out by mistake.
@@ -74,6 +75,7 @@ def test_scorers_score_one_label(name, scorer):
         assert given.predict(X).shape == (80, 1)
         assert given.predict_proba(X).shape == (80, 1)
         expected = getattr(sklearn.metrics, f"{scorer}_score")(y[:, 0], given.decision_function(X)[:, 0])
+        # As above.
         assert get_scorer(scorer)(given, X, y) == pytest.approx(expected, rel=1e-12)
 
 

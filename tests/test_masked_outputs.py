@@ -85,6 +85,7 @@ def check_values(tree: Any, arrays: Arrays, oracle: MaskedOracle, X: np.ndarray)
             else:
                 expected.append(found)
         scale = np.abs(oracle.y.astype(float)).max()
+        # Means are sums of float64 here; numbers that cancel leave the rounding of the largest.
         np.testing.assert_allclose(got[i], expected, rtol=1e-12, atol=1e-12 * scale)
 
 
@@ -244,6 +245,7 @@ def test_out_of_bag_scores_are_of_known_cells(tmp_path: Any) -> None:
     X, y, mask = problem("numbers")
     forest = spinney.RandomForestRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
     truth, found = np.where(mask, NAN, y), forest.oob_prediction_
+    # Sums in another order.
     assert forest.oob_score_ == pytest.approx(masked_r2(truth, found), rel=1e-12)
     spinney.save(forest, tmp_path / "model")
     assert spinney.load(tmp_path / "model").oob_score_ == forest.oob_score_
@@ -271,6 +273,7 @@ def test_scores_leave_masked_cells_out_and_say_how_many_are_left(kind: str, mode
     assert pickle.loads(pickle.dumps(score)).n_cells == score.n_cells
     predicted = model.predict(X)
     if kind == "numbers":
+        # Sums in another order.
         assert score == pytest.approx(masked_r2(np.where(mask, NAN, y), predicted), rel=1e-12)
     else:
         assert score == ((predicted == y) | mask).all(axis=1)[~mask.all(axis=1)].mean()
@@ -338,6 +341,7 @@ def test_one_output_that_is_masked_is_a_row_of_weight_zero_and_is_not_told_by_na
     masked = model.fit(X, np.where(mask, NAN, y), y_mask=mask).predict(X)
     np.testing.assert_array_equal(masked, model.fit(X, y, sample_weight=np.where(mask, 0.0, 1.0)).predict(X))
     np.testing.assert_array_equal(masked, model.fit(X, y, y_mask=mask).predict(X))
+    # Sums in another order.
     assert model.score(X, y, y_mask=mask) == pytest.approx(model.score(X[~mask], y[~mask]), rel=1e-12)
     with pytest.raises(ValueError, match="Input y contains NaN and has one output: samples without y m"):
         model.fit(X, np.where(mask, NAN, y))

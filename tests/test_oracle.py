@@ -158,12 +158,14 @@ def check_values(tree: Any, arrays: Arrays, oracle: Oracle, X: np.ndarray, kind:
     if kind in ("numbers", "counts"):
         got = tree.predict(X).reshape(len(X), -1)
         expected = np.array([oracle.center(rows[leaf]) for leaf in leaf_of])
+        # Centres are exact there, and in the engine quotients of sums whose terms may cancel.
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12 * np.abs(oracle.y).max())
         return
     proba = tree.predict_proba(X)
     for j in range(oracle.n_outputs):
         if kind == "labels":
             expected = np.array([oracle.frequency(rows[leaf], j, 1) for leaf in leaf_of])
+            # Weights that are no multiples of 1/64 are rounded in the engine (also below).
             np.testing.assert_allclose(proba[:, j], expected, rtol=1e-12)
             continue
         table, names = (proba, tree.classes_) if oracle.n_outputs == 1 else (proba[j], tree.classes_[j])

@@ -165,6 +165,7 @@ def test_outputs_of_weight_zero_choose_no_split_and_have_leaves(name):
     for tree in model.estimators_ if name in FORESTS else [model]:
         leaves = tree.apply(X)
         for leaf in set(leaves):
+            # Means of a leaf, in another order.
             np.testing.assert_allclose(tree.predict(X)[leaves == leaf][0], Y[leaves == leaf].mean(axis=0), rtol=1e-12)
 
 
@@ -262,6 +263,7 @@ def test_cells_that_are_not_known_have_no_part_in_the_scales_of_boosting(params)
     scales = deviations(Y, None, ~mask)
     by_array = make(BOOSTED, output_scaling=scales, **params).fit(X, Y, y_mask=mask)
     same_structure(model, by_array, impurity=False)
+    # Scales of the engine are rounded to 36 bits; they choose the splits, and step sizes follow.
     np.testing.assert_allclose(model.predict(X), by_array.predict(X), rtol=1e-9)
     nothing = make(BOOSTED, output_scaling="variance", **params).fit(X, Y, y_mask=np.zeros_like(mask))
     assert model_bytes(nothing) == model_bytes(make(BOOSTED, output_scaling="variance", **params).fit(X, Y))

@@ -108,9 +108,11 @@ def compare(
         compared += 1
         assert a.is_leaf == b.is_leaf, where
         assert a.n_node_samples == b.n_node_samples == len(rows), where
-        assert a.weighted_n_node_samples == pytest.approx(b.weighted_n_node_samples), where
+        # Weights are rounded to 2⁻²⁵ of the total and finer.
+        assert a.weighted_n_node_samples == pytest.approx(b.weighted_n_node_samples, rel=1e-6), where
         # scikit-learn's variance is a difference of large sums; the root's impurity is its scale.
         assert a.impurity == pytest.approx(b.impurity, rel=1e-6, abs=1e-9 * float(theirs.tree_.impurity[0])), where
+        # Values are means, of weights that are rounded as above (also the predictions below).
         np.testing.assert_allclose(a.value, b.value, rtol=1e-6, atol=1e-9, err_msg=where)
         if a.is_leaf:
             continue
@@ -118,6 +120,8 @@ def compare(
             tied += 1
             continue
         assert a.feature == b.feature, where
+        # Theirs are midpoints in float64, ours rounded down to float32: 6e-8 of the threshold, or of the spread near
+        # zero.
         assert a.threshold == pytest.approx(b.threshold, rel=1e-6, abs=1e-7 * float(spread[a.feature])), where
         left = X[rows, b.feature] <= b.threshold
         todo += [(*sides, rows[side]) for *sides, side in zip(a.children(), b.children(), (left, ~left), strict=True)]
@@ -151,6 +155,7 @@ def test_same_tree_and_predictions_without_ties(
     compared, tied = compare(name, ours, theirs, X, y, np.ones(len(X)) if w is None else w, min_samples_leaf)
     assert tied == 0, f"{name} has {tied} tied nodes under these limits: choose others"
     assert compared == ours.tree_.node_count == theirs.tree_.node_count
+    # As values of nodes in `compare`.
     np.testing.assert_allclose(ours.predict(X_test), theirs.predict(X_test), rtol=1e-6)
     if hasattr(theirs, "predict_proba"):
         expected = theirs.predict_proba(X_test)

@@ -100,7 +100,7 @@ def test_classes_and_labels_have_a_row_for_each_column_of_probabilities(X, y):
         average = partial_dependence(forest, X, [0, 1], grid_resolution=4)["average"]
         assert average.shape == (width, 4, 4)
         if width != 4:
-            np.testing.assert_allclose(average[:3].sum(axis=0), 1)
+            np.testing.assert_allclose(average[:3].sum(axis=0), 1, **CLOSE)
     np.testing.assert_array_equal(partial_dependence(forest, X, [0])["average"].min() >= 0, True)
     one = spinney.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, classes)
     forest = spinney.RandomForestClassifier(1, bootstrap=False, max_features=None, max_depth=4, random_state=0)

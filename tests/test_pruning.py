@@ -27,6 +27,9 @@ def data(name, outputs="single", **kwargs):
 
 # Deviations from medians often tie but for rounding: whole numbers have exact sums, here and there.
 MADE = make_regression(400, 8, noise=9.0, random_state=3)
+# Statistics are sums of float64 on both sides, in another order; theirs are differences of large sums, exact to about
+# 1e-12 of the impurity of the root.
+NEAR = 1e-10
 # Data and limits under which neither splits nor links are tied, as the test proves.
 PARITY = {
     "numbers": (*make_regression(600, 8, noise=9.0, random_state=1), {"min_samples_leaf": 15}),
@@ -55,8 +58,8 @@ def test_path_and_pruned_trees_are_scikit_learns(case, weighted):
     assert not hasattr(ours, "tree_")
     scale = there.impurities[-1]
     assert np.diff(there.ccp_alphas[1:]).min(initial=1.0) > 1e-9 * scale, "tied links: choose other limits"
-    np.testing.assert_allclose(here.ccp_alphas, there.ccp_alphas, rtol=1e-6, atol=1e-9 * scale)
-    np.testing.assert_allclose(here.impurities, there.impurities, rtol=1e-6, atol=1e-9 * scale)
+    np.testing.assert_allclose(here.ccp_alphas, there.ccp_alphas, rtol=NEAR, atol=NEAR * scale)
+    np.testing.assert_allclose(here.impurities, there.impurities, rtol=NEAR, atol=NEAR * scale)
     between = (there.ccp_alphas[1:-1] + there.ccp_alphas[2:]) / 2
     for alpha in [*between[:: max(1, len(between) // 12)], 2 * there.ccp_alphas[-1]]:
         a, b = (model.set_params(ccp_alpha=alpha).fit(X, y, w) for model in (ours, theirs))
@@ -65,10 +68,10 @@ def test_path_and_pruned_trees_are_scikit_learns(case, weighted):
         np.testing.assert_array_equal(a.tree_.n_node_samples, b.tree_.n_node_samples)
         # Nodes that are no leaves have the mean of their leaves here, which is no median.
         held = a.tree_.children_left == -1 if "criterion" in limits else slice(None)
-        np.testing.assert_allclose(a.tree_.value[held], b.tree_.value[held], rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(a.tree_.impurity, b.tree_.impurity, rtol=1e-6, atol=1e-9 * scale)
-        np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-6)
-        np.testing.assert_allclose(a.feature_importances_, b.feature_importances_, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(a.tree_.value[held], b.tree_.value[held], rtol=NEAR, atol=NEAR)
+        np.testing.assert_allclose(a.tree_.impurity, b.tree_.impurity, rtol=NEAR, atol=NEAR * scale)
+        np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=NEAR)
+        np.testing.assert_allclose(a.feature_importances_, b.feature_importances_, rtol=NEAR, atol=NEAR)
 
 
 def test_forests_shrink_as_scikit_learns():
@@ -97,6 +100,7 @@ def test_pruned_fits_are_nested_and_new_leaves_hold_what_growth_would_have_put_t
             todo = [(0, 0)]
             while todo:
                 i, j = todo.pop()
+                # Statistics of a node that became a leaf are sums of those of its leaves, in another order.
                 np.testing.assert_allclose(a.value[i], b.value[j], rtol=1e-12, atol=1e-13)
                 assert a.n_node_samples[i] == b.n_node_samples[j]
                 if a.children_left[i] >= 0:
@@ -142,8 +146,9 @@ def test_projected_trees_are_pruned_by_the_impurity_of_their_projections():
     combined = spinney.DecisionTreeRegressor(random_state=0)
     z = y @ [1.0, 2.0, -1.0]
     here, there = tree.cost_complexity_pruning_path(X, y), combined.cost_complexity_pruning_path(X, z)
-    assert here.impurities[-1] == pytest.approx(there.impurities[-1], rel=1e-6)
-    np.testing.assert_allclose(here.ccp_alphas[-3:], there.ccp_alphas[-3:], rtol=1e-6)
+    # The projection of y is a sum of products in another order.
+    assert here.impurities[-1] == pytest.approx(there.impurities[-1], rel=1e-12)
+    np.testing.assert_allclose(here.ccp_alphas[-3:], there.ccp_alphas[-3:], rtol=1e-10)
 
 
 # Reduced-error pruning
@@ -173,6 +178,7 @@ def naive_reduced_error(model, tree, X, y, w):
         left = X[rows, tree.feature[node]] <= tree.threshold[node]
         a, n_a = prune(tree.children_left[node], rows[left])
         b, n_b = prune(tree.children_right[node], rows[~left])
+        # Ties are leaves: losses of float64 are equal but for rounding.
         return (own, 1) if own <= (a + b) * (1 + 1e-12) else (a + b, n_a + n_b)
 
     return prune(0, np.arange(len(X)))
@@ -283,9 +289,10 @@ def test_importances_of_chosen_outputs_on_pruned_trees(name, outputs):
     X, y = data(name, outputs)
     for model in (make(name, ccp_alpha=0.005).fit(X, y), make(name).fit(X, y).prune_reduced_error(X, y)):
         every = feature_importances(model, outputs="all")
-        assert every.sum() == pytest.approx(1.0)
+        # Shares divided by their sum.
+        assert every.sum() == pytest.approx(1.0, rel=1e-12)
         # Leaves that were pruned hold means, whose variances are those that growth saw.
-        np.testing.assert_allclose(every, model.feature_importances_, atol=1e-9)
+        np.testing.assert_allclose(every, model.feature_importances_, rtol=0, atol=1e-12)
 
 
 # Rules

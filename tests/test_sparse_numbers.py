@@ -191,6 +191,7 @@ def test_one_cut_beside_plain_loops(draws):
         fell = tree.impurity[0] - (tree.impurity[1:] * tree.n_node_samples[1:]).sum() / n
         assert fell == pytest.approx(best_decrease(X, y), abs=1e-12 * scale**2)
         left = X[:, tree.feature[0]] <= tree.threshold[0]
+        # A mean of at most twelve numbers.
         np.testing.assert_allclose(tree.value[1, :, 0], y[rows[left]].mean(axis=0), rtol=1e-14, atol=0)
     else:
         assert best_decrease(X, y) == 0 or not np.ptp(X, axis=0).any() or not np.ptp(y, axis=0).any()

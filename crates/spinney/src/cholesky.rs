@@ -43,6 +43,7 @@ mod tests {
         let whole = [[4.5, 2.0, -1.0], [2.0, 5.5, 0.5], [-1.0, 0.5, 3.5]];
         for (row, b) in whole.iter().zip(b) {
             let found: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
+            // Three unknowns of a well-conditioned matrix: some units in the last place.
             assert!((found - b).abs() <= 1e-14, "{found} {b}");
         }
         assert_eq!(solve(&[1.0, 0.0, 1.0, 1.0], 0.0, &[1.0, 1.0]).unwrap(), None);

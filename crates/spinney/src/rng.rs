@@ -143,6 +143,7 @@ mod tests {
         let n = 3u64 << 62;
         let mut stream = Stream::new(Key::from_seed(1));
         let thirds: f64 = (0..30_000).map(|_| if stream.below(n).is_multiple_of(3) { 1.0 } else { 0.0 }).sum();
+        // Six standard deviations of a binomial count.
         assert!((thirds - 10_000.0).abs() < 6.0 * (30_000.0f64 * 2.0 / 9.0).sqrt(), "{thirds}");
     }
 
@@ -152,6 +153,7 @@ mod tests {
         let draws: Vec<f64> = (0..20_000).map(|i| key.uniform(i)).collect();
         assert!(draws.iter().all(|u| (0.0..1.0).contains(u)));
         let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+        // Six standard deviations of a mean of uniforms.
         assert!((mean - 0.5).abs() < 6.0 * (1.0 / 12.0f64 / draws.len() as f64).sqrt());
     }
 }

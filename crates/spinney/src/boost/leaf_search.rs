@@ -356,6 +356,7 @@ mod tests {
                 // Where every row gains by steps of one sign there is no minimum, and the line search settles.
                 let wants = |up: bool| leaves.iter().any(|(g, rows)| *g != 0.0 && rows.iter().any(|r| r.0 == (up == (*g > 0.0))));
                 if best.abs() < 5.0 && wants(true) && wants(false) {
+                    // The search of a leaf ends at this relative error of a step, and the line search at far less.
                     prop_assert!((step - best).abs() <= 2.0 * SEARCHED * best.abs() + 1e-9, "{step} {best}");
                 }
             }

@@ -180,6 +180,7 @@ proptest! {
             }
             prop_assert!(staged.next_stage(&control).unwrap().is_none());
             for (a, b) in model.train_score().iter().zip(model.validation_score()) {
+                // The same losses in another order of sums.
                 prop_assert!((a - b).abs() <= 1e-9 * a.abs() + 1e-12, "{a} {b}");
             }
         }
@@ -363,6 +364,7 @@ fn leaves_of_a_loss_without_curvature_are_the_best_of_their_rows() {
         for j in 0..2 {
             let best = losses(0.0, row, j);
             for by in [-1.0, -0.1, -1e-3, 1e-3, 0.1, 1.0] {
+                // The minimum of a sum of at most 60 losses, all of which are rounded.
                 assert!(losses(by, row, j) >= best - 1e-9, "{row} {j} {by}");
             }
         }
@@ -616,6 +618,7 @@ fn smaller_leaves_change_scores_by_no_more_than_they_say() {
         let same = model.without_small_values(0.0, &control).unwrap();
         assert_eq!(same.predict_scores(&made.x, &control).unwrap(), scores);
         let is_rank_one = model.combine == super::model::Combine::RankOne;
+        // A bound that is a rounded sum over seven stages.
         let left_out = check(&model.without_small_values(0.5, &control).unwrap(), 0.5 + 1e-12);
         assert_eq!(left_out == 0.0, is_rank_one);
         for precision in [Precision::Byte, Precision::Half, Precision::Single] {

@@ -275,9 +275,11 @@ mod tests {
     fn phi_is_smooth_where_its_two_forms_meet() {
         for t in [-0.01f64, 0.01] {
             let (series, direct) = (phi(t * (1.0 - 1e-13)), phi(t));
+            // The direct form loses two digits at 0.01, and the argument is off by 1e-13.
             assert!((series / direct - 1.0).abs() < 1e-12, "{series} {direct}");
         }
         assert_eq!((phi(-1.0), phi(0.0)), (1.0, 0.0));
+        // One logarithm.
         assert!((phi(1.0) - (2.0 * 2f64.ln() - 1.0)).abs() < 1e-15);
     }
 
@@ -294,6 +296,7 @@ mod tests {
             side.weight * means.map(|mean| mean * mean.ln()).sum::<f64>()
         };
         let expected = of_side(&left) + of_side(&right) - of_side(&both);
+        // The plain form is a difference of sums of a few terms.
         assert!((PoissonDeviance::decrease(&split) - expected).abs() < 1e-13 && expected > 0.0, "{expected}");
     }
 

@@ -200,6 +200,7 @@ mod tests {
         let found = balanced(&y, |row| w[row]).unwrap();
         // Output 0 has totals 3 and 1 of 4, its third class does not occur; output 1 has totals 3 and 1.
         let expected = [4.0 / 6.0 * 4.0 / 2.0, 4.0 / 6.0 * 4.0 / 6.0, 4.0 / 2.0 * 4.0 / 6.0, 4.0 / 6.0 * 4.0 / 6.0];
+        // Balanced weights are rounded to 30 bits, a billionth.
         found.iter().zip(expected).for_each(|(f, e)| assert!((f - e).abs() < 1e-8, "{f} {e}"));
     }
 
@@ -212,6 +213,7 @@ mod tests {
         assert_eq!(by_row(ClassWeight::Equal).unwrap(), [1.0, 2.0, 1.0, 0.0]);
         assert_eq!(by_row(ClassWeight::Rows(&[0.5, 3.0, 3.0, 0.5])).unwrap(), [0.5, 6.0, 3.0, 0.0]);
         let balanced = by_row(ClassWeight::Balanced).unwrap();
+        // As above: 30 bits.
         balanced.iter().zip([2.0, 4.0 / 3.0, 2.0 / 3.0, 0.0]).for_each(|(b, e)| assert!((b - e).abs() < 1e-8));
         assert!(by_row(ClassWeight::Rows(&[1.0])).is_err());
         assert_eq!(RowWeights::default().by_row(&y).unwrap(), None);
@@ -265,6 +267,7 @@ mod tests {
         let classes = Targets::Classes { codes: codes.view(), n_classes: vec![2; 4] };
         let weight = |row: usize| [1.0, 2.0, 3.0, 1.0][row];
         let (a, b) = (balanced(&labels, weight).unwrap(), balanced(&classes, weight).unwrap());
+        // Both are rounded to 30 bits.
         a.iter().zip(b).for_each(|(a, b)| assert!((a - b).abs() < 1e-8));
     }
 }

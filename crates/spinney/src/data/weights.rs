@@ -207,6 +207,7 @@ mod tests {
             for (i, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
                 assert!(w.units(i) >= 1, "{scale}");
                 let back = w.units(i) as f64 * w.unit;
+                // Half a unit of 2⁻⁵⁰ of the largest, about; a weight below a unit became one.
                 assert!((back - weight).abs() <= scale * 1e-14 + 5e-324, "{scale}: {weight} became {back}");
             }
         }

@@ -130,6 +130,7 @@ mod tests {
         prop_assert_eq!(whole, sum(&mut units.collect::<Vec<_>>().into_iter()));
         for &(_, x) in rows {
             let x: f64 = T::from_f64(x).into();
+            // Half a unit of a grid of float32, which has 21 bits of the bound at least.
             prop_assert!((rounded(x) - x).abs() <= bound * 2f64.powi(-22), "{x:?} {}", rounded(x));
         }
         Ok(())
@@ -163,6 +164,7 @@ mod tests {
             for total in [0.0, 1.0, 1e9, 1e15] {
                 let (a, b) = (Grid::<f32>::for_sums(bound, total), Grid::<f64>::for_sums(bound, total));
                 for x in [-bound, 0.0, bound] {
+                    // However coarse the grid, it has the bound itself to half of it.
                     assert!((f64::from(a.round(x as f32)) - x).abs() <= bound * 0.5, "{bound} {total}");
                     assert!((b.round(x) - x).abs() <= bound * 0.5, "{bound} {total}");
                 }

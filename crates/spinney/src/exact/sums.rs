@@ -104,6 +104,7 @@ mod tests {
             prop_assert_eq!(sum.to_bits(), weighted_sum(&w, &x).to_bits());
             let largest = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
             let plain: f64 = w.iter().zip(&x).map(|(w, x)| w * x).sum();
+            // The plain sum is rounded at each of its terms.
             prop_assert!((sum - plain).abs() <= 1e-13 * largest * scale * 40.0, "{sum} {plain}");
         }
     }

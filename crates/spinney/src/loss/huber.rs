@@ -84,6 +84,7 @@ mod tests {
                 let (y, h) = (2.5, 1e-5);
                 let score = y - r;
                 let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
+                // The values are rounded, and their differences divided by h.
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * (1.0 + loss.value(y, score));
                 assert!(near(-difference(&|f| loss.value(y, f)), loss.negative_gradient(y, score)), "{delta} {r}");
                 let curvature = -difference(&|f| loss.negative_gradient(y, f));
@@ -129,6 +130,7 @@ mod tests {
                 // The loss is convex: it has fallen to its least where no step on either side lowers it.
                 let fine = (1..=40).map(|k| 2f64.powi(-k) * (1.0 + found.abs())).flat_map(|h| [found - h, found + h]);
                 let least = fine.map(value).fold(f64::INFINITY, f64::min);
+                // Sums of losses are rounded.
                 prop_assert!(value(found) <= least * (1.0 + 1e-9) + 1e-12 * value(0.0), "{found} {} {least}", value(found));
             }
         }
@@ -139,6 +141,7 @@ mod tests {
             prop_assert_eq!(squares.value(y, score), SquaredError.value(y, score));
             prop_assert_eq!(squares.negative_gradient(y, score), SquaredError.negative_gradient(y, score));
             let distances = Huber { delta: 1e-9 };
+            // The value is δ (|r| - δ/2), which is δ/2 short, and rounded.
             prop_assert!((distances.value(y, score) / 1e-9 - AbsoluteError.value(y, score)).abs() <= 1e-9);
         }
     }

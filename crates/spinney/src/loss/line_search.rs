@@ -459,6 +459,7 @@ mod tests {
         for at in [0.0, 1e-9, -0.3, 700.0, 1000.0, -1000.0, 5000.0] {
             let found = brent(|x| Ok((x - at).abs().powf(1.5)), (-1000.0, 1000.0)).unwrap();
             let expected = at.clamp(-1000.0, 1000.0);
+            // Brent's search ends at a bracket of a relative 1e-7 or so.
             assert!((found - expected).abs() <= 1e-7 * expected.abs() + 1e-12, "{found} {expected}");
         }
     }

@@ -246,6 +246,7 @@ mod tests {
         for t in [0.0, 1e-9, 9.99e-4, 1.001e-3, 0.1, CERTAIN] {
             // From the series, whose terms fall fast.
             let series: f64 = (0..30).map(|k| (1..=k + 2).fold(1.0, |p, i| p / i as f64) * t.powi(k)).sum();
+            // Of the plain form twelve digits are left at 10⁻³, where the series takes over.
             assert!((omega(t) - series).abs() <= 1e-9, "{t} {} {series}", omega(t));
         }
         assert!(omega(CERTAIN) <= 1.0 && omega(CERTAIN + 0.01) > 1.0);
@@ -274,6 +275,7 @@ mod tests {
                 prop_assume!(weight > 0.0);
                 let change = sums(&rows, |y, f| LogLoss.change(y, f, step));
                 let plain = sums(&rows, |y, f| LogLoss.value(y, f + step) - LogLoss.value(y, f));
+                // The plain change is a difference of losses that may be as large as the step.
                 prop_assert!((change - plain).abs() <= 1e-12 * weight * (1.0 + step.abs()), "{change} {plain}");
                 let of_leaf = LeafTotals {
                     weight,
@@ -312,11 +314,13 @@ mod tests {
                 let moved = [0, 1, 2].map(|k| scores[k] + steps[k]);
                 let of_row = crate::loss::softmax::change(*class, scores, &steps);
                 let plain = crate::loss::softmax::loss(*class, &moved) - crate::loss::softmax::loss(*class, scores);
+                // The plain change is a difference of rounded losses.
                 prop_assert!((of_row - plain).abs() <= 1e-12);
                 change += w * of_row;
             }
             let of_leaf = LeafTotals { weight, on: &on, gradients: &gradients, curvatures: &curvatures };
             let bounds = Softmax::bounds_of_change(of_leaf, &steps);
+            // Bounds and changes are rounded sums.
             prop_assert!(bounds.least <= change + 1e-9 && change <= bounds.most + 1e-9, "{bounds:?} {change}");
         }
 

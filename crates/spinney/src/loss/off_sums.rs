@@ -246,6 +246,7 @@ mod tests {
             let f = k as f32 * 1e-4;
             let (g, h) = off(f);
             let truth = (-LogLoss.negative_gradient(-1.0, f.into()), LogLoss.curvature(-1.0, f.into()));
+            // Gradients and curvatures are float32 numbers up to 1, after some roundings of 6e-8 each.
             assert!((f64::from(g) - truth.0).abs() <= 5e-7, "{f} {g} {}", truth.0);
             assert!((f64::from(h) - truth.1).abs() <= 5e-7, "{f} {h} {}", truth.1);
         }
@@ -277,6 +278,7 @@ mod tests {
             prop_assert_eq!((vec![weighted.0; 3], vec![weighted.1; 3]), (wide.0.to_vec(), wide.1.to_vec()));
             let truth: f64 = scores.iter().map(|&f| -LogLoss.negative_gradient(-1.0, f64::from(f + step))).sum();
             let coarse = 2f64.powi(-21).max(total * 2f64.powi(-50));
+            // Each sample is rounded to the grid, and its float32 gradient is off by as much as in the test above.
             prop_assert!((sums.0 - truth).abs() <= rows.len() as f64 * (coarse + 5e-7), "{} {}", sums.0, truth);
         }
 

@@ -85,6 +85,7 @@ mod tests {
     #[test]
     fn starts_are_log_shares_with_mean_zero() {
         let found = start(&[30.0, 10.0, 0.0, 60.0]).unwrap();
+        // Some logarithms and their mean (also below).
         assert!(found.iter().sum::<f64>().abs() < 1e-12);
         assert!((found[0] - found[1] - 3f64.ln()).abs() < 1e-12);
         assert!((found[1] - found[2] - 20f64.ln()).abs() < 1e-12);
@@ -98,6 +99,7 @@ mod tests {
                 let mut r = [0.0; 3];
                 let value = negative_gradients(class, &scores, &mut r);
                 assert_eq!(value, loss(class, &scores));
+                // Three gradients of at most 1 are rounded.
                 assert!(value.is_finite() && value >= 0.0 && r.iter().sum::<f64>().abs() < 1e-15);
                 for k in 0..3 {
                     let h = 1e-5;
@@ -106,6 +108,7 @@ mod tests {
                         s[k] += d;
                         loss(class, &s)
                     };
+                    // A loss of up to 2000 is rounded to 2e-13, which is divided by h.
                     assert!(((at(-h) - at(h)) / (2.0 * h) - r[k]).abs() < 1e-7, "{scores:?}");
                 }
             }

@@ -512,6 +512,7 @@ mod tests {
             // Only the sum of both steps counts. Where labels are separable the minimum is at infinity and has no place: the
             // search ends where the gradient has shrunk to its share.
             if step.abs() < 5.0 {
+                // At the minimum the loss is flat: a step is found to the root of what is left of the loss.
                 prop_assert!((0.5 * (found[0] + found[1]) - step).abs() <= 1e-3 * (1.0 + step.abs()), "{found:?} {step}");
             }
         }

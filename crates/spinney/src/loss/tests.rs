@@ -153,6 +153,7 @@ fn derivatives_are_those_of_the_value() {
                 let h = 1e-5;
                 let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
                 let slope = difference(&|s| loss.value(y, s));
+                // Differences are off by h² times a third derivative, and by the rounding of values over h.
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-7 * (1.0 + loss.value(y, score));
                 assert!(near(-slope, loss.negative_gradient(y, score)), "{kind:?} {y} {score}");
                 let curvature = -difference(&|s| loss.negative_gradient(y, s));
@@ -210,8 +211,10 @@ proptest! {
             }
             let value = |c: f64| weighted_sum(&rows.weights, &rows.y.iter().map(|&y| loss.value(y, c)).collect::<Vec<_>>());
             let start = loss.start(&rows.y, &rows.weights, &Control::default()).unwrap();
+            // Sums of losses are rounded.
             prop_assert!(value(start) <= least(value) + 1e-9 * value(0.0), "{kind:?} {start}");
             let found = Plain(kind.clone()).start(&rows.y, &rows.weights, &Control::default()).unwrap();
+            // A start that is searched is found to a relative 1e-7, and at a kink the loss rises by as much.
             prop_assert!(value(found) <= value(start) + 1e-7 * value(0.0), "{kind:?} {start} {found}");
         }
     }
@@ -229,6 +232,7 @@ proptest! {
                     // A search of any other loss goes as far as it falls.
                     prop_assert!(who == "default" || step.abs() <= LARGEST_STEP);
                     prop_assert!(value(step) <= value(0.0), "{who} {kind:?} {step}");
+                    // Sums of losses are rounded, and a search that settled leaves something.
                     let slack = 1e-9 * value(0.0) + left_when_settled(&problem, loss) + f64::MIN_POSITIVE;
                     prop_assert!(value(step) <= best + slack, "{who} {search:?} {kind:?} {step} {} {best}", value(step));
                 }
@@ -335,6 +339,7 @@ fn least_squares_are_exact_at_any_scale() {
         };
         let step = SquaredError.step(&rows.problem(), LineSearch::Newton).unwrap();
         let expected = (1.5 / scale).min(1000.0);
+        // One quotient of two sums of two terms.
         assert!((step - expected).abs() <= 1e-15 * expected, "{step} {expected}");
     }
 }
@@ -367,6 +372,7 @@ proptest! {
             prop_assert_eq!(fast.0.to_bits(), other.0.to_bits());
             prop_assert_eq!(fast.1.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), other.1.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
         }
+        // Exponentials are float32, exact to 1.3e-7 (tests of `log_loss_rows`), and so are the terms below.
         prop_assert!((fast.0 - slow.0).abs() <= 1e-6 * slow.0 + 1e-9, "{} {}", fast.0, slow.0);
         for (fast, slow) in fast.1.iter().zip(slow.1) {
             prop_assert!((fast - slow).abs() <= 1e-6 * slow.abs() + 1e-30, "{fast} {slow}");
@@ -405,9 +411,11 @@ proptest! {
             prop_assert_eq!(loss, rows.loss(RowTargets::On(&on), &wide));
             let cells = || y.iter().zip(&scores).map(|(&y, &f)| kind.as_column().value(y, f.into()));
             let sum: f64 = cells().sum();
+            // The same terms in another order.
             prop_assert!((loss - sum).abs() <= 1e-12 * sum + 1e-300, "{loss} {sum}");
             let mut narrow = vec![0f32; y.len()];
             let in_float32 = rows_of::<f32>(kind.as_column(), None).negative_gradients(RowTargets::On(&on), &scores, &mut narrow);
+            // Rows of the logistic loss take float32 exponentials.
             prop_assert!((in_float32 - sum).abs() <= 1e-6 * sum + 1e-9, "{in_float32} {sum}");
             for j in 0..y.len() {
                 prop_assert_eq!(r[j], kind.as_column().negative_gradient(y[j], wide[j]));
@@ -515,6 +523,7 @@ fn deviances_are_what_their_formulas_say() {
             let tweedie = y * mean.powf(-a) / a + mean.powf(b) / b - y.powf(b) / (a * b);
             let found = Tweedie { power }.value(y, f);
             assert!(
+                // As above, with powers that are rounded more often.
                 (found - tweedie).abs() <= 1e-13 * (1.0 + y.powf(b) / (a * b) + mean.powf(b) / b),
                 "{y} {f} {power}"
             );
@@ -589,6 +598,7 @@ proptest! {
             if total > 0.0 && mass > 0.0 {
                 let value = |c: f64| weighted_sum(&rows.weights, &rows.y.iter().map(|&y| loss.value(y, c)).collect::<Vec<_>>());
                 let start = loss.start(&rows.y, &rows.weights, &Control::default()).unwrap();
+                // Sums of losses are rounded.
                 prop_assert!(value(start) <= least(value) + 1e-9 * value(0.0), "{kind:?} {start}");
             }
             let value = |step: f64| problem.loss(loss, step).unwrap();
@@ -601,6 +611,7 @@ proptest! {
             for search in [LineSearch::Newton, LineSearch::Brent] {
                 let step = loss.step(&problem, search).unwrap();
                 prop_assert!(value(step) <= value(0.0), "{kind:?} {step}");
+                // Sums of losses are rounded.
                 let slack = 1e-9 * value(0.0) + left + f64::MIN_POSITIVE;
                 prop_assert!(value(step) <= best + slack, "{search:?} {kind:?} {step} {} {best}", value(step));
             }

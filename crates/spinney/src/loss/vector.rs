@@ -159,6 +159,7 @@ mod tests {
             for i in 0..n_rows {
                 for k in 0..q {
                     let (factor, found) = ((i * k) as f64, out[i * q + k]);
+                    // Sums of rounded products, in another order.
                     prop_assert!((found - factor * product).abs() <= 1e-13 * factor * size, "{found} {}", factor * product);
                 }
             }

@@ -386,8 +386,10 @@ mod tests {
         }
         let df = (n - 1) as f64;
         let z = (chi2(&counts, n_keys as u32 * k) - df) / (2.0 * df).sqrt();
+        // Six standard deviations, of a statistic that is nearly normal.
         assert!(z.abs() < 6.0, "z = {z}");
         let expected = n_keys as f64 * (70.0 * 69.0) / (5000.0 * 4999.0);
+        // Six standard deviations of a count that is nearly one of Poisson.
         assert!((f64::from(together) - expected).abs() < 6.0 * expected.sqrt() + 1.0, "{together} against {expected}");
     }
 }

@@ -383,9 +383,11 @@ mod tests {
         let (values, _) = symmetric_eigen(covariance.iter().copied().collect(), d, &Control::default()).unwrap();
         let scale = values[0].max(f64::MIN_POSITIVE);
         let gram = vectors.t().dot(vectors);
+        // Vectors are orthonormal but for the rounding of their products.
         assert!(gram.indexed_iter().all(|((i, j), v)| (v - if i == j { 1.0 } else { 0.0 }).abs() < 1e-12));
         let image = covariance.dot(vectors);
         for (k, v) in vectors.columns().into_iter().enumerate() {
+            // The iteration ends at `TOLERANCE`; what the callers allow is for the rounding of the covariances, too.
             let error = (&image.column(k) - &(&v * values[k])).mapv(f64::abs).sum();
             assert!(error <= tolerance * scale * d as f64, "{k}: {error:e} of {scale:e}");
         }
@@ -453,6 +455,7 @@ mod tests {
         {
             let w: Vec<f64> = w.iter().map(|w| w * weight_scale).collect();
             let scaled = block(&Targets::Real(numbers.mapv(|v| v * scale).view()), 10, &w, 3, 10);
+            // Scales are powers of two; what is left is the convergence of the iteration.
             assert!((&scaled - &plain).iter().all(|v| v.abs() < 1e-9), "{scale:e}");
         }
     }
@@ -538,6 +541,7 @@ mod tests {
             matrix.to_dense(&control).unwrap()
         };
         let (plain, mirrored) = (matrix(&numbers), matrix(&numbers.mapv(|v| -v)));
+        // Both are as exact as the iteration has converged, to `TOLERANCE` of the largest variance.
         assert!((&plain - &mirrored).iter().all(|v| v.abs() < 1e-9));
         for row in plain.rows() {
             let largest = row.iter().fold(0.0f64, |m, v| if v.abs() > m.abs() { *v } else { m });

@@ -489,6 +489,8 @@ fn check_against_exhaustive(
         // The mean that the naive impurity takes of equal numbers may differ from them in the last bit, and the deviance of
         // Poisson by as much.
         let rounding = 4.0 * f64::EPSILON * largest;
+        // Naive sums are rounded at each sample and cancel, so that they are exact in terms of the impurity of all
+        // samples.
         let tolerance = 1e-9 * scale + rounding;
         prop_assert!((s.impurity[node] - impurity).abs() <= tolerance, "{} {impurity}", s.impurity[node]);
         let lottery = Lottery::new(key.child(LOTTERY), problem.p, problem.n_drawn).unwrap();
@@ -511,6 +513,7 @@ fn check_against_exhaustive(
             let asks = Asks::of(n.decision(&s.sets));
             let chosen = cuts.iter().find(|c| c.feature == n.feature() && c.asks == asks);
             let best = cuts.iter().filter(|c| c.is_offered).map(|c| c.decrease).fold(f64::NEG_INFINITY, f64::max);
+            // Decreases are differences of the rounded impurities above.
             prop_assert!(chosen.is_some_and(|c| c.decrease >= best - 1e-9 * scale), "{chosen:?} {best}");
         } else {
             prop_assert!(features.contains(&n.feature()));

@@ -267,6 +267,7 @@ mod tests {
                     assert_eq!(tree.n_node_samples[old], pruned.n_node_samples[new]);
                     assert_eq!(tree.weighted_n_node_samples[old], pruned.weighted_n_node_samples[new]);
                     let (a, b) = (old_value.index_axis(ndarray::Axis(0), old), value.index_axis(ndarray::Axis(0), new));
+                    // Counts are whole numbers; means of the nodes below are added in another order.
                     let exact = tree.holds_counts();
                     assert!(a.iter().zip(&b).all(|(a, b)| if exact { a == b } else { (a - b).abs() < 1e-12 }));
                 }

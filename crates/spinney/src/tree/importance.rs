@@ -224,6 +224,7 @@ mod tests {
 
     fn assert_close(a: &[f64], b: &[f64]) {
         let scale = b.iter().fold(1e-3f64, |m, v| m.max(v.abs()));
+        // Decreases are differences of sums, in another order than in the naive twin.
         assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-11 * scale), "{a:?} {b:?}");
     }
 
@@ -253,6 +254,7 @@ mod tests {
         let shape = models::Shape { n_features: 5, outputs: models::some_outputs(5), max_leaves: 40, unit: 1.0 };
         let forest = models::forest(2, 9, &shape);
         let mean = forest.feature_importances(Some(&[3, 1])).unwrap();
+        // Shares of each tree are divided by their sum, and the mean over the trees is rounded.
         assert!((mean.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let stump = models::forest(2, 1, &models::Shape { max_leaves: 1, ..shape });
         assert_eq!(stump.feature_importances(None).unwrap(), [0.0; 5]);

@@ -321,6 +321,7 @@ mod tests {
         let control = Control::default();
         let path = tree.cost_complexity_pruning_path(&control).unwrap();
         let expected = naive_steps(tree, &tree.impurity);
+        // Costs are sums over subtrees, which the naive twin adds in another order.
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs());
         assert_eq!(path.ccp_alphas.len(), expected.len(), "{path:?} {expected:?}");
         // Steps of equal links come in either order: sums are compared where the next link differs.
@@ -332,6 +333,7 @@ mod tests {
             assert!(close(path.impurities[at], *impurity));
             // Splits that raise the cost go below zero.
             if *alpha >= 0.0 && expected.get(at + 1).is_none_or(|next| next.0 > *alpha) {
+                // Above the link by more than `close` allows.
                 let pruned = tree.pruned(alpha + 1e-7 * (1.0 + alpha.abs()), &control).unwrap();
                 assert_eq!(pruned.n_leaves(), leaves.len());
                 let of_leaves: Vec<f64> =
@@ -365,6 +367,7 @@ mod tests {
             let complexity = |(cost, n_leaves): (f64, usize)| cost + alpha * n_leaves as f64;
             let all = prunings(&tree, 0);
             let least = all.iter().copied().map(complexity).fold(f64::INFINITY, f64::min);
+            // Sums over leaves, in another order.
             let near = 1e-9 * (1.0 + least.abs());
             let smallest = all.iter().filter(|p| complexity(**p) <= least + near).map(|p| p.1).min().unwrap();
             let cost: f64 =
@@ -409,6 +412,7 @@ mod tests {
                 })
                 .collect();
             let path = tree.cost_complexity_pruning_path(&control).unwrap();
+            // A sum over 100 000 leaves and more, rounded at each.
             assert!((path.impurities.last().unwrap() - tree.impurity[0]).abs() < 1e-9);
             let middle = path.ccp_alphas[path.ccp_alphas.len() / 2];
             let pruned = tree.pruned(middle, &control).unwrap();

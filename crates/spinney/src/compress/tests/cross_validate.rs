@@ -70,6 +70,7 @@ fn folds_are_paths_of_forests_grown_on_their_rows_alone() {
                         square += w * (0..y.ncols()).map(|c| (y[[i, c]] - predictions[[i, c]]).powi(2)).sum::<f64>();
                     }
                     square /= test.iter().sum::<f64>() * y.ncols() as f64;
+                    // Sums over the samples of a fold, in another order.
                     assert!((found.full_forest_loss[f] - square).abs() < 1e-9 * square.max(1.0));
                 }
             }

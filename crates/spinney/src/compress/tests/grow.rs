@@ -57,8 +57,10 @@ proptest! {
         }
         let found = &linear(&path, path.n_steps(), &p.x) / &scale.view().insert_axis(Axis(0));
         let reach = f.iter().fold(1.0f64, |a, b| a.max(b.abs()));
+        // Directions of steps are rounded to float32.
         prop_assert!(found.iter().zip(&f).all(|(a, b)| (a - b).abs() <= 1e-5 * reach));
         if path.width == 1 || kind % 3 != 0 {
+            // Losses are rounded sums of terms of about 1.
             prop_assert!(path.train_loss().windows(2).all(|l| l[1] <= l[0] + 1e-12));
         }
     }

@@ -58,6 +58,7 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
         .map(|z| {
             let share = (&z * &w).sum() / total;
             let deviation = (share * (1.0 - share)).max(0.0).sqrt();
+            // Deviations this small are rounding: a share is one or zero.
             if deviation < 1e-7 {
                 f64::INFINITY
             } else if config.standardize {
@@ -75,9 +76,11 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
     let (c, _) = slopes(&linear(&path, 0, &p.x));
     let largest = (0..z.ncols()).filter(|&j| names[j].1 != 0).map(|j| norm(c.row(j)) / penalty[j]).fold(0.0, f64::max);
     if path.n_steps() == 0 {
+        // Slopes are sums of gradients that cancel, but for rounding.
         prop_assert!(largest < 1e-9);
         return Ok(());
     }
+    // Descent ends at a gap of `tol`, 1e-6 of the loss: slopes are off by less than its root, 1e-3 of the first.
     let tolerance = 2e-4 * largest;
     for step in 0..=path.n_steps() {
         let lambda = largest * 0.03f64.powf(step as f64 / 7.0);
@@ -99,6 +102,7 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
                 }
             }
         }
+        // The norm is summed in another order, over coefficients in units that are rounded.
         prop_assert!((l1 - path.l1_norm()[step]).abs() <= 1e-9 + 1e-4 * l1);
         prop_assert_eq!(path.at_step(step, &Control::default()).unwrap().n_test_nodes(), path.n_test_nodes()[step]);
     }
@@ -139,6 +143,7 @@ fn norms_between_penalties_are_reached() {
             let t = a + share * (b - a);
             let found = lasso.solve_norm(t, step, &Control::default()).unwrap();
             let norm: f64 = found.betas.values().map(|b| b.iter().map(|b| b * b).sum::<f64>().sqrt()).sum();
+            // The search for the penalty ends at a norm that is within 1e-9, or where descent (`tol`) cannot tell norms apart.
             assert!((norm - t).abs() <= 1e-6 * t, "{norm} {t}");
         }
     }

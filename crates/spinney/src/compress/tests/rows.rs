@@ -24,6 +24,7 @@ fn labels_and_classes_without_weight_start_where_boosting_starts() {
     let labels = LabelView::try_new(vec![0, 2, 4, 5, 6], vec![0, 2, 0, 2, 0, 0], 3).unwrap();
     let expected = [4.0, 0.0, 2.0].map(|on| LogLoss.start(&[-1.0, 1.0], &[4.0 - on, on], &Control::default()).unwrap());
     assert_eq!(intercept(&Targets::Labels(labels)), expected);
+    // Two logarithms of the same number.
     assert!((expected[0] - 0.5 * 64f64.ln()).abs() < 1e-15);
 
     let codes = array![[0], [2], [2], [2]];

@@ -219,6 +219,7 @@ fn differs(
         admissible[j] &= share > 0.0;
         if config.standardize {
             let deviation = (share * (1.0 - share)).max(0.0).sqrt();
+            // A deviation this small is rounding: all samples are on one side.
             admissible[j] &= deviation > 1e-7;
             column.mapv_inplace(|v| if deviation > 1e-7 { (v - share) / deviation } else { 0.0 });
         }
@@ -260,6 +261,7 @@ fn differs(
             columns.sort_by(|&a, &b| c[[j, b]].abs().total_cmp(&c[[j, a]].abs()));
             along(&columns[..most], j)
         };
+        // Losses are rounded sums.
         let noise = 1e-12 * (1.0 + loss.abs());
         let Some(((tree, node), u)) = found.get(step) else {
             // The path has ended: rightly, if no step lowers the loss, or hardly any of a logistic one is left.
@@ -269,6 +271,7 @@ fn differs(
         };
         let j = names.iter().position(|name| name == &(*tree, *node)).unwrap();
         let u = Array1::from_vec(u.clone());
+        // Scores are compared in float32, 6e-8.
         let tie = may_move(j).0 && score(j) >= best * (1.0 - 1e-6) - 1e-12;
         if expected != Some(j) && !tie {
             return Some(format!("step {step}: {:?} in place of {:?}", names[j], expected.map(|j| names[j])));
@@ -281,6 +284,7 @@ fn differs(
             return Some(format!("step {step}: not along the largest of {}", c.row(j)));
         }
         let expected = if most < y.ncols() { along(&on, j) } else { rounded(j) };
+        // Directions are float32; slopes that cancel are known to 1e-12, which counts the more the shorter they are.
         if score(j) > 1e-9 && (&u - &expected).iter().any(|d| d.abs() > 1e-6 + 1e-12 / score(j)) {
             return Some(format!("step {step}: along {u} in place of {expected}"));
         }
@@ -382,6 +386,7 @@ proptest! {
         let scores = model.predict_scores(&x, &Control::default()).unwrap();
         let expected = linear(&path, step, &p.x);
         let scale = expected.iter().fold(1.0f64, |a, b| a.max(b.abs()));
+        // Sums over some dozen nodes, in another order.
         prop_assert!(scores.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-12 * scale));
         prop_assert_eq!(model.n_test_nodes(), path.n_test_nodes()[step]);
         prop_assert_eq!(path.at(path.l1_norm()[step], &Control::default()).unwrap(), model.clone());
@@ -410,6 +415,7 @@ proptest! {
                     if path.width == 1 {
                         prop_assert!(was[0] * beta[0] > 0.0 && beta[0].abs() >= was[0].abs());
                     } else if kind % 3 != 0 {
+                        // Directions are rounded to float32.
                         prop_assert!(norm(beta) >= norm(was) * (1.0 - 1e-6));
                     }
                 }
@@ -417,6 +423,7 @@ proptest! {
             before = now;
         }
         if path.width == 1 || kind % 3 != 0 {
+            // Near the minimum a step lowers the loss by less than the rounding of its sum.
             prop_assert!(path.train_loss().windows(2).all(|l| l[1] < l[0] + 1e-14));
         }
         prop_assert!(path.n_test_nodes().windows(2).all(|n| n[0] <= n[1]));
@@ -448,6 +455,7 @@ proptest! {
         let expected = match p.y() {
             Targets::Classes { codes, n_classes } if n_classes == [2] => {
                 let threshold = if config.loss == CompressLoss::LogLoss { 0.0 } else { 0.5 };
+                // Scores this near to the threshold, or to each other below, may be rounded to either side.
                 let ties = rows.iter().filter(|&&i| (f[[i, 0]] - threshold).abs() < 1e-9).count();
                 if ties > 0 { return Ok(()); }
                 rows.iter().filter(|&&i| (f[[i, 0]] > threshold) != (codes[[i, 0]] == 1)).count() as f64
@@ -475,6 +483,7 @@ proptest! {
                 .sum::<f64>() / y.ncols() as f64,
         } / rows.len() as f64;
         let found = path.test_loss()[step];
+        // Sums of losses, in another order.
         prop_assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0), "{} {}", found, expected);
     }
 }

@@ -78,11 +78,13 @@ proptest! {
                 for ((leaf, column), &value) in a.indexed_iter() {
                     let difference = (value - b[[leaf, column]]).abs();
                     change = change.max(difference);
+                    // Without samples the bound holds to the bit; with them values are means of quotients.
                     let slack = if rows { 1.0 + 1e-12 } else { 1.0 };
                     prop_assert!(difference <= slack * bound * largest(column), "{} {}", value, b[[leaf, column]]);
                 }
                 changes.push(change);
                 for (a, b) in old.impurity.iter().zip(&new.impurity) {
+                    // Impurities are float16: 11 bits.
                     prop_assert!((a - b).abs() <= 2f64.powi(-11) * forest_impurity(&forest), "{} {}", a, b);
                 }
             }
@@ -91,6 +93,7 @@ proptest! {
             let x = &problem.x;
             let (a, b) = (forest.predict(x, &control).unwrap(), compact.predict(x, &control).unwrap());
             for (a, b) in a.iter().zip(&b) {
+                // Means over the trees are rounded, at the least to the least number that there is.
                 prop_assert!((a - b).abs() <= expected + 1e-14 * a.abs() + 5e-323);
             }
             prop_assert_eq!(compact.with_precision(precision, &control).unwrap().to_bytes(), compact.to_bytes());
@@ -117,6 +120,7 @@ proptest! {
             let (a, b) = (naive::leaf_values(old), naive::leaf_values(new));
             for (a, b) in a.rows().into_iter().zip(b.rows()) {
                 let largest = if rows { f64::INFINITY } else { a.iter().fold(0.0, |m: f64, v| m.max(v.abs())) };
+                // Whole steps of the largest value over 127.
                 prop_assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= largest / 127.0), "{a} {b}");
             }
             prop_assert!(rows || new.leaves.n_bytes() <= old.leaves.n_bytes() + 8 * old.n_leaves());
@@ -124,6 +128,7 @@ proptest! {
         let change = forest.largest_change(&compact, &control).unwrap();
         let (a, b) = (forest.predict(&problem.x, &control).unwrap(), compact.predict(&problem.x, &control).unwrap());
         for (a, b) in a.iter().zip(&b) {
+            // As above.
             prop_assert!((a - b).abs() <= change + 1e-14 * a.abs() + 5e-323);
         }
         prop_assert_eq!(&compact.with_precision(Precision::Byte, &control).unwrap(), &compact);

@@ -168,6 +168,7 @@ fn assert_is_shapley(model: &Additive<'_>, rows: &models::Rows, background: Opti
         let (nothing, all) = (game(0), game(u32::MAX));
         for o in 0..model.n_scores() {
             let sum = base[o] + of_output(&found, i, o).sum();
+            // The base value and the values of some features are added, each as exact as `near` says.
             assert!((sum - all[o]).abs() <= 1e-11 * scale.max(1.0), "additivity: {sum} {}", all[o]);
             let zero_cover = model.trees().iter().any(|tree| tree.weighted_n_node_samples.contains(&0.0));
             // The mean by leaves and the mean by splits differ where weights of nodes are no sums.

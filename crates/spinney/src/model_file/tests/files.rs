@@ -116,6 +116,7 @@ fn summaries_tell_what_the_header_says() {
     let arrays: u64 = summary.tensors.iter().map(|tensor| tensor.n_bytes).sum();
     assert_eq!(summary.n_header_bytes + arrays, summary.n_bytes);
     let share: f64 = summary.tensors.iter().map(|tensor| tensor.share).sum();
+    // A sum of some dozen quotients.
     assert!((share - arrays as f64 / bytes.len() as f64).abs() < 1e-12);
     let features = summary.tensors.iter().find(|tensor| tensor.name == "features").unwrap();
     assert_eq!((features.dtype.as_str(), &features.shape), ("U16", &vec![summary.n_nodes as usize]));

@@ -42,6 +42,7 @@ proptest! {
                     for k in 0..q {
                         if rows.contains(&(i as u32)) {
                             let scale: f64 = dense.row(i).iter().map(|v| v.abs()).sum::<f64>() * matrix.largest(&Control::default()).unwrap();
+                            // Sums of up to 90 rounded products, in another order.
                             prop_assert!((found[[i, k]] - expected[[i, k]]).abs() <= 1e-13 * scale, "{:?}", family);
                         } else {
                             prop_assert!(found[[i, k]].is_nan());

@@ -30,11 +30,13 @@ fn normal_entries_have_the_moments_of_normal_numbers() {
         draw(&Projection::Gaussian, d, q, 3).dense().iter().map(|v| v * (q as f64).sqrt()).collect();
     for (power, expected) in [(1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0), (6, 15.0)] {
         let (mean, error) = mean(&entries.iter().map(|v| v.powi(power)).collect::<Vec<_>>());
+        // Five standard errors of a mean of 200 000 draws.
         assert!((mean - expected).abs() < 5.0 * error, "{power}: {mean}");
     }
     let beyond = |x: f64| entries.iter().filter(|v| v.abs() > x).count() as f64 / entries.len() as f64;
     // Normal tails, the last of them beyond the ziggurat's steps.
     for (x, p) in [(1.0, 0.317_310_5), (2.0, 0.045_500_3), (3.0, 0.002_699_8), (3.7, 0.000_215_6)] {
+        // Five standard deviations of a share of the draws.
         assert!((beyond(x) - p).abs() < 5.0 * (p / entries.len() as f64).sqrt(), "{x}");
     }
 }
@@ -47,6 +49,7 @@ fn dense_signs_are_fair_and_independent() {
     let dense = matrix.dense();
     assert!(dense.iter().all(|v| v.abs() == 1.0 / (q as f64).sqrt()));
     let signs = dense.mapv(f64::signum);
+    // Five standard deviations of a mean of independent signs; so are the products of rows below.
     let bound = 5.0 / ((q * d) as f64).sqrt();
     assert!(signs.mean().unwrap().abs() < bound);
     for lag in [1, 2, 63, 64, 65] {
@@ -58,6 +61,7 @@ fn dense_signs_are_fair_and_independent() {
     }
     for k in 1..q {
         let product = signs.row(0).dot(&signs.row(k)) / d as f64;
+        // As above, of the signs of one row.
         assert!(product.abs() < 5.0 / (d as f64).sqrt(), "{k}");
     }
 }
@@ -93,6 +97,7 @@ fn density_of_wide_sparse_rows_is_one_in_s() {
         let (d, q) = (10_000, 30);
         let (_, _, values) = draw(&Projection::Rademacher { sparsity }, d, q, 2).csr();
         let (n, p): (f64, f64) = ((q * d) as f64, 1.0 / s);
+        // Six standard deviations of binomial counts, here and of the signs.
         assert!((values.len() as f64 - n * p).abs() <= 6.0 * (n * p * (1.0 - p)).sqrt() + 1.0, "{s}: {}", values.len());
         let positive = values.iter().filter(|v| **v > 0.0).count() as f64;
         assert!((positive - values.len() as f64 / 2.0).abs() < 6.0 * (values.len() as f64 / 4.0).sqrt());
@@ -135,6 +140,7 @@ fn squared_norms_are_kept_in_the_mean() {
         let ratio =
             |seed| draw(&family, d, q, seed).dense().dot(&ndarray::ArrayView1::from(&y)).mapv(|z| z * z).sum() / norm;
         let (mean, error) = mean(&(0..4000).map(ratio).collect::<Vec<_>>());
+        // Five standard errors of a mean of 4000 draws, which are small enough to see an error of a tenth.
         assert!((mean - expected).abs() < 5.0 * error, "{family:?}: {mean} {expected}");
         assert!(error < 0.02 * expected);
     }
@@ -188,6 +194,7 @@ fn hadamard_rows_are_those_of_the_matrix_and_orthogonal() {
         assert_eq!(cut(&dense).0, cut(&whole).0);
         if d == order {
             let gram = matrix.dense().dot(&matrix.dense().t());
+            // Sums of d rounded products that are 1/d or -1/d.
             assert!(gram.indexed_iter().all(|((i, j), v)| (v - if i == j { 1.0 } else { 0.0 }).abs() < 1e-12));
         }
         assert!(d < 8 || !cut(&dense).1);
@@ -200,6 +207,7 @@ fn a_row_does_not_depend_on_the_number_of_rows() {
         let (few, many) = (draw(&family, 70, 3, 11).dense(), draw(&family, 70, 12, 11).dense());
         let scale = if matches!(family, Projection::Subsample { .. }) { 1.0 } else { 2.0 };
         for ((k, j), v) in few.indexed_iter() {
+            // Entries of at most a few units, divided by a root that is rounded.
             assert!((v - scale * many[[k, j]]).abs() < 1e-14, "{family:?}");
         }
         assert_ne!(few, draw(&family, 70, 3, 12).dense(), "{family:?}");

@@ -64,6 +64,7 @@ fn the_identity_gives_the_tree_of_the_outputs_themselves() {
                 (fit(&config, &x, &labels, None), fit(&plain, &x, &Targets::Real(numbers.view()), None));
             assert_same_structure(&of_labels, &of_numbers);
             let difference = naive::leaf_values(&of_labels) - naive::leaf_values(&of_numbers);
+            // Frequencies are quotients of counts, and means of numbers are rounded sums.
             assert!(difference.iter().all(|v| v.abs() < 1e-12));
         }
     }
@@ -96,6 +97,7 @@ fn leaves_are_labelled_from_the_original_outputs() {
             for leaf in 0..tree.n_leaves() {
                 let rows: Vec<usize> = (0..70).filter(|&i| leaf_of[i] == leaf).collect();
                 let mean = dense.select(Axis(0), &rows).mean_axis(Axis(0)).unwrap();
+                // Means of up to 70 numbers, in another order.
                 assert!((&mean - &values.row(leaf)).iter().all(|v| v.abs() < 1e-11));
             }
         }
@@ -310,6 +312,7 @@ proptest! {
             for node in 0..tree.n_nodes() {
                 let rows: Vec<usize> = (0..n).filter(|&i| paths[i].contains(&node)).collect();
                 let (original, stored) = (variance(&targets.real, &rows, &w), tree.impurity()[node] * q as f64);
+                // Naive variances are rounded sums of projected outputs, which are rounded as well (also below).
                 prop_assert!((stored - variance(&z, &rows, &w)).abs() <= 1e-9 * (1.0 + stored));
                 prop_assert!((stored - original).abs() <= eps * original * (1.0 + 1e-9) + 1e-9, "{} {} {}", stored, original, eps);
             }
@@ -325,5 +328,6 @@ fn orthonormal_projections_of_full_width_keep_every_split() {
     let rotated = TreeConfig { output_projection: projected(given(&rotation), 16), ..plain.clone() };
     let (a, b) = (fit(&plain, &x, &targets.real(), None), fit(&rotated, &x, &targets.real(), None));
     assert_eq!(a.nodes, b.nodes);
+    // Rotated outputs are rounded sums of 16 products.
     assert!(a.impurity.iter().zip(&b.impurity).all(|(a, b)| (a - b).abs() < 1e-9 * a.max(1.0)));
 }

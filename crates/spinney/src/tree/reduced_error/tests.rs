@@ -146,6 +146,7 @@ fn what_is_pruned_once_stays() {
             let at = |row: usize| naive::apply(tree, rows.c_order.row(row));
             (0..50).map(|row| y.loss(row, value.index_axis(ndarray::Axis(0), at(row)))).sum()
         };
+        // Losses are sums of 50 terms, in another order than that of the engine.
         assert!(loss(&once) <= loss(&forest) + 1e-9);
     }
 }
