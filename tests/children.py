@@ -33,8 +33,9 @@ for kind in sys.argv[1:]:
 
 
 def _environment() -> dict[str, str]:
-    """So that children find the modules of tests."""
-    return {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parent)}
+    """So that children find the modules of tests, and the same spinney."""
+    folders = [str(pathlib.Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
 
 
 def run(code: str, *args: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:

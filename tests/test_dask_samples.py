@@ -118,6 +118,7 @@ def test_a_lost_worker_is_named_and_the_cluster_goes_on(client):
         client.submit(tuple, (X[i::3], LABELS[i::3]), workers=[address], pure=False)
         for i, address in enumerate(addresses)
     ]
+    dask.wait(blocks, timeout=60)
     timer = threading.Timer(1.0, os.kill, (processes[addresses[1]], signal.SIGKILL))
     timer.start()
     try:
@@ -136,7 +137,7 @@ def test_a_worker_that_is_slow_comes_to_the_deadline(client):
     futures = client.scatter(blocks[:1], workers=[addresses[1]]) + client.scatter(blocks[2:3], workers=[addresses[0]])
     # Its only thread is busy, so that no task of the fit begins there.
     busy = client.submit(time.sleep, 3.0, workers=[addresses[0]], pure=False)
-    with pytest.raises(TimeoutError, match=r"after 1\.0 s .* were not there"):
+    with pytest.raises(TimeoutError, match=rf"after 1\.0 s 1 of 2 lengths .* were not there: workers {addresses[0]}$"):
         fit_samples(clone(MODEL), futures, client, timeout=1.0)
     busy.result(timeout=30)
 

@@ -12,6 +12,7 @@ import uuid
 from collections import defaultdict
 from contextlib import suppress
 from hashlib import sha256
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -99,12 +100,12 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
         raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
     by_worker = _by_worker(blocks, client, float(timeout))
     token, addresses = uuid.uuid4().hex, list(by_worker)
+    holders = [address for address, own in by_worker.items() for _ in own]
     lengths = [
         client.submit(_count, block, workers=[address], pure=False)
-        for address, blocks in by_worker.items()
-        for block in blocks
+        for address, block in zip(holders, chain.from_iterable(by_worker.values()), strict=True)
     ]
-    n_samples = sum(_in_time(client, lengths, "lengths of blocks", float(timeout)))
+    n_samples = sum(_in_time(client, lengths, "lengths of blocks", float(timeout), holders))
     if n_samples == 0:
         raise ValueError("blocks must have at least one sample, got none")
     client.run(_open_box, token, workers=addresses)
@@ -182,7 +183,7 @@ def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]
             _proven(block, f"blocks[{i}]")
             [block] = client.scatter([block], workers=[workers[i % len(workers)]], hash=False)
         futures.append(block)
-    _in_time(client, futures, "blocks", timeout, gather=False)
+    _in_time(client, futures, "blocks", timeout)
     where = client.who_has(futures)
     found: dict[str, list[Any]] = defaultdict(list)
     for i, future in enumerate(futures):
@@ -209,18 +210,33 @@ def _waited(futures: list[Any], timeout: float) -> bool:
     return True
 
 
-def _in_time(client: Any, futures: list[Any], what: str, timeout: float, *, gather: bool = True) -> Any:
-    """The results of futures. Raises TimeoutError if they do not end in time."""
-    if not _waited(futures, timeout):
-        n_waiting = sum(future.status == "pending" for future in futures)
-        raise TimeoutError(f"after {timeout} s {n_waiting} of {len(futures)} {what} were not there")
+def _in_time(client: Any, futures: list[Any], what: str, timeout: float, holders: list[str] | None = None) -> Any:
+    """Wait for the futures. Raises TimeoutError if they do not end in time.
+
+    `holders` are the workers that run the futures: then the results are returned, and a RuntimeError names a worker
+    that was lost.
+    """
+    deadline = time.monotonic() + timeout
+    while not _waited(futures, max(min(1.0, deadline - time.monotonic()), 0.0)):
+        if holders is not None:
+            _check_workers(client, holders)
+        if time.monotonic() >= deadline:
+            waiting = [i for i, future in enumerate(futures) if future.status == "pending"]
+            names = "" if holders is None else f": workers {', '.join(sorted({holders[i] for i in waiting}))}"
+            raise TimeoutError(f"after {timeout} s {len(waiting)} of {len(futures)} {what} were not there{names}")
     for future in futures:
         if future.status != "finished":
             error = future.exception()
-            if gather and isinstance(error, TypeError):
+            if holders is not None and isinstance(error, TypeError):
                 raise error
             raise RuntimeError(f"a block is not there: its future is {future.status}: {error!r}") from error
-    return client.gather(futures) if gather else None
+    return None if holders is None else client.gather(futures)
+
+
+def _check_workers(client: Any, addresses: list[str]) -> None:
+    here = _workers_of(client)
+    if lost := [address for address in addresses if address not in here]:
+        raise RuntimeError(f"the worker {lost[0]} was lost during the fit")
 
 
 def _results(client: Any, tasks: list[Any], addresses: list[str]) -> list[Any]:
@@ -230,9 +246,7 @@ def _results(client: Any, tasks: list[Any], addresses: list[str]) -> list[Any]:
             # A task that fails notifies the others, which end soon after. A task whose worker is lost never ends.
             _waited(tasks, 2.0)
             break
-        here = _workers_of(client)
-        if lost := [address for address in addresses if address not in here]:
-            raise RuntimeError(f"the worker {lost[0]} was lost during the fit")
+        _check_workers(client, addresses)
     if all(task.status == "finished" for task in tasks):
         return list(client.gather(tasks))
     errors = [task.exception() for task in tasks if task.status == "error"]

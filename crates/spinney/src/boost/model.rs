@@ -8,10 +8,10 @@ use super::problem::Problem;
 use super::step_sizes::{StepDtype, StepSizes};
 use crate::control::Control;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_copied, try_filled};
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
 use crate::forest::Forest;
 use crate::loss::Link;
-use crate::model::{TreeWeighting, into_array, try_matrix};
+use crate::model::{TreeWeighting, into_array};
 use crate::tree::Tree;
 
 /// How the weak model of a stage is added to the scores.
@@ -237,8 +237,12 @@ impl Boosted {
             return Err(Error::shape("each row of scores", self.width, scores.ncols()));
         }
         self.check_probabilities()?;
-        let mut copy = into_array(try_matrix("scores", scores.nrows(), self.width)?, scores.nrows(), self.width);
-        copy.assign(&scores);
-        self.stages(0..0)?.linked(copy, control)
+        let mut copy = try_with_capacity("scores", scores.len())?;
+        let mut pulse = control.pulse();
+        for row in scores.rows() {
+            copy.extend(row);
+            pulse.after(self.width)?;
+        }
+        self.stages(0..0)?.linked(into_array(copy, scores.nrows(), self.width), control)
     }
 }
