@@ -38,6 +38,9 @@ MOST_COMPILED_LEAVES = 30_000
 # What a dense copy of the text may hold.
 MOST_DENSE_VALUES = 30_000_000
 
+# Seconds before each measurement: threads of the runtime before wait in a loop for a while after their last call.
+PAUSE = 0.05
+
 Call = Callable[[Any], Any]
 
 
@@ -184,6 +187,7 @@ def seconds(call: Call, samples: Any, n: int) -> float:
     """Of one call, the mean of as many as predict 2000 samples, or one."""
     n_calls = max(1, 2000 // n)
     some = list(itertools.islice(samples, n_calls))
+    time.sleep(PAUSE)
     start = time.perf_counter()
     for X in some:
         call(X)

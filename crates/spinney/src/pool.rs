@@ -1,9 +1,9 @@
 //! Thread pools: private to each process, created when first needed, with no more threads than there are jobs.
 //!
 //! The input is a list of jobs and a number of threads. The output is the results in the order of the jobs, or the
-//! first error. With one thread, the jobs run on the thread of the caller, without a pool. Pools are identified by the
-//! process id, because threads do not survive a fork: a child process does not use the pools of its parent and creates
-//! its own.
+//! first error. The caller's thread is one of the threads: it starts with the first job while those of the pool wake up.
+//! With one thread, the jobs run without a pool. Pools are identified by the process id, because threads do not survive a
+//! fork: a child process does not use the pools of its parent and creates its own.
 //!
 //! The global pool of `rayon` is not used, because it belongs to the application.
 
@@ -109,7 +109,8 @@ impl Pools {
     }
 }
 
-/// Runs all `jobs`, which are distributed in order to at most `n_threads` threads. Each thread has its own scratch.
+/// Runs all `jobs`, which are distributed in order to at most `n_threads` threads, of which the caller's is one. Each
+/// thread has its own scratch.
 ///
 /// # Errors
 /// Returns an error of `scratch` or `work`. Jobs that have not begun by then are not run.
@@ -136,14 +137,16 @@ pub(crate) fn for_each<J: Send, S>(
         }
         Ok(())
     };
-    POOLS.get(n_workers, n_threads)?.scope(|scope| {
-        for _ in 0..n_workers {
-            scope.spawn(|_| {
-                if let Err(error) = worker() {
-                    lock(&queue).1.get_or_insert(error);
-                }
-            });
+    let worker = || {
+        if let Err(error) = worker() {
+            lock(&queue).1.get_or_insert(error);
         }
+    };
+    POOLS.get(n_workers - 1, n_threads - 1)?.in_place_scope(|scope| {
+        for _ in 1..n_workers {
+            scope.spawn(|_| worker());
+        }
+        worker();
     });
     let failure = lock(&queue).1.take();
     failure.map_or(Ok(()), Err)
@@ -181,11 +184,18 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_is_the_callers() {
+    fn the_caller_is_one_of_the_threads() {
         let caller = std::thread::current().id();
         let threads = |n_threads, n_jobs| map(n_threads, n_jobs, |_| Ok(std::thread::current().id())).unwrap();
         assert!(threads(1, 50).iter().chain(&threads(8, 1)).all(|thread| *thread == caller));
-        assert!(!threads(2, 50).contains(&caller));
+        // Both jobs wait for each other.
+        let both = Barrier::new(2);
+        let found = map(2, 2, |_| {
+            both.wait();
+            Ok(std::thread::current().id())
+        });
+        let found = found.unwrap();
+        assert!(found.contains(&caller) && found[0] != found[1]);
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Forest {
             pool::for_each(
                 n_threads,
                 scores.chunks_mut((block * width).max(1)).enumerate(),
-                || model.worker(&rows),
+                || model.worker(&rows, trees.clone()),
                 |worker, (b, sums)| {
                     control.check()?;
                     let range = b * block..(b * block + block).min(n);

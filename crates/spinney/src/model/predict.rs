@@ -71,7 +71,7 @@ impl FindLeaves for LeavesOfRows<'_, '_, '_> {
     }
 
     fn scratch(&self) -> Result<Worker> {
-        self.model.worker(self.rows)
+        self.model.worker(self.rows, 0..self.model.trees.len())
     }
 
     fn block_rows(&self, n_threads: usize) -> usize {
@@ -114,8 +114,9 @@ impl<'a> Additive<'a> {
         Ok(())
     }
 
-    pub(crate) fn worker(&self, rows: &Rows<'_>) -> Result<Worker> {
-        Ok(Worker { rows: rows.scratch()?, ids: Vec::new(), direction: Vec::new() })
+    /// What one thread needs to add some of the trees.
+    pub(crate) fn worker(&self, rows: &Rows<'_>, trees: Range<usize>) -> Result<Worker> {
+        Ok(Worker { rows: rows.scratch_for(&self.trees[trees])?, ids: Vec::new(), direction: Vec::new() })
     }
 
     /// Trees that a block of rows walks before the leaves are added. Results do not depend on it.
@@ -126,6 +127,16 @@ impl<'a> Additive<'a> {
             _ if self.width <= NARROW && rows.n_samples() >= FEWEST_ROWS => 1,
             Terms::Leaves | Terms::Columns | Terms::RankOne { .. } => TREES_AT_ONCE,
         }
+    }
+
+    /// Threads for scores of `n_samples`, at most `n_threads`: not so many that they take longer to wake up than to work.
+    /// Results do not depend on it.
+    fn threads_for(&self, n_samples: usize, n_threads: usize) -> usize {
+        const STEPS_OF_WALK: usize = 16;
+        // About a tenth of a millisecond; tests have few samples, and want all threads.
+        const LEAST_STEPS: usize = if cfg!(test) { 1 } else { 1 << 17 };
+        let steps = n_samples.saturating_mul(self.trees.len()).saturating_mul(self.width.saturating_add(STEPS_OF_WALK));
+        (steps / LEAST_STEPS).clamp(1, n_threads)
     }
 
     /// Rows of a block. Results do not depend on it.
@@ -288,11 +299,12 @@ impl<'a> Additive<'a> {
         if Some(out.len()) != n.checked_mul(self.width) {
             return Err(Error::shape("out", n.saturating_mul(self.width), out.len()));
         }
-        let n_rows = self.rows_at_once(&rows, control.n_threads());
+        let n_threads = self.threads_for(n, control.n_threads());
+        let n_rows = self.rows_at_once(&rows, n_threads);
         pool::for_each(
-            control.n_threads(),
+            n_threads,
             out.chunks_mut((n_rows * self.width).max(1)).enumerate(),
-            || self.worker(&rows),
+            || self.worker(&rows, 0..self.trees.len()),
             |worker, (b, scores)| {
                 let range = b * n_rows..(b * n_rows + n_rows).min(n);
                 self.scores_of_block(&rows, range, worker, scores, control)
@@ -348,7 +360,7 @@ impl<'a> Additive<'a> {
         pool::for_each(
             control.n_threads(),
             sums.chunks_mut((n_rows * self.width).max(1)).enumerate(),
-            || self.worker(x),
+            || self.worker(x, trees.clone()),
             |worker, (b, sums)| {
                 control.check()?;
                 let range = b * n_rows..(b * n_rows + n_rows).min(n);

@@ -31,6 +31,21 @@ proptest! {
     }
 
     #[test]
+    fn many_trees_with_few_leaves_give_the_naive_bits(seed in 0u64..10_000, n in 25usize..150) {
+        let outputs = models::some_outputs(seed / 5);
+        let shape = models::Shape { n_features: 1 + seed as usize % 5, outputs, max_leaves: 36, unit: 1.0 };
+        let forest = models::forest(seed, 24, &shape);
+        let rows = models::rows_with_missing(seed, n, forest.n_features);
+        let expected = naive::predict(&forest, &rows.c_order, |_, _| true);
+        for x in rows.layouts() {
+            for n_threads in [1, 2, 8] {
+                let control = Control::with_threads(n_threads);
+                prop_assert_eq!(bits(&forest.predict(&x, &control).unwrap()), bits(&expected));
+            }
+        }
+    }
+
+    #[test]
     fn one_sample_is_scored_as_among_many(seed in 0u64..10_000, n_trees in 1usize..40) {
         let shape = models::Shape {
             n_features: seed as usize % 5,

@@ -102,7 +102,7 @@ impl Additive<'_> {
         pool::for_each(
             control.n_threads(),
             indices.chunks_mut(size * k).zip(scores.chunks_mut(size * k)).enumerate(),
-            || Ok((self.worker(&rows)?, Ranking::new(columns, excluded)?)),
+            || Ok((self.worker(&rows, 0..self.trees.len())?, Ranking::new(columns, excluded)?)),
             |(worker, ranking), (b, (indices, scores))| {
                 let range = b * size..(b * size + size).min(n);
                 let places = range.clone().zip(indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k)));

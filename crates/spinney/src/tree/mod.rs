@@ -31,6 +31,7 @@ mod categories;
 mod collapse;
 pub(crate) mod config;
 pub(crate) mod constraints;
+mod few_leaves;
 pub(crate) mod fill;
 mod frontier;
 pub(crate) mod grow;

@@ -12,6 +12,7 @@ use crate::data::{Matrix, SparseView};
 use crate::error::{Error, Result, try_filled};
 use crate::pool;
 use crate::tree::Tree;
+use crate::tree::few_leaves::{FewLeaves, GROUP};
 use crate::tree::traverse::{LANES, SmallTree, leaf_node, walk_rows, walk_trees};
 
 /// Rows of X, checked against the model.
@@ -83,18 +84,30 @@ impl<'a> Rows<'a> {
         };
         let by_threads = match n_threads {
             1 => self.n_samples(),
-            n => self.n_samples().div_ceil(BLOCKS_PER_THREAD * n),
+            n => {
+                let share = self.n_samples().div_ceil(BLOCKS_PER_THREAD * n);
+                // Dense rows walk in groups.
+                share.next_multiple_of(if share < GROUP { LANES } else { GROUP })
+            }
         };
         by_values.min(by_threads).min(BLOCK_IDS / ids_per_row.max(1)).max(1)
     }
 
     /// An empty scratch for one thread.
     pub(crate) fn scratch(&self) -> Result<Scratch> {
+        self.scratch_for(&[])
+    }
+
+    /// The same for walks down `trees`, which may be prepared for them. Results do not depend on it.
+    pub(crate) fn scratch_for(&self, trees: &[&Tree]) -> Result<Scratch> {
         let values = match self.x {
             ByRow::Dense(_) => Vec::new(),
             ByRow::Sparse(_) => try_filled("a row of X", 0.0, self.n_features())?,
         };
-        Ok(Scratch { values, small: SmallTree::default() })
+        let is_grouped = !self.is_sparse() && !self.has_missing && self.n_samples() >= GROUP;
+        let few_leaves =
+            (is_grouped && FewLeaves::pays(trees, self.n_features())).then(|| FewLeaves::new(self.n_features()));
+        Ok(Scratch { values, copied: 0..0, small: SmallTree::default(), few_leaves })
     }
 
     /// The leaves' nodes that `rows` reach: of row r on tree t at `ids[r * trees.len() + t]`.
@@ -119,12 +132,21 @@ impl<'a> Rows<'a> {
                 let (n_rows, n_features) = (rows.len(), x.ncols());
                 // The last few rows are too few to go down a tree together: each goes down many trees at once.
                 let n_together = n_rows - n_rows % LANES;
-                let Scratch { values, small } = scratch;
-                let block = dense_block(x, rows, values);
+                let Scratch { values, copied, small, few_leaves } = scratch;
+                let block = dense_block(x, &rows, values, copied);
                 if n_together > 0 {
+                    let few_leaves = few_leaves.as_mut().filter(|_| n_together >= GROUP);
+                    let mut few_leaves = few_leaves.and_then(|found| found.read(&rows, block).then_some(found));
                     let (block, ids) = (&block[..n_together * n_features], &mut ids[..n_together * trees.len()]);
                     for (t, tree) in trees.iter().enumerate() {
-                        walk_rows::<MISSING>(tree, block, &mut ids[t..], trees.len(), small);
+                        let ids = &mut ids[t..];
+                        if let Some(few_leaves) = &mut few_leaves
+                            && few_leaves.copy(tree)
+                        {
+                            few_leaves.walk(ids, trees.len());
+                        } else {
+                            walk_rows::<MISSING>(tree, block, ids, trees.len(), small);
+                        }
                     }
                 }
                 for (r, ids) in ids.chunks_exact_mut(trees.len().max(1)).enumerate().skip(n_together) {
@@ -168,7 +190,10 @@ impl<'a> Rows<'a> {
     pub(crate) fn for_each(&self, rows: Range<usize>, scratch: &mut Scratch, mut visit: impl FnMut(&[f32])) {
         match &self.x {
             ByRow::Dense(x) if x.ncols() == 0 => rows.for_each(|_| visit(&[])),
-            ByRow::Dense(x) => dense_block(x, rows, &mut scratch.values).chunks_exact(x.ncols()).for_each(visit),
+            ByRow::Dense(x) => {
+                let block = dense_block(x, &rows, &mut scratch.values, &mut scratch.copied);
+                block.chunks_exact(x.ncols()).for_each(visit);
+            }
             ByRow::Sparse(x) => {
                 // Invariant: scratch is zero everywhere between two rows.
                 for row in rows {
@@ -182,13 +207,23 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// `rows` of a dense X, row-major: lent where they are contiguous, else copied.
-fn dense_block<'b>(x: &'b ArrayView2<'_, f32>, rows: Range<usize>, scratch: &'b mut Vec<f32>) -> &'b [f32] {
+/// `rows` of a dense X, row-major: lent where they are contiguous, else copied, unless `copied` says that they were the
+/// last to be.
+fn dense_block<'b>(
+    x: &'b ArrayView2<'_, f32>,
+    rows: &Range<usize>,
+    scratch: &'b mut Vec<f32>,
+    copied: &mut Range<usize>,
+) -> &'b [f32] {
     let p = x.ncols();
-    let block = x.slice_axis(Axis(0), Slice::from(rows));
+    let block = x.slice_axis(Axis(0), Slice::from(rows.clone()));
     if let Some(values) = block.to_slice() {
         return values;
     }
+    if copied == rows {
+        return scratch;
+    }
+    *copied = rows.clone();
     scratch.resize(block.len(), 0.0);
     for (j, column) in block.columns().into_iter().enumerate() {
         for (i, &v) in column.iter().enumerate() {
@@ -212,10 +247,14 @@ fn groups<'t, 'a>(mut trees: &'t [&'a Tree]) -> impl Iterator<Item = &'t [&'a Tr
     })
 }
 
-/// What one thread writes on.
+/// What one thread writes on, for one [`Rows`].
 #[derive(Debug)]
 pub(crate) struct Scratch {
     /// A copied dense block, or one scattered row (zero between rows).
     values: Vec<f32>,
+    /// The rows of the copied block.
+    copied: Range<usize>,
     small: SmallTree,
+    /// For dense rows without missing values, if enough trees have few leaves.
+    few_leaves: Option<FewLeaves>,
 }

@@ -9,7 +9,7 @@
 //! Rows of which some value is missing ask at each step whether it is the one; of others it is known that none is, and
 //! their steps compare and do nothing else: `MISSING` tells which they are.
 //!
-//! Not here: what leaves predict, threads.
+//! Not here: what leaves predict, threads, and samples that go down trees with few leaves together: [`super::few_leaves`].
 
 use std::array;
 use std::hint::{black_box, select_unpredictable};
