@@ -1,7 +1,7 @@
-//! Compressed models as bytes: the tensors of their trees, and `l1_norm`, one number.
+//! Compressed models as bytes: the tensors of their trees, and `l1_norm`, which is one number.
 //!
-//! The entry `compression` of the header's object has the outputs (`outputs`, `sizes`) and what scores mean (`link`). The
-//! outputs outside it are those of the trees: scores.
+//! The entry `compression` of the header's object has the outputs (`outputs`, `sizes`) and the link (`link`). The
+//! outputs outside this entry are those of the trees, which are scores.
 
 use safetensors::Dtype;
 use serde::Deserialize;
@@ -36,10 +36,10 @@ impl CompressEntry {
 }
 
 impl Compressed {
-    /// The model as a safetensors file. Equal models give equal bytes.
+    /// Returns the model as a safetensors file. Equal models have equal bytes.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.parts(&Extra::default())?.into_bytes()
     }
@@ -56,11 +56,11 @@ impl Compressed {
         Parts::new(&header, all, extra)
     }
 
-    /// The model that [`Compressed::to_bytes`] wrote.
+    /// Reads a model that [`Compressed::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
-    /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
+    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
+    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Compressed> {
         Compressed::read(&File::parse(bytes)?)
     }
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// A forest of that many numbers, cut down to a constant.
+    /// Returns a forest with `width` numerical outputs.
     fn constant(width: usize) -> Forest {
         let shape =
             models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: width }, max_leaves: 9, unit: 1.0 };

@@ -1,4 +1,4 @@
-//! Round trips, and bytes that are not what was written.
+//! Round trips, and damaged files.
 
 mod damaged_trees;
 mod files;
@@ -42,7 +42,7 @@ fn many_features_wide_outputs_and_statistics_that_are_no_sums_come_back() {
     }
 }
 
-/// Loads and uses what loads; returns whether it did.
+/// Reads a file and uses the model. Returns whether the file could be read.
 fn survives(bytes: &[u8]) -> bool {
     let Ok(forest) = Forest::from_bytes(bytes) else { return false };
     if forest.n_features() > 100_000 || forest.outputs().width() > 100_000 {
@@ -56,7 +56,7 @@ fn survives(bytes: &[u8]) -> bool {
         if let Outputs::Classes { n_classes } = forest.outputs() {
             assert!(scores.rows().into_iter().all(|row| {
                 let mut columns = row.iter();
-                // Every file of these tests has the frequencies of all classes, in float16 some of them.
+                // Every file of these tests has the frequencies of all classes, some of them in float16.
                 n_classes.iter().all(|&k| (columns.by_ref().take(k as usize).sum::<f64>() - 1.0).abs() < 0.003)
             }));
         }
@@ -79,7 +79,7 @@ fn small_files() -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// Models with compact leaves of every form.
+/// Models with all forms of compact leaves.
 fn compact_files() -> impl Iterator<Item = Vec<u8>> {
     (0..6).flat_map(|kind| {
         let control = Control::default();
@@ -109,7 +109,7 @@ fn classes_that_were_left_out_are_told_by_the_file() {
             let bytes = forest.to_bytes().unwrap();
             assert_eq!(&Forest::from_bytes(&bytes).unwrap(), forest);
         }
-        // The same leaves without what tells of it, and whole leaves with it.
+        // The same leaves without the bit that says that classes were left out, and complete leaves with this bit.
         for forest in [&few, &forest] {
             let mut file = parts::Parts::new(&forest.to_bytes().unwrap());
             file.edit("leaf_layout", None, |layouts| layouts.iter_mut().for_each(|layout| *layout ^= 64));
@@ -158,7 +158,7 @@ fn every_truncation_and_extension_is_refused() {
     }
 }
 
-/// A file whose entry `spinney` is changed by `edit`.
+/// Returns a file whose entry `spinney` is changed by `edit`.
 fn edited(edit: impl Fn(&str) -> String) -> Vec<u8> {
     let file = small_files().nth(4).unwrap();
     let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
@@ -207,7 +207,7 @@ fn lies_about_rows_are_refused() {
     let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
     let header = std::str::from_utf8(&file[8..end]).unwrap();
     for name in ["row_ids", "set_rows", "set_layout", "set_sizes", "set_slots"] {
-        // Under another name it is not there.
+        // A tensor with another name counts as missing.
         assert!(header.contains(name));
         let lie = header.replace(name, &name.to_uppercase());
         let file = [&file[..8], lie.as_bytes(), &file[end..]].concat();
