@@ -11,10 +11,10 @@ const WHAT: &str = "the model";
 
 /// Reads the scales of one tree or set, which are powers of two.
 pub(super) fn scales(stored: &mut Option<TensorReader<'_>>, width: usize) -> Result<Vec<f64>> {
-    let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there are no scales"))?;
+    let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there is no `leaf_scales`, `leaf_factors` or `set_scales`"))?;
     let scales = stored.collect(WHAT, width, |scale| scale)?;
     let is_power = |scale: &f64| scale.is_normal() && *scale > 0.0 && scale.to_bits().trailing_zeros() >= 52;
-    if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is no power of two")) }
+    if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is not a power of two")) }
 }
 
 /// Reads the next `n` whole numbers into the narrowest type, which is the one that the saved tree had.
@@ -45,7 +45,7 @@ pub(super) fn counts(stream: &mut TensorReader<'_>, n: usize) -> Result<Amounts>
 
 /// Reads the next `n` signed 8-bit numbers, from −127 to 127.
 pub(super) fn in_bytes(stream: &mut TensorReader<'_>, n: usize) -> Result<Amounts> {
-    let wrong = || Error::corrupt("an amount of a leaf is no number of 8 bits");
+    let wrong = || Error::corrupt("an amount of a leaf is not an 8-bit number");
     let Amounts::U8(codes) = counts(stream, n)? else { return Err(wrong()) };
     if codes.contains(&0) {
         return Err(wrong());

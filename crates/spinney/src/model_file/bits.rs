@@ -57,7 +57,7 @@ pub(super) struct Bits<'a> {
 impl<'a> Bits<'a> {
     pub(super) fn new(whole: &'a Whole<'_>) -> Result<Self> {
         let name = whole.name();
-        let bytes = whole.bytes().ok_or_else(|| Error::corrupt(format!("`{name}` is not of bytes")))?;
+        let bytes = whole.bytes().ok_or_else(|| Error::corrupt(format!("`{name}` is not of type U8")))?;
         Ok(Bits { name, bytes, at: 0 })
     }
 

@@ -164,7 +164,7 @@ impl Boosted {
             && header.criterion == Criterion::Variance
             && model.learning_rate > 0.0;
         if !is_whole {
-            return Err(Error::corrupt("stages, trees, steps and losses do not fit each other"));
+            return Err(Error::corrupt("the numbers of stages, trees, steps and losses are inconsistent"));
         }
         model.check_scores()?;
         Ok(model)
@@ -221,5 +221,5 @@ fn step_sizes(file: &File<'_>) -> Result<StepSizes> {
     // Exponents that are not whole numbers, or are out of range, are replaced by one that is out of range.
     let whole = |e: f64| if f64::from(e as i16) == e { e as i16 } else { i16::MAX };
     let exponents = numbers.collect("the model", numbers.len(), whole)?;
-    StepSizes::of_codes(codes, exponents).ok_or_else(|| Error::corrupt("the steps in float8 are not those of spinney"))
+    StepSizes::of_codes(codes, exponents).ok_or_else(|| Error::corrupt("the steps in float8 are invalid"))
 }

@@ -215,7 +215,7 @@ fn rules(file: &File<'_>) -> Result<(bool, Routing, f64)> {
     let mut stored = file.required("centroid_rules")?;
     let stored = if stored.len() == 4 { stored.collect(WHAT, 4, |rule| rule)? } else { Vec::new() };
     let [normalize, sharpness, least, leaf_shrinkage] = stored[..] else {
-        return Err(Error::corrupt("`centroid_rules` are not four numbers"));
+        return Err(Error::corrupt("`centroid_rules` does not have four numbers"));
     };
     let routing = if sharpness == 0.0 && least == 0.0 {
         Routing::Nearest
@@ -225,7 +225,7 @@ fn rules(file: &File<'_>) -> Result<(bool, Routing, f64)> {
     let are_exact = [sharpness, least].iter().all(|&v| f64::from(v as f32) == v);
     let is_rule = (normalize == 0.0 || normalize == 1.0) && leaf_shrinkage >= 0.0 && leaf_shrinkage.is_finite();
     if !is_rule || !are_exact || routing.check().is_err() {
-        return Err(Error::corrupt("a number of `centroid_rules` is not one that there is"));
+        return Err(Error::corrupt("a number of `centroid_rules` is invalid"));
     }
     Ok((normalize == 1.0, routing, leaf_shrinkage))
 }
@@ -269,7 +269,7 @@ impl<'f> Tensors<'f> {
             CentroidPrecision::Half => weights.dtype() == Dtype::F16 && factors.is_none(),
         };
         if !fits {
-            return Err(Error::corrupt("`centroid_weights` and `centroid_factors` are not of their type"));
+            return Err(Error::corrupt("`centroid_weights` or `centroid_factors` does not have its type"));
         }
         Ok(Tensors {
             precision,
@@ -360,7 +360,7 @@ impl<'f> Tensors<'f> {
         ptr.push(end);
         let sizes = self.sizes.whole(WHAT, n_nodes)?;
         for &size in &sizes {
-            end = end.checked_add(size).ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights"))?;
+            end = end.checked_add(size).ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights or more"))?;
             ptr.push(end);
         }
         if ptr.get(1).is_some_and(|&end| end > 0) {
@@ -371,7 +371,7 @@ impl<'f> Tensors<'f> {
         let stored = self.features.collect(WHAT, n_bytes, |byte| byte as u8)?;
         let features = GapLists::read(&stored, &sizes, n_features)?;
         let features =
-            features.ok_or_else(|| Error::corrupt("the features of a centroid do not rise, or are not there"))?;
+            features.ok_or_else(|| Error::corrupt("the features of a centroid are out of range or not in increasing order"))?;
         let codes = self.codes(n_entries)?;
         let factors = match &mut self.factors {
             None => Vec::new(),
@@ -389,13 +389,13 @@ impl<'f> Tensors<'f> {
             CentroidPrecision::Nibble => {
                 let stored = self.weights.collect(WHAT, n.div_ceil(2), |byte| byte as u8)?;
                 let codes = Nibbles::of_bytes(stored, n);
-                Codes::Nibble(codes.ok_or_else(|| Error::corrupt("there is more than the weights of centroids"))?)
+                Codes::Nibble(codes.ok_or_else(|| Error::corrupt("`centroid_weights` is longer than the weights of the centroids"))?)
             }
             CentroidPrecision::Byte => {
                 let stored = self.weights.whole(WHAT, n)?;
                 // The codes of zero and of −128 are invalid.
                 if stored.iter().any(|&code| code == 0 || code == ABOVE as u32) {
-                    return Err(Error::corrupt("a weight of a centroid is no number of 8 bits, or zero"));
+                    return Err(Error::corrupt("a weight of a centroid is zero or not an 8-bit number"));
                 }
                 Codes::Byte(try_collected(WHAT, stored.into_iter().map(|code| (code as i16 - ABOVE) as i8))?)
             }

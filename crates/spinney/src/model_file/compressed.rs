@@ -72,12 +72,12 @@ impl Compressed {
         let mut norms = file.required("l1_norm")?;
         let l1_norm = if norms.len() == 1 { norms.one()? } else { f64::NAN };
         if !(l1_norm >= 0.0 && l1_norm.is_finite()) {
-            return Err(Error::corrupt("`l1_norm` is not one number of 0 or more"));
+            return Err(Error::corrupt("`l1_norm` is not one non-negative number"));
         }
         let trees = trees(file)?;
         let scores = Outputs::Real { n_outputs: n_scores(&outputs) };
         if trees.is_empty() || header.outputs != scores {
-            return Err(Error::corrupt("trees, outputs and kind of model do not fit each other"));
+            return Err(Error::corrupt("the trees and the outputs do not fit the kind of model"));
         }
         let forest = Forest { n_features: header.n_features, outputs: scores, trees };
         check_scores(&forest.additive()?)?;

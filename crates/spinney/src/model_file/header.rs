@@ -155,7 +155,7 @@ pub(super) fn decode_outputs(outputs: &str, sizes: Sizes) -> Result<Outputs> {
         Outputs::Classes { n_classes } => n_classes.iter().map(|&k| u64::from(k)).sum(),
     };
     if !(1..u64::from(u32::MAX)).contains(&width) {
-        return Err(Error::corrupt("predictions have no columns, or 2^32 - 1 and more"));
+        return Err(Error::corrupt("predictions must have between 1 and 2^32 - 2 columns"));
     }
     Ok(outputs)
 }
@@ -214,7 +214,7 @@ impl Header {
         let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?;
         let n_features = entry.n_features as usize;
         if n_features > MOST_FEATURES {
-            return Err(Error::corrupt(format!("{n_features} features, at most {MOST_FEATURES}")));
+            return Err(Error::corrupt(format!("the model has {n_features} features, more than {MOST_FEATURES}")));
         }
         let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
         if !criterion.fits(&outputs) {
@@ -226,7 +226,7 @@ impl Header {
             (None, Some(compression), None) => Form::Compressed(compression.decode()?),
             (None, None, Some(centroids)) => Form::Centroid(centroids.decode()?),
             (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
-                return Err(Error::corrupt("this is a model of two kinds"));
+                return Err(Error::corrupt("the header describes models of two kinds"));
             }
         };
         Ok(Header { n_features, outputs, criterion, form })
@@ -387,7 +387,7 @@ impl Head {
         let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
         let (n_trees, n_nodes) = (there("n_nodes")?, there("features")?);
         if n_nodes < n_trees || !(n_nodes - n_trees).is_multiple_of(2) {
-            return Err(Error::corrupt(format!("{n_nodes} nodes are not those of {n_trees} trees")));
+            return Err(Error::corrupt(format!("{n_trees} trees cannot have {n_nodes} nodes")));
         }
         let n_splits = (n_nodes - n_trees) / 2;
         let n_leaves = n_nodes - n_splits;
@@ -428,7 +428,7 @@ impl Head {
         if self.length("set_rows") == self.length("set_layout") {
             Ok(())
         } else {
-            Err(Error::corrupt("`set_rows` and `set_layout` are not of one length"))
+            Err(Error::corrupt("`set_rows` and `set_layout` have different lengths"))
         }
     }
 
@@ -552,7 +552,7 @@ fn check_tensor(kind: Kind, name: &str, info: &TensorInfo) -> Result<()> {
         };
     }
     match name.strip_prefix(extra::PREFIX) {
-        Some(name) if !extra::is_name(name) => Err(Error::corrupt("the name of an array of the estimator is no name")),
+        Some(name) if !extra::is_name(name) => Err(Error::corrupt("the name of an array of the estimator is invalid")),
         Some(_) if !extra::is_known(info.dtype) => Err(wrong_type()),
         Some(_) => Ok(()),
         None => {

@@ -81,7 +81,7 @@ impl<'f> LeafTensors<'f> {
         };
         match (sums(&leaves, outputs), layout & PARTIAL != 0) {
             (Sums::One, false) | (Sums::Less, true) => Ok(leaves),
-            (Sums::One, true) => Err(Error::corrupt("a tree is said to lack classes, and lacks none")),
+            (Sums::One, true) => Err(Error::corrupt("a tree is marked as lacking classes, but has all of them")),
             (Sums::Less, false) | (Sums::Wrong, _) => {
                 Err(Error::corrupt("the frequencies of the classes of a leaf do not sum to one"))
             }
@@ -163,7 +163,7 @@ impl<'f> LeafTensors<'f> {
             Indices::U32(v) => rise(v, &ptr),
         };
         if !rise || (n_cells > 0 && most as usize >= width) {
-            return Err(Error::corrupt("the columns of a leaf do not rise, or pass the width"));
+            return Err(Error::corrupt("the columns of a leaf are out of range or not in increasing order"));
         }
         Ok((Layout::Sparse { ptr, columns }, n_cells))
     }
@@ -249,6 +249,6 @@ fn rows_table(lists: RowLists, layout: u8) -> Result<LeafTable> {
     if table.totals.is_some() == (layout & COUNTS != 0) {
         Ok(table)
     } else {
-        Err(Error::corrupt("the stored rows are of another kind than the leaves"))
+        Err(Error::corrupt("the stored samples and the leaves are of different kinds"))
     }
 }

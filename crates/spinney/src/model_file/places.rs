@@ -59,7 +59,7 @@ impl Places {
             let is_leaf = feature == leaf_mark;
             if !is_leaf & ((feature as usize >= n_features) | (*n_splits == most_splits)) {
                 return Err(if feature as usize >= n_features {
-                    Error::corrupt(format!("feature {feature} of {n_features}"))
+                    Error::corrupt(format!("feature {feature} is out of range: there are {n_features} features"))
                 } else {
                     // With more splits than leaves, the marks do not close the tree.
                     not_one_tree()

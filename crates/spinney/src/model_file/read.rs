@@ -125,7 +125,7 @@ macro_rules! with_whole {
             $crate::model_file::read::Numbers::F16(_)
             | $crate::model_file::read::Numbers::F32(_)
             | $crate::model_file::read::Numbers::F64(_) => {
-                Err(Error::corrupt(format!("`{}` is not of whole numbers", $name)))
+                Err(Error::corrupt(format!("`{}` does not have whole numbers", $name)))
             }
         }
     };

@@ -203,7 +203,7 @@ impl<'f> RowTensors<'f> {
             None => 0.0,
         };
         let set = if set.fract() == 0.0 && set >= 0.0 { self.sets.get(set as usize) } else { None };
-        let stored = Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to rows that are not there"))?);
+        let stored = Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to a set of samples that does not exist"))?);
         let mut ptr = try_with_capacity(WHAT, n_samples.len() + 1)?;
         let mut end = 0u32;
         ptr.push(end);
@@ -211,9 +211,9 @@ impl<'f> RowTensors<'f> {
             // The samples of a leaf are distinct, so there are no more than the set has. Without this check, packed
             // bits could require far more memory than the file has bytes.
             if n as usize > stored.n_rows {
-                return Err(Error::corrupt("a leaf has more rows than its set"));
+                return Err(Error::corrupt("a leaf has more samples than its set"));
             }
-            end = end.checked_add(n).ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 rows or more"))?;
+            end = end.checked_add(n).ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 samples or more"))?;
             ptr.push(end);
         }
         let found = self.ids.as_mut().ok_or_else(|| Error::corrupt("there is no `row_ids`"))?;
@@ -224,7 +224,7 @@ impl<'f> RowTensors<'f> {
             let mut least = 0;
             for id in found.by_ref().take((leaf[1] - leaf[0]) as usize) {
                 if !(least..stored.n_rows).contains(&(id as usize)) {
-                    return Err(Error::corrupt("the rows of a leaf do not rise, or are not there"));
+                    return Err(Error::corrupt("the samples of a leaf are out of range or not in increasing order"));
                 }
                 ids.push(id)?;
                 least = id as usize + 1;
@@ -243,7 +243,7 @@ impl<'f> RowTensors<'f> {
         };
         let all = || (0..units.len()).map(|row| units.at(row));
         if all().any(|units| units < 1.0) || all().sum::<f64>() > MOST_UNITS {
-            return Err(Error::corrupt("the units of rows are not positive, or too many"));
+            return Err(Error::corrupt("the units of samples are not positive, or their sum is too large"));
         }
         Ok(RowLists { ptr, ids, units, stored })
     }
@@ -284,7 +284,7 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
             let layout = there(&mut layouts, "set_layout")?.one()?;
             let known = if is_real { [0, SINGLE, HALF, SINGLE | SCALED, HALF | SCALED].as_slice() } else { &[COUNTS] };
             let layout = known.iter().copied().find(|&known| f64::from(known) == layout);
-            let layout = layout.ok_or_else(|| Error::corrupt("the layout of a set of rows is unknown"))?;
+            let layout = layout.ok_or_else(|| Error::corrupt("the layout of a set of samples is unknown"))?;
             let values = if is_real {
                 let n_values = n_rows.checked_mul(width);
                 let n_values = n_values.ok_or_else(|| Error::corrupt("`set_values` is too short"))?;
@@ -292,7 +292,7 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
                 let scales = if layout & SCALED == 0 { None } else { Some(scales(&mut factors, width)?) };
                 let value = |i: usize| scales.as_ref().map_or(1.0, |scales| scales[i % width]) * values.at(i);
                 if !(0..values.len()).all(|i| value(i).is_finite()) {
-                    return Err(Error::corrupt("a number of a stored row is not finite"));
+                    return Err(Error::corrupt("a value of a stored sample is not finite"));
                 }
                 StoredValues::Numbers { values, scales }
             } else {
@@ -326,9 +326,9 @@ fn slots_of(
         with_whole!(sizes, "set_sizes", |sizes| {
             for size in sizes {
                 if size as usize > width {
-                    return Err(Error::corrupt("a stored row has more slots than there are columns"));
+                    return Err(Error::corrupt("a stored sample has more slots than there are columns"));
                 }
-                end = end.checked_add(size).ok_or_else(|| Error::corrupt("the stored rows have 2^32 slots or more"))?;
+                end = end.checked_add(size).ok_or_else(|| Error::corrupt("the stored samples have 2^32 slots or more"))?;
                 ptr.push(end);
             }
             Ok(())
@@ -342,7 +342,7 @@ fn slots_of(
         let mut least = 0;
         for slot in stored.by_ref().take((row[1] - row[0]) as usize) {
             if !(least..width).contains(&(slot as usize)) {
-                return Err(Error::corrupt("the slots of a stored row do not rise, or pass the width"));
+                return Err(Error::corrupt("the slots of a stored sample are out of range or not in increasing order"));
             }
             slots.push(slot)?;
             least = slot as usize + 1;
@@ -367,6 +367,6 @@ fn check_classes(values: &StoredValues, outputs: &Outputs) -> Result<()> {
     if ptr.windows(2).all(has_each) {
         Ok(())
     } else {
-        Err(Error::corrupt("a stored row has not one class of each output"))
+        Err(Error::corrupt("a stored sample does not have one class of each output"))
     }
 }

@@ -234,7 +234,7 @@ impl<'f> Tensors<'f> {
         let n_splits = n_nodes / 2;
         self.features.check(n_nodes)?;
         if n_nodes > Node::MOST {
-            return Err(Error::corrupt(format!("{n_nodes} nodes in a tree, at most {}", Node::MOST)));
+            return Err(Error::corrupt(format!("a tree has {n_nodes} nodes, more than {}", Node::MOST)));
         }
         self.thresholds.check(n_splits)?;
         let mut nodes = try_with_capacity(WHAT, n_nodes)?;
@@ -276,7 +276,7 @@ impl<'f> Tensors<'f> {
                 None | Some(0) => (unseen, false),
                 Some(1) if !nodes[i].tests_categories() => (Side::Left, true),
                 Some(2) => (Side::Right, true),
-                Some(_) => return Err(Error::corrupt("a side of missing values is not one that there is")),
+                Some(_) => return Err(Error::corrupt("a side of missing values is invalid")),
             };
             nodes[i].set_missing(side, is_seen);
         }
@@ -305,7 +305,7 @@ impl<'f> Tensors<'f> {
             }
             let size = sizes.one()?;
             if !(1.0..=f64::from(MOST_CATEGORIES)).contains(&size) || size.fract() != 0.0 {
-                return Err(Error::corrupt(format!("a split lists {size} categories")));
+                return Err(Error::corrupt(format!("a split lists {size} categories, which is out of range")));
             }
             categories.check(size as usize)?;
             set.clear();
@@ -318,7 +318,7 @@ impl<'f> Tensors<'f> {
                             && set.last().is_none_or(|&last| u32::from(last) < category);
                         set.push(category as Category);
                     }
-                    if rise { Ok(()) } else { Err(Error::corrupt("the categories of a split do not rise")) }
+                    if rise { Ok(()) } else { Err(Error::corrupt("the categories of a split are not in increasing order")) }
                 })
             })?;
             node.set_categories(sets.push(set.iter().copied())?);

@@ -86,7 +86,7 @@ fn stored_rows_have_one_class_of_each_output() {
     });
     let refused: Vec<String> = refused.map(|error| error.to_string()).collect();
     assert!(refused.len() > 5);
-    assert!(refused.iter().any(|why| why.contains("a stored row has not one class of each output")), "{refused:?}");
+    assert!(refused.iter().any(|why| why.contains("a stored sample does not have one class of each output")), "{refused:?}");
 }
 
 /// Files do not store the indices of children: a node is a split or a leaf, in pre-order, and its children follow it. A
@@ -128,7 +128,7 @@ fn features_out_of_range() {
     for feature in [3u16, 4, 1000, 65_534] {
         let mut file = parts();
         file.edit("features", None, |bytes| bytes[..2].copy_from_slice(&feature.to_le_bytes()));
-        corrupt(&file.bytes(), &format!("feature {feature} of 3"));
+        corrupt(&file.bytes(), &format!("feature {feature} is out of range: there are 3 features"));
     }
 }
 
@@ -208,7 +208,7 @@ fn slices_of_leaves_cannot_overlap_and_sizes_that_do_not_add_up_are_refused() {
     // The columns of a leaf are not in increasing order.
     let mut file = Parts::new(&file);
     file.edit("leaf_columns", None, |bytes| bytes.fill(7));
-    corrupt(&file.bytes(), "do not rise");
+    corrupt(&file.bytes(), "not in increasing order");
 }
 
 #[test]

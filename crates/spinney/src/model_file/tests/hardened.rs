@@ -24,7 +24,7 @@ fn steps_in_float8() {
         file.edit(name, dtype, edit);
         file.bytes()
     };
-    let unknown = "the steps in float8 are not those of spinney";
+    let unknown = "the steps in float8 are invalid";
     // The codes are NaN, a code above those that are written, and minus zero.
     for code in [0x7F, 0x78, 0x80] {
         corrupt(&edited("step_sizes", None, &|codes| codes[4] = code), unknown);
@@ -34,7 +34,7 @@ fn steps_in_float8() {
         let exponents = bits.to_le_bytes().repeat(2);
         corrupt(&edited("step_exponents", Some("F16"), &|bytes| *bytes = exponents.clone()), unknown);
     }
-    let contradiction = "stages, trees, steps and losses do not fit each other";
+    let contradiction = "the numbers of stages, trees, steps and losses are inconsistent";
     corrupt(&edited("step_exponents", Some("U8"), &|bytes| *bytes = vec![1]), contradiction);
     corrupt(&edited("step_sizes", None, &|codes| codes.truncate(3)), contradiction);
     assert_eq!(whole.oob_score().len(), 2);
@@ -142,7 +142,7 @@ fn names_that_are_not_known() {
     for name in ["estimator.", "estimator.a b", "estimator.\u{e9}", &format!("estimator.{}", "x".repeat(257))] {
         let mut file = parts();
         file.header[name] = json!({"dtype": "U8", "shape": [0], "data_offsets": [0, 0]});
-        corrupt(&file.bytes(), "is no name");
+        corrupt(&file.bytes(), "the name of an array of the estimator is invalid");
     }
     let mut file = parts();
     file.header["estimator.a"] = json!({"dtype": "BF16", "shape": [0], "data_offsets": [0, 0]});
@@ -356,7 +356,7 @@ fn one_number_is_one_number() {
     for norms in [vec![], vec![1.0, 2.0], vec![-1.0], vec![f64::NAN]] {
         let mut file = Parts::new(&file);
         file.edit("l1_norm", None, |bytes| *bytes = norms.iter().flat_map(|norm: &f64| norm.to_le_bytes()).collect());
-        corrupt(&file.bytes(), "`l1_norm` is not one number");
+        corrupt(&file.bytes(), "`l1_norm` is not one non-negative number");
     }
 }
 
