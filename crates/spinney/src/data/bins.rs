@@ -196,9 +196,9 @@ pub(super) fn find_runs(
     Ok(())
 }
 
-/// Returns bins of about equal weights. A bin takes values until the next one would exceed an equal share of the
-/// remaining weight by more than the bin falls short of it without that value. A value with a large weight is therefore
-/// alone in its bin, and later values share the rest.
+/// Returns bins of about equal weights. A bin takes values until the next one would bring it further above an equal
+/// share of the remaining weight than it is below it without this value. A value with a large weight is therefore alone
+/// in its bin, and later values share the rest.
 pub(super) fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<Vec<Bin>> {
     debug_assert!((1..=MOST_CATEGORIES as usize).contains(&max_bins));
     let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
