@@ -1,10 +1,10 @@
-//! Rules against the tree, and their text.
+//! Comparison of rules with the tree, and their text.
 
 use super::*;
 use crate::error::ErrorKind;
 use crate::testing::{models, naive};
 
-/// The bounds of `feature` in a rule, from its text.
+/// Returns whether a sample meets the conditions of a rule, which are read from its text.
 fn holds(rule: &str, row: ndarray::ArrayView1<'_, f32>) -> bool {
     let Some(conditions) = rule.strip_prefix("if ").map(|rest| rest.split(": ").next().unwrap()) else {
         assert!(rule.starts_with("always: "));
