@@ -1,4 +1,4 @@
-//! Cross-validation, and what is refused.
+//! Cross-validation, and its errors.
 
 use ndarray::{Array2, array};
 
