@@ -170,7 +170,7 @@ mod tests {
             }
             sort_in_pieces(&mut entries, at_once, &Entry::cmp, &Control::default()).unwrap();
             prop_assert_eq!(entries, expected);
-            // Numbers of which many are equal.
+            // Many of these numbers are equal.
             let mut numbers: Vec<f64> = values.iter().map(|v| f64::from(v.0)).collect();
             let mut expected = numbers.clone();
             expected.sort_by(f64::total_cmp);

@@ -160,12 +160,13 @@ impl<'a> Grower<'a> {
         Grower::binned_of(&Workers::One, config, x, n_of_tree, max_bins, categories, units, control)
     }
 
-    /// The same where workers have the rows, and have all searched by histograms: bins are those of all rows.
+    /// Creates a grower for one of `workers`. If several workers share the samples, all searches use histograms, with the
+    /// bins of all samples.
     ///
     /// # Errors
-    /// As [`Grower::binned`]; [`crate::ErrorKind::Invalid`] without bins, and for categories, where there are several
-    /// workers.
-    #[expect(clippy::too_many_arguments, reason = "those of `binned`")]
+    /// The errors of [`Grower::binned`]; [`crate::ErrorKind::Invalid`] if there are several workers and no bins, and
+    /// [`crate::ErrorKind::Unsupported`] for categories if there are several workers.
+    #[expect(clippy::too_many_arguments, reason = "the parameters of `binned`")]
     pub(crate) fn binned_of(
         workers: &Workers,
         config: &TreeConfig,
@@ -437,7 +438,7 @@ mod tests {
         let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
         let grow = || grower.structure(config, &targets, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
-        // In memory that was used before.
+        // The second tree is grown in memory that was used before.
         assert_eq!(first.nodes, grow().nodes);
         first
     }
@@ -504,7 +505,7 @@ mod tests {
                 let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
                 let grow = || grower.structure(&config, &targets, &sample, key, &control).unwrap();
                 let first = grow();
-                // In memory that was used before.
+                // The second tree is grown in memory that was used before.
                 assert_eq!(first.nodes, grow().nodes);
                 first
             };
