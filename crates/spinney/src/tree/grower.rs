@@ -139,11 +139,11 @@ impl<'a> Grower<'a> {
         Ok(Grower { x, bins: None, n_features, features: FeatureSubset::default(), categories: None })
     }
 
-    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), of which some
-    /// may be `categories`, with the values of each of the others in at most `max_bins` bins, if any, and each category
-    /// in one. They are made from the rows that have `units`; others may not be grown on. Dense `x` is searched by
-    /// histograms, and sparse `x` whose columns have few distinct codes where nodes draw all features. These are of
-    /// numbers: [`Grower::structure`] wants [`TrainY::Real`] then.
+    /// Creates a grower for trees that use `n_of_tree` of the features (see [`Grower::of_drawn`]). With `max_bins`, the
+    /// values of each numerical feature are put into at most this number of bins, and each category into one bin;
+    /// `categories` are the categorical features. Bins are made from the samples with positive `units`, and trees may
+    /// not be grown on others. Searches of dense `x` then use histograms, as do those of sparse `x` whose columns have
+    /// few distinct codes, if nodes draw all features. Histograms require [`TrainY::Real`] in [`Grower::structure`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
