@@ -11,7 +11,8 @@ const WHAT: &str = "the model";
 
 /// Reads the scales of one tree or set, which are powers of two.
 pub(super) fn scales(stored: &mut Option<TensorReader<'_>>, width: usize) -> Result<Vec<f64>> {
-    let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there is no `leaf_scales`, `leaf_factors` or `set_scales`"))?;
+    let stored =
+        stored.as_mut().ok_or_else(|| Error::corrupt("there is no `leaf_scales`, `leaf_factors` or `set_scales`"))?;
     let scales = stored.collect(WHAT, width, |scale| scale)?;
     let is_power = |scale: &f64| scale.is_normal() && *scale > 0.0 && scale.to_bits().trailing_zeros() >= 52;
     if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is not a power of two")) }

@@ -360,7 +360,9 @@ impl<'f> Tensors<'f> {
         ptr.push(end);
         let sizes = self.sizes.whole(WHAT, n_nodes)?;
         for &size in &sizes {
-            end = end.checked_add(size).ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights or more"))?;
+            end = end
+                .checked_add(size)
+                .ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights or more"))?;
             ptr.push(end);
         }
         if ptr.get(1).is_some_and(|&end| end > 0) {
@@ -370,8 +372,8 @@ impl<'f> Tensors<'f> {
         let n_bytes = self.feature_bytes.whole(WHAT, 1)?[0] as usize;
         let stored = self.features.collect(WHAT, n_bytes, |byte| byte as u8)?;
         let features = GapLists::read(&stored, &sizes, n_features)?;
-        let features =
-            features.ok_or_else(|| Error::corrupt("the features of a centroid are out of range or not in increasing order"))?;
+        let features = features
+            .ok_or_else(|| Error::corrupt("the features of a centroid are out of range or not in increasing order"))?;
         let codes = self.codes(n_entries)?;
         let factors = match &mut self.factors {
             None => Vec::new(),
@@ -389,7 +391,11 @@ impl<'f> Tensors<'f> {
             CentroidPrecision::Nibble => {
                 let stored = self.weights.collect(WHAT, n.div_ceil(2), |byte| byte as u8)?;
                 let codes = Nibbles::of_bytes(stored, n);
-                Codes::Nibble(codes.ok_or_else(|| Error::corrupt("`centroid_weights` is longer than the weights of the centroids"))?)
+                Codes::Nibble(
+                    codes.ok_or_else(|| {
+                        Error::corrupt("`centroid_weights` is longer than the weights of the centroids")
+                    })?,
+                )
             }
             CentroidPrecision::Byte => {
                 let stored = self.weights.whole(WHAT, n)?;

@@ -203,7 +203,8 @@ impl<'f> RowTensors<'f> {
             None => 0.0,
         };
         let set = if set.fract() == 0.0 && set >= 0.0 { self.sets.get(set as usize) } else { None };
-        let stored = Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to a set of samples that does not exist"))?);
+        let stored =
+            Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to a set of samples that does not exist"))?);
         let mut ptr = try_with_capacity(WHAT, n_samples.len() + 1)?;
         let mut end = 0u32;
         ptr.push(end);
@@ -328,7 +329,9 @@ fn slots_of(
                 if size as usize > width {
                     return Err(Error::corrupt("a stored sample has more slots than there are columns"));
                 }
-                end = end.checked_add(size).ok_or_else(|| Error::corrupt("the stored samples have 2^32 slots or more"))?;
+                end = end
+                    .checked_add(size)
+                    .ok_or_else(|| Error::corrupt("the stored samples have 2^32 slots or more"))?;
                 ptr.push(end);
             }
             Ok(())

@@ -318,7 +318,11 @@ impl<'f> Tensors<'f> {
                             && set.last().is_none_or(|&last| u32::from(last) < category);
                         set.push(category as Category);
                     }
-                    if rise { Ok(()) } else { Err(Error::corrupt("the categories of a split are not in increasing order")) }
+                    if rise {
+                        Ok(())
+                    } else {
+                        Err(Error::corrupt("the categories of a split are not in increasing order"))
+                    }
                 })
             })?;
             node.set_categories(sets.push(set.iter().copied())?);

@@ -86,7 +86,10 @@ fn stored_rows_have_one_class_of_each_output() {
     });
     let refused: Vec<String> = refused.map(|error| error.to_string()).collect();
     assert!(refused.len() > 5);
-    assert!(refused.iter().any(|why| why.contains("a stored sample does not have one class of each output")), "{refused:?}");
+    assert!(
+        refused.iter().any(|why| why.contains("a stored sample does not have one class of each output")),
+        "{refused:?}"
+    );
 }
 
 /// Files do not store the indices of children: a node is a split or a leaf, in pre-order, and its children follow it. A
