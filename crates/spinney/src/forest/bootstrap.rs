@@ -83,8 +83,8 @@ impl Urn {
         Ok(Urn { rows, ends, among: None })
     }
 
-    /// The same for one of several workers. Either all samples are taken, or some without replacement; each worker
-    /// makes the draws of all workers.
+    /// Creates an urn for one of several workers. Either all samples are taken, or some without replacement; each
+    /// worker makes the draws of all workers.
     pub(crate) fn of_one_of(
         workers: &Workers,
         x: &Matrix<'_>,
