@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn solutions_solve_and_what_has_none_is_told() {
+    fn solutions_solve_the_system_and_missing_solutions_are_none() {
         // The upper half is not read.
         let a = [4.0, f64::NAN, f64::NAN, 2.0, 5.0, f64::NAN, -1.0, 0.5, 3.0];
         let b = [1.0, -2.0, 0.25];

@@ -54,7 +54,7 @@ fn a_forest_is_the_same_for_every_layout_and_number_of_threads() -> Result<()> {
 }
 
 #[test]
-fn parts_grown_apart_merge_into_the_whole() -> Result<()> {
+fn parts_that_are_fitted_separately_merge_into_the_whole_forest() -> Result<()> {
     let (x, y) = problem();
     let control = Control::default();
     let parts = [config().fit_trees(0..3, (&x, &y), &control)?, config().fit_trees(3..7, (&x, &y), &control)?];
@@ -75,7 +75,7 @@ fn a_fully_grown_tree_learns_its_rows() -> Result<()> {
 }
 
 #[test]
-fn labels_come_back_best_first() -> Result<()> {
+fn labels_are_returned_best_first() -> Result<()> {
     let x = array![[0f32], [1.0], [2.0], [3.0]];
     let y = Targets::Labels(LabelView::try_new(vec![0, 1, 2, 4, 6], vec![0, 0, 1, 4, 1, 4], 5)?);
     let config = ForestConfig::random_forest(Criterion::Gini).n_trees(1).sampling(Sampling::All);
@@ -105,7 +105,7 @@ fn errors_name_the_argument_and_the_figures() {
 }
 
 #[test]
-fn a_projected_forest_predicts_labels_and_comes_back_from_bytes() -> Result<()> {
+fn a_projected_forest_predicts_labels_and_is_restored_from_bytes() -> Result<()> {
     let (x, _) = problem();
     // Sample i has the labels 3 f and 3 f + 1, where f is its largest feature; most labels never occur.
     let (mut ptr, mut indices) = (vec![0], Vec::new());
@@ -154,7 +154,7 @@ fn a_projection_is_the_same_drawn_beforehand_or_by_the_forest() -> Result<()> {
 }
 
 #[test]
-fn what_users_hold_may_go_to_other_threads() {
+fn public_types_may_be_sent_to_other_threads() {
     fn sent_and_shared<T: Send + Sync>() {}
     sent_and_shared::<(Forest, spinney::Tree, spinney::Boosted, spinney::Compressed, spinney::CompressionPath)>();
     sent_and_shared::<(ForestConfig, BoostConfig, spinney::CompressConfig, RuleStyle<'_>, Control, spinney::Error)>();

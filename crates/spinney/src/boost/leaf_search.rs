@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_alike_are_searched_at_once() {
+    fn samples_with_equal_scores_need_one_evaluation() {
         // Of 9 and 99 samples with the same score, one each is positive: the model is exact.
         let leaf = |g, n| (g, (0..n).map(|i| (i == 0, -2.0)).collect::<Vec<_>>());
         let (step, best, _, rounds) = search(&vec![leaf(0.18, 9), leaf(-0.02, 99)]);

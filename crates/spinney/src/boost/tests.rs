@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn a_weight_of_two_is_two_rows_and_a_weight_of_zero_is_none(
+    fn a_weight_of_two_is_two_samples_and_a_weight_of_zero_has_no_effect(
         seed in 0u64..1000, n in 2usize..25, d in 1usize..4, strategy in 0usize..4, rule in 0usize..3,
         factors in 0usize..3,
     ) {
@@ -317,7 +317,7 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
 }
 
 #[test]
-fn regularization_that_is_none_is_refused_by_name() {
+fn errors_name_invalid_regularization() {
     let made = made(1, 20, 3, 2);
     let fit = |config: BoostConfig| config.fit((&made.x, made.labels()), &Control::default()).unwrap_err().to_string();
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
@@ -452,7 +452,7 @@ proptest! {
 }
 
 #[test]
-fn scores_of_deviances_are_logarithms_and_numbers_outside_their_domain_are_refused_by_name() {
+fn scores_of_deviances_are_logarithms_and_errors_name_numbers_outside_their_domain() {
     let made = made(3, 30, 3, 2);
     let control = Control::default();
     for kind in [LossKind::Poisson, LossKind::Gamma, LossKind::tweedie(1.5)] {
@@ -580,7 +580,7 @@ fn losses_out_of_bag_are_there_where_every_stage_left_rows_out() {
 }
 
 #[test]
-fn margins_are_of_boosting_alone_and_have_a_column_for_each_score() {
+fn margins_are_only_for_boosting_and_have_a_column_for_each_score() {
     let made = made(3, 40, 3, 2);
     let control = Control::default();
     let zeros = Array2::<f64>::zeros((40, 2));

@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_come_back(lists in some_lists(), kept in 0..8usize) {
+        fn lists_are_restored(lists in some_lists(), kept in 0..8usize) {
             let mut packed = GapLists::default();
             for list in &lists {
                 packed.push(list.iter().copied()).unwrap();

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_that_are_negative_or_sum_to_zero_are_refused_unless_they_weigh_nothing() {
+    fn targets_that_are_negative_or_sum_to_zero_are_refused_unless_their_weight_is_zero() {
         let check = |values: &[f64], rows: &[u32]| {
             let y = TrainY::Real(RealTargets::new(values.to_vec(), 1).unwrap());
             PoissonDeviance::check(&y, rows)

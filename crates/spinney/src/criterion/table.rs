@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_are_distinguished() {
         for &criterion in Criterion::ALL {
             assert_eq!(Criterion::from_name(criterion.name()), Some(criterion));
         }

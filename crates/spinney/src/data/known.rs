@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_told_alike_from_both_kinds_of_masks() {
+    fn both_kinds_of_masks_give_the_same_known_cells() {
         for bits in 0..1u32 << 9 {
             let mask = Array2::from_shape_fn((3, 3), |(i, j)| bits >> (3 * i + j) & 1 == 1);
             for known in [Known::new(&Mask::from(&mask)).unwrap(), Known::new(&sparse(&mask)).unwrap()] {

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_equal_in_x_are_told_apart_by_y() {
+    fn samples_that_are_equal_in_x_are_distinguished_by_y() {
         // Three samples are equal in X. A second copy of the first one is either the last sample or expressed by its
         // weight.
         let (x, y) = (array![[5f32], [5.0], [5.0], [7.0]], array![[1f64], [2.0], [3.0], [4.0]]);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_are_no_counts_leave_the_draws_alone() {
+    fn weights_that_are_no_counts_do_not_change_the_draws() {
         let x = array![[1f32], [2.0], [3.0]];
         assert!(!urn(&x, Some(&[0.5, 1.0, 2.0]), Sampling::Bootstrap(None)).holds_copies());
         assert!(!urn(&x, Some(&[1e6, 1e6, 1e6]), Sampling::Bootstrap(None)).holds_copies());

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_that_are_none_are_refused() {
+    fn invalid_deltas_are_refused() {
         for delta in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Huber { delta }.check().is_err(), "{delta}");
         }

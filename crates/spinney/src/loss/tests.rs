@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn weights_are_repetitions_and_order_is_not_seen(mut rows in rows(), turn in 0usize..25) {
+    fn weights_are_repetitions_and_order_does_not_matter(mut rows in rows(), turn in 0usize..25) {
         rows.weights.iter_mut().for_each(|w| *w = w.ceil());
         let mut repeated = Rows { y: vec![], scores: vec![], direction: vec![], weights: vec![], control: Control::default() };
         let n = rows.y.len();
@@ -630,7 +630,7 @@ proptest! {
     }
 
     #[test]
-    fn weights_are_repetitions_and_order_is_not_seen_by_losses_of_numbers(rows in rows_of_numbers(), turn in 0usize..25) {
+    fn weights_are_repetitions_and_order_does_not_matter_for_losses_of_numbers(rows in rows_of_numbers(), turn in 0usize..25) {
         let n = rows.y.len();
         for kind in losses_of_numbers() {
             let loss = kind.as_column();

@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(width in 1u32..=32, values in prop::collection::vec(any::<u32>(), 0..50), split in 0usize..50) {
+        fn numbers_are_restored(width in 1u32..=32, values in prop::collection::vec(any::<u32>(), 0..50), split in 0usize..50) {
             let values: Vec<u32> = values.into_iter().map(|v| (u64::from(v) & ((1 << width) - 1)) as u32).collect();
             let tensor = packed("n", width, values.iter().map(|&v| v.into())).unwrap();
             let bytes = cells(&tensor);
@@ -137,7 +137,7 @@ mod tests {
         }
 
         #[test]
-        fn runs_of_zeros_come_back(runs in prop::collection::vec(0u64..30, 1..40)) {
+        fn runs_of_zeros_are_restored(runs in prop::collection::vec(0u64..30, 1..40)) {
             let stream = runs.iter().flat_map(|&n| (0..=n).map(move |i| u64::from(i == n)));
             let bytes = cells(&packed("n", 1, stream).unwrap());
             let mut bits = all(&bytes);

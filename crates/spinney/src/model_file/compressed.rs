@@ -94,7 +94,7 @@ mod tests {
     use crate::testing::models;
 
     #[test]
-    fn what_was_saved_comes_back_equal_and_no_byte_of_it_is_trusted() {
+    fn loaded_models_are_equal_and_damaged_bytes_are_refused_or_harmless() {
         for seed in 0..40 {
             let forest = models::some_forest(7 * seed + 1);
             let model = Compressed {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_tell_the_bytes_of_their_models() {
+    fn paths_return_the_sizes_of_their_models() {
         let x = ndarray::Array2::from_shape_fn((30, 2), |(i, j)| ((i * (3 + 4 * j)) % 30) as f32);
         let y = ndarray::Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
         let forest = crate::ForestConfig { n_trees: 5, ..crate::ForestConfig::extra_trees(Criterion::Variance) };

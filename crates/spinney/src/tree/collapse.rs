@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_that_agree_are_met_exactly_and_sparse_tables_stay_sparse() {
+    fn equal_leaves_give_their_exact_value_and_sparse_tables_stay_sparse() {
         let mut tree = models::chain(6);
         tree.outputs = crate::data::Outputs::Real { n_outputs: 300 }.into();
         tree.weighted_n_node_samples = (0..13).map(|i| 0.1 * f64::from(i) + 0.3).collect();

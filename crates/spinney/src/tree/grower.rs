@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_threads_and_repeated_rows_cannot_be_seen() {
+    fn results_do_not_depend_on_layouts_threads_or_repeated_samples() {
         for seed in 0..30u64 {
             let mut stream = Stream::new(Key::from_seed(seed));
             let (n, p, q) = (150, 6, 1 + seed as usize % 3);
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_refused_where_there_can_be_none() {
+    fn bins_are_refused_if_they_are_not_supported() {
         let x = Array2::<f32>::zeros((3, 2));
         let x = x.view().into();
         let control = Control::default();

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_sum_to_one_and_single_leaves_have_no_say() {
+    fn shares_sum_to_one_and_single_leaves_are_ignored() {
         let shape = models::Shape { n_features: 5, outputs: models::some_outputs(5), max_leaves: 40, unit: 1.0 };
         let forest = models::forest(2, 9, &shape);
         let mean = forest.feature_importances(Some(&[3, 1])).unwrap();

@@ -222,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn trees_of_medians_are_pruned_in_the_fit_alone_and_new_leaves_have_medians() {
+    fn trees_of_medians_are_only_pruned_by_a_fit_and_new_leaves_have_medians() {
         use crate::RuleStyle;
         use crate::forest::config::Sampling;
         let mut stream = crate::rng::Stream::new(crate::rng::Key::from_seed(5));

@@ -66,7 +66,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn layouts_and_threads_are_not_seen(data in some_data(30), config in some_config(), rules in some_rules()) {
+    fn results_do_not_depend_on_layouts_or_threads(data in some_data(30), config in some_config(), rules in some_rules()) {
         let (routing, shrinkage, store_rows, precision) = rules;
         let config =
             config.routing(routing).leaf_shrinkage(shrinkage).store_rows(store_rows).centroid_precision(precision);
@@ -243,7 +243,7 @@ fn one_leaf(x: Array2<f32>, labels: Vec<Vec<u32>>) {
 }
 
 #[test]
-fn what_cannot_be_parted_is_a_leaf() {
+fn nodes_that_cannot_be_divided_are_leaves() {
     one_leaf(array![[1.0, 2.0]], vec![vec![0, 1]]);
     one_leaf(Array2::from_shape_fn((30, 3), |(i, j)| (i * j) as f32), vec![vec![1]; 30]);
     one_leaf(Array2::from_shape_fn((30, 3), |(i, j)| (i * j) as f32), vec![vec![]; 30]);
@@ -252,7 +252,7 @@ fn what_cannot_be_parted_is_a_leaf() {
 }
 
 #[test]
-fn one_feature_parts_by_its_sign() {
+fn one_feature_divides_by_its_sign() {
     let x = Array2::from_shape_fn((20, 1), |(i, _)| if i % 2 == 0 { 1.0 } else { -3.0 });
     let labels = (0..20).map(|i| vec![i % 2]).collect();
     let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 20] };

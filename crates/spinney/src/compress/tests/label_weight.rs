@@ -57,7 +57,7 @@ fn is_logistic_lasso(config: &CompressConfig) -> bool {
 }
 
 #[test]
-fn a_label_of_weight_zero_is_no_label() {
+fn a_label_of_weight_zero_has_no_effect() {
     for (seed, config) in (0..2).flat_map(|seed| configs().into_iter().map(move |config| (seed, config))) {
         let labels = labels(seed);
         // The quadratic models of the logistic loss have a minimum curvature, which applies to this label. The steps
@@ -111,7 +111,7 @@ fn a_label_of_weight_two_is_the_label_twice() {
 }
 
 #[test]
-fn equal_weights_are_none() {
+fn equal_weights_have_no_effect() {
     let labels = labels(0);
     for config in configs() {
         let plain = labels.path(&config, &[0, 1, 2]);
@@ -124,7 +124,7 @@ fn equal_weights_are_none() {
 }
 
 #[test]
-fn bad_weights_are_refused_by_name() {
+fn errors_name_invalid_weights() {
     let labels = labels(0);
     let y = Targets::Labels(LabelView::try_new(vec![0; 41], vec![], 3).unwrap());
     let forest = Forest { outputs: Outputs::Labels { n_labels: 3 }, ..labels.forest.clone() };

@@ -120,7 +120,7 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
 /// Three columns and 40 nodes on 12 samples: each sweep alone reduced the gap by less than one in ten thousand, and it
 /// was still 2 % after 20 000 sweeps.
 #[test]
-fn slow_sweeps_are_quickened() {
+fn slow_sweeps_are_extrapolated() {
     every_point_is_optimal(9046, 13, 1, 0.5).unwrap();
 }
 
@@ -131,7 +131,7 @@ fn neighbouring_numbers_are_constant() {
 }
 
 #[test]
-fn norms_between_penalties_are_reached() {
+fn norms_between_penalties_are_found() {
     let p = problem(3, 40, 0);
     let forest = p.forest(3);
     let x = Matrix::from(p.x.view());

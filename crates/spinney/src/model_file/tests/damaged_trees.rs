@@ -97,7 +97,7 @@ fn stored_rows_have_one_class_of_each_output() {
 /// wrong are marks that do not close each tree where it ends. All marks of five nodes are tried, of which two are
 /// trees.
 #[test]
-fn children_that_go_backwards_or_have_two_parents_cannot_be_said_and_marks_that_do_not_close_are_refused() {
+fn invalid_children_cannot_be_expressed_and_incomplete_trees_are_refused() {
     let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 1 }, max_leaves: 3, unit: 1.0 };
     let of_five = |forest: &Forest| forest.trees[0].n_nodes() == 5;
     let forest = (0..).map(|seed| models::forest(seed, 1, &shape)).find(of_five).unwrap();

@@ -47,7 +47,7 @@ fn extra() -> Extra {
 }
 
 #[test]
-fn files_hold_the_bytes_and_come_back() {
+fn files_contain_the_bytes_and_can_be_loaded() {
     let folder = Folder::new("files");
     let path = folder.0.join("model");
     for seed in 0..4 {
@@ -66,7 +66,7 @@ fn files_hold_the_bytes_and_come_back() {
 }
 
 #[test]
-fn what_travels_with_a_model_comes_back_and_is_left_out_by_those_who_do_not_ask() {
+fn extras_are_restored_and_are_ignored_if_they_are_not_requested() {
     for seed in 0..20 {
         let forest = models::some_forest(seed);
         let file = ModelFile { model: forest.clone().into(), extra: extra() };
@@ -84,7 +84,7 @@ fn what_travels_with_a_model_comes_back_and_is_left_out_by_those_who_do_not_ask(
 }
 
 #[test]
-fn any_float_comes_back_bit_for_bit() {
+fn any_float_is_restored_bit_for_bit() {
     let bits = [0x7FF0_0000_0000_0001, 0xFFF8_0000_0000_0000, 1, u64::MAX];
     let values = Values::F64(bits.map(f64::from_bits).to_vec());
     let arrays = [("nan".to_owned(), Array::try_new(vec![4], values).unwrap())].into();
@@ -96,7 +96,7 @@ fn any_float_comes_back_bit_for_bit() {
 }
 
 #[test]
-fn summaries_tell_what_the_header_says() {
+fn summaries_have_the_data_of_the_header() {
     let folder = Folder::new("inspect");
     let path = folder.0.join("model");
     let shape = models::Shape { n_features: 5, outputs: Outputs::Labels { n_labels: 90 }, max_leaves: 9, unit: 1.0 };
@@ -143,7 +143,7 @@ fn system_error(error: &crate::Error) -> io::ErrorKind {
 }
 
 #[test]
-fn what_the_system_refuses_is_told_and_leaves_nothing_behind() {
+fn errors_of_the_system_are_returned_and_leave_no_files() {
     let folder = Folder::new("refused");
     let forest = models::some_forest(1);
     let missing = folder.0.join("missing");
@@ -269,7 +269,7 @@ fn trees_beyond_four_gigabytes_are_read_and_no_more_of_the_file_than_they_take()
 }
 
 #[test]
-fn trees_that_are_longer_than_a_piece_come_back_from_the_disk_as_from_memory() {
+fn trees_that_are_longer_than_a_piece_are_loaded_from_files_as_from_bytes() {
     let folder = Folder::new("pieces");
     let path = folder.0.join("model");
     let shape = |outputs, max_leaves| models::Shape { n_features: 9, outputs, max_leaves, unit: 0.5 };
@@ -315,7 +315,7 @@ fn a_tree_of_many_outputs_has_them_in_common_with_the_others() {
 /// anything else is read.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_model_that_no_memory_holds_is_refused_before_its_arrays_are_read() {
+fn a_model_that_exceeds_memory_is_refused_before_its_arrays_are_read() {
     let folder = Folder::new("memory");
     let path = folder.0.join("model");
     let shape = models::Shape { n_features: 3, outputs: Outputs::Labels { n_labels: 3 }, max_leaves: 2, unit: 1.0 };

@@ -14,7 +14,7 @@ use crate::testing::models;
 use crate::tree::Precision;
 
 #[test]
-fn what_was_saved_comes_back_equal_and_saves_to_the_same_bytes() {
+fn loaded_models_are_equal_and_are_saved_as_the_same_bytes() {
     for seed in 0..300 {
         let forest = models::some_forest(seed);
         let bytes = forest.to_bytes().unwrap();
@@ -28,7 +28,7 @@ fn what_was_saved_comes_back_equal_and_saves_to_the_same_bytes() {
 }
 
 #[test]
-fn many_features_wide_outputs_and_statistics_that_are_no_sums_come_back() {
+fn many_features_wide_outputs_and_statistics_that_are_no_sums_are_restored() {
     for n_features in [65_535, 65_536, 200_000] {
         let outputs = Outputs::Labels { n_labels: 70_000 };
         let shape = models::Shape { n_features, outputs, max_leaves: 4, unit: 1.0 };
@@ -98,7 +98,7 @@ fn compact_files() -> impl Iterator<Item = Vec<u8>> {
 }
 
 #[test]
-fn classes_that_were_left_out_are_told_by_the_file() {
+fn the_file_records_classes_that_were_left_out() {
     let control = Control::default();
     for kind in [2, 3] {
         let shape = models::Shape { n_features: 3, outputs: models::some_outputs(kind), max_leaves: 9, unit: 0.5 };
@@ -175,7 +175,7 @@ fn a_newer_format_says_so() {
 }
 
 #[test]
-fn lies_in_the_header_are_refused() {
+fn false_headers_are_refused() {
     let lies = [
         ("labels", "real"),
         ("gini", "nonsense"),
@@ -201,7 +201,7 @@ fn lies_in_the_header_are_refused() {
 }
 
 #[test]
-fn lies_about_rows_are_refused() {
+fn false_data_of_stored_samples_are_refused() {
     let problem = Problem::new(5, 1.0);
     let file = problem.with_rows(&problem.fit()).unwrap().to_bytes().unwrap();
     let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
@@ -216,7 +216,7 @@ fn lies_about_rows_are_refused() {
 }
 
 #[test]
-fn a_chain_comes_back() {
+fn a_chain_is_restored() {
     let forest = Forest::from(models::chain(100_000));
     assert_eq!(Forest::from_bytes(&forest.to_bytes().unwrap()).unwrap(), forest);
 }

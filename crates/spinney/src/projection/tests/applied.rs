@@ -95,7 +95,7 @@ fn labels_are_numbers_of_value_one() {
 }
 
 #[test]
-fn matrices_come_back_from_rows() {
+fn matrices_are_restored_from_their_rows() {
     let matrix = array![[0.0, 1.5, 0.0, -2.0], [0.0; 4], [3.0, 0.0, 0.0, 1e-300]];
     let dense = ProjectionMatrix::from_dense(matrix.view()).unwrap();
     assert_eq!(dense.dense(), matrix);

@@ -188,7 +188,7 @@ fn given_matrices_go_to_their_trees() {
 }
 
 #[test]
-fn threads_layouts_and_parts_cannot_be_seen() {
+fn results_do_not_depend_on_threads_layouts_or_parts() {
     let rows = models::rows(11, 90, 6);
     let targets = SomeTargets::new(11, 90, 70);
     for (y, _) in targets.kinds() {

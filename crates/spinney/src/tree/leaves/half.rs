@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_pattern_is_its_value_and_comes_back() {
+    fn every_bit_pattern_has_its_value_and_is_restored_from_it() {
         let all = all();
         for bits in 0..=u16::MAX {
             let expected = all.get(usize::from(bits & 0x7FFF)).map(|v| if bits & 0x8000 == 0 { *v } else { -v });

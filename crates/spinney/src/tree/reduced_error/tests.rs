@@ -133,7 +133,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_pruned_once_stays() {
+fn pruning_again_changes_nothing() {
     for seed in 0..60 {
         let forest = models::some_forest(seed);
         let rows = models::rows(seed, 50, forest.n_features);
@@ -188,7 +188,7 @@ fn chains_and_wide_numbers_are_decided_in_chunks() {
 }
 
 #[test]
-fn other_data_than_the_trees_is_refused() {
+fn data_that_do_not_match_the_tree_are_refused() {
     let tree = models::chain(4);
     let control = Control::default();
     let x = Array2::<f32>::zeros((2, 1));

@@ -159,7 +159,7 @@ fn a_chain_of_100_000_splits_has_rules_and_they_can_be_stopped() {
 }
 
 #[test]
-fn names_must_be_as_many_as_there_are_things() {
+fn the_number_of_names_must_match() {
     let tree = models::chain(2);
     let names = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
     for (style, what) in [
