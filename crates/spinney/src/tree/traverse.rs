@@ -10,7 +10,7 @@
 //! If some value is missing, each step checks whether the tested value is. If it is known that none is missing, steps
 //! only compare. The parameter `MISSING` tells which of the two is the case.
 //!
-//! The predictions of leaves and the threads are elsewhere.
+//! Not here: what leaves predict, threads.
 
 use std::array;
 use std::hint::{black_box, select_unpredictable};
