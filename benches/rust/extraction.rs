@@ -1,8 +1,9 @@
-//! What the constants of `partition/sparse.rs` and `forest/grow.rs` rest on:
-//! `cargo bench -p spinney-benches --bench extraction`.
+//! Measurements for the constants of `partition/sparse.rs` and `forest/grow.rs`: `cargo bench -p spinney-benches
+//! --bench extraction`.
 //!
-//! First the nanoseconds of one visit of a node, for every way in which entries are found, the way that the rule picks, and
-//! its regret: what it takes ÷ what the fastest one takes. Then the seconds of whole trees, columns carried or not.
+//! The first part measures the nanoseconds of one visit of a node for each way of finding entries. It also prints the
+//! way that the rule chooses, and its regret: the time of the chosen way divided by that of the fastest. The second
+//! part measures the seconds of whole trees with and without carried columns.
 #![allow(clippy::print_stdout)]
 
 use ndarray::{Array2, Axis};
@@ -10,7 +11,7 @@ use spinney::bench::{Nodes, Visit, carries_columns, seconds_of_trees};
 use spinney::{Criterion, Matrix, MaxFeatures, Result, SparseView, Splitter, Targets, TreeConfig};
 use spinney_benches::{Random, text};
 
-/// Logarithms of regrets.
+/// The logarithms of regrets.
 #[derive(Default)]
 struct Regrets(Vec<f64>);
 
@@ -33,7 +34,7 @@ fn ways(name: &str, x: SparseView<'static>, n_drawn: u32, all: &mut Regrets) -> 
     let sizes = (1..32).map(|i| 1u32 << i).take_while(|&n| n < nodes.n_samples()).chain([nodes.n_samples()]);
     for n_node in sizes {
         let at_once = (16_384 / n_node as usize).clamp(1, 64);
-        // Searching many samples in whole columns is hopeless, and slow.
+        // Searching many samples in whole columns is always much slower, so it is not measured.
         let visits = if n_node <= 512 { &Visit::ALL[..] } else { &Visit::ALL[..4] };
         let time = nodes.nanoseconds(visits, n_node, n_drawn, at_once, 11)?;
         let picked = nodes.picked(n_node, n_drawn)?;

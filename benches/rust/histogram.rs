@@ -1,7 +1,7 @@
-//! Trees for boosting, exact and by histograms:
-//! `cargo bench -p spinney-benches --bench histogram`.
+//! Trees for boosting, grown exactly and with histograms: `cargo bench -p spinney-benches --bench histogram`.
 //!
-//! Milliseconds to prepare X, once a fit, and of one tree. Arguments pick the cases whose name contains one of them.
+//! The benchmark prints the milliseconds of preparing X, which happens once per fit, and of growing one tree. With
+//! arguments, only the cases whose name contains one of them are run.
 #![allow(clippy::print_stdout)]
 
 use ndarray::{Array2, ArrayView2, Axis};
@@ -9,7 +9,7 @@ use spinney::bench::milliseconds_of_trees;
 use spinney::{Control, Criterion, Matrix, Result, Targets, TreeConfig};
 use spinney_benches::Random;
 
-/// Real numbers, of which five columns tell something about every output.
+/// Real numbers. Each output depends on five features.
 fn made(n: usize, p: usize, q: usize) -> (Array2<f32>, Array2<f64>) {
     let mut random = Random(2);
     let x = Array2::from_shape_simple_fn((n, p), || (random.uniform() + random.uniform() - 1.0) as f32);

@@ -1,13 +1,13 @@
-//! Data that the benchmarks make for themselves.
+//! Data that the benchmarks generate.
 
 use spinney::SparseView;
 
-/// A small generator of its own (SplitMix64), so that the data never change.
+/// A small random number generator (SplitMix64). It is written here so that the data never change.
 #[derive(Debug)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// Uniform in [0, 1).
+    /// Returns a number that is uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,14 +15,15 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform in `0..n`.
+    /// Returns an integer that is uniform in `0..n`.
     pub fn below(&mut self, n: usize) -> usize {
         (self.uniform() * n as f64) as usize
     }
 }
 
-/// Counts of words: the frequency of a word is inverse to its rank (Zipf), ranks are spread over the columns at random, and
-/// rows are half to one and a half times as long as `per_row`.
+/// Returns word counts of texts. The frequency of a word is inversely proportional to its rank (Zipf's law), ranks are
+/// assigned to columns at random, and a text has between half of `per_row` and one and a half times `per_row` distinct
+/// words.
 pub fn text(n_rows: usize, n_words: usize, per_row: usize) -> SparseView<'static> {
     let mut random = Random(1);
     let mut column: Vec<u32> = (0..n_words as u32).collect();

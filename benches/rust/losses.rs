@@ -1,4 +1,5 @@
-//! Rows of the logistic loss: nanoseconds a cell, cell by cell, in narrow registers and in the widest of the machine.
+//! Rows of the logistic loss: nanoseconds for each cell, computed cell by cell, in narrow registers, and in the widest
+//! registers of the machine.
 //!
 //! `cargo bench -p spinney-benches --bench losses`
 

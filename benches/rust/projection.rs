@@ -1,8 +1,8 @@
-//! The share of drawing Φ and applying it in the growth of a projected forest:
-//! `cargo bench -p spinney-benches --bench projection`.
+//! The fraction of the growth of a projected forest that drawing Φ and applying it takes: `cargo bench -p
+//! spinney-benches --bench projection`.
 //!
-//! Data of delicious' size: 12 920 rows of 18 out of 500 flags and 19 out of 983 labels. √p features a node, one thread,
-//! medians of several fits.
+//! The data have the size of the delicious data set: 12 920 samples, each with 18 of 500 binary features and 19 of 983
+//! labels. √p features are drawn at each node, one thread is used, and the medians of several fits are printed.
 #![allow(clippy::print_stdout)]
 
 use spinney::bench::{median, seconds_of_projection};

@@ -1,5 +1,5 @@
-//! What is fuzzed: functions of bytes that panic where a promise is broken. `crates/spinney/tests/fuzz_regressions.rs`
-//! runs the same code on the inputs that are kept.
+//! The fuzzed functions. They take bytes, and panic if a guarantee is violated.
+//! `crates/spinney/tests/fuzz_regressions.rs` runs the same code on the inputs that are kept.
 
 use arbitrary::{Result as Drawn, Unstructured};
 use ndarray::{Array2, ArrayView2, Axis};
@@ -13,10 +13,11 @@ use spinney::{
     Projection, Result, RowWeights, Sampling, SparseView, Splitter, StepDtype, Targets, TreeConfig,
 };
 
-/// Larger models are not asked for predictions: that costs time and finds nothing new.
+/// Larger models are not asked for predictions, because this takes time and finds nothing new.
 const MOST_SCORES: usize = 1 << 16;
 
-/// Bytes as a model of each kind: an error that blames them, or a model that predicts finite numbers and can be saved.
+/// Reads bytes as a model of each kind. The result must be an error about the bytes, or a model that predicts finite
+/// numbers and can be saved.
 pub fn model_file(bytes: &[u8]) {
     let control = Control::default();
     match Forest::from_bytes(bytes) {
@@ -58,7 +59,7 @@ pub fn model_file(bytes: &[u8]) {
     }
 }
 
-/// Number of trees and of features.
+/// The number of trees and of features.
 trait Size {
     fn n_trees_and_features(&self) -> (usize, usize);
 }
@@ -75,7 +76,7 @@ fn blames_bytes(error: &Error) {
     assert!(blamed, "bytes that are no model: {error}");
 }
 
-/// Predictions for a few rows, dense and sparse: finite, and the same.
+/// Checks that predictions for a few samples are finite, and the same for dense and sparse samples.
 fn ask(size: (usize, usize), width: usize, predict: impl Fn(&Matrix<'_>) -> Result<Array2<f64>>) {
     let (n_trees, n_features) = size;
     if width.max(n_features).max(n_trees) > MOST_SCORES {
@@ -100,7 +101,8 @@ fn csr(x: ArrayView2<'_, f32>) -> Result<SparseView<'static>> {
     SparseView::try_new(ptr, indices, values, x.ncols())
 }
 
-/// Arbitrary arrays as CSR, CSC and labels: refused, or a tree grows on them and predicts.
+/// Reads arbitrary arrays as CSR, CSC and labels. The result must be an error, or data on which a tree can be grown and
+/// can predict.
 pub fn sparse(bytes: &[u8]) {
     let _ = drawn_sparse(&mut Unstructured::new(bytes));
 }
@@ -133,7 +135,7 @@ fn drawn_sparse(u: &mut Unstructured<'_>) -> Drawn<()> {
     Ok(())
 }
 
-/// A tree on data of any kind: an error, or finite predictions for the same rows.
+/// Grows a tree on any data. The result must be an error, or finite predictions for the same samples.
 fn grown(x: &Matrix<'_>, y: &Targets<'_>, criterion: Criterion, control: &Control) {
     let config = TreeConfig::new(criterion).max_features(MaxFeatures::All).max_depth(6);
     if let Ok(tree) = config.fit((x, y), control) {
@@ -142,7 +144,7 @@ fn grown(x: &Matrix<'_>, y: &Targets<'_>, criterion: Criterion, control: &Contro
     }
 }
 
-/// Offsets that mostly rise by a little from 0, and at times are anything.
+/// Returns offsets that usually increase slowly from 0, and are sometimes arbitrary.
 fn offsets(u: &mut Unstructured<'_>) -> Drawn<Vec<usize>> {
     if u.ratio(1, 8)? {
         return u.arbitrary();
@@ -162,8 +164,8 @@ fn small_numbers(u: &mut Unstructured<'_>) -> Drawn<Vec<u32>> {
     (0..n).map(|_| u.arbitrary::<u8>().map(u32::from)).collect()
 }
 
-/// Bytes as a file of each format of label data: an error that names a line, or sound rows. Those of the Extreme
-/// Classification Repository's format are the same when they are written and read again.
+/// Reads bytes as a file of each format of label data. The result must be an error that names a line, or valid samples.
+/// Data in the format of the Extreme Classification Repository must be the same after they are written and read again.
 pub fn label_files(bytes: &[u8]) {
     let control = Control::default();
     if let Some(data) = read(read_xmc(bytes, &control)) {
@@ -193,7 +195,7 @@ pub fn label_files(bytes: &[u8]) {
     }
 }
 
-/// What was read, or nothing where the error is about the text.
+/// Returns what was read, or `None` if the error is about the text.
 fn read<T>(found: Result<T>) -> Option<T> {
     match found {
         Ok(found) => Some(found),
@@ -221,8 +223,8 @@ fn sound_labels(y: &LabelRows) -> LabelView<'_> {
     LabelView::try_new(&y.ptr[..], &y.indices[..], y.n_labels).expect("labels are sound")
 }
 
-/// A model fitted on data of an arbitrary shape, then rows of arbitrary values: predictions are finite whatever the rows
-/// hold, the same for dense rows, CSR and CSC, and those of the model read back from its bytes.
+/// Fits a model to data of arbitrary shape and predicts arbitrary samples. Predictions must be finite for all accepted
+/// samples, the same for dense samples, CSR and CSC, and the same for the model read from its bytes.
 pub fn predict(bytes: &[u8]) {
     let _ = drawn_predict(&mut Unstructured::new(bytes));
 }
@@ -304,7 +306,7 @@ fn asked(
     }
 }
 
-/// Mostly small numbers with many ties, at times any bits.
+/// Returns a matrix that usually has small numbers with many ties, and sometimes arbitrary bits.
 fn matrix(u: &mut Unstructured<'_>, n: usize, p: usize) -> Drawn<Array2<f32>> {
     let wild = u.ratio(1, 4)?;
     let mut values = Vec::with_capacity(n * p);
@@ -314,10 +316,10 @@ fn matrix(u: &mut Unstructured<'_>, n: usize, p: usize) -> Drawn<Array2<f32>> {
     Ok(Array2::from_shape_vec((n, p), values).expect("n · p values"))
 }
 
-/// Inputs to start from: for each target names and bytes.
+/// Returns inputs to start from: targets, names and bytes.
 ///
 /// # Errors
-/// Those of fits, none of which fails.
+/// The errors of fits; none of them fails.
 pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
     let control = Control::default();
     let n = 24;

@@ -1,4 +1,4 @@
-//! Gradient boosting: fitting and using models, and weak models that Python provides.
+//! Gradient boosting: fitting models, using them, and weak models that Python provides.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -21,21 +21,21 @@ use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, contigu
 use crate::names::{kind_of, n_classes, name_of_dtype, name_of_link, name_of_term};
 use crate::output;
 
-/// Rough steps of one stage for each stored value of X that a level of its trees looks at.
+/// The approximate number of steps per stage for each stored value of X, over the levels of a tree.
 const STEPS_PER_VALUE: usize = 4;
-/// Scores that are copied between two looks at the stop flag.
+/// The number of scores that are copied between two checks of the stop flag.
 const VALUES_AT_ONCE: usize = 1 << 18;
 
-/// Rows held out: X, y, weights and scores to start from.
+/// A validation set: X, y, weights and initial scores.
 type PyValidation<'py> =
     (PyMatrix<'py>, PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>, Option<PyReadonlyArray2<'py, f64>>);
 
-/// The same without X: weak models look at it themselves.
+/// A validation set without X, which weak models look up themselves.
 type PyValidationTargets<'py> = (PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
 
 const STAGES: &str = "the stages of a model";
 
-/// A fitted boosting model. Immutable: any number of threads may use it at once.
+/// A fitted boosting model. It is immutable, so several threads may use it at the same time.
 #[pyclass(frozen, eq, module = "spinney._spinney", name = "Boosted")]
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyBoosted(pub(crate) Arc<Boosted>);
@@ -52,7 +52,7 @@ impl From<Boosted> for PyBoosted {
     }
 }
 
-/// One weight for each row: sample weights times class weights; `None` when all weigh the same.
+/// Returns one weight for each sample, the sample weight times the class weight, or `None` if all weights are equal.
 #[pyfunction]
 pub(crate) fn weights_by_row<'py>(
     py: Python<'py>,
@@ -64,12 +64,14 @@ pub(crate) fn weights_by_row<'py>(
     Ok(by_row.map(|w| output::vector(py, w.into_owned())))
 }
 
-/// Grows the stages of a boosting model of trees, or those that `grown` has not.
+/// Grows the stages of a boosting model of trees. With `grown`, a fitted model, only the stages that it does not have
+/// yet are grown.
 ///
-/// `observer` is called after each with (stage, training loss, validation loss or None, (out-of-bag loss, improvement) or
-/// None, model, scores). The model is, if `wants_models`, that of the stages so far, else, if `wants_scores`, one without its
-/// stages, else None; the scores are, if `wants_scores`, those of the rows held out, (n_samples, width) float64, else None.
-/// If it returns a true value the fit ends.
+/// `observer` is called after each stage with (stage, training loss, validation loss or None, (out-of-bag loss,
+/// improvement) or None, model, scores). The model is that of the stages so far if `wants_models` is true; otherwise it
+/// is a model without stages if there are scores, and None if there are none. The scores are those of the validation
+/// set, (n_samples, width) float64, if `wants_scores` is true, and None otherwise. If the observer returns a true
+/// value, the fit ends.
 #[pyfunction]
 #[pyo3(signature = (
     x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
@@ -128,7 +130,7 @@ pub(crate) fn fit_boosting<'py>(
     loss.unless_raised(grown).map(PyBoosted::from)
 }
 
-/// A Python function that is told of every stage.
+/// A Python function that is called after each stage.
 #[derive(Debug)]
 struct PyObserver<'c> {
     observer: Arc<Py<PyAny>>,
@@ -170,7 +172,7 @@ impl StageObserver for PyObserver<'_> {
     }
 }
 
-/// The model with the trees of `model` and leaves of these data.
+/// Returns a model with the trees of `model` and with leaves that are fitted to these data.
 #[pyfunction]
 #[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
@@ -198,11 +200,13 @@ pub(crate) fn refit_leaves<'py>(
     loss.unless_raised(refitted).map(PyBoosted::from)
 }
 
-/// Boosts weak models that `fit_predict` fits to X of that shape: it takes the stage, the rows, their targets and weights, and returns the
-/// model's predictions for all training rows and for those held out.
+/// Boosts weak models. `shape` is the shape of X, which only `fit_predict` knows. `fit_predict` is called with the
+/// stage, the samples, their targets and their weights, fits a model, and returns its predictions for all training
+/// samples and for those of the validation set.
 ///
-/// `observer` is called after each stage with (stage, training loss, validation loss or None, (out-of-bag loss, improvement)
-/// or None). Runs on the calling thread, where what the functions raise, Ctrl-C among it, ends the fit.
+/// `observer` is called after each stage with (stage, training loss, validation loss or None, (out-of-bag loss,
+/// improvement) or None). Both functions run on the calling thread. An exception that they raise, such as that of
+/// Ctrl-C, ends the fit.
 #[pyfunction]
 #[pyo3(signature = (fit_predict, shape, y, sample_weight, config, validation=None, progress=None, observer=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
@@ -237,13 +241,14 @@ pub(crate) fn fit_boosting_with<'py>(
     }
 }
 
-/// A weak model behind a Python function.
+/// A weak model that a Python function fits.
 #[derive(Debug)]
 struct Callback {
     fit_predict: Py<PyAny>,
     progress: Option<Py<PyAny>>,
     observer: Option<Py<PyAny>>,
-    /// What the functions raised: the engine is told that the work was interrupted, and Python gets this.
+    /// The exception that a function raised. The engine is told that the work was interrupted, and Python gets this
+    /// exception.
     raised: Option<PyErr>,
 }
 
@@ -301,7 +306,7 @@ impl WeakLearner for Callback {
     }
 }
 
-/// Rough steps of growing all stages.
+/// Returns the approximate number of steps of growing all stages.
 fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
     let width = y.width();
     let trees = if matches!(config.strategy, OutputStrategy::SingleTarget) { width } else { 1 };
@@ -311,14 +316,14 @@ fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
 }
 
 impl PyBoosted {
-    /// How to run a walk of `x` down all trees that writes scores.
+    /// Returns how to run a walk of `x` down all trees that writes scores.
     fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
         let per_row = self.0.width().saturating_mul(STEPS_PER_VALUE).saturating_mul(self.0.n_stages());
         let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
         Entry { n_threads, cost, progress: None }
     }
 
-    /// How to run a pass over all leaves.
+    /// Returns how to run a pass over all leaves.
     fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
         let forest = self.0.forest();
         let of_tree = |tree: &Arc<Tree>| tree.n_nodes().saturating_add(tree.leaves().n_stored());
@@ -334,7 +339,7 @@ impl PyBoosted {
         self.0.n_features()
     }
 
-    /// Number of columns of scores.
+    /// The number of scores of a sample.
     #[getter]
     fn width(&self) -> usize {
         self.0.width()
@@ -345,25 +350,25 @@ impl PyBoosted {
         self.0.n_stages()
     }
 
-    /// The trees in the order of stages, and of columns within; `None` for weak models that are no trees.
+    /// The trees in the order of stages and, within a stage, of scores. `None` if the weak models are not trees.
     #[getter]
     fn forest(&self) -> Option<PyForest> {
         self.0.forest().map(PyForest::from)
     }
 
-    /// What y is: "numbers", "classes" or "labels".
+    /// The kind of y: "numbers", "classes" or "labels".
     #[getter]
     fn kind(&self) -> &'static str {
         kind_of(self.0.outputs())
     }
 
-    /// Number of columns of y.
+    /// The number of outputs.
     #[getter]
     fn n_outputs(&self) -> usize {
         self.0.outputs().n_outputs()
     }
 
-    /// Number of classes of each output: 1 for numbers, 2 for labels.
+    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         output::vector(py, n_classes(self.0.outputs()))
@@ -374,73 +379,76 @@ impl PyBoosted {
         self.0.learning_rate()
     }
 
-    /// Type in which step sizes are kept: "float64" or "float8".
+    /// The type in which step sizes are stored: "float64" or "float8".
     #[getter]
     fn step_dtype(&self) -> &'static str {
         name_of_dtype(self.0.step_dtype())
     }
 
-    /// Whether scores can become probabilities.
+    /// Whether scores can be turned into probabilities.
     #[getter]
     fn has_probabilities(&self) -> bool {
         self.0.has_probabilities()
     }
 
-    /// The model after its first stages.
+    /// Returns the model after its first `n_stages` stages.
     fn truncated(&self, py: Python<'_>, n_stages: usize) -> PyResult<PyBoosted> {
         Entry::to_the_end().run(py, |_| self.0.truncated(n_stages)).map(PyBoosted::from)
     }
 
-    /// Whether scores are logarithms of numbers.
+    /// Whether scores are logarithms of the predicted numbers.
     #[getter]
     fn has_log_link(&self) -> bool {
         self.0.link() == Link::Log
     }
 
-    /// What scores mean.
+    /// The link, that is, how scores are turned into predictions.
     #[getter]
     fn link(&self) -> &'static str {
         name_of_link(self.0.link())
     }
 
-    /// How leaves are added to scores: "leaf", a number for each; "column", one number for one score, in turn; "rank_one",
-    /// one number times learning rate and step sizes.
+    /// How leaves are added to scores. "leaf": a leaf has one value for each score. "column": a leaf has one value for
+    /// one score, and trees take turns over the scores. "rank_one": a leaf has one value, which is multiplied by the
+    /// learning rate and the step size of each score.
     #[getter]
     fn term(&self) -> PyResult<&'static str> {
         self.0.additive().map(|model| name_of_term(&model)).map_err(raise)
     }
 
-    /// (width,): the constant scores that the first stage adds to.
+    /// (width,): the constant scores before the first stage.
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         output::copied(py, STAGES, self.0.start())
     }
 
-    /// (n_stages, width): without the learning rate.
+    /// (n_stages, width): the step sizes, without the learning rate.
     fn step_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         Ok(output::array(py, Entry::to_the_end().run(py, |_| self.0.step_sizes())?))
     }
 
-    /// (n_stages,): loss on the training rows after each stage.
+    /// (n_stages,): the training loss after each stage.
     fn train_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         output::copied(py, STAGES, self.0.train_score())
     }
 
-    /// (n_stages,): loss on the rows held out, or nothing.
+    /// (n_stages,): the validation loss after each stage. Empty without a validation set.
     fn validation_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         output::copied(py, STAGES, self.0.validation_score())
     }
 
-    /// (n_stages,): loss after each stage on the rows that it left out, or nothing.
+    /// (n_stages,): the loss after each stage on the samples that the stage was not fitted to. Empty if some stage was
+    /// fitted to all samples.
     fn oob_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         output::copied(py, STAGES, self.0.oob_score())
     }
 
-    /// (n_stages,): by how much it is below that of the stage before, or nothing.
+    /// (n_stages,): the out-of-bag loss of the previous stage minus that of the stage. Empty if some stage was fitted
+    /// to all samples.
     fn oob_improvement<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(output::vector(py, self.0.oob_improvement().map_err(raise)?))
     }
 
-    /// (n_samples, width) float64.
+    /// (n_samples, width) float64: the scores.
     #[pyo3(signature = (x, n_threads=1))]
     fn predict_scores<'py>(
         &self,
@@ -453,7 +461,8 @@ impl PyBoosted {
         Ok(output::array(py, scores))
     }
 
-    /// Scores after each stage, one array after another. X must not be CSC, which each stage would transpose.
+    /// Returns an iterator over the scores after each stage. X should not be CSC, because each stage would transpose
+    /// it.
     #[pyo3(signature = (x, n_threads=1))]
     fn staged_scores(&self, py: Python<'_>, x: Py<PyAny>, n_threads: usize) -> PyResult<PyStaged> {
         let n_samples = x.bind(py).extract::<PyMatrix<'_>>()?.view()?.n_samples();
@@ -463,7 +472,8 @@ impl PyBoosted {
         Ok(PyStaged { model: Arc::clone(&self.0), x, n_threads, state: Mutex::new((0, start)) })
     }
 
-    /// What scores mean, row by row: numbers, or probabilities, two columns for two classes.
+    /// Turns the scores of each sample into predictions: numerical outputs or probabilities, with two columns for two
+    /// classes.
     fn to_predictions<'py>(
         &self,
         py: Python<'py>,
@@ -474,7 +484,8 @@ impl PyBoosted {
         Ok(output::array(py, entry.run(py, |control| self.0.to_predictions(scores, control))?))
     }
 
-    /// Column indices (uint32) and scores (float64) of the `k` largest scores of each row, largest first.
+    /// Returns the column indices (uint32) and values (float64) of the `k` largest scores of each sample, in decreasing
+    /// order.
     #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
     fn predict_topk<'py>(
         &self,
@@ -492,13 +503,13 @@ impl PyBoosted {
         (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
     }
 
-    /// Decrease of impurity of each feature, a share of all.
+    /// Returns the total decrease of impurity by each feature, as a fraction of the sum over features.
     fn feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let importances = Entry::to_the_end().run(py, |_| self.0.feature_importances())?;
         Ok(output::vector(py, importances))
     }
 
-    /// (n_points, width) float64: the mean score at each point, whose columns are values of `features`.
+    /// (n_points, width) float64: the mean score at each point. The columns of `points` are values of `features`.
     #[pyo3(signature = (features, points, n_threads=1))]
     fn partial_dependence<'py>(
         &self,
@@ -515,32 +526,34 @@ impl PyBoosted {
         Ok(output::array(py, means))
     }
 
-    /// The same model with numbers of type "float16" or "float32" in the leaves.
+    /// Returns the model with values of type "int8", "float16" or "float32" in the leaves.
     #[pyo3(signature = (dtype, n_threads=1))]
     fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyBoosted> {
         let precision = precision(dtype)?;
         self.compacting(n_threads).run(py, |control| self.0.with_precision(precision, control)).map(PyBoosted::from)
     }
 
-    /// The same model without numbers in leaves that change no score by more than `max_change` altogether.
+    /// Returns the model without leaf values that are so small that leaving them out changes no score by more than
+    /// `max_change`.
     #[pyo3(signature = (max_change, n_threads=1))]
     fn without_small_values(&self, py: Python<'_>, max_change: f64, n_threads: usize) -> PyResult<PyBoosted> {
         let run = |control: &_| self.0.without_small_values(max_change, control);
         self.compacting(n_threads).run(py, run).map(PyBoosted::from)
     }
 
-    /// What no score of `other`, a model of the same structure, differs by more.
+    /// Returns a bound on the difference between a score of `other`, a model with the same structure, and the same
+    /// score of this model.
     #[pyo3(signature = (other, n_threads=1))]
     fn largest_change(&self, py: Python<'_>, other: &PyBoosted, n_threads: usize) -> PyResult<f64> {
         self.compacting(n_threads).run(py, |control| self.0.largest_change(&other.0, control))
     }
 
-    /// The model as bytes: the same bytes whenever the model is the same.
+    /// Returns the model as bytes. Equal models have equal bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         output::model_bytes(py, || self.0.to_bytes())
     }
 
-    /// The model that `to_bytes` wrote; every tree is proven before use.
+    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyBoosted> {
         Entry::to_the_end().run(py, |_| Boosted::from_bytes(bytes)).map(PyBoosted::from)
@@ -551,14 +564,14 @@ impl PyBoosted {
     }
 }
 
-/// An iterator over scores after each stage. Holds the scores of the last one.
+/// An iterator over the scores after each stage. It stores the scores of the last stage.
 #[pyclass(frozen, module = "spinney._spinney", name = "StagedScores")]
 #[derive(Debug)]
 pub(crate) struct PyStaged {
     model: Arc<Boosted>,
     x: Py<PyAny>,
     n_threads: usize,
-    /// Number of stages so far, and their scores.
+    /// The number of stages so far, and the scores after them.
     state: Mutex<(usize, Array2<f64>)>,
 }
 
@@ -568,9 +581,9 @@ impl PyStaged {
         this
     }
 
-    /// (n_samples, width) float64.
+    /// (n_samples, width) float64: the scores after the next stage.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        // Never waits: who has the lock may be waiting for the GIL.
+        // This never waits for the lock, because the thread that has it may be waiting for the GIL.
         let Ok(mut state) = self.state.try_lock() else {
             return Err(PyValueError::new_err("scores of the next stage are being computed by another thread"));
         };

@@ -1,4 +1,4 @@
-//! Centroid forests: parameters from a dictionary, growing, and frozen classes around the forest and its trees.
+//! Centroid forests: parameters from a dictionary, growth, and frozen classes around the forest and its trees.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use crate::projection::PyOutputProjection;
 
 const WHAT: &str = "the nodes of a tree";
 
-/// Keys of the dictionary of a centroid forest's parameters.
+/// The keys of the dictionary of a centroid forest's parameters.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyCentroidForestConfig {
-    /// The trees to grow: half-open.
+    /// The trees to grow, as a half-open range.
     trees: (usize, usize),
     bootstrap: bool,
-    /// Rows drawn for each tree; `None` for as many as there are.
+    /// The number or fraction of samples drawn for each tree; `None`: as many as there are.
     max_samples: Option<PyMaxSamples>,
     seed: u64,
     n_children: usize,
@@ -45,9 +45,9 @@ pub(crate) struct PyCentroidForestConfig {
     max_centroid_features: Option<usize>,
     min_centroid_weight: f64,
     max_features: f64,
-    /// Scale and rate of the logistic pass.
+    /// The scale and the rate of the logistic pass.
     refinement: Option<(f32, f32)>,
-    /// Sharpness and least share of the second child.
+    /// The sharpness, and the smallest share that the second child gets.
     routing: Option<(f32, f32)>,
     leaf_shrinkage: f64,
     normalize: bool,
@@ -111,17 +111,17 @@ impl PyCentroidForestConfig {
     }
 }
 
-/// Rough levels of a tree, each of which looks at all entries.
+/// The approximate number of levels of a tree. Each level reads all entries of X.
 const LEVELS: usize = 8;
 
-/// Rough steps of growing one tree.
+/// Returns the approximate number of steps of growing one tree.
 fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &CentroidForestConfig) -> usize {
     let of_points = config.n_projections.saturating_mul(y.n_samples().saturating_add(y.n_stored()));
     let of_rows = x.n_stored().saturating_add(of_points);
     of_rows.saturating_mul(LEVELS.saturating_mul(config.n_children.saturating_add(config.n_passes)))
 }
 
-/// A fitted centroid forest. Immutable: any number of threads may use it at once.
+/// A fitted centroid forest. It is immutable, so several threads may use it at the same time.
 #[pyclass(frozen, eq, module = "spinney._spinney", name = "CentroidForest")]
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyCentroidForest(Arc<CentroidForest>);
@@ -160,7 +160,7 @@ pub(crate) fn fit_centroid_forest<'py>(
 }
 
 impl PyCentroidForest {
-    /// How to run a walk of `x` down the trees that writes `width` values a row.
+    /// Returns how to run a walk of `x` down the trees that writes `width` values for each sample.
     fn entry<'py>(&self, x: &Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
         let per_tree = x.n_samples().saturating_mul(width).saturating_add(x.n_stored().saturating_mul(LEVELS * 10));
         Entry { n_threads, cost: per_tree.saturating_mul(self.0.n_trees()), progress: None }
@@ -186,62 +186,62 @@ impl PyCentroidForest {
         self.0.n_features()
     }
 
-    /// What y is: "numbers", "classes" or "labels".
+    /// The kind of y: "numbers", "classes" or "labels".
     #[getter]
     fn kind(&self) -> &'static str {
         kind_of(self.0.outputs())
     }
 
-    /// Number of columns of y.
+    /// The number of outputs.
     #[getter]
     fn n_outputs(&self) -> usize {
         self.0.outputs().n_outputs()
     }
 
-    /// Number of columns of predictions.
+    /// The number of columns of predictions.
     #[getter]
     fn width(&self) -> usize {
         self.0.outputs().width()
     }
 
-    /// Number of classes of each output: 1 for numbers, 2 for labels.
+    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         output::vector(py, n_classes(self.0.outputs()))
     }
 
-    /// Bytes of memory that the model holds.
+    /// The number of bytes of memory that the model takes.
     #[getter]
     fn n_bytes(&self) -> usize {
         self.0.n_bytes()
     }
 
-    /// Whether leaves refer to rows of y.
+    /// Whether leaves refer to stored training samples.
     #[getter]
     fn has_stored_rows(&self) -> bool {
         self.0.trees().iter().any(|tree| tree.leaves().has_rows())
     }
 
-    /// Tree `index` as arrays.
+    /// Returns tree `index` as arrays.
     fn tree(&self, index: usize) -> PyResult<PyCentroidTree> {
         self.checked(index)?;
         Ok(PyCentroidTree(Arc::clone(self.0.tree(index))))
     }
 
-    /// A forest of tree `index` alone, which shares its memory.
+    /// Returns a forest that has only tree `index`, and shares its memory.
     fn only(&self, index: usize) -> PyResult<PyCentroidForest> {
         self.checked(index)?;
         Ok(PyCentroidForest::from(self.0.only(index)))
     }
 
-    /// All trees of `forests`, in their order.
+    /// Returns a forest with all trees of `forests`, in their order.
     #[staticmethod]
     fn merge(py: Python<'_>, forests: Vec<Py<PyCentroidForest>>) -> PyResult<PyCentroidForest> {
         let parts: Vec<&CentroidForest> = forests.iter().map(|forest| forest.bind(py).get().0.as_ref()).collect();
         CentroidForest::merge(&parts).map(PyCentroidForest::from).map_err(raise)
     }
 
-    /// (n_samples, width) float64.
+    /// (n_samples, width) float64: the predictions.
     #[pyo3(signature = (x, n_threads=1))]
     fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let x = x.view()?;
@@ -255,7 +255,7 @@ impl PyCentroidForest {
         Ok(scores)
     }
 
-    /// (n_samples, n_trees) uint32: the leaf of each row in each tree.
+    /// (n_samples, n_trees) uint32: the leaf of each sample in each tree.
     #[pyo3(signature = (x, n_threads=1))]
     fn apply<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<u32>>> {
         let x = x.view()?;
@@ -263,7 +263,8 @@ impl PyCentroidForest {
         Ok(output::array(py, leaves))
     }
 
-    /// Column indices (uint32) and scores (float64) of the `k` largest predictions of each row, largest first.
+    /// Returns the column indices (uint32) and values (float64) of the `k` largest predictions of each sample, in
+    /// decreasing order.
     #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
     fn predict_topk<'py>(
         &self,
@@ -281,7 +282,7 @@ impl PyCentroidForest {
         (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
     }
 
-    /// CSR (indptr, indices uint32, data float64) of the predictions that are positive and at least `floor`.
+    /// Returns the predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data float64).
     #[pyo3(signature = (x, floor, n_threads=1))]
     fn predict_at_least<'py>(
         &self,
@@ -296,8 +297,8 @@ impl PyCentroidForest {
         output::sparse(py, found).into_pyobject(py)
     }
 
-    /// Predictions for the training rows by the trees that did not see them (NaN where there is none), and how many
-    /// trees that were.
+    /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
+    /// the number of trees that did not draw each sample.
     #[pyo3(signature = (config, x, y, sample_weight, n_threads=1))]
     fn oob_predict<'py>(
         &self,
@@ -316,10 +317,10 @@ impl PyCentroidForest {
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 
-    /// The same where they are positive and at least `floor`: CSR (indptr, indices uint32, data float64), and how
-    /// many trees did not see each row.
+    /// Returns the out-of-bag predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data
+    /// float64), and the number of trees that did not draw each sample.
     #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1))]
-    #[expect(clippy::too_many_arguments, reason = "as many as a fit has, and the floor")]
+    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
     fn oob_at_least<'py>(
         &self,
         py: Python<'py>,
@@ -338,12 +339,12 @@ impl PyCentroidForest {
         (output::sparse(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 
-    /// The model as bytes: the same bytes whenever the model is the same.
+    /// Returns the model as bytes. Equal models have equal bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         output::model_bytes(py, || self.0.to_bytes())
     }
 
-    /// The model that `to_bytes` wrote; every tree is proven before use.
+    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyCentroidForest> {
         Entry::to_the_end().run(py, |_| CentroidForest::from_bytes(bytes)).map(PyCentroidForest::from)
@@ -358,7 +359,7 @@ impl PyCentroidForest {
     }
 }
 
-/// A fitted tree of centroids. Each array is made anew when asked for.
+/// A fitted tree of centroids. Each call creates a new array.
 #[pyclass(frozen, module = "spinney._spinney", name = "CentroidTree")]
 #[derive(Debug)]
 pub(crate) struct PyCentroidTree(Arc<CentroidTree>);
@@ -389,7 +390,7 @@ impl PyCentroidTree {
         Ok(self.0.depth().map_err(raise)?.into_iter().max().unwrap_or(0))
     }
 
-    /// Children of node i are the nodes from element i to element i + 1.
+    /// The children of node i are the nodes from element i up to, but not including, element i + 1.
     fn children_start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         output::copied(py, WHAT, self.0.children_start())
     }
@@ -406,14 +407,14 @@ impl PyCentroidTree {
         output::copied(py, WHAT, self.0.weighted_n_node_samples())
     }
 
-    /// Features of a node's centroid, rising, and their weights.
+    /// Returns the features of a node's centroid, in increasing order, and their weights.
     fn centroid<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyTuple>> {
         self.checked(node)?;
         let (features, weights): (Vec<u32>, Vec<f32>) = self.0.centroid(node).map_err(raise)?.into_iter().unzip();
         (output::vector(py, features), output::vector(py, weights)).into_pyobject(py)
     }
 
-    /// The `k` features of largest weight of each child of a node, largest first.
+    /// Returns the `k` features with the largest weight for each child of a node, in decreasing order of weight.
     fn heaviest_features(&self, node: usize, k: usize) -> PyResult<Vec<Vec<(u32, f32)>>> {
         self.checked(node)?;
         self.0.heaviest_features(node, k).map_err(raise)

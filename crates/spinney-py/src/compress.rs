@@ -1,4 +1,4 @@
-//! Compression: paths of forests, cross-validation of them, compressed models.
+//! Compression: paths of forests, their cross-validation, and compressed models.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, collect
 use crate::names::{kind_of, n_classes, name_of_link};
 use crate::output;
 
-/// Keys of the dictionary of compression's parameters; those of other methods are looked at by none.
+/// The keys of the dictionary of compression's parameters. Parameters of other methods are ignored.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyCompressConfig {
@@ -70,13 +70,13 @@ impl PyCompressConfig {
     }
 }
 
-/// Rough steps of a path: one walk of X and some hundred moves.
+/// Returns the approximate number of steps of a path: one walk of X and some hundred steps of the path.
 fn cost_of_path(x: &Matrix<'_>, y: &Targets<'_>, n_trees: usize) -> usize {
     let per_row = y.width().saturating_add(n_trees).saturating_mul(100);
     x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored())
 }
 
-/// The whole path of `forest`; `held_out` weighs rows to test on, whose `sample_weight` is 0.
+/// Returns the whole path of `forest`. `held_out` has the weights of test samples, whose `sample_weight` must be 0.
 #[pyfunction]
 #[pyo3(signature = (forest, x, y, sample_weight, config, held_out=None, n_threads=1, progress=None, y_mask=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
@@ -103,7 +103,7 @@ pub(crate) fn compress_forest<'py>(
         .map(|path| PyCompressionPath(Arc::new(path)))
 }
 
-/// Test losses of folds, each of a forest of its own grown by `grow`.
+/// Returns the test losses of folds. For each fold, `grow` grows a forest of its own.
 #[pyfunction]
 #[pyo3(signature = (x, y, weights, grow, config, folds, n_threads=1, progress=None, y_mask=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
@@ -138,20 +138,20 @@ pub(crate) fn cross_validate_compression<'py>(
 
 const PATH: &str = "the path";
 
-/// A path of compression. Immutable: any number of threads may use it at once.
+/// A compression path. It is immutable, so several threads may use it at the same time.
 #[pyclass(frozen, module = "spinney._spinney", name = "CompressionPath")]
 #[derive(Debug)]
 pub(crate) struct PyCompressionPath(Arc<CompressionPath>);
 
 #[pymethods]
 impl PyCompressionPath {
-    /// Number of steps after the constant: arrays are one longer.
+    /// The number of steps after the constant. The arrays have one element more.
     #[getter]
     fn n_steps(&self) -> usize {
         self.0.n_steps()
     }
 
-    /// Number of columns of scores.
+    /// The number of scores of a sample.
     #[getter]
     fn width(&self) -> usize {
         self.0.width()
@@ -165,7 +165,7 @@ impl PyCompressionPath {
         output::copied(py, PATH, self.0.train_loss())
     }
 
-    /// Empty without rows held out.
+    /// Empty without test samples.
     fn test_loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         output::copied(py, PATH, self.0.test_loss())
     }
@@ -178,28 +178,29 @@ impl PyCompressionPath {
         Ok(output::vector(py, collected(PATH, self.0.n_nonzero().iter().map(|&n| Ok(n as i64)))?))
     }
 
-    /// The last step whose norm is at most that.
+    /// Returns the last step whose norm is at most `l1_norm`.
     fn step_of(&self, l1_norm: f64) -> PyResult<usize> {
         self.0.step_of(l1_norm).map_err(raise)
     }
 
-    /// The model of that norm.
+    /// Returns the model of norm `l1_norm`.
     fn at(&self, py: Python<'_>, l1_norm: f64) -> PyResult<PyCompressed> {
-        // Of the lasso, dozens of them are solved on all training rows.
+        // The lasso solves dozens of problems on all training samples.
         self.run(py, usize::MAX, |path, control| path.at(l1_norm, control)).map(PyCompressed::from)
     }
 
-    /// The model after so many steps.
+    /// Returns the model after `step` steps.
     fn at_step(&self, py: Python<'_>, step: usize) -> PyResult<PyCompressed> {
         self.run(py, self.cost(), |path, control| path.at_step(step, control)).map(PyCompressed::from)
     }
 
-    /// Bytes of the model file after so many steps.
+    /// Returns the size in bytes of the model file after `step` steps.
     fn bytes_at(&self, py: Python<'_>, step: usize) -> PyResult<usize> {
         self.run(py, self.cost(), |path, control| path.bytes_at(step, control))
     }
 
-    /// Trees, nodes (uint32) and coefficients, (n_nonzero, width): of 0/1 indicators, in the units of y.
+    /// Returns trees, nodes (uint32) and coefficients, (n_nonzero, width), for indicators that are 0 or 1 and in the
+    /// units of y.
     fn coefficients<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyTuple>> {
         let found = self.run(py, self.cost(), |path, control| path.coefficients(step, control))?;
         let trees = collected(PATH, found.iter().map(|c| Ok(c.tree)))?;
@@ -213,7 +214,7 @@ impl PyCompressionPath {
         (output::vector(py, trees), output::vector(py, nodes), values).into_pyobject(py)
     }
 
-    /// (width,): the constant of scores after so many steps.
+    /// (width,): the constant of the scores after `step` steps.
     fn intercept<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let found = self.run(py, self.cost(), |path, control| path.intercept(step, control))?;
         Ok(output::vector(py, found))
@@ -221,13 +222,13 @@ impl PyCompressionPath {
 }
 
 impl PyCompressionPath {
-    /// Rough steps of putting a model together from the steps of the path.
+    /// Returns the approximate number of steps of building a model from the steps of the path.
     fn cost(&self) -> usize {
         let nodes: usize = self.0.forest().trees().iter().map(|tree| tree.n_nodes()).sum();
         nodes.saturating_add(self.0.n_steps().saturating_mul(self.0.width()))
     }
 
-    /// Without the GIL.
+    /// Runs `work` without the GIL.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -238,7 +239,7 @@ impl PyCompressionPath {
     }
 }
 
-/// A compressed model. Immutable: any number of threads may use it at once.
+/// A compressed model. It is immutable, so several threads may use it at the same time.
 #[pyclass(frozen, eq, module = "spinney._spinney", name = "Compressed")]
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyCompressed(Arc<Compressed>);
@@ -255,7 +256,7 @@ impl From<Compressed> for PyCompressed {
     }
 }
 
-/// Rough steps for each tree that a row walks down.
+/// The approximate number of steps for each tree that a sample walks down.
 const STEPS_PER_TREE: usize = 16;
 
 impl PyCompressed {
@@ -265,7 +266,7 @@ impl PyCompressed {
         Entry { n_threads, cost, progress: None }
     }
 
-    /// How to run a pass over the leaves.
+    /// Returns how to run a pass over the leaves.
     fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
         let cost = self.0.width().saturating_mul(self.0.n_test_nodes());
         Entry { n_threads, cost, progress: None }
@@ -279,43 +280,43 @@ impl PyCompressed {
         self.0.forest().n_features()
     }
 
-    /// Number of columns of scores.
+    /// The number of scores of a sample.
     #[getter]
     fn width(&self) -> usize {
         self.0.width()
     }
 
-    /// Number of columns of predictions.
+    /// The number of columns of predictions.
     #[getter]
     fn n_columns(&self) -> usize {
         self.0.outputs().width()
     }
 
-    /// Number of columns of y.
+    /// The number of outputs.
     #[getter]
     fn n_outputs(&self) -> usize {
         self.0.outputs().n_outputs()
     }
 
-    /// Number of classes of each output: 1 for numbers, 2 for labels.
+    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         output::vector(py, n_classes(self.0.outputs()))
     }
 
-    /// What y is: "numbers", "classes" or "labels".
+    /// The kind of y: "numbers", "classes" or "labels".
     #[getter]
     fn kind(&self) -> &'static str {
         kind_of(self.0.outputs())
     }
 
-    /// Whether scores are log-odds, and not estimates of 0 and 1.
+    /// Whether scores are log-odds, rather than numerical outputs or estimates of 0 and 1.
     #[getter]
     fn has_log_odds(&self) -> bool {
         self.0.has_log_odds()
     }
 
-    /// What scores mean.
+    /// The link, that is, how scores are turned into predictions.
     #[getter]
     fn link(&self) -> PyResult<&'static str> {
         self.0.additive().map(|model| name_of_link(model.link())).map_err(raise)
@@ -331,13 +332,13 @@ impl PyCompressed {
         self.0.n_test_nodes()
     }
 
-    /// The forest of scores: numbers, one for each column. Trees are shared.
+    /// The forest of scores, which has one numerical output for each score. Its trees are shared with this model.
     #[getter]
     fn forest(&self) -> PyForest {
         PyForest::from(self.0.forest().clone())
     }
 
-    /// (n_samples, width) float64.
+    /// (n_samples, width) float64: the scores.
     #[pyo3(signature = (x, n_threads=1))]
     fn predict_scores<'py>(
         &self,
@@ -350,7 +351,7 @@ impl PyCompressed {
         Ok(output::array(py, scores))
     }
 
-    /// (n_samples, n_columns) float64: numbers, or probabilities.
+    /// (n_samples, n_columns) float64: numerical outputs or probabilities.
     #[pyo3(signature = (x, n_threads=1))]
     fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let x = x.view()?;
@@ -358,7 +359,8 @@ impl PyCompressed {
         Ok(output::array(py, predictions))
     }
 
-    /// Column indices (uint32) and predictions (float64) of the `k` largest predictions of each row, largest first.
+    /// Returns the column indices (uint32) and values (float64) of the `k` largest predictions of each sample, in
+    /// decreasing order.
     #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
     fn predict_topk<'py>(
         &self,
@@ -376,19 +378,19 @@ impl PyCompressed {
         (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
     }
 
-    /// The same model with numbers of type "float16" or "float32" in the leaves.
+    /// Returns the model with values of type "int8", "float16" or "float32" in the leaves.
     #[pyo3(signature = (dtype, n_threads=1))]
     fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyCompressed> {
         let precision = precision(dtype)?;
         self.compacting(n_threads).run(py, |control| self.0.with_precision(precision, control)).map(PyCompressed::from)
     }
 
-    /// The model as bytes: the same bytes whenever the model is the same.
+    /// Returns the model as bytes. Equal models have equal bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         output::model_bytes(py, || self.0.to_bytes())
     }
 
-    /// The model that `to_bytes` wrote; every tree is proven before use.
+    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyCompressed> {
         Entry::to_the_end().run(py, |_| Compressed::from_bytes(bytes)).map(PyCompressed::from)

@@ -1,4 +1,4 @@
-//! Parameters, from dictionaries with scikit-learn's names.
+//! Parameters, read from dictionaries whose keys follow scikit-learn's names.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::error::raise;
 use crate::loss::{OwnLoss, PyLoss};
 use crate::projection::PyOutputProjection;
 
-/// Keys of the dictionary of one tree's parameters.
+/// The keys of the dictionary of a tree's parameters.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyTreeConfig {
@@ -26,24 +26,24 @@ pub(crate) struct PyTreeConfig {
     min_samples_leaf: usize,
     min_weight_fraction_leaf: f64,
     min_weight_leaf: f64,
-    /// Features drawn at each node.
+    /// The number of features drawn at each node.
     max_features: usize,
     max_leaf_nodes: Option<usize>,
     min_impurity_decrease: f64,
     seed: u64,
     output_projection: Option<PyOutputProjection>,
     ccp_alpha: f64,
-    /// Number of categories of each feature, 0 for those that are none.
+    /// The number of categories of each feature; 0 for features that are not categorical.
     categories: Option<Vec<u32>>,
-    /// The direction of each feature, for all outputs or for each.
+    /// The direction of each feature, for all outputs or for each output.
     monotonic_cst: Option<Vec<Vec<i8>>>,
-    /// Features that may interact.
+    /// The groups of features that may interact.
     interaction_cst: Option<Vec<Vec<u32>>>,
     output_scaling: Option<PyOutputScaling>,
     output_weights: Option<Vec<f64>>,
 }
 
-/// A rule, or the scales of outputs.
+/// The name of a rule, or the scales of outputs.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyOutputScaling {
     Rule(String),
@@ -51,7 +51,7 @@ pub(crate) enum PyOutputScaling {
 }
 
 impl PyTreeConfig {
-    /// The kinds of the features.
+    /// Returns the kinds of the features.
     pub(crate) fn schema(&self) -> Schema<'static> {
         let kind = |&n_categories: &u32| match n_categories {
             0 => FeatureKind::Ordered,
@@ -107,26 +107,26 @@ impl PyTreeConfig {
     }
 }
 
-/// Keys of the dictionary of a forest's parameters.
+/// The keys of the dictionary of a forest's parameters.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyForestConfig {
     tree: PyTreeConfig,
-    /// The trees to grow: half-open.
+    /// The trees to grow, as a half-open range.
     trees: (usize, usize),
     bootstrap: bool,
-    /// Rows drawn for each tree; `None` for as many as there are.
+    /// The number or fraction of samples drawn for each tree; `None`: as many as there are.
     max_samples: Option<PyMaxSamples>,
 }
 
-/// A number or a share of rows.
+/// A number or a fraction of samples.
 #[derive(Clone, Copy, Debug, FromPyObject)]
 pub(crate) enum PyMaxSamples {
     Count(usize),
     Share(f64),
 }
 
-/// How trees draw their rows.
+/// Returns how trees draw their samples.
 pub(crate) fn sampling(bootstrap: bool, max_samples: Option<PyMaxSamples>) -> Sampling {
     match (bootstrap, max_samples) {
         (false, _) => Sampling::All,
@@ -155,22 +155,22 @@ impl PyForestConfig {
     }
 }
 
-/// Keys of the dictionary of boosting's parameters.
+/// The keys of the dictionary of boosting's parameters.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyBoostConfig {
     tree: PyTreeConfig,
-    /// Stages of the whole model.
+    /// The number of stages of the whole model.
     n_estimators: usize,
     learning_rate: f64,
     loss: PyLossSource,
-    /// Of the losses "quantile", "huber" and "tweedie": which quantile, δ, which power.
+    /// The parameter of the losses "quantile" (the quantile), "huber" (δ) and "tweedie" (the power).
     loss_parameter: Option<PyLossParameter>,
     strategy: String,
-    /// For the strategy "projected".
+    /// The projection for the strategy "projected".
     output_projection: Option<PyOutputProjection>,
     relabel: bool,
-    /// Features of each tree.
+    /// The number of features drawn for each tree.
     max_features_by_tree: usize,
     subsample: f64,
     leaf_estimation: String,
@@ -178,7 +178,7 @@ pub(crate) struct PyBoostConfig {
     min_sum_hessian_in_leaf: f64,
     line_search: String,
     step_dtype: String,
-    /// `None` to look at every value.
+    /// The maximum number of bins of a feature; `None`: splits are searched over all values.
     max_bins: Option<usize>,
     n_iter_no_change: Option<usize>,
     tol: f64,
@@ -189,7 +189,7 @@ impl PyBoostConfig {
         self.tree.schema()
     }
 
-    /// With the loss, if Python computes it.
+    /// Returns the engine's configuration, and the loss if Python computes it.
     pub(crate) fn into_config(self) -> PyResult<(BoostConfig, OwnLoss)> {
         let tree = self.tree.into_config()?;
         let mut own = OwnLoss::default();
@@ -250,21 +250,21 @@ impl PyBoostConfig {
     }
 }
 
-/// A loss of the engine, or one that Python computes.
+/// The name of a loss of the engine, or an object that computes a loss in Python.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyLossSource {
     Name(String),
     Object(Py<PyAny>),
 }
 
-/// The parameter of a loss: of all outputs, or of each.
+/// The parameter of a loss, for all outputs or for each output.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyLossParameter {
     One(f64),
     Each(Vec<f64>),
 }
 
-/// The loss of a name that has this parameter.
+/// Returns the loss with this name and parameter.
 fn loss_with(name: &str, parameter: f64) -> PyResult<LossKind> {
     match name {
         "quantile" => Ok(LossKind::quantile(parameter)),

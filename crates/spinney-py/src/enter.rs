@@ -1,9 +1,10 @@
-//! The one way from Python into the engine.
+//! The only way from Python into the engine.
 //!
-//! Work runs without the GIL, but for that of a few microseconds ([`at_once`]). Long work started by Python's main thread, the one that receives signals, runs on a
-//! helper thread, while the main thread wakes every [`WAKE`] to look for Ctrl-C and to report progress. What the engine
-//! asks of Python meanwhile is called on the thread that entered ([`Caller`]): whoever draws or prints there may do so. A
-//! panic of the engine becomes a `RuntimeError`.
+//! Work runs without the GIL, except work of a few microseconds ([`at_once`]). Long work that is started by Python's
+//! main thread, which is the one that receives signals, runs on a helper thread. Meanwhile, the main thread wakes up
+//! every [`WAKE`] to check for Ctrl-C and to report progress. Python functions that the engine calls during the work
+//! run on the thread that entered ([`Caller`]), so they may draw or print. A panic of the engine becomes a
+//! `RuntimeError`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,49 +18,49 @@ use spinney::{Control, ErrorKind, Result, has_room_for_a_thread};
 
 use crate::error::raise;
 
-/// Time between two looks for Ctrl-C: a tenth of the half second within which it is answered.
+/// The time between two checks for Ctrl-C. It is a tenth of the half second within which Ctrl-C takes effect.
 const WAKE: Duration = Duration::from_millis(50);
 
-/// Work of fewer elementary steps than this ends in milliseconds and runs where it is called.
+/// Work with fewer elementary steps than this takes milliseconds and runs on the calling thread.
 pub(crate) const SHORT: usize = 1 << 18;
 
-/// Result of work that may have panicked.
+/// The result of work that may have panicked.
 type Outcome<T> = thread::Result<Result<T>>;
 
-/// Runs work of a few microseconds with the GIL: to give it back and take it again would take as long.
+/// Runs work of a few microseconds while holding the GIL, because releasing and acquiring it would take as long.
 ///
 /// # Errors
-/// The engine's, as exceptions; `RuntimeError` for a panic.
+/// The engine's errors, as exceptions; `RuntimeError` for a panic.
 pub(crate) fn at_once<T>(work: impl FnOnce() -> Result<T>) -> PyResult<T> {
-    // Unwind safety: as in [`Entry::run_with_calls`].
+    // Unwind safety: the reason is given in [`Entry::run_with_calls`].
     catch_unwind(AssertUnwindSafe(work)).map_err(panicked)?.map_err(raise)
 }
 
 /// How work is to be run.
 #[derive(Debug)]
 pub(crate) struct Entry<'py> {
-    /// Threads that the engine may use.
+    /// The number of threads that the engine may use.
     pub(crate) n_threads: usize,
-    /// Rough number of elementary steps; only its order of magnitude matters.
+    /// The approximate number of elementary steps. Only its order of magnitude matters.
     pub(crate) cost: usize,
-    /// Called with the number of finished trees, at most every [`WAKE`].
+    /// Is called with the number of finished trees, at most every [`WAKE`], and at the end.
     pub(crate) progress: Option<Bound<'py, PyAny>>,
 }
 
-/// What is called with the GIL; whether the work is to go on.
+/// A function that is called with the GIL. It returns whether the work is to continue.
 type Request = Box<dyn FnOnce(Python<'_>) -> PyResult<bool> + Send>;
 
-/// How work asks Python for something.
+/// How work calls Python.
 #[derive(Debug)]
 pub(crate) enum Caller {
-    /// On this thread, which entered.
+    /// Calls run on this thread, which is the one that entered.
     Here { raised: Option<PyErr> },
-    /// On the thread that entered, which waits for requests.
+    /// Calls run on the thread that entered, which waits for requests.
     There { ask: Sender<Request>, answered: Receiver<bool> },
 }
 
 impl Caller {
-    /// Whether the work is to go on; not after an exception.
+    /// Returns whether the work is to continue, which is false after an exception.
     pub(crate) fn call(&mut self, request: impl FnOnce(Python<'_>) -> PyResult<bool> + Send + 'static) -> bool {
         match self {
             Caller::Here { raised } => match Python::attach(request) {
@@ -75,7 +76,7 @@ impl Caller {
 }
 
 impl<'py> Entry<'py> {
-    /// For work on one thread that looks at no flag, and so is not interrupted: it ends first.
+    /// Returns the entry for work on one thread that does not check the stop flag and so cannot be interrupted.
     pub(crate) fn to_the_end() -> Self {
         Entry { n_threads: 1, cost: 0, progress: None }
     }
@@ -83,19 +84,21 @@ impl<'py> Entry<'py> {
     /// Runs `work` without the GIL.
     ///
     /// # Errors
-    /// The engine's, as exceptions; what a signal handler or the progress callback raised; `RuntimeError` for a panic.
+    /// The engine's errors, as exceptions; exceptions raised by a signal handler or the progress callback;
+    /// `RuntimeError` for a panic.
     pub(crate) fn run<T: Send>(self, py: Python<'py>, work: impl FnOnce(&Control) -> Result<T> + Send) -> PyResult<T> {
         self.run_with_calls(py, |control, _| work(control))
     }
 
-    /// The same of work that asks Python meanwhile; what its calls raise comes through, in place of what `work` returns.
+    /// Like [`Entry::run`], for work that calls Python meanwhile. An exception that such a call raises is raised in
+    /// place of the result of `work`.
     pub(crate) fn run_with_calls<T: Send>(
         self,
         py: Python<'py>,
         work: impl FnOnce(&Control, &mut Caller) -> Result<T> + Send,
     ) -> PyResult<T> {
         let control = Control::with_threads(self.n_threads);
-        // Unwind safety: after a panic nothing that `work` could have left half done is looked at again.
+        // Unwind safety: after a panic, nothing that `work` may have left in an inconsistent state is used again.
         let guarded = |caller: &mut Caller| catch_unwind(AssertUnwindSafe(|| work(&control, caller)));
         let watched = self.cost >= SHORT && (self.progress.is_some() || on_main_thread(py)?);
         let outcome = if watched {
@@ -126,7 +129,7 @@ impl<'py> Entry<'py> {
         thread::scope(|scope| {
             let run = move || {
                 let mut caller = Caller::There { ask, answered };
-                // Whoever entered waits for it.
+                // The thread that entered waits for the outcome.
                 _ = done.send(work(&mut caller));
             };
             let refused = || raise(ErrorKind::Threads { n_threads: 1 }.into());
@@ -136,7 +139,7 @@ impl<'py> Entry<'py> {
             thread::Builder::new().name("spinney".into()).spawn_scoped(scope, run).map_err(|_| refused())?;
             let mut raised = None;
             loop {
-                // The end of the work hangs up on requests.
+                // When the work ends, its side of the channel of requests is closed.
                 let (asked, outcome) = (&mut asked, &mut outcome);
                 let request: std::result::Result<Request, _> = detach(py, move || asked.recv_timeout(WAKE));
                 let looked = match request {
@@ -184,7 +187,7 @@ fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     py.detach(work)
 }
 
-/// Whether signals are delivered to the calling thread.
+/// Returns whether signals are delivered to the calling thread.
 fn on_main_thread(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?;

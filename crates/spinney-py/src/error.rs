@@ -1,5 +1,5 @@
-//! The engine's errors as Python exceptions: one map, so that a kind of error is the same exception everywhere, in the words
-//! of Python's parameters.
+//! The engine's errors as Python exceptions. This is the only mapping, so that a kind of error is the same exception
+//! everywhere, and messages use the names of Python's parameters.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeE
 use pyo3::prelude::*;
 use spinney::{Error, ErrorKind};
 
-/// What the engine calls arguments and values, and what Python's users call them.
+/// Names of arguments and values in the engine's messages, and their names in Python.
 const WORDS: [(&str, &str); 20] = [
     ("precision", "dtype"),
     ("Byte", "'int8'"),
@@ -43,12 +43,12 @@ const WORDS: [(&str, &str); 20] = [
     ),
 ];
 
-/// The Python word for what the engine says, where it has another.
+/// Returns the Python name for a text of the engine's messages, or the text itself if Python has no other name.
 fn word(text: &str) -> &str {
     WORDS.iter().find(|(engine, _)| *engine == text).map_or(text, |(_, python)| *python)
 }
 
-/// The message of an error in Python's words.
+/// Returns the message of an error with Python's names.
 fn message(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Shape { what, expected, got } => {
@@ -65,7 +65,7 @@ fn message(error: &Error) -> String {
     }
 }
 
-/// The exception for an error of the engine; its message names the argument.
+/// Returns the exception for an error of the engine. Its message names the argument.
 pub(crate) fn raise(error: Error) -> PyErr {
     let message = message(&error);
     match error.kind() {
@@ -74,14 +74,14 @@ pub(crate) fn raise(error: Error) -> PyErr {
         )),
         ErrorKind::Threads { .. } | ErrorKind::OutOfMemory { .. } => PyMemoryError::new_err(message),
         ErrorKind::File { path, code: Some(code), message, .. } if cfg!(unix) => {
-            // Python makes of the number the exception that belongs to it, `FileNotFoundError` and so on.
+            // From the error code, Python creates the matching exception, such as `FileNotFoundError`.
             let message = message.split(" (os error").next().unwrap_or_default().to_owned();
             PyOSError::new_err((*code, message, path.clone().into_os_string()))
         }
         ErrorKind::File { kind, .. } => io::Error::new(*kind, message).into(),
         ErrorKind::Workers { .. } => PyRuntimeError::new_err(message),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(message),
-        // Shapes, values, formats, limits and broken models are all about what was passed.
+        // Errors of shapes, values, formats, limits and invalid models are all about the arguments.
         _ => PyValueError::new_err(message),
     }
 }

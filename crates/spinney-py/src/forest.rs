@@ -1,4 +1,4 @@
-//! Growing and using forests; a tree on its own is a forest of one.
+//! Growing and using forests. A single tree is a forest with one tree.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::output;
 use crate::projection;
 use crate::tree::PyTree;
 
-/// Rough steps of growth for each stored value of X and each tree: a sort.
+/// The approximate number of steps of growth for each stored value of X and each tree, which is that of a sort.
 const STEPS_PER_VALUE: usize = 16;
 
-/// A fitted forest. Immutable: any number of threads may use it at once.
+/// A fitted forest. It is immutable, so several threads may use it at the same time.
 #[pyclass(frozen, eq, module = "spinney._spinney", name = "Forest")]
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyForest(Arc<Forest>);
@@ -37,7 +37,7 @@ impl AsRef<Forest> for PyForest {
     }
 }
 
-/// Grows one tree: a forest of one.
+/// Grows one tree, and returns a forest that contains only this tree.
 #[pyfunction]
 #[pyo3(signature = (x, y, weights, config, y_mask=None, n_threads=1))]
 pub(crate) fn fit_tree(
@@ -65,7 +65,7 @@ pub(crate) fn fit_tree(
 /// Grows the trees `config["trees"]` of a forest.
 #[pyfunction]
 #[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None))]
-#[expect(clippy::too_many_arguments, reason = "as many as a fit has")]
+#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
 pub(crate) fn fit_forest<'py>(
     py: Python<'py>,
     x: PyMatrix<'py>,
@@ -85,28 +85,28 @@ pub(crate) fn fit_forest<'py>(
     entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyForest::from)
 }
 
-/// Rough steps of growing one tree.
+/// Returns the approximate number of steps of growing one tree.
 fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &TreeConfig) -> usize {
     let growth = x.n_stored().saturating_add(y.n_samples()).saturating_mul(STEPS_PER_VALUE);
     growth.saturating_add(projection::cost_of_tree(config.output_projection.as_ref(), y))
 }
 
 impl PyForest {
-    /// How to run a walk of `x` down the trees that writes `width` values a row.
+    /// Returns how to run a walk of `x` down the trees that writes `width` values for each sample.
     fn entry<'py>(&self, x: &Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
         let per_row = width.saturating_add(STEPS_PER_VALUE).saturating_mul(self.0.n_trees());
         let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
         Entry { n_threads, cost, progress: None }
     }
 
-    /// How to run a pass over the leaves.
+    /// Returns how to run a pass over the leaves.
     fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
         let cost = self.0.trees().iter().map(|tree| tree.n_nodes().saturating_add(tree.leaves().n_stored())).sum();
         Entry { n_threads, cost, progress: None }
     }
 }
 
-/// The type of numbers in leaves that has a name.
+/// Returns the type of values in leaves that has this name.
 pub(crate) fn precision(dtype: &str) -> PyResult<Precision> {
     match dtype {
         "int8" => Ok(Precision::Byte),
@@ -128,56 +128,56 @@ impl PyForest {
         self.0.n_features()
     }
 
-    /// Impurity that the trees were grown with: that of projected outputs is the variance.
+    /// The criterion with which the trees were grown. With projected outputs, it is that of the variance.
     #[getter]
     fn criterion(&self) -> &'static str {
         name_of(self.0.tree(0).criterion())
     }
 
-    /// What y is: "numbers", "classes" or "labels".
+    /// The kind of y: "numbers", "classes" or "labels".
     #[getter]
     fn kind(&self) -> &'static str {
         kind_of(self.0.outputs())
     }
 
-    /// Number of columns of y.
+    /// The number of outputs.
     #[getter]
     fn n_outputs(&self) -> usize {
         self.0.outputs().n_outputs()
     }
 
-    /// Number of columns of predictions.
+    /// The number of columns of predictions.
     #[getter]
     fn width(&self) -> usize {
         self.0.outputs().width()
     }
 
-    /// Number of classes of each output: 1 for numbers, 2 for labels.
+    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
     #[getter]
     fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         output::vector(py, n_classes(self.0.outputs()))
     }
 
-    /// Tree `index` as arrays.
+    /// Returns tree `index` as arrays.
     fn tree(&self, index: usize) -> PyResult<PyTree> {
         self.checked(index)?;
         Ok(PyTree(Arc::clone(self.0.tree(index))))
     }
 
-    /// A forest of tree `index` alone, which shares its memory.
+    /// Returns a forest that has only tree `index`, and shares its memory.
     fn only(&self, index: usize) -> PyResult<PyForest> {
         self.checked(index)?;
         Ok(PyForest::from(Forest::from(Arc::clone(self.0.tree(index)))))
     }
 
-    /// All trees of `forests`, in their order.
+    /// Returns a forest with all trees of `forests`, in their order.
     #[staticmethod]
     fn merge(py: Python<'_>, forests: Vec<Py<PyForest>>) -> PyResult<PyForest> {
         let parts: Vec<&Forest> = forests.iter().map(|forest| forest.bind(py).get().0.as_ref()).collect();
         Forest::merge(&parts).map(PyForest::from).map_err(raise)
     }
 
-    /// (n_samples, width) float64.
+    /// (n_samples, width) float64: the predictions.
     #[pyo3(signature = (x, n_threads=1))]
     fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let x = x.view()?;
@@ -191,7 +191,7 @@ impl PyForest {
         Ok(scores)
     }
 
-    /// (n_samples, n_trees) uint32: the leaf of each row in each tree.
+    /// (n_samples, n_trees) uint32: the leaf of each sample in each tree.
     #[pyo3(signature = (x, n_threads=1))]
     fn apply<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<u32>>> {
         let x = x.view()?;
@@ -199,7 +199,8 @@ impl PyForest {
         Ok(output::array(py, leaves))
     }
 
-    /// CSR pattern (indptr, indices) of the nodes that each row passes, and the first node of each tree.
+    /// Returns the pattern in CSR (indptr, indices) of the nodes that each sample passes, and the first node of each
+    /// tree.
     #[pyo3(signature = (x, n_threads=1))]
     fn decision_path<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyTuple>> {
         let x = x.view()?;
@@ -208,7 +209,8 @@ impl PyForest {
         (ptr, nodes, output::vector(py, path.tree_offsets)).into_pyobject(py)
     }
 
-    /// Column indices (uint32) and scores (float64) of the `k` largest predictions of each row, largest first.
+    /// Returns the column indices (uint32) and values (float64) of the `k` largest predictions of each sample, in
+    /// decreasing order.
     #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
     fn predict_topk<'py>(
         &self,
@@ -226,7 +228,7 @@ impl PyForest {
         (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
     }
 
-    /// CSR (indptr, indices uint32, data float64) of the predictions that are positive and at least `floor`.
+    /// Returns the predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data float64).
     #[pyo3(signature = (x, floor, n_threads=1))]
     fn predict_at_least<'py>(
         &self,
@@ -241,10 +243,10 @@ impl PyForest {
         output::sparse(py, found).into_pyobject(py)
     }
 
-    /// Predictions for the training rows by the trees that did not see them (NaN where there is none), and how many
-    /// trees that were.
+    /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
+    /// the number of trees that did not draw each sample.
     #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_mask=None))]
-    #[expect(clippy::too_many_arguments, reason = "as many as a fit has")]
+    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
     fn oob_predict<'py>(
         &self,
         py: Python<'py>,
@@ -264,10 +266,10 @@ impl PyForest {
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 
-    /// The same where they are positive and at least `floor`: CSR (indptr, indices uint32, data float64), and how many trees
-    /// did not see each row.
+    /// Returns the out-of-bag predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data
+    /// float64), and the number of trees that did not draw each sample.
     #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1, y_mask=None))]
-    #[expect(clippy::too_many_arguments, reason = "as many as a fit has, and the floor")]
+    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
     fn oob_at_least<'py>(
         &self,
         py: Python<'py>,
@@ -288,7 +290,7 @@ impl PyForest {
         (output::sparse(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 
-    /// Each tree pruned by its loss on held-out rows.
+    /// Returns the forest in which each tree is pruned by its loss on held-out samples.
     #[pyo3(signature = (x, y, sample_weight=None, n_threads=1))]
     fn prune_reduced_error(
         &self,
@@ -307,7 +309,7 @@ impl PyForest {
         Ok(PyForest::from(pruned))
     }
 
-    /// Mean decrease of impurity of each feature, for all outputs or some.
+    /// Returns the mean decrease of impurity of each feature, for all outputs or some of them.
     #[pyo3(signature = (outputs=None))]
     fn feature_importances<'py>(
         &self,
@@ -318,7 +320,7 @@ impl PyForest {
         Ok(output::vector(py, importances))
     }
 
-    /// (n_points, width) float64: the mean prediction at each point, whose columns are values of `features`.
+    /// (n_points, width) float64: the mean prediction at each point. The columns of `points` are values of `features`.
     #[pyo3(signature = (features, points, n_threads=1))]
     fn partial_dependence<'py>(
         &self,
@@ -334,7 +336,7 @@ impl PyForest {
         Ok(output::array(py, means))
     }
 
-    /// The same trees with numbers of type "float16" or "float32" in the leaves.
+    /// Returns the forest with values of type "int8", "float16" or "float32" in the leaves.
     #[pyo3(signature = (dtype, n_threads=1))]
     fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyForest> {
         let precision = precision(dtype)?;
@@ -342,15 +344,16 @@ impl PyForest {
         self.compacting(n_threads).run(py, run).map(PyForest::from)
     }
 
-    /// The same trees with the `k` largest classes or labels in each leaf.
+    /// Returns the forest with only the `k` largest frequencies of classes or labels in each leaf.
     #[pyo3(signature = (k, n_threads=1))]
     fn with_top_k(&self, py: Python<'_>, k: usize, n_threads: usize) -> PyResult<PyForest> {
         self.compacting(n_threads).run(py, |control| self.0.with_top_k(k, control)).map(PyForest::from)
     }
 
-    /// The same trees with leaves that refer to the rows of y; the arguments are those of the fit.
+    /// Returns the forest with leaves that refer to the training samples, whose y is stored once. The arguments must be
+    /// those of the fit.
     #[pyo3(signature = (x, y, weights, bootstrap, max_samples, seed, n_threads=1))]
-    #[expect(clippy::too_many_arguments, reason = "as many as a fit has")]
+    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
     fn with_stored_rows<'py>(
         &self,
         py: Python<'py>,
@@ -371,18 +374,19 @@ impl PyForest {
             .map(PyForest::from)
     }
 
-    /// The mean over trees of the largest difference between a leaf's value here and in `other`.
+    /// Returns a bound on the difference between a prediction of `other` and the same prediction of this forest: the
+    /// mean over trees of the largest difference of a leaf value.
     #[pyo3(signature = (other, n_threads=1))]
     fn largest_change(&self, py: Python<'_>, other: &PyForest, n_threads: usize) -> PyResult<f64> {
         self.compacting(n_threads).run(py, |control| self.0.largest_change(&other.0, control))
     }
 
-    /// The model as bytes: the same bytes whenever the model is the same.
+    /// Returns the model as bytes. Equal models have equal bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         output::model_bytes(py, || self.0.to_bytes())
     }
 
-    /// The model that `to_bytes` wrote; every tree is proven before use.
+    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyForest> {
         Entry::to_the_end().run(py, |_| Forest::from_bytes(bytes)).map(PyForest::from)

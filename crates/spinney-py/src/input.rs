@@ -1,7 +1,7 @@
 //! numpy arrays and scipy sparse matrices as the engine's views.
 //!
-//! Memory is borrowed; copied are only: offsets (`indptr`), 64-bit indices (the engine's have 32 bits) and
-//! non-contiguous parts of sparse matrices. Everything is proven by the engine's `try_new` before it is used.
+//! Memory is borrowed. Only offsets (`indptr`), 64-bit indices (the engine's have 32 bits) and non-contiguous arrays of
+//! sparse matrices are copied. The engine's `try_new` checks all of them before they are used.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use spinney::{ClassWeight, ErrorKind, LabelView, Mask, Matrix, RowWeights, Spars
 
 use crate::error::raise;
 
-/// X: a float32 array of two dimensions, any strides, or a float32 CSR or CSC matrix.
+/// X: a two-dimensional float32 array with any strides, or a float32 CSR or CSC matrix.
 #[derive(Debug)]
 pub(crate) enum PyMatrix<'py> {
     Dense(PyReadonlyArray2<'py, f32>),
@@ -74,7 +74,7 @@ impl PySparse<'_> {
     }
 }
 
-/// Indices in either of the two widths that scipy uses.
+/// Indices in one of the two widths that scipy uses.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyIndices<'py> {
     Narrow(PyReadonlyArray1<'py, i32>),
@@ -84,7 +84,8 @@ pub(crate) enum PyIndices<'py> {
 impl PyIndices<'_> {
     pub(crate) fn to_u32(&self, what: &'static str, n_minor: usize) -> PyResult<Cow<'_, [u32]>> {
         match self {
-            // Read as unsigned, negative indices are 2³¹ or more: the view refuses them, being no smaller than n_minor.
+            // Negative indices that are read as unsigned numbers are 2³¹ or more, so the check that indices are below
+            // n_minor finds them.
             PyIndices::Narrow(indices) => match indices.as_slice() {
                 Ok(indices) if i32::try_from(n_minor).is_ok() => Ok(Cow::Borrowed(bytemuck::cast_slice(indices))),
                 _ => converted(indices, what).map(Cow::Owned),
@@ -111,17 +112,17 @@ pub(crate) fn contiguous<'a, T: Element + Copy>(
     })
 }
 
-/// `sample_weight`, where there is one.
+/// Returns `sample_weight` as a slice, if it is given.
 pub(crate) fn contiguous_weights<'a>(
     weights: Option<&'a PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<Option<Cow<'a, [f64]>>> {
     weights.map(|weights| contiguous(weights, "sample_weight")).transpose()
 }
 
-/// The items in a vector whose memory may be refused.
+/// Collects the items into a vector, and reports if there is not enough memory for it.
 ///
 /// # Errors
-/// `MemoryError`; what the items say.
+/// `MemoryError`, or the error of an item.
 pub(crate) fn collected<T>(what: &'static str, items: impl ExactSizeIterator<Item = PyResult<T>>) -> PyResult<Vec<T>> {
     let mut all = Vec::new();
     let bytes = items.len().saturating_mul(size_of::<T>());
@@ -142,8 +143,9 @@ where
     collected(what, array.as_array().iter().map(convert))
 }
 
-/// y: numbers (float64 array), classes (uint32 array and the number of classes of each column), labels (`indptr`,
-/// `indices` and the number of labels), or sparse numbers (`indptr`, `indices`, `data` and the number of outputs).
+/// y: numerical outputs (a float64 array), classes (a uint32 array and the number of classes of each output), labels
+/// (`indptr`, `indices` and the number of labels), or sparse numerical outputs (`indptr`, `indices`, `data` and the
+/// number of outputs).
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyTargets<'py> {
     Real(PyReadonlyArray2<'py, f64>),
@@ -172,7 +174,7 @@ impl PyTargets<'_> {
     }
 }
 
-/// Cells of y that are not known: a bool array of its shape, or `indptr`, `indices` and the number of outputs.
+/// The unknown cells of y: a bool array of the same shape, or `indptr`, `indices` and the number of outputs.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyMask<'py> {
     Dense(PyReadonlyArray2<'py, bool>),
@@ -191,7 +193,7 @@ impl PyMask<'_> {
     }
 }
 
-/// Columns of some rows: `indptr`, `indices` and the number of columns.
+/// A set of columns for each row: `indptr`, `indices` and the number of columns.
 #[derive(Debug, FromPyObject)]
 pub(crate) struct PyPattern<'py>(PyIndices<'py>, PyIndices<'py>, usize);
 
@@ -203,7 +205,8 @@ impl PyPattern<'_> {
     }
 }
 
-/// Sample weights and class weights: nothing, "balanced", "balanced_subsample", or a weight for each row.
+/// Sample weights and class weights. Class weights are None, "balanced", "balanced_subsample", or a weight for each
+/// sample.
 #[derive(Debug, FromPyObject)]
 pub(crate) struct PyRowWeights<'py>(Option<PyReadonlyArray1<'py, f64>>, PyClassWeight<'py>);
 
@@ -213,7 +216,7 @@ pub(crate) enum PyClassWeight<'py> {
     Rows(Option<PyReadonlyArray1<'py, f64>>),
 }
 
-/// Weights as slices, borrowed where memory is contiguous.
+/// Weights as slices, which are borrowed if the memory is contiguous.
 #[derive(Debug)]
 pub(crate) struct Weights<'a> {
     sample_weight: Option<Cow<'a, [f64]>>,

@@ -1,4 +1,4 @@
-//! Text formats of label data: bytes to arrays of CSR, and back.
+//! Text formats of label data: from bytes to the arrays of CSR, and back.
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -10,14 +10,14 @@ use crate::enter::Entry;
 use crate::input::{PyMatrix, PyTargets, collected};
 use crate::output;
 
-/// Offsets and indices of CSR, both in the narrower of the two types of scipy that holds them.
+/// The offsets and indices of CSR, both in the narrower of scipy's two types that can hold them.
 type PyPattern<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 /// Values, indices, offsets and the number of columns.
 type PyRows<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyAny>, Bound<'py, PyAny>, usize);
 /// Indices, offsets and the number of labels.
 type PyLabels<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, usize);
 
-/// Runs a reader on bytes without the GIL: they cannot change meanwhile.
+/// Runs a reader without the GIL on bytes, which are immutable and so cannot change meanwhile.
 fn read<T: Send>(
     py: Python<'_>,
     text: &Bound<'_, PyBytes>,
@@ -27,13 +27,14 @@ fn read<T: Send>(
     Entry { n_threads: 1, cost: bytes.len(), progress: None }.run(py, |control| reader(bytes, control))
 }
 
-/// X and labels of the Extreme Classification Repository's format.
+/// Reads X and labels in the format of the Extreme Classification Repository.
 #[pyfunction]
 pub(crate) fn read_xmc<'py>(py: Python<'py>, text: &Bound<'py, PyBytes>) -> PyResult<(PyRows<'py>, PyLabels<'py>)> {
     data(py, read(py, text, label_files::read_xmc)?)
 }
 
-/// X and labels of svmlight's format; without `zero_based` features are counted from 1 unless one is called 0.
+/// Reads X and labels in the svmlight format. If `zero_based` is None, features are counted from 1, unless the file has
+/// a feature 0.
 #[pyfunction]
 pub(crate) fn read_svmlight<'py>(
     py: Python<'py>,
@@ -51,7 +52,7 @@ pub(crate) fn read_svmlight<'py>(
     data(py, read(py, text, reader)?)
 }
 
-/// What an ARFF file holds. Dense X are values and the number of columns, row after row.
+/// Reads an ARFF file. If X is dense, it is returned as its values in row-major order and the number of columns.
 #[pyfunction]
 pub(crate) fn read_mulan<'py>(
     py: Python<'py>,
@@ -72,7 +73,7 @@ pub(crate) fn read_mulan<'py>(
     Ok(found)
 }
 
-/// X (CSR) and labels in the Extreme Classification Repository's format.
+/// Writes X (CSR) and labels in the format of the Extreme Classification Repository.
 #[pyfunction]
 pub(crate) fn write_xmc<'py>(py: Python<'py>, x: PyMatrix<'_>, y: PyTargets<'_>) -> PyResult<Bound<'py, PyBytes>> {
     let (Matrix::Csr(x), Targets::Labels(y)) = (x.view()?, y.view()?) else {

@@ -1,23 +1,24 @@
-//! The binding: conversions between Python's objects and the engine's, and nothing else.
+//! The binding, which converts between Python's objects and the engine's and does nothing else.
 //!
-//! | file | what it knows |
+//! | file | what it contains |
 //! |------|---------------|
-//! | `enter` | the one place that releases the GIL; Ctrl-C, progress, panics |
+//! | `enter` | the only place that releases the GIL; Ctrl-C, progress, panics |
 //! | `error` | the engine's error kinds as Python exceptions |
-//! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where memory allows |
+//! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where possible |
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
 //! | `label_files` | text formats of label data |
-//! | `loss` | a loss that Python computes |
-//! | `names` | what Python calls the engine's values |
-//! | `projection` | output projections: families and matrices, and what a family draws |
+//! | `loss` | losses that are computed in Python |
+//! | `names` | the Python names of the engine's values |
+//! | `projection` | output projections: families, matrices, and draws from a family |
 //! | `tree`, `forest`, `boost`, `centroid`, `compress` | frozen classes around the engine's models |
 //! | `one_sample` | scores of one sample at a time |
 //! | `part` | boosting with samples on several workers |
-//! | `shap` | Shapley values of any of them that is a sum of trees |
-//! | `model_file` | models with what an estimator adds, to files and back |
+//! | `shap` | Shapley values of models that are sums of trees |
+//! | `model_file` | reading and writing files with a model and the data of its estimator |
 //!
-//! One call: inputs become views, `enter` runs the engine on them, the result becomes numpy arrays or a frozen class.
+//! In a call, inputs become views, `enter` runs the engine on them, and the result becomes numpy arrays or a frozen
+//! class.
 
 mod boost;
 mod centroid;
@@ -38,7 +39,7 @@ mod projection;
 mod shap;
 mod tree;
 
-/// The engine of spinney. Private: the names here may change between any two versions.
+/// The engine of spinney. It is private: names may change in any version.
 #[pyo3::pymodule(gil_used = false)]
 mod _spinney {
     use pyo3::prelude::*;
@@ -74,7 +75,7 @@ mod _spinney {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
-    /// What a bug report should say about this build.
+    /// Returns information about this build for bug reports.
     #[pyfunction]
     fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let info = PyDict::new(py);

@@ -1,4 +1,4 @@
-//! A loss that Python computes, many cells at a time.
+//! Losses that are computed in Python, for many cells at a time.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -12,13 +12,14 @@ use crate::output;
 
 const CELLS: &str = "the cells of a loss";
 
-/// An object with the methods `loss(y, scores)` and `gradient_hessian(y, scores)`, of vectors of equal length. It is called
-/// on the threads of the fit, one at a time; what it raises ends the fit.
+/// An object with the methods `loss(y, scores)` and `gradient_hessian(y, scores)`, whose arguments are vectors of equal
+/// length. The methods are called on the threads of the fit, one call at a time. An exception that they raise ends the
+/// fit.
 #[derive(Debug)]
 pub(crate) struct PyLoss {
     object: Py<PyAny>,
     raised: Mutex<Option<PyErr>>,
-    /// Of the fit that is under way.
+    /// The control of the current fit.
     control: OnceLock<Control>,
 }
 
@@ -31,12 +32,14 @@ impl PyLoss {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `compute` finds; after an exception, this one or one before, nothing, and the fit is stopped.
+    /// Calls `compute`. After an exception, raised by this or by an earlier call, nothing is computed and the fit is
+    /// stopped.
     fn computed(&self, compute: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>) {
         if self.raised().is_some() {
             return;
         }
-        // Searches may look too far, where exponentials overflow: they turn back.
+        // A line search may try steps that are so long that exponentials overflow. It then turns back, so numpy's
+        // warnings are suppressed.
         let quietly = |py: Python<'_>| {
             let options = [("all", "ignore")].into_py_dict(py)?;
             let state = py.import("numpy")?.call_method("errstate", (), Some(&options))?;
@@ -115,7 +118,7 @@ fn arguments<'py>(py: Python<'py>, y: &[f64], scores: &[f64]) -> PyResult<Bound<
     (output::copied(py, CELLS, y)?, output::copied(py, CELLS, scores)?).into_pyobject(py)
 }
 
-/// Writes an array of a number for each cell.
+/// Copies an array that has one number for each cell.
 fn write(method: &str, found: &Bound<'_, PyAny>, to: &mut [f64]) -> PyResult<()> {
     let numpy = found.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (found, "float64"))?;
@@ -136,14 +139,14 @@ fn write(method: &str, found: &Bound<'_, PyAny>, to: &mut [f64]) -> PyResult<()>
 pub(crate) struct OwnLoss(pub(crate) Option<Arc<PyLoss>>);
 
 impl OwnLoss {
-    /// What the loss raises stops this work.
+    /// Arranges that an exception of the loss stops this work.
     pub(crate) fn stops(&self, control: &Control) {
         if let OwnLoss(Some(loss)) = self {
             loss.control.get_or_init(|| control.clone());
         }
     }
 
-    /// What the loss raised, or else the outcome of the work.
+    /// Returns the exception that the loss raised, or otherwise the outcome of the work.
     pub(crate) fn unless_raised<T>(&self, outcome: PyResult<T>) -> PyResult<T> {
         match self.0.as_ref().and_then(|loss| loss.raised().take()) {
             Some(error) => Err(error),

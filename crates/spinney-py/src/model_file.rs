@@ -1,4 +1,4 @@
-//! Model files: an engine's model with the text and the arrays of an estimator.
+//! Model files: a model of the engine with the text and the arrays of an estimator.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +26,8 @@ use crate::output;
 /// A model, the estimator's text, and its arrays by name.
 type PyParts<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyString>>, Bound<'py, PyDict>);
 
-/// Writes a model with the text and the arrays of an estimator, in place of an old file or not at all.
+/// Writes a file with a model and the text and arrays of an estimator. If writing fails, an existing file is left
+/// unchanged.
 #[pyfunction]
 pub(crate) fn save_model(
     py: Python<'_>,
@@ -39,7 +40,7 @@ pub(crate) fn save_model(
     Entry::to_the_end().run(py, |_| file.save(&path))
 }
 
-/// The bytes of the file that `save_model` writes.
+/// Returns the bytes of the file that `save_model` writes.
 #[pyfunction]
 pub(crate) fn write_model<'py>(
     py: Python<'py>,
@@ -51,7 +52,7 @@ pub(crate) fn write_model<'py>(
     output::model_bytes(py, || file.to_bytes())
 }
 
-/// Writes other bytes with the promises of `save_model`.
+/// Writes other bytes with the same guarantees as `save_model`.
 #[pyfunction]
 pub(crate) fn write_file(py: Python<'_>, path: PathBuf, bytes: &[u8]) -> PyResult<()> {
     Entry::to_the_end().run(py, |_| write_bytes(&path, bytes))
@@ -67,14 +68,15 @@ fn file_of(
     Ok(ModelFile { model: model_of(model)?, extra: Extra { estimator, arrays: arrays? } })
 }
 
-/// Reads what `save_model` wrote; every tree is proven before use, the rest is not looked into.
+/// Reads what `save_model` wrote. All trees are checked before they are used; the text and the arrays are returned as
+/// they are.
 #[pyfunction]
 pub(crate) fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<PyParts<'_>> {
     let file = Entry::to_the_end().run(py, |_| ModelFile::load(&path))?;
     parts(py, file)
 }
 
-/// The same of a file that is in memory, or mapped into it: a contiguous array of bytes.
+/// Like `load_model`, for a file that is in memory or mapped into memory, as a contiguous array of bytes.
 #[pyfunction]
 pub(crate) fn read_model<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>) -> PyResult<PyParts<'py>> {
     let bytes = bytes.as_slice()?;
@@ -82,14 +84,14 @@ pub(crate) fn read_model<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>)
     parts(py, file)
 }
 
-/// What the header of a model file tells.
+/// Returns what the header of a model file contains.
 #[pyfunction]
 pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let summary = Entry::to_the_end().run(py, |_| inspect(&path))?;
     told(py, summary)
 }
 
-/// The same of a file that is in memory: a contiguous array of bytes.
+/// Like `inspect_model`, for a file that is in memory, as a contiguous array of bytes.
 #[pyfunction]
 pub(crate) fn inspect_bytes<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>) -> PyResult<Bound<'py, PyDict>> {
     let bytes = bytes.as_slice()?;
@@ -132,7 +134,7 @@ fn told(py: Python<'_>, summary: Summary) -> PyResult<Bound<'_, PyDict>> {
     Ok(about)
 }
 
-/// A copy of a text, whose memory may be refused.
+/// Returns a copy of a text, and reports if there is not enough memory for it.
 fn copied(text: &str) -> PyResult<String> {
     let mut copy = String::new();
     let bytes = text.len();
@@ -174,7 +176,7 @@ fn parts(py: Python<'_>, file: ModelFile) -> PyResult<PyParts<'_>> {
     Ok((model, estimator, arrays))
 }
 
-/// The values of a numpy array in C order.
+/// Copies the values of a numpy array in C order.
 fn array_of(array: &Bound<'_, PyAny>) -> PyResult<Array> {
     fn read<'py, T: Element + Copy>(
         array: &Bound<'py, PyAny>,
@@ -196,7 +198,7 @@ fn array_of(array: &Bound<'_, PyAny>) -> PyResult<Array> {
     found.unwrap_or_else(|| Err(PyTypeError::new_err("an array is of a type that model files do not hold")))
 }
 
-/// A numpy array that owns the values.
+/// Returns a numpy array that owns the values.
 fn array_to(py: Python<'_>, array: Array) -> PyResult<Bound<'_, PyAny>> {
     fn make<T: Element>(py: Python<'_>, shape: Vec<usize>, values: Vec<T>) -> PyResult<Bound<'_, PyAny>> {
         let array = ArrayD::from_shape_vec(IxDyn(&shape), values);

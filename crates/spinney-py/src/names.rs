@@ -1,11 +1,11 @@
-//! What the Python package calls the engine's values. Enums of the engine may grow: what is new has no name until it gets one
+//! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
 //! here.
 
 use spinney::{Additive, Criterion, Link, Outputs, StepDtype, Term};
 
 const UNNAMED: &str = "without a name";
 
-/// A criterion, as models tell it: that of projected outputs is the variance.
+/// Returns the name of a criterion as models report it. With projected outputs, it is that of the variance.
 pub(crate) fn name_of(criterion: Criterion) -> &'static str {
     match criterion {
         Criterion::Gini => "gini",
@@ -17,7 +17,7 @@ pub(crate) fn name_of(criterion: Criterion) -> &'static str {
     }
 }
 
-/// The type of step sizes.
+/// Returns the name of the type of step sizes.
 pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
     match dtype {
         StepDtype::Float64 => "float64",
@@ -26,7 +26,7 @@ pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
     }
 }
 
-/// What scores mean.
+/// Returns the name of a link, that is, of how scores are turned into predictions.
 pub(crate) fn name_of_link(link: Link) -> &'static str {
     match link {
         Link::Identity => "identity",
@@ -40,7 +40,8 @@ pub(crate) fn name_of_link(link: Link) -> &'static str {
     }
 }
 
-/// How the leaves of a model's trees are added to scores: all its trees alike. A model without trees adds leaves.
+/// Returns how the leaves of a model's trees are added to scores. It is the same for all trees; for a model without
+/// trees, it is "leaf".
 pub(crate) fn name_of_term(model: &Additive<'_>) -> &'static str {
     match model.terms().next() {
         None | Some(Term::Leaf) => "leaf",
@@ -50,7 +51,7 @@ pub(crate) fn name_of_term(model: &Additive<'_>) -> &'static str {
     }
 }
 
-/// What y is.
+/// Returns the kind of y.
 pub(crate) fn kind_of(outputs: &Outputs) -> &'static str {
     match outputs {
         Outputs::Real { .. } => "numbers",
@@ -60,7 +61,7 @@ pub(crate) fn kind_of(outputs: &Outputs) -> &'static str {
     }
 }
 
-/// Number of classes of each output: 1 for numbers, 2 for labels.
+/// Returns the number of classes of each output: 1 for numerical outputs, 2 for labels.
 pub(crate) fn n_classes(outputs: &Outputs) -> Vec<i64> {
     match outputs {
         Outputs::Real { n_outputs } => vec![1; *n_outputs],

@@ -1,4 +1,4 @@
-//! Boosting with samples on several workers, whose numbers a Python function reduces.
+//! Boosting with samples on several workers, whose sums a Python function reduces.
 
 use std::error::Error as StdError;
 use std::ops::ControlFlow;
@@ -15,11 +15,13 @@ use crate::config::PyBoostConfig;
 use crate::enter::Entry;
 use crate::input::{PyMatrix, PyTargets, contiguous_weights};
 
-/// Grows the stages of a boosting model of trees on the samples of several workers, each of which calls this with its own.
+/// Grows the stages of a boosting model of trees on the samples of several workers. Each worker calls this function
+/// with its own samples.
 ///
-/// `all_reduce` is called with a one-dimensional float64 or int64 array and "sum" or "max", and puts the sums or the largest
-/// over all workers in place of what is there. It runs on the calling thread, as everything does that asks for it; what it
-/// raises, Ctrl-C among it, ends the fit. `kept`, a list, then gets the model of the stages that were done, if there are any.
+/// `all_reduce` is called with a one-dimensional float64 or int64 array and "sum" or "max". It must replace the
+/// elements of the array by their sums or maxima over all workers. It runs on the calling thread. An exception that it
+/// raises, such as that of Ctrl-C, ends the fit. In that case the model of the finished stages, if there are any, is
+/// appended to the list `kept`.
 #[pyfunction]
 #[pyo3(signature = (x, y, sample_weight, config, all_reduce, n_threads=1, grown=None, kept=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
@@ -40,7 +42,7 @@ pub(crate) fn fit_boosting_part<'py>(
     let data = Dataset::new(x, y).sample_weight(w.as_deref()).schema(schema);
     let raised = Arc::default();
     let reduce = Arc::new(PyReduce { all_reduce, raised: Arc::clone(&raised) });
-    // Without a cost the work stays on this thread, whose signals are looked at before each call.
+    // With a cost of 0, the work stays on this thread, and signals are checked before each call of `all_reduce`.
     let entry = Entry { n_threads, cost: 0, progress: None };
     let grown = grown.as_ref().map(|model| &*model.get().0);
     let mut done = Done::default();
@@ -57,7 +59,7 @@ pub(crate) fn fit_boosting_part<'py>(
     }
 }
 
-/// The stages that were done when a fit failed.
+/// The stages that were finished when a fit failed.
 #[derive(Debug, Default)]
 struct Done(Option<Boosted>);
 
@@ -67,16 +69,16 @@ impl StageObserver for Done {
     }
 
     fn failed(&mut self, done: &Boosted) {
-        // Without memory for it there is none.
+        // If there is not enough memory for the model, none is kept.
         self.0 = done.truncated(done.n_stages()).ok();
     }
 }
 
-/// A Python function that reduces.
+/// A Python function that reduces arrays over workers.
 #[derive(Debug)]
 struct PyReduce {
     all_reduce: Py<PyAny>,
-    /// What it raised: the engine is told in words, and Python gets this.
+    /// The exception that the function raised. The engine gets its message, and Python gets the exception.
     raised: Arc<Mutex<Option<PyErr>>>,
 }
 
@@ -86,7 +88,8 @@ impl PyReduce {
             py.check_signals()?;
             let array = PyArray1::from_slice(py, own);
             let returned = self.all_reduce.call1(py, (&array, op))?;
-            // Sums that are returned, or come later, as of `async_op` of torch.distributed.
+            // The function may have returned the sums instead of writing them, or an object that completes later, such
+            // as that of `async_op` in torch.distributed.
             if !returned.is_none(py) && !returned.is(&array) {
                 let name = returned.bind(py).get_type().name()?;
                 let text = format!(

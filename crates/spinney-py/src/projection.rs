@@ -1,4 +1,4 @@
-//! Output projections: families and matrices from Python's objects, and what a family draws.
+//! Output projections: families and matrices from Python's objects, and draws from a family.
 
 use ndarray::Array2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -14,12 +14,12 @@ use crate::error::raise;
 use crate::input::{PyIndices, PyTargets, contiguous, contiguous_weights};
 use crate::output;
 
-/// Keys of the dictionary of a family.
+/// The keys of the dictionary of a family.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyFamily {
     name: String,
-    /// `None` for √d.
+    /// The sparsity; `None`: √d.
     sparsity: Option<f64>,
     replacement: bool,
 }
@@ -58,20 +58,20 @@ impl<'py> FromPyObject<'_, 'py> for PyProjectionMatrix {
     }
 }
 
-/// Keys of the dictionary of a fit's projections.
+/// The keys of the dictionary of a fit's projections.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyOutputProjection {
-    /// `None` for the matrices.
+    /// The family; `None`: the matrices are used.
     family: Option<PyFamily>,
     matrices: Vec<PyProjectionMatrix>,
     n_projections: usize,
-    /// Whether all trees have the same.
+    /// Whether all trees have the same projection.
     shared: bool,
 }
 
 impl PyOutputProjection {
-    /// Matrices are moved: they may be large.
+    /// Returns the engine's projection. Matrices are moved, because they may be large.
     pub(crate) fn into_projection(self) -> PyResult<OutputProjection> {
         let given = |matrices: Vec<PyProjectionMatrix>| matrices.into_iter().map(|matrix| matrix.0).collect();
         let family = match &self.family {
@@ -83,7 +83,7 @@ impl PyOutputProjection {
     }
 }
 
-/// The matrix that a tree of that seed would use: an array, or `indptr`, `indices` and values of CSR.
+/// Returns the matrix that a tree with this seed would use: an array, or `indptr`, `indices` and values of CSR.
 #[pyfunction]
 #[pyo3(signature = (family, n_outputs, n_projections, seed, y=None, sample_weight=None))]
 pub(crate) fn draw_projection<'py>(
@@ -116,16 +116,16 @@ pub(crate) fn draw_projection<'py>(
     })
 }
 
-/// What was drawn, in the form that Python gets.
+/// A matrix in the form that Python gets.
 enum Drawn {
     Dense(Array2<f64>),
     Sparse(Vec<usize>, Vec<u32>, Vec<f64>),
 }
 
-/// Rough steps of drawing a projection for y and of applying it.
+/// Returns the approximate number of steps of drawing a projection for y and of applying it.
 pub(crate) fn cost_of_tree(projection: Option<&OutputProjection>, y: &Targets<'_>) -> usize {
     let n_outputs = y.width();
-    // A number that is refused costs nothing.
+    // An invalid number of projections raises an error later, and costs nothing.
     projection.map_or(0, |p| cost(n_outputs, p.n_projections.resolve(n_outputs).unwrap_or(0), Some(y)))
 }
 
@@ -134,7 +134,8 @@ fn cost(n_outputs: usize, n_projections: usize, y: Option<&Targets<'_>>) -> usiz
     n_projections.saturating_mul(n_outputs.saturating_add(n_entries))
 }
 
-/// Number of projections of `n_outputs` outputs: that count, that share of them, or by default their logarithm.
+/// Returns the number of projections of `n_outputs` outputs: `count`, or the fraction `share` of the outputs, or by
+/// default the logarithm of `n_outputs`.
 #[pyfunction]
 #[pyo3(signature = (n_outputs, count=None, share=None))]
 pub(crate) fn count_projections(n_outputs: usize, count: Option<usize>, share: Option<f64>) -> PyResult<usize> {
@@ -142,7 +143,8 @@ pub(crate) fn count_projections(n_outputs: usize, count: Option<usize>, share: O
     rule.resolve(n_outputs).map_err(raise)
 }
 
-/// Projections that keep all squared distances between `n_samples` rows within 1 ± eps.
+/// Returns the number of projections that preserve all squared distances between `n_samples` samples up to a factor
+/// within 1 ± eps.
 #[pyfunction]
 #[pyo3(name = "johnson_lindenstrauss_dim")]
 pub(crate) fn py_johnson_lindenstrauss_dim(n_samples: usize, eps: f64) -> PyResult<usize> {

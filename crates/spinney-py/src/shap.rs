@@ -1,4 +1,4 @@
-//! Shapley values of any model that is a sum of trees.
+//! Shapley values of models that are sums of trees.
 
 use numpy::{PyArray1, PyArray3};
 use pyo3::prelude::*;
@@ -18,11 +18,11 @@ pub(crate) enum PyAdditive<'py> {
     Boosted(Bound<'py, PyBoosted>),
 }
 
-/// Rough steps for a node of a tree and a row.
+/// The approximate number of steps for each node of a tree and each sample.
 const STEPS_PER_NODE: usize = 8;
 
 impl PyAdditive<'_> {
-    /// Runs `work` on the model, for `n_samples` rows.
+    /// Runs `work` on the model, for `n_samples` samples.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -30,7 +30,8 @@ impl PyAdditive<'_> {
         n_threads: usize,
         work: impl FnOnce(&Additive<'_>, &spinney::Control) -> Result<T> + Send,
     ) -> PyResult<T> {
-        // What it takes cannot be told before trees are looked at: any long work looks for Ctrl-C.
+        // The cost cannot be known before the trees are walked. The estimate is high enough that any long work checks
+        // for Ctrl-C.
         let n_nodes = |model: &Additive<'_>| model.trees().iter().map(|tree| tree.n_nodes()).sum::<usize>();
         let cost = |n_nodes: usize| n_nodes.saturating_mul(STEPS_PER_NODE).saturating_mul(n_samples);
         match self {
@@ -48,7 +49,7 @@ impl PyAdditive<'_> {
     }
 }
 
-/// The rows, those of the background, and how many pairs of them there are.
+/// Returns the samples, those of the background, and the number of pairs of them.
 fn views<'a>(
     x: &'a PyMatrix<'_>,
     background: Option<&'a PyMatrix<'_>>,
@@ -58,7 +59,7 @@ fn views<'a>(
     Ok((x, background, n_pairs))
 }
 
-/// (n_samples, n_features, len(outputs)) float64: the Shapley values of scores, of all outputs or of some.
+/// (n_samples, n_features, len(outputs)) float64: the Shapley values of the scores, for all outputs or some of them.
 #[pyfunction]
 #[pyo3(signature = (model, x, background=None, outputs=None, n_threads=1))]
 pub(crate) fn shap_values<'py>(
@@ -76,8 +77,8 @@ pub(crate) fn shap_values<'py>(
     Ok(output::array(py, values))
 }
 
-/// The same where they are not zero: of each output CSR of shape (n_samples, n_features), (indptr, indices uint32, data
-/// float64).
+/// Returns the non-zero Shapley values: for each output a CSR matrix of shape (n_samples, n_features), as (indptr,
+/// indices uint32, data float64).
 #[pyfunction]
 #[pyo3(signature = (model, x, background=None, outputs=None, n_threads=1))]
 pub(crate) fn shap_values_sparse<'py>(
@@ -95,7 +96,7 @@ pub(crate) fn shap_values_sparse<'py>(
     Ok(values.into_iter().map(|values| output::sparse(py, values)).collect())
 }
 
-/// What Shapley values are added to, a number for each output.
+/// (len(outputs),) float64: the scores to which Shapley values are added.
 #[pyfunction]
 #[pyo3(signature = (model, background=None, outputs=None, n_threads=1))]
 pub(crate) fn shap_base_values<'py>(
@@ -113,7 +114,7 @@ pub(crate) fn shap_base_values<'py>(
     Ok(output::vector(py, values))
 }
 
-/// (n_samples, n_features, n_features) float64: interaction values of one output.
+/// (n_samples, n_features, n_features) float64: the interaction values of one output.
 #[pyfunction]
 #[pyo3(signature = (model, x, output, background=None, n_threads=1))]
 pub(crate) fn shap_interaction_values<'py>(

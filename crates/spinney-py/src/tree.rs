@@ -14,7 +14,7 @@ use crate::output;
 
 const WHAT: &str = "the nodes of a tree";
 
-/// A fitted tree. Each array is made anew when asked for, O(nodes); `value` is O(nodes × outputs × classes).
+/// A fitted tree. Each call creates a new array, in O(nodes) time; `value` takes O(nodes × outputs × classes).
 #[pyclass(frozen, module = "spinney._spinney", name = "Tree")]
 #[derive(Debug)]
 pub(crate) struct PyTree(pub(crate) Arc<Tree>);
@@ -68,7 +68,8 @@ impl PyTree {
         output::copied(py, WHAT, self.0.weighted_n_node_samples())
     }
 
-    /// The categories that a split sends left, rising; none where it tests a threshold, and in leaves.
+    /// Returns the categories that a split sends left, in increasing order. It is empty for leaves and if the split
+    /// tests a threshold.
     fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyArray1<u16>>> {
         if node >= self.0.n_nodes() {
             let message = format!("node must be between 0 and {}, got {node}", self.0.n_nodes() - 1);
@@ -77,24 +78,25 @@ impl PyTree {
         output::copied(py, WHAT, self.0.categories_left(node))
     }
 
-    /// (n_nodes, n_outputs, max_n_classes): means of numbers, frequencies of classes.
+    /// (n_nodes, n_outputs, max_n_classes): means of numerical outputs, frequencies of classes.
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         Ok(output::array(py, Entry::to_the_end().run(py, |_| self.0.value())?))
     }
 
-    /// CSR (indptr, indices uint32, data float64), a row for each node: what leaves add to predictions.
+    /// Returns the contributions of leaves to predictions, with one row for each node, as CSR (indptr, indices uint32,
+    /// data float64).
     fn leaf_values<'py>(&self, py: Python<'py>) -> PyResult<output::SparseArrays<'py>> {
         let found = Entry::to_the_end().run(py, |_| self.0.leaf_values())?;
         Ok((output::vector(py, found.ptr), output::vector(py, found.columns), output::vector(py, found.values)))
     }
 
-    /// Links and impurities of minimal cost-complexity pruning.
+    /// Returns the effective alphas and the impurities of minimal cost-complexity pruning.
     fn cost_complexity_pruning_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let path = self.entry().run(py, |control| self.0.cost_complexity_pruning_path(control))?;
         (output::vector(py, path.ccp_alphas), output::vector(py, path.impurities)).into_pyobject(py)
     }
 
-    /// The leaves as text, one rule a line.
+    /// Returns the leaves as text, with one rule per line.
     #[pyo3(signature = (feature_names, column_names, decimals, max_depth, top_k, category_names=None))]
     #[allow(clippy::too_many_arguments)] // the signature of a Python function
     fn rules<'py>(
@@ -119,7 +121,7 @@ impl PyTree {
     }
 }
 
-/// Rough steps for each node of a tree.
+/// The approximate number of steps for each node of a tree.
 const STEPS_PER_NODE: usize = 16;
 
 impl PyTree {

@@ -1,5 +1,5 @@
-//! A forest of many nodes replaced by a sparse linear model over few of them:
-//! `cargo run --release --example compression`.
+//! A forest of many nodes is replaced by a sparse linear model over a few of them: `cargo run --release --example
+//! compression`.
 #![allow(clippy::print_stdout)]
 
 use ndarray::{Array2, Axis};
@@ -16,7 +16,7 @@ fn main() -> Result<()> {
     let tests: usize = forest.trees().iter().map(|tree| tree.n_nodes() / 2).sum();
     println!("forest: {tests} test nodes, mean squared error {:.4}", error(forest.predict(x_test, &control)?));
 
-    // Each step of the path adds a little to the coefficient of the node that lowers the loss most.
+    // Each step of the path increases the coefficient of the node that decreases the loss most.
     for most in [50, 100, 200] {
         let config = CompressConfig::stagewise(0.01).max_test_nodes(most);
         let path = config.path(&forest, (x, y), None, &control)?;

@@ -1,4 +1,4 @@
-//! A model written to a file, looked at and read again: `cargo run --release --example model_file`.
+//! A model is written to a file, inspected and loaded: `cargo run --release --example model_file`.
 #![allow(clippy::print_stdout)]
 
 use ndarray::Array2;
@@ -20,7 +20,8 @@ fn main() -> Result<()> {
         println!("  {:<16} {:<4} {:?}", tensor.name, tensor.dtype, tensor.shape);
     }
 
-    // Loading proves every tree: what comes back is the model that was saved, bit for bit, or an error that says why not.
+    // Loading validates every tree: the result is the model that was saved, bit for bit, or an error that gives the
+    // reason.
     assert_eq!(Forest::load(&path)?, forest);
     let small = forest.with_precision(Precision::Half, &control)?;
     println!("with leaves in float16: {} bytes", small.to_bytes()?.len());

@@ -1,4 +1,5 @@
-//! Sparse features, sparse labels, the best three labels of each row: `cargo run --release --example multi_label`.
+//! Sparse features, sparse labels, and the best three labels of each sample: `cargo run --release --example
+//! multi_label`.
 #![allow(clippy::print_stdout)]
 
 use spinney::{Control, Criterion, ForestConfig, LabelView, Matrix, Result, Targets};
@@ -8,7 +9,7 @@ const N_TOPICS: usize = 50;
 const WORDS_OF_A_TOPIC: usize = 20;
 
 fn main() -> Result<()> {
-    // Sample i speaks of one topic with five of its words, and bears two labels of that topic.
+    // Sample i has one topic, contains five of its words, and has two labels of this topic.
     let (mut words, mut labels) = (Vec::new(), Vec::new());
     for i in 0..N_SAMPLES {
         let topic = i % N_TOPICS;
@@ -19,7 +20,7 @@ fn main() -> Result<()> {
     let row_starts: Vec<usize> = (0..=N_SAMPLES).map(|i| 5 * i).collect();
     let label_starts: Vec<usize> = (0..=N_SAMPLES).map(|i| 2 * i).collect();
     let counts = vec![1.0; words.len()];
-    // Views check their arrays once; everything after trusts them. Nothing is copied that can be borrowed.
+    // Views check their arrays once, when they are created. Arrays are borrowed and not copied where possible.
     let x = Matrix::csr(&row_starts[..], &words[..], &counts[..], N_TOPICS * WORDS_OF_A_TOPIC)?;
     let y = Targets::Labels(LabelView::try_new(&label_starts[..], &labels[..], 2 * N_TOPICS)?);
 

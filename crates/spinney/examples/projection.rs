@@ -1,5 +1,5 @@
-//! Forests of many outputs, grown on a few random projections of them: as good, in a fraction of the time.
-//! `cargo run --release --example projection`.
+//! Forests on many outputs, grown on a few random projections of them: as accurate, in a fraction of the time. `cargo
+//! run --release --example projection`.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
@@ -8,7 +8,8 @@ use ndarray::{Array2, Axis};
 use spinney::{Control, Criterion, ForestConfig, OutputProjection, Projection, Result};
 
 fn main() -> Result<()> {
-    // 600 outputs, all of them smooth functions of the same ten features. The last 300 rows are kept for a test.
+    // There are 600 outputs, which are smooth functions of the same ten features. The last 300 samples are used as a
+    // test set.
     let x = Array2::from_shape_fn((1200, 10), |(i, j)| ((i * (17 + 10 * j)) % 1201) as f32 / 1201.0);
     let y = Array2::from_shape_fn((1200, 600), |(i, k)| {
         let (a, b) = (f64::from(x[[i, k % 10]]), f64::from(x[[i, (k + 1 + k % 7) % 10]]));
@@ -28,7 +29,7 @@ fn main() -> Result<()> {
         let milliseconds = start.elapsed().as_millis();
         let error = model.predict(x_test, &control)? - y_test;
         let error = error.mapv(|e| e * e).mean().unwrap_or(f64::NAN);
-        println!("trees grown on {name}: {milliseconds} ms, R² of the test rows {:.3}", 1.0 - error / variance);
+        println!("trees grown on {name}: {milliseconds} ms, R² of the test set {:.3}", 1.0 - error / variance);
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! What `benches/rust` times: one visit of a node, each way; one tree, columns carried or not, or in bins; the projections
-//! of a forest; rows of boosting.
+//! The measurements of `benches/rust`: one visit of a node in each way; one tree, with or without carried columns or
+//! with binned features; the projections of a forest; and rows of boosting.
 
 use std::time::Instant;
 
@@ -24,27 +24,27 @@ use crate::rng::{Key, Stream};
 use crate::tree::config::TreeConfig;
 use crate::tree::grower::{Grower, Sample, TreeTargets};
 
-/// What a node is visited in.
+/// The way in which a node is visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {
-    /// Every drawn column walked.
+    /// Every drawn column is traversed.
     Mapping,
-    /// Every sample searched in every drawn column.
+    /// Every sample is searched in every drawn column.
     Bisection,
-    /// Drawn columns, each in the cheaper of these.
+    /// Each drawn column is read in the cheaper of these two ways.
     Columns,
-    /// The node's rows and the set of drawn features.
+    /// The samples of the node are read, with the set of drawn features.
     RowsBySet,
-    /// The node's rows and the places of their features.
+    /// The samples of the node are read, with the positions of their features.
     RowsByPlace,
 }
 
 impl Visit {
-    /// All of them.
+    /// All ways of visiting a node.
     pub const ALL: [Visit; 5] =
         [Visit::Mapping, Visit::Columns, Visit::RowsBySet, Visit::RowsByPlace, Visit::Bisection];
 
-    /// Columns are walked as X stores them: these nodes do not lie inside one another.
+    /// Columns are read as X stores them, because these nodes are not nested.
     fn forced(self) -> Forced {
         let (way, lookup) = match self {
             Visit::Mapping => (Way::Columns, Some(Lookup::Mapping)),
@@ -57,7 +57,7 @@ impl Visit {
     }
 }
 
-/// Sorts what it is shown, as the search of the best cut does.
+/// Sorts each column, as the search of the best cut does.
 struct Sorter(u64, Control);
 
 impl Visitor for Sorter {
@@ -69,16 +69,16 @@ impl Visitor for Sorter {
     }
 }
 
-/// Nodes of random rows: for every power of two as many nodes of that size as there are, and the root.
+/// Nodes of random samples: for every power of two, as many nodes of this size as possible, and the root.
 #[derive(Debug)]
 pub struct Nodes {
     x: SparseColumns<'static>,
-    /// Places of the rows in a random order.
+    /// The positions of the samples in a random order.
     rank: Vec<u32>,
 }
 
 impl Nodes {
-    /// Nodes of a matrix in compressed rows.
+    /// Creates the nodes of a matrix in compressed rows.
     ///
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
@@ -91,12 +91,12 @@ impl Nodes {
         Ok(Nodes { x: SparseColumns { by_column: by_row.transposed()?, by_row }, rank })
     }
 
-    /// Size of the root.
+    /// Returns the number of samples of the root.
     pub fn n_samples(&self) -> u32 {
         self.rank.len() as u32
     }
 
-    /// What the rule picks in a node of `n_node` samples.
+    /// Returns the way that the cost model chooses for a node of `n_node` samples.
     ///
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
@@ -109,8 +109,9 @@ impl Nodes {
         })
     }
 
-    /// Nanoseconds of each of `visits` for a node of `n_node` samples (a power of two, or all) that draws `n_drawn` features:
-    /// medians of `repeats` measurements of up to `at_once` nodes. No column is known to be constant.
+    /// Returns the nanoseconds of each of `visits` for a node of `n_node` samples (a power of two, or all) that draws
+    /// `n_drawn` features: medians of `repeats` measurements of up to `at_once` nodes. No column is known to be
+    /// constant.
     ///
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
@@ -130,7 +131,7 @@ impl Nodes {
         let mut sorter = Sorter(0, Control::default());
         for repeat in 0..repeats as u64 {
             for ((times, visit), turn) in times.iter_mut().zip(visits).zip(0..) {
-                // No way finds the columns of the one before it in the cache.
+                // Each way draws other features, so that it does not find the columns of the previous one in the cache.
                 let key = Key::from_seed(repeat).child(turn);
                 columns.forced = visit.forced();
                 columns.forget_constants()?;
@@ -146,7 +147,7 @@ impl Nodes {
         Ok(times.into_iter().map(median).collect())
     }
 
-    /// Splits the root into nodes of `n_node` samples; what is left over stays in larger ones that are not used.
+    /// Splits the root into nodes of `n_node` samples. The remaining samples are in larger nodes that are not used.
     fn split(&self, columns: &mut SparsePartitioner<'_>, n_node: u32) -> Vec<Span> {
         let mut done = vec![];
         let mut open = vec![columns.root()];
@@ -155,7 +156,7 @@ impl Nodes {
             if n == n_node {
                 done.push(span);
             } else if n > n_node {
-                // Halves are powers of two; the first cut is at the largest one below the size.
+                // The sizes of halves are powers of two; the first cut is at the largest power of two below the size.
                 let n_left = n.next_power_of_two() / 2;
                 let mut ranks: Vec<u32> = columns.rows(&span).iter().map(|&row| self.rank[row as usize]).collect();
                 let (_, &mut cut, _) = ranks.select_nth_unstable(n_left as usize);
@@ -169,25 +170,25 @@ impl Nodes {
     }
 }
 
-/// The middle one.
+/// Returns the median, or the upper one of the two middle values.
 pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     times[times.len() / 2]
 }
 
-/// Whether the rule carries columns.
+/// Returns whether the cost model chooses carried columns.
 ///
 /// # Errors
-/// As [`TreeConfig::fit`].
+/// The errors of [`TreeConfig::fit`].
 pub fn carries_columns(config: &TreeConfig, x: &Matrix<'_>) -> Result<bool> {
     let n_features = x.n_features();
     Ok(config.carries_columns(x, config.max_features.resolve(n_features)?, n_features))
 }
 
-/// Seconds of one tree, [with columns found at each node, with columns carried]: medians of `repeats` measurements.
+/// Returns the seconds of one tree, [without carried columns, with carried columns]: medians of `repeats` measurements.
 ///
 /// # Errors
-/// As [`TreeConfig::fit`].
+/// The errors of [`TreeConfig::fit`].
 pub fn seconds_of_trees(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, repeats: usize) -> Result<[f64; 2]> {
     let mut times = [vec![], vec![]];
     for _ in 0..repeats {
@@ -198,11 +199,11 @@ pub fn seconds_of_trees(config: &TreeConfig, x: &Matrix<'_>, y: &Targets<'_>, re
     Ok(times.map(median))
 }
 
-/// Milliseconds to prepare X for trees on all its rows, and of one tree without its leaf values, with values in
-/// `max_bins` bins or exact: medians of `repeats` measurements.
+/// Returns the milliseconds to prepare X for trees on all its samples, and those of one tree without its leaf values,
+/// with features in `max_bins` bins or exact: medians of `repeats` measurements.
 ///
 /// # Errors
-/// As [`TreeConfig::fit`].
+/// The errors of [`TreeConfig::fit`].
 pub fn milliseconds_of_trees(
     config: &TreeConfig,
     x: &Matrix<'_>,
@@ -228,10 +229,10 @@ pub fn milliseconds_of_trees(
     Ok([prepared, median(times)])
 }
 
-/// Seconds to draw the projections of a forest and to apply them, and of the whole fit on one thread.
+/// Returns the seconds to draw the projections of a forest and to apply them, and those of the whole fit on one thread.
 ///
 /// # Errors
-/// As [`ForestConfig::fit`].
+/// The errors of [`ForestConfig::fit`].
 pub fn seconds_of_projection(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<'_>) -> Result<[f64; 2]> {
     let data = (x, y).into();
     let projecting = seconds_of_projecting(config, &data)?;
@@ -240,19 +241,20 @@ pub fn seconds_of_projection(config: &ForestConfig, x: &Matrix<'_>, y: &Targets<
     Ok([projecting, start.elapsed().as_secs_f64()])
 }
 
-/// Nanoseconds a cell, for rows of the logistic loss with one label in 64 on.
+/// The nanoseconds for each cell, for samples of the logistic loss with one label in 64.
 #[derive(Clone, Copy, Debug)]
 pub struct RowTimes {
     /// Gradients and loss.
     pub gradients: f64,
-    /// Loss alone.
+    /// The loss alone.
     pub loss: f64,
 }
 
-/// What is done with a row: scores, gradients.
+/// The work on a row: scores, gradients.
 type Visiting<'a> = dyn FnMut(&[f32], &mut [f32]) + 'a;
 
-/// Times of the logistic loss: [cell by cell, in narrow registers, in the widest]; and of adding a rounded row.
+/// Returns the times of the logistic loss, [cell by cell, in narrow registers, in the widest registers], and the time
+/// of adding a rounded row.
 pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([RowTimes; 3], f64) {
     let mut stream = Stream::new(Key::from_seed(0));
     let scores: Vec<f32> = (0..width * n_rows).map(|_| (stream.below(8000) as f32 - 6000.0) * 1e-3).collect();

@@ -4,8 +4,8 @@ use crate::error::{Result, try_copied};
 
 const WHAT: &str = "the factor of a matrix";
 
-/// x with (A + more·I) x = b, for a symmetric A given by its lower half, row after row; `None` unless that is positive
-/// definite. O(n³).
+/// Returns the solution x of (A + more·I) x = b, for a symmetric A whose lower half is given in row-major order, or
+/// `None` if A + more·I is not positive definite. O(n³).
 pub(crate) fn solve(a: &[f64], more: f64, b: &[f64]) -> Result<Option<Vec<f64>>> {
     let n = b.len();
     let mut l = try_copied(WHAT, a)?;
@@ -15,7 +15,7 @@ pub(crate) fn solve(a: &[f64], more: f64, b: &[f64]) -> Result<Option<Vec<f64>>>
             let rest = l[i * n + j] - dot + if i == j { more } else { 0.0 };
             l[i * n + j] = if i == j { rest.sqrt() } else { rest / l[j * n + j] };
         }
-        // The root of a negative number is NaN.
+        // The square root of a negative number is NaN.
         if !(l[j * n + j] > 0.0 && l[j * n + j].is_finite()) {
             return Ok(None);
         }
@@ -35,15 +35,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn solutions_solve_and_what_has_none_is_told() {
-        // The upper half is not looked at.
+    fn solutions_solve_the_system_and_missing_solutions_are_none() {
+        // The upper half is not read.
         let a = [4.0, f64::NAN, f64::NAN, 2.0, 5.0, f64::NAN, -1.0, 0.5, 3.0];
         let b = [1.0, -2.0, 0.25];
         let x = solve(&a, 0.5, &b).unwrap().unwrap();
         let whole = [[4.5, 2.0, -1.0], [2.0, 5.5, 0.5], [-1.0, 0.5, 3.5]];
         for (row, b) in whole.iter().zip(b) {
             let found: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
-            // Three unknowns of a well-conditioned matrix: some units in the last place.
+            // Three unknowns of a well-conditioned matrix: an accuracy of some units in the last place.
             assert!((found - b).abs() <= 1e-14, "{found} {b}");
         }
         assert_eq!(solve(&[1.0, 0.0, 1.0, 1.0], 0.0, &[1.0, 1.0]).unwrap(), None);

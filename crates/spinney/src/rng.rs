@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn streams_are_splitmix64() {
-        // The first outputs of the reference implementation from state 0.
+        // The first outputs of the reference implementation for state 0.
         let mut stream = Stream::new(Key(0));
         let expected = [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F];
         assert_eq!([stream.next_u64(), stream.next_u64(), stream.next_u64()], expected);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn keys_are_pinned() {
-        // Computed apart from this code, from the definitions above.
+        // These numbers were computed from the definitions above, independently of this code.
         let seeds = [0, 1, u64::MAX].map(|seed| Key::from_seed(seed).bits());
         assert_eq!(seeds, [0xE220_A839_7B1D_CDAF, 0x910A_2DEC_8902_5CC1, 0xE4D9_7177_1B65_2C20]);
         let children = [0, 1, u64::MAX].map(|index| Key::from_seed(0).child(index).bits());
@@ -139,7 +139,7 @@ mod tests {
             let chi_square: f64 = counts.iter().map(|c: &f64| (c - 100.0).powi(2) / 100.0).sum();
             assert!(chi_square < n as f64 + 6.0 * (2.0 * n as f64).sqrt(), "{n}: {chi_square}");
         }
-        // 3 · 2⁶² makes a multiplication without rejection favour every third value by half.
+        // For 3 · 2⁶², multiplication without rejection would draw every third value one and a half times too often.
         let n = 3u64 << 62;
         let mut stream = Stream::new(Key::from_seed(1));
         let thirds: f64 = (0..30_000).map(|_| if stream.below(n).is_multiple_of(3) { 1.0 } else { 0.0 }).sum();
@@ -153,7 +153,7 @@ mod tests {
         let draws: Vec<f64> = (0..20_000).map(|i| key.uniform(i)).collect();
         assert!(draws.iter().all(|u| (0.0..1.0).contains(u)));
         let mean = draws.iter().sum::<f64>() / draws.len() as f64;
-        // Six standard deviations of a mean of uniforms.
+        // Six standard deviations of a mean of uniform numbers.
         assert!((mean - 0.5).abs() < 6.0 * (1.0 / 12.0f64 / draws.len() as f64).sqrt());
     }
 }

@@ -1,9 +1,11 @@
-//! How parameters are set: one macro makes the setters of all of them, so that every learner is configured in the same way.
+//! The setters of parameters. One macro generates the setters of all configurations, so that all learners are
+//! configured in the same way.
 
-/// Makes methods of parameters that take them by value, set the field of the method's name, and give them back.
+/// Generates methods that take a configuration by value, set the field with the name of the method, and return the
+/// configuration.
 ///
-/// Values are converted: a setter of an optional number takes the number itself as well as `None`. Those of a part, as the
-/// trees of a forest, are listed as `Whole.part: Part { .. }`.
+/// Values are converted: the setter of an optional number takes the number itself as well as `None`. The setters of the
+/// fields of a part, such as the trees of a forest, are listed as `Whole.part: Part { .. }`.
 macro_rules! setters {
     ($whole:ident $(<$life:lifetime>)? { $($field:ident: $value:ty,)+ }) => {
         impl $(<$life>)? $whole $(<$life>)? {

@@ -1,13 +1,13 @@
-//! Each folder of the crate stands on a floor and imports from those below alone.
+//! Each module of the crate has a layer, and only imports from lower layers.
 //!
-//! Reads the source text: every path that begins with `crate::`, outside of comments and of tests.
+//! The test reads the source text: every path that begins with `crate::`, except in comments and tests.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the ground up. Modules of one floor do not know each other.
-const FLOORS: &[&[&str]] = &[
+/// The layers, from the lowest to the highest. Modules of the same layer do not import each other.
+const LAYERS: &[&[&str]] = &[
     &["error", "setters"],
     &["rng", "pool", "exact", "cholesky"],
     &["control"],
@@ -25,12 +25,13 @@ const FLOORS: &[&[&str]] = &[
     &["model_file"],
 ];
 
-/// May name every floor, and no floor names them: the face, tests, and what benchmarks time.
+/// Modules that may import from all layers, and from which no layer imports: the root of the crate, tests, and the
+/// measurements of benchmarks.
 const OUTSIDE: &[&str] = &["lib", "testing", "bench"];
 
-fn floor_of(module: &str) -> usize {
-    let at = FLOORS.iter().position(|floor| floor.contains(&module));
-    at.unwrap_or_else(|| panic!("`{module}` is on no floor: give it one in {}", file!()))
+fn layer_of(module: &str) -> usize {
+    let at = LAYERS.iter().position(|layer| layer.contains(&module));
+    at.unwrap_or_else(|| panic!("`{module}` has no layer: add it to one in {}", file!()))
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -44,7 +45,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Modules of the crate that the source names, outside of comments and of what is compiled for tests alone.
+/// Returns the modules of the crate that the source names, except in comments and in code that is only compiled for
+/// tests.
 fn named_modules(source: &str) -> BTreeSet<String> {
     let code: Vec<&str> = source
         .split("#[cfg(test)]\nmod tests {")
@@ -59,15 +61,15 @@ fn named_modules(source: &str) -> BTreeSet<String> {
     after.map(name).filter(|name| !name.is_empty()).collect()
 }
 
-/// Imports of one module's source that lead up or sideways.
+/// Returns the imports of a module from its own layer or from a higher one.
 fn upward(module: &str, source: &str) -> Vec<String> {
-    let floor = floor_of(module);
+    let layer = layer_of(module);
     let other = |name: &String| name != module && !OUTSIDE.contains(&name.as_str());
-    named_modules(source).into_iter().filter(other).filter(|name| floor_of(name) >= floor).collect()
+    named_modules(source).into_iter().filter(other).filter(|name| layer_of(name) >= layer).collect()
 }
 
 #[test]
-fn imports_go_down() {
+fn modules_import_from_lower_layers() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     sources(&root, &mut files);
@@ -84,11 +86,11 @@ fn imports_go_down() {
         n_checked += 1;
     }
     assert!(n_checked > 100, "only {n_checked} sources were found");
-    assert!(faults.is_empty(), "these imports do not go down:\n{}", faults.join("\n"));
+    assert!(faults.is_empty(), "these imports are not from lower layers:\n{}", faults.join("\n"));
 }
 
 #[test]
-fn an_import_that_goes_up_or_sideways_is_found() {
+fn imports_from_the_same_or_a_higher_layer_are_found() {
     assert_eq!(upward("data", "use crate::error::Result;\nuse crate::tree::Tree;"), ["tree"]);
     assert_eq!(upward("criterion", "fn f() { crate::loss::f() }"), ["loss"]);
     assert!(upward("data", "//! See [`crate::tree`].\nuse crate::error::Result;").is_empty());

@@ -1,7 +1,7 @@
-//! The fuzz targets on inputs that are kept: those that once broke a promise, and real ones to start from.
-//! `cargo test -p spinney --test fuzz_regressions -- --ignored` writes the latter for a fuzzer, into `fuzz/corpus`.
+//! Runs the fuzz targets on stored inputs, which are those that once failed and valid ones. `cargo test -p spinney
+//! --test fuzz_regressions -- --ignored` writes the valid ones to `fuzz/corpus`, as seeds of a fuzzer.
 
-#![allow(clippy::print_stdout)] // shown with a failure: which input it was
+#![allow(clippy::print_stdout)] // the name of an input is shown if it fails
 
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
@@ -23,29 +23,29 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[test]
-fn kept_inputs_break_no_promise() {
+fn stored_inputs_do_not_fail() {
     for (name, target) in TARGETS {
         let inputs: Vec<_> =
             fs::read_dir(folder("regressions").join(name)).unwrap().map(|f| f.unwrap().path()).collect();
         assert!(!inputs.is_empty(), "{name} has no input");
         for input in inputs {
-            println!("{}", input.display()); // what was tried last, when it panics
+            println!("{}", input.display()); // shown if the target panics on this input
             target(&fs::read(input).unwrap());
         }
     }
 }
 
 #[test]
-fn seeds_break_no_promise() {
+fn seeds_do_not_fail() {
     for (target, name, bytes) in targets::seeds().unwrap() {
         println!("{target}: {name}, {} bytes", bytes.len());
         TARGETS.iter().find(|(of, _)| *of == target).unwrap().1(&bytes);
     }
 }
 
-/// Every model cut off, and every one of its bytes flipped.
+/// Every model file is truncated at many positions, and bytes at these positions are changed.
 #[test]
-fn broken_seeds_break_no_promise() {
+fn damaged_seeds_do_not_fail() {
     for (_, _, bytes) in targets::seeds().unwrap().iter().filter(|(target, ..)| *target == "model_file") {
         for at in (0..bytes.len()).step_by(37) {
             targets::model_file(&bytes[..at]);

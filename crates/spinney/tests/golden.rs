@@ -1,5 +1,5 @@
-//! Files of every version of the format load, predict the same bits and save the same bytes: see
-//! `tests/golden/write.py`, which wrote them.
+//! Model files of every version of the format can be loaded, predict the same bits and are saved as the same bytes.
+//! They were written by `tests/golden/write.py`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use ndarray::Array2;
 use serde_json::Value;
 use spinney::{Control, Model, ModelFile};
 
-/// The format that is written today.
+/// The current version of the format.
 const FORMAT: &str = "v1";
 
 #[test]

@@ -1,8 +1,8 @@
-//! Files that are not what was written, thousands of them: each ends with an error that says so or with a model that
-//! predicts finite numbers, and none takes more memory than its length allows.
+//! Thousands of damaged model files: loading each one results in an error or in a model that predicts finite numbers,
+//! and does not use more memory than its length allows.
 //!
-//! A process of its own, as the allocator counts. Counted are all bytes that are held at once while loading, which bounds
-//! every single allocation. Run with `--nocapture` to see the outcomes.
+//! The test is a process of its own, because its allocator counts bytes. It counts all bytes that are held at the same
+//! time while loading, which is a bound on every single allocation. Run it with `--nocapture` to see the results.
 
 #![allow(clippy::unwrap_used, reason = "a test, helpers included")]
 
@@ -17,7 +17,7 @@ use spinney::{
 const N: usize = 24;
 const P: usize = 3;
 
-/// A small number that looks random.
+/// Returns a small pseudo-random number.
 fn noise(i: usize, j: usize) -> usize {
     (i * 7919 + j * 104_729 + (i * j) % 13 * 31) % 1009
 }
@@ -46,7 +46,7 @@ fn labels(d: usize) -> LabelView<'static> {
     LabelView::try_new(ptr, indices, d).unwrap()
 }
 
-/// Small models of every kind and every form of leaves.
+/// Returns small models of every kind, with every form of leaves.
 fn models() -> Vec<(&'static str, ModelFile)> {
     let control = Control::default();
     let x = x();
@@ -123,14 +123,14 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         .collect()
 }
 
-/// Outcomes of one sort of change.
+/// The results for one kind of damage.
 #[derive(Debug, Default)]
 struct Outcomes {
     refused: usize,
     loaded: usize,
-    /// Models that are too wide for a prediction here.
+    /// The number of models that are too wide to predict with in this test.
     too_wide: usize,
-    /// Most bytes held while loading, beyond the file.
+    /// The maximum number of bytes that were held while loading, in addition to the file.
     peak: u64,
 }
 
@@ -139,7 +139,8 @@ impl Outcomes {
         self.load_within(4, bytes);
     }
 
-    /// Loads with at most `factor` times the bytes of the file held at once, and some for small files.
+    /// Loads a file, and checks that the bytes held at the same time are at most `factor` times those of the file, plus
+    /// a constant for small files.
     fn load_within(&mut self, factor: u64, bytes: &[u8]) {
         let mut result = None;
         let held = allocation_counter::measure(|| result = Some(ModelFile::from_bytes(bytes))).bytes_max;
@@ -163,7 +164,7 @@ impl Outcomes {
         }
     }
 
-    /// Predicts and saves again; false where rows or predictions would be huge.
+    /// Predicts with the model and saves it again. Returns `false` if samples or predictions would be too large.
     fn is_usable(&self, file: &ModelFile) -> bool {
         let (n_features, width) = match &file.model {
             Model::Forest(forest) => (forest.n_features(), forest.outputs().width()),
@@ -209,12 +210,12 @@ fn header_end(file: &[u8]) -> usize {
     8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize
 }
 
-/// A file with this header.
+/// Returns a file with this header.
 fn with_header(text: &[u8], data: &[u8]) -> Vec<u8> {
     [&(text.len() as u64).to_le_bytes(), text, data].concat()
 }
 
-/// Where the header has integers.
+/// Returns the positions of the integers in a header.
 fn integers(text: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -293,8 +294,8 @@ fn changed_files_are_refused_or_harmless() {
     assert_eq!(cut.loaded, 0);
 }
 
-/// Files made to ask for much: long lists where a few numbers are due. A text, a copy of it without escapes and the list of
-/// its numbers, twice while it grows: no more than eight times the text in all.
+/// Files with long lists in place of a few numbers. The text, a copy of it without escapes, and the list of its
+/// numbers, twice while it grows, take at most eight times the length of the text.
 #[test]
 fn long_lists_take_no_more_than_a_few_times_their_text() {
     let (_, file) = models().swap_remove(0);

@@ -1,4 +1,4 @@
-//! The crate as its users see it: nothing here can reach inside.
+//! Tests of the public interface of the crate.
 
 use ndarray::{Array2, array};
 use spinney::{
@@ -7,7 +7,7 @@ use spinney::{
     SparseView, Splitter, Targets, TreeConfig,
 };
 
-/// A small dense problem without order: 200 rows, 6 features of which half are zero, two targets.
+/// A small dense problem: 200 samples, 6 features, half of which are zero, and two outputs.
 fn problem() -> (Array2<f32>, Array2<f64>) {
     let x = Array2::from_shape_fn((200, 6), |(i, j)| {
         let v = (i * (13 + 6 * j) + 5 * j) % 199;
@@ -54,7 +54,7 @@ fn a_forest_is_the_same_for_every_layout_and_number_of_threads() -> Result<()> {
 }
 
 #[test]
-fn parts_grown_apart_merge_into_the_whole() -> Result<()> {
+fn parts_that_are_fitted_separately_merge_into_the_whole_forest() -> Result<()> {
     let (x, y) = problem();
     let control = Control::default();
     let parts = [config().fit_trees(0..3, (&x, &y), &control)?, config().fit_trees(3..7, (&x, &y), &control)?];
@@ -75,7 +75,7 @@ fn a_fully_grown_tree_learns_its_rows() -> Result<()> {
 }
 
 #[test]
-fn labels_come_back_best_first() -> Result<()> {
+fn labels_are_returned_best_first() -> Result<()> {
     let x = array![[0f32], [1.0], [2.0], [3.0]];
     let y = Targets::Labels(LabelView::try_new(vec![0, 1, 2, 4, 6], vec![0, 0, 1, 4, 1, 4], 5)?);
     let config = ForestConfig::random_forest(Criterion::Gini).n_trees(1).sampling(Sampling::All);
@@ -105,9 +105,9 @@ fn errors_name_the_argument_and_the_figures() {
 }
 
 #[test]
-fn a_projected_forest_predicts_labels_and_comes_back_from_bytes() -> Result<()> {
+fn a_projected_forest_predicts_labels_and_is_restored_from_bytes() -> Result<()> {
     let (x, _) = problem();
-    // Row i has labels 3 f and 3 f + 1, where f is its largest feature; most labels never occur.
+    // Sample i has the labels 3 f and 3 f + 1, where f is its largest feature; most labels never occur.
     let (mut ptr, mut indices) = (vec![0], Vec::new());
     for row in x.rows() {
         let largest = (0..6u32).max_by(|&a, &b| row[a as usize].total_cmp(&row[b as usize])).unwrap_or(0);
@@ -147,14 +147,14 @@ fn a_projection_is_the_same_drawn_beforehand_or_by_the_forest() -> Result<()> {
     assert_eq!(with(Projection::Given(vec![drawn.clone()]), ProjectionScope::Tree)?, shared);
     assert_eq!(with(Projection::Given(vec![drawn; 7]), ProjectionScope::Tree)?, shared);
     assert_ne!(with(Projection::Gaussian, ProjectionScope::Tree)?, shared);
-    // The identity is no projection at all.
+    // The projection by the identity changes nothing.
     let identity = ProjectionMatrix::from_dense(Array2::eye(2).view())?;
     assert_eq!(with(Projection::Given(vec![identity]), ProjectionScope::Tree)?, config().fit((&x, &y), &control)?);
     Ok(())
 }
 
 #[test]
-fn what_users_hold_may_go_to_other_threads() {
+fn public_types_may_be_sent_to_other_threads() {
     fn sent_and_shared<T: Send + Sync>() {}
     sent_and_shared::<(Forest, spinney::Tree, spinney::Boosted, spinney::Compressed, spinney::CompressionPath)>();
     sent_and_shared::<(ForestConfig, BoostConfig, spinney::CompressConfig, RuleStyle<'_>, Control, spinney::Error)>();

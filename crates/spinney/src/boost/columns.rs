@@ -147,8 +147,8 @@ impl<'c, T: Float> StageColumns<'c, T> {
         Ok(steps)
     }
 
-    /// The same where other workers have samples as well: all searches of some columns ask for their sums together. The
-    /// sums are exact, so that it does not matter how they are computed.
+    /// Computes the steps of all columns if other workers also have samples: the searches of some columns request their
+    /// sums together. Sums are exact, so that the result does not depend on how they are computed.
     fn steps_of_all(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
         let (workers, width, n_leaves) = (self.data.weights.workers(), self.data.width, self.leaves.len());
         let of_leaves = |n: usize| try_filled("the leaves of a stage", 0.0, n);

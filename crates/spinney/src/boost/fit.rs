@@ -60,7 +60,7 @@ impl BoostConfig {
         self.run(None, &data.into(), None, &mut Unobserved, control)
     }
 
-    /// The same as [`BoostConfig::fit`], with held-out samples.
+    /// Fits the model with held-out samples; see [`BoostConfig::fit`].
     ///
     /// Their loss is computed after each stage. With `n_iter_no_change`, it decides when the fit stops, and the model
     /// with the least validation loss is returned.

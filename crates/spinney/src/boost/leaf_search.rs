@@ -98,7 +98,7 @@ pub(crate) struct Search {
     round: u32,
 }
 
-/// What a search asks for next.
+/// The next step of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
     /// The sums at this point.
@@ -286,7 +286,7 @@ mod tests {
     use crate::loss::{LineProblem, LogLoss, Loss};
     use proptest::prelude::*;
 
-    /// Leaves: g, and y and score of each row.
+    /// The leaves: g, and y and the score of each sample.
     type Leaves = Vec<(f64, Vec<(bool, f64)>)>;
 
     fn leaves(scale: f64, rare: u32) -> impl Strategy<Value = Leaves> {
@@ -294,7 +294,7 @@ mod tests {
         prop::collection::vec((-2f64..2.0, prop::collection::vec(row, 1..12)), 1..10)
     }
 
-    /// The step, the best one, the losses at 0 and at both, and the number of evaluations.
+    /// Returns the step, the best step, the losses at 0 and at both steps, and the number of evaluations.
     fn search(leaves: &Leaves) -> (f64, f64, [f64; 3], u32) {
         let rows =
             || leaves.iter().flat_map(|(g, rows)| rows.iter().map(move |&(y, f)| (if y { 1.0 } else { -1.0 }, f, *g)));
@@ -343,7 +343,8 @@ mod tests {
         fn the_end_is_never_worse_than_the_start(near in leaves(3.0, 1), rare in leaves(6.0, 8), far in leaves(1e3, 2)) {
             for leaves in [near, rare, far] {
                 let (step, _, [start, end, _], rounds) = search(&leaves);
-                // Gradients below the smallest normal number are taken for it, so that losses near it are noise.
+                // Gradients below the smallest normal number are replaced by it, so that losses of this size are not
+                // significant.
                 prop_assert!(end <= start * (1.0 + 1e-14) + 1e-300, "{start:e} {end:e}");
                 prop_assert!(rounds <= MOST_ROUNDS && step.abs() <= LARGEST_STEP);
             }
@@ -353,10 +354,12 @@ mod tests {
         fn the_end_is_near_the_minimum(near in leaves(3.0, 1), rare in leaves(6.0, 8)) {
             for leaves in [near, rare] {
                 let (step, best, _, _) = search(&leaves);
-                // Where every row gains by steps of one sign there is no minimum, and the line search settles.
+                // If all samples improve by steps of the same sign, there is no minimum, and the line search stops
+                // anywhere.
                 let wants = |up: bool| leaves.iter().any(|(g, rows)| *g != 0.0 && rows.iter().any(|r| r.0 == (up == (*g > 0.0))));
                 if best.abs() < 5.0 && wants(true) && wants(false) {
-                    // The search of a leaf ends at this relative error of a step, and the line search at far less.
+                    // The search of leaves ends at this relative error of the step, and the line search at a much
+                    // smaller one.
                     prop_assert!((step - best).abs() <= 2.0 * SEARCHED * best.abs() + 1e-9, "{step} {best}");
                 }
             }
@@ -364,8 +367,8 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_alike_are_searched_at_once() {
-        // 1 + 1 on of 9 + 99 rows, all of one score: the model is exact.
+    fn samples_with_equal_scores_need_one_evaluation() {
+        // Of 9 and 99 samples with the same score, one each is positive: the model is exact.
         let leaf = |g, n| (g, (0..n).map(|i| (i == 0, -2.0)).collect::<Vec<_>>());
         let (step, best, _, rounds) = search(&vec![leaf(0.18, 9), leaf(-0.02, 99)]);
         assert!((step - best).abs() <= 1e-4 * best.abs() && rounds <= 1, "{step} {best} {rounds}");

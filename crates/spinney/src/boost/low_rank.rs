@@ -309,7 +309,7 @@ mod tests {
             let control = Control::default();
             let mut low_rank = LowRank::new(&data, Slots::new(&targets).unwrap().unwrap(), &start).unwrap();
             low_rank.follow_rows(&data).unwrap();
-            // Products with low-rank factors are added in another order than those with scores.
+            // Products with factors of low rank are added in another order than those with scores.
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-10 * (1.0 + b.abs());
             let all: Vec<u32> = (0..n as u32).filter(|&row| weights[row as usize] > 0.0).collect();
             for _ in 0..4 {

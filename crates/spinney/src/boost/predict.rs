@@ -93,7 +93,8 @@ impl Boosted {
         self.predict_topk_excluding(x, k, None, control)
     }
 
-    /// The same without the columns in `excluded`, as in [`crate::Forest::predict_topk_excluding`].
+    /// Returns the result of [`Boosted::predict_topk`] without the columns in `excluded`, as in
+    /// [`crate::Forest::predict_topk_excluding`].
     ///
     /// # Errors
     /// The same as for [`Boosted::predict_topk`], and [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the

@@ -310,7 +310,7 @@ impl<'f> Fitting<'f> {
     }
 
     /// Returns the factors by which the negative gradients of each score are multiplied before trees are grown on them;
-    /// `None` if all are 1, and if each tree is grown for one score. `targets` is overwritten.
+    /// `None` if there are none, and if each tree is grown for one score. `targets` is overwritten.
     fn factors<T: Float>(&self, boosters: &mut [Booster<'_, T>], targets: &mut Vec<f64>) -> Result<Option<Vec<f64>>> {
         let factors = self.config.tree.output_factors();
         let (Combine::Leaves | Combine::RankOne, [booster], true) =
@@ -422,7 +422,8 @@ impl<'f> Fitting<'f> {
         let parts = |row: usize| units(row) * curved.as_ref().map_or(1, |curved| curved.units(row));
         let mut sample = Sample::new(rows, n, parts, self.weights.exact, &y, self.weights.workers())?;
         if curved.is_some() {
-            // The minimum weight of a leaf is then the sum of second derivatives that so much weight has on average.
+            // A sample counts towards the minimum weight of a leaf by its second derivative, relative to the largest
+            // one.
             let workers = self.weights.workers();
             let total = workers.sum_of(rows.iter().map(|&row| units(row as usize)).sum())?;
             sample.of_a_sample = MOST_UNITS * of_a_sample(rows, total, self.weights.exact, workers)?;

@@ -8,7 +8,7 @@ use crate::loss::LossKind;
 use crate::projection::{NProjections, Projection, ProjectionMatrix};
 use crate::rng::{Key, Stream};
 
-/// A small problem: few distinct values, so that ties are common.
+/// A small problem with few distinct values, so that ties are common.
 struct Made {
     x: Array2<f32>,
     numbers: Array2<f64>,
@@ -37,7 +37,7 @@ impl Made {
     }
 }
 
-/// All losses; those of outputs are of `d` numbers.
+/// Returns all losses; those with a loss for each output are for `d` outputs.
 fn kinds(d: usize) -> Vec<LossKind> {
     let quantiles = (0..d).map(|j| LossKind::quantile([0.2, 0.5, 0.9][j % 3])).collect();
     vec![
@@ -55,7 +55,7 @@ fn kinds(d: usize) -> Vec<LossKind> {
     ]
 }
 
-/// Numbers that the loss is of.
+/// Moves numbers into the domain of the loss.
 fn in_domain(kind: &LossKind, numbers: &Array2<f64>) -> Array2<f64> {
     let domain = kind.as_loss().domain();
     let lowest = if domain.refuses(0.0).is_some() { 0.5 } else { 0.0 };
@@ -78,7 +78,7 @@ fn strategies() -> Vec<OutputStrategy> {
     ]
 }
 
-/// Leaves of line searches, and of Newton steps with and without regularisation.
+/// Sets the estimation of leaves: line searches, or Newton steps without or with regularization.
 fn with_leaves(rule: usize, config: BoostConfig) -> BoostConfig {
     match rule {
         0 => BoostConfig { leaf_estimation: LeafEstimation::LineSearch, ..config },
@@ -87,7 +87,8 @@ fn with_leaves(rule: usize, config: BoostConfig) -> BoostConfig {
     }
 }
 
-/// Numbers as they are, scaled by deviations, or by scales and weights of which one is zero; labels as they are.
+/// Sets the factors of outputs: none, numbers divided by their deviations, or scales and weights, one of which is zero.
+/// Labels have none.
 fn with_factors(rule: usize, y: &Targets<'_>, config: BoostConfig) -> BoostConfig {
     match (y, rule) {
         (Targets::Real(_), 1) => config.output_scaling(OutputScaling::Variance),
@@ -133,7 +134,7 @@ proptest! {
                 let config = with_factors(factors, &y, with_leaves(rule, config(kind.clone())));
                 let model = config.fit((&x, &y), &control).unwrap();
                 let losses = model.train_score();
-                // Scores of labels are float32.
+                // The scores of labels are in float32.
                 prop_assert!(losses.windows(2).all(|w| w[1] <= w[0] + 1e-6 * (1.0 + w[0].abs())), "{kind:?} {losses:?}");
                 prop_assert_eq!(model.n_stages(), 6);
                 let scores = model.predict_scores(&x, &control).unwrap();
@@ -180,7 +181,7 @@ proptest! {
             }
             prop_assert!(staged.next_stage(&control).unwrap().is_none());
             for (a, b) in model.train_score().iter().zip(model.validation_score()) {
-                // The same losses in another order of sums.
+                // The same losses, summed in another order.
                 prop_assert!((a - b).abs() <= 1e-9 * a.abs() + 1e-12, "{a} {b}");
             }
         }
@@ -221,7 +222,7 @@ proptest! {
                 let left_out = outside(stage);
                 let held = Dataset::new(&x, &y).sample_weight(&left_out[..]);
                 let expected = config.fit_with_validation(&data, &held, &control).unwrap().validation_score()[stage];
-                // Two orders of rounded sums of scores, which of labels are float32.
+                // Sums of scores are rounded in two orders, and the scores of labels are in float32.
                 prop_assert!((found - expected).abs() <= 1e-5 * (1e-3 + expected), "{found} {expected}");
             }
             let improvement = model.oob_improvement().unwrap();
@@ -241,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn a_weight_of_two_is_two_rows_and_a_weight_of_zero_is_none(
+    fn a_weight_of_two_is_two_samples_and_a_weight_of_zero_has_no_effect(
         seed in 0u64..1000, n in 2usize..25, d in 1usize..4, strategy in 0usize..4, rule in 0usize..3,
         factors in 0usize..3,
     ) {
@@ -279,7 +280,7 @@ proptest! {
     }
 }
 
-/// More columns than are copied at once, and more rows than are computed at once.
+/// There are more columns than are copied at once, and more samples than are computed at once.
 #[test]
 fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
     let (n, d) = (5000, 150);
@@ -316,7 +317,7 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
 }
 
 #[test]
-fn regularization_that_is_none_is_refused_by_name() {
+fn errors_name_invalid_regularization() {
     let made = made(1, 20, 3, 2);
     let fit = |config: BoostConfig| config.fit((&made.x, made.labels()), &Control::default()).unwrap_err().to_string();
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
@@ -326,7 +327,7 @@ fn regularization_that_is_none_is_refused_by_name() {
     }
 }
 
-/// Without second derivatives, as a caller may have it: each leaf is searched for itself.
+/// A custom loss without second derivatives: each leaf is searched separately.
 #[derive(Debug)]
 struct Custom;
 
@@ -364,19 +365,19 @@ fn leaves_of_a_loss_without_curvature_are_the_best_of_their_rows() {
         for j in 0..2 {
             let best = losses(0.0, row, j);
             for by in [-1.0, -0.1, -1e-3, 1e-3, 0.1, 1.0] {
-                // The minimum of a sum of at most 60 losses, all of which are rounded.
+                // This is the minimum of a sum of at most 60 losses, all of which are rounded.
                 assert!(losses(by, row, j) >= best - 1e-9, "{row} {j} {by}");
             }
         }
     }
 }
 
-/// A loss of the caller's, cell by cell or in blocks.
+/// A custom loss, computed cell by cell or in blocks.
 #[derive(Debug)]
 struct Own {
     kind: LossKind,
     in_blocks: bool,
-    /// Calls for one cell.
+    /// The number of calls for a single cell.
     n_single: std::sync::atomic::AtomicUsize,
 }
 
@@ -451,7 +452,7 @@ proptest! {
 }
 
 #[test]
-fn scores_of_deviances_are_logarithms_and_numbers_outside_their_domain_are_refused_by_name() {
+fn scores_of_deviances_are_logarithms_and_errors_name_numbers_outside_their_domain() {
     let made = made(3, 30, 3, 2);
     let control = Control::default();
     for kind in [LossKind::Poisson, LossKind::Gamma, LossKind::tweedie(1.5)] {
@@ -506,7 +507,7 @@ fn losses_of_outputs_are_as_many_as_these_and_of_one_sort() {
     assert_eq!(message, "quantile must be above 0 and below 1, got 1");
 }
 
-/// Ends a fit after a stage, and keeps what it was told.
+/// Ends a fit after a stage, and records the reports.
 #[derive(Debug, Default)]
 struct Until(usize, Vec<(usize, f64, Option<f64>, usize)>);
 
@@ -579,7 +580,7 @@ fn losses_out_of_bag_are_there_where_every_stage_left_rows_out() {
 }
 
 #[test]
-fn margins_are_of_boosting_alone_and_have_a_column_for_each_score() {
+fn margins_are_only_for_boosting_and_have_a_column_for_each_score() {
     let made = made(3, 40, 3, 2);
     let control = Control::default();
     let zeros = Array2::<f64>::zeros((40, 2));
@@ -609,7 +610,7 @@ fn smaller_leaves_change_scores_by_no_more_than_they_say() {
             assert!(change <= most, "{change} {most}");
             let found = small.predict_scores(&made.x, &control).unwrap();
             let largest = (&found - &scores).iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
-            // Rounding of sums of seven.
+            // The tolerance is for the rounding of sums of seven terms.
             assert!(largest <= change + 1e-12, "{largest} {change}");
             #[cfg(feature = "model-files")]
             assert_eq!(&Boosted::from_bytes(&small.to_bytes().unwrap()).unwrap(), small);
@@ -618,7 +619,7 @@ fn smaller_leaves_change_scores_by_no_more_than_they_say() {
         let same = model.without_small_values(0.0, &control).unwrap();
         assert_eq!(same.predict_scores(&made.x, &control).unwrap(), scores);
         let is_rank_one = model.combine == super::model::Combine::RankOne;
-        // A bound that is a rounded sum over seven stages.
+        // The bound is a rounded sum over seven stages.
         let left_out = check(&model.without_small_values(0.5, &control).unwrap(), 0.5 + 1e-12);
         assert_eq!(left_out == 0.0, is_rank_one);
         for precision in [Precision::Byte, Precision::Half, Precision::Single] {

@@ -1,4 +1,4 @@
-//! Fits of several workers against that of one with all samples.
+//! Fits of several workers, compared with the fit of one worker with all samples.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::rng::{Key, Stream};
 use crate::testing::workers::on_reduces;
 use crate::tree::config::MaxFeatures;
 
-/// Samples, of all workers or of one.
+/// The samples of all workers or of one.
 #[derive(Clone, Debug)]
 struct Samples {
     x: Array2<f32>,
@@ -32,7 +32,7 @@ enum Kind {
 }
 
 impl Samples {
-    /// Few distinct values, so that ties are common; some far away or missing.
+    /// Draws samples with few distinct values, so that ties are common, some of which are very large or missing.
     fn drawn(seed: u64, n: usize, p: usize, d: usize) -> Self {
         let mut stream = Stream::new(Key::from_seed(seed));
         let mut below = |n: u64| stream.below(n);
@@ -97,7 +97,7 @@ impl Samples {
     }
 }
 
-/// Configurations of all that is summed.
+/// Returns configurations that cover all sums over workers.
 fn config(choice: u64, kind: Kind) -> BoostConfig {
     let mut stream = Stream::new(Key::from_seed(choice).child(7));
     let mut below = |n: u64| stream.below(n);
@@ -138,7 +138,7 @@ fn config(choice: u64, kind: Kind) -> BoostConfig {
     config
 }
 
-/// Of one machine, and of all workers.
+/// Compares the fit of one worker with those of all workers.
 fn fits(config: &BoostConfig, kind: Kind, is_sparse: bool, samples: &Samples, n_workers: usize, cut: &[usize]) {
     let control = Control::default();
     let whole = samples.fit(kind, is_sparse, |data| config.fit(data, &control));
@@ -163,7 +163,7 @@ proptest! {
         places in prop::collection::vec(0usize..7, 60), empty in 0usize..3,
     ) {
         let samples = Samples::drawn(seed, n, 5, 3);
-        // Some workers may be without samples.
+        // Some workers may have no samples.
         let most = workers.saturating_sub(empty).max(1);
         let cut: Vec<usize> = places.iter().map(|place| place % most).collect();
         fits(&config(seed, kind), kind, is_sparse, &samples, workers, &cut);
@@ -225,7 +225,7 @@ proptest! {
     }
 }
 
-/// The stages that were done when a fit failed.
+/// The completed stages of a fit that failed.
 struct Done(Option<Boosted>);
 
 impl StageObserver for Done {

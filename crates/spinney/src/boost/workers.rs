@@ -58,11 +58,12 @@ impl BoostConfig {
         self.fit_part_observed(None, data, reduce, &mut Unobserved, control)
     }
 
-    /// The same, starting from `model` if it is given, which must be the same on every worker, and with an observer
-    /// that is called after every stage. If workers lose each other, [`StageObserver::failed`] is called with the model
-    /// of the stages that were finished; these models may differ by the last stage. Starting from the model with the
-    /// fewest stages, the fit can be continued, with any number of workers, and results in the model that it would have
-    /// had. Either the observers of all workers end the fit after the same stage, or none of them does.
+    /// Fits the model as [`BoostConfig::fit_part`] does, starting from `model` if it is given, which must be the same
+    /// on every worker, and with an observer that is called after every stage. If workers lose each other,
+    /// [`StageObserver::failed`] is called with the model of the stages that were finished; these models may differ by
+    /// the last stage. Starting from the model with the fewest stages, the fit can be continued, with any number of
+    /// workers, and results in the model that it would have had. Either the observers of all workers end the fit after
+    /// the same stage, or none of them does.
     ///
     /// # Errors
     /// The same as for [`BoostConfig::fit_part`] and [`BoostConfig::fit_more`].

@@ -52,7 +52,6 @@ pub enum Refinement {
     /// One pass of gradient descent on the multinomial logistic loss of the clusters, over the samples of the node in
     /// random order. It starts from the means times `scale`, and a weight changes by `rate` × value × error. Centroids
     /// may gain features of other centroids of the node: see `min_centroid_weight`.
-    /// gain features that others of the node have: see `min_centroid_weight`.
     Logistic {
         /// The factor by which products of unit vectors are multiplied to obtain logits.
         scale: f32,

@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_come_back(lists in some_lists(), kept in 0..8usize) {
+        fn lists_are_restored(lists in some_lists(), kept in 0..8usize) {
             let mut packed = GapLists::default();
             for list in &lists {
                 packed.push(list.iter().copied()).unwrap();
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn words_of_a_centroid_take_half_a_byte() {
-        // Two hundred of two thousand features: log2(10) bits, and two.
+        // Two hundred of two thousand features take log2(10) + 2 bits each.
         let mut packed = GapLists::default();
         packed.push((0..2000u32).filter(|i| i.wrapping_mul(2_654_435_761) % 10 == 0)).unwrap();
         assert!(packed.bytes().len() < 130, "{}", packed.bytes().len());

@@ -45,8 +45,8 @@
 //! A tree is a function of (data, parameters, seed, index). It does not depend on the layout of X, which is first
 //! converted to sparse rows, or on the number of threads. Samples are added in their order; for normalised X, and
 //! always for outputs, such sums are exact. A sample of weight zero has no effect. A sample of weight two is the same
-//! as two adjacent samples, if samples are not drawn (`sampling`, `sample_size`) and weights are integers or have few
-//! bits.
+//! as two adjacent samples if X is normalised, samples are not drawn (`sampling`, `sample_size`), centroids are not
+//! refined, and weights are integers with a mean of at most 64.
 
 mod centroids;
 mod clustering;
@@ -120,12 +120,12 @@ impl CentroidForest {
         self.idf.as_deref().map(Vec::as_slice)
     }
 
-    /// Returns whether predicted samples may be sent to a second child.
+    /// Returns how predicted samples are sent to children: to the nearest one, or to the two nearest.
     pub fn routing(&self) -> Routing {
         self.routing
     }
 
-    /// Returns the number of additional samples, like those of its parent, by which a leaf is shrunk.
+    /// Returns the number of additional samples, with the mean of the parent, by which the values of a leaf are shrunk.
     pub fn leaf_shrinkage(&self) -> f64 {
         self.leaf_shrinkage
     }

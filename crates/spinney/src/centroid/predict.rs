@@ -222,8 +222,9 @@ impl CentroidForest {
         self.predict_topk_excluding(x, k, None, control)
     }
 
-    /// The same without the columns in `excluded`, which has one row of columns for each sample of X, or one row that
-    /// holds for all samples. [`TopK`] describes the result if fewer than `k` columns are left.
+    /// Returns the result of [`CentroidForest::predict_topk`] without the columns in `excluded`, which has one row of
+    /// columns for each sample of X, or one row that applies to all samples. [`TopK`] describes the result if fewer
+    /// than `k` columns are left.
     ///
     /// # Errors
     /// The same as for [`CentroidForest::predict_topk`], and [`crate::ErrorKind::Shape`] when `excluded` does not fit X

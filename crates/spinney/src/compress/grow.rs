@@ -1,9 +1,9 @@
 //! Globally induced forests (Begon, Joly, Geurts, ICML 2017): a compressed forest that is grown node by node.
 //!
 //! The candidates are the children of roots and of nodes that were chosen. Among them, or among some that are drawn
-//! each time, the node is chosen whose best weight lowers the loss most, and a share of that weight (`learning_rate`)
-//! is added. The best weight is c / (curvature × weight of the node): this is exact for the squared error, and based on
-//! a quadratic bound for the logistic loss.
+//! each time, the node is chosen whose best weight decreases the loss most, and a fraction of that weight
+//! (`learning_rate`) is added. The best weight is c / (curvature × weight of the node): this is exact for the squared
+//! error, and based on a quadratic bound for the logistic loss.
 //!
 //! Splits do not depend on which nodes are chosen: they are those of the full tree with the same key. The full trees
 //! are therefore grown first, and followed here. The model is the one that growing on demand would give, at the cost of
@@ -20,8 +20,8 @@ use crate::forest::Forest;
 use crate::rng::{Key, Stream};
 use crate::rounds::{Unobserved, rounds};
 
-/// The share of the largest gain, as a root, that is attributed to rounding: if the best node gains no more, the fit is
-/// complete.
+/// A gain, which is the square root of a decrease of the loss, is attributed to rounding if it is at most this fraction
+/// of the largest gain. If the best node gains no more, the fit is complete.
 const NOISE: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug)]

@@ -90,8 +90,8 @@ impl Compressed {
         self.predict_topk_excluding(x, k, None, control)
     }
 
-    /// The same without the columns in `excluded`, as in [`Forest::predict_topk_excluding`]. The scores of places
-    /// without a column are not specified.
+    /// Returns the result of [`Self::predict_topk`] without the columns in `excluded`, as in
+    /// [`Forest::predict_topk_excluding`]. The scores of places without a column are not specified.
     ///
     /// # Errors
     /// The same as for [`Forest::predict_topk_excluding`].

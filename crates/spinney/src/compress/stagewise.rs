@@ -47,7 +47,7 @@ pub(crate) fn stagewise(
         if let Some(k) = steps.outputs.filter(|&k| k < width) {
             columns.clear();
             try_extend(WHAT, &mut columns, 0..width)?;
-            // Of equal ones, the first.
+            // Of equal columns, the first is chosen.
             columns.select_nth_unstable_by(k, |&a, &b| c[b].abs().total_cmp(&c[a].abs()).then(a.cmp(&b)));
             columns[k..].iter().for_each(|&column| c[column] = 0.0);
         }

@@ -1,22 +1,23 @@
-//! Mean absolute deviation of numbers from their weighted median, any number of outputs.
+//! The mean absolute deviation of numerical outputs from their weighted median, for any number of outputs.
 //!
-//! When a node is entered, the numbers of each output are sorted, and its distinct numbers are the *places* of the output.
-//! Two structures over the places tell the medians of both sides of every cut:
+//! When a node is entered, the values of each output are sorted. The distinct values are the *places* of the output.
+//! Two structures over the places determine the medians of both sides of every cut:
 //!
-//! * the weights and sums of the node up to each place, found once;
-//! * the same of the moved side in a Fenwick tree (Fenwick, *A new data structure for cumulative frequency tables*, 1994):
-//!   moving a sample and finding the place of a median take the logarithm of the number of places.
+//! * the weights and sums of the node up to each place, which are computed once;
+//! * the weights and sums of the moved side, in a Fenwick tree (Fenwick, *A new data structure for cumulative frequency
+//!   tables*, 1994): moving a sample and finding the place of a median take the logarithm of the number of places.
 //!
-//! What is up to a place in the rest is what is there in the node less what is there in the moved side. With c the median of
-//! a side, W and S its weight and sum, and W′ and S′ those below c, the side deviates by (S − 2 S′) − c (W − 2 W′). Where the
-//! weight parts evenly between two numbers, every c between them gives the same: the lower one is taken.
+//! The weights and sums of the rest up to a place are those of the node minus those of the moved side. Let c be the
+//! median of a side, W and S its weight and sum, and W′ and S′ those below c. The side then deviates by (S − 2 S′) − c
+//! (W − 2 W′). If the weight is divided evenly between two values, every c between them gives the same deviation, and
+//! the lower value is used.
 //!
-//! Numbers are centred and rounded anew in each node, to a grid so fine that sums of the outputs fit 62 bits, or 107 where
-//! weights are rounded. Sums are exact, whatever their order; so cuts that deviate equally tie.
+//! Values are centred and rounded in each node, to a grid so fine that sums over samples have 62 bits, or 107 if
+//! weights are rounded. Sums are exact, whatever their order, so that cuts with equal deviations tie.
 //!
-//! Of one worker: medians are no sums of what each worker finds by itself.
+//! Several workers are not supported, because medians cannot be computed from sums of each worker's samples.
 //!
-//! Memory: some 44 bytes for each number of y, 60 where weights are rounded.
+//! The memory is about 44 bytes for each value of y, or 60 if weights are rounded.
 
 use super::table::{CriterionKind, Decrease, LeafValues, NodeData, TakeStatistics, TargetKind, refused_where_masked};
 use super::{Criterion, NodeCriterion, NodeStats, Units};
@@ -33,7 +34,7 @@ impl CriterionKind for DeviationFromMedians {
     const NAME: &'static str = "absolute_error";
     const DOMAIN: TargetKind = TargetKind::Numbers;
     const LEAVES: LeafValues = LeafValues::Medians;
-    /// Medians of leaves do not tell by how much the samples of a node deviate from theirs.
+    /// The medians of leaves do not determine the deviation of the samples of a node from their median.
     const DECREASE: Option<Decrease> = None;
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
@@ -47,13 +48,13 @@ impl CriterionKind for DeviationFromMedians {
     fn check(y: &TrainY<'_>, _: &[u32]) -> Result<()> {
         match y {
             TrainY::MaskedReal(_) => Err(refused_where_masked(Criterion::AbsoluteError)),
-            // Other kinds of y are refused with the parameters.
+            // Other kinds of y raise an error when the parameters are checked.
             TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::Slots(_) | TrainY::MaskedSlots(_) => Ok(()),
         }
     }
 }
 
-/// Weight of some samples, and weight × number of one output.
+/// The weight of some samples, and weight × value of one output.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part<U: Units> {
     weight: U,
@@ -73,37 +74,37 @@ pub(crate) struct AbsoluteError<'a, U: Units> {
     y: &'a RealTargets<'a>,
     weights: &'a [U],
     control: Control,
-    /// For every row of the node and output: the place of its number.
+    /// For each sample of the node and each output, the place of its value.
     places: Vec<u32>,
-    /// First place of each output of the node, and the number of its places at the end.
+    /// The first place of each output of the node; the last element is the number of places.
     starts: Vec<usize>,
-    /// The number of each place, in spacings of the node's grid.
+    /// The value of each place, in spacings of the node's grid.
     numbers: Vec<i64>,
-    /// Of the node: what its output has up to each place, that one included.
+    /// For the node: the weight and the sum of the output up to and including each place.
     up_to: Vec<Part<U>>,
-    /// Of the moved side: the Fenwick tree of each output over its places. Zeros beyond those of the node.
+    /// For the moved side: the Fenwick tree of each output over its places. Elements beyond those of the node are zero.
     moved: Vec<Part<U>>,
-    /// Sums of each output in the moved side.
+    /// The sum of each output in the moved side.
     moved_sums: Vec<U::Square>,
-    /// Samples that were moved one by one.
+    /// The samples that were moved one by one.
     moved_rows: Vec<u32>,
-    /// Whether others were moved beside them.
+    /// Whether groups of samples were moved in addition.
     has_moved_sides: bool,
-    /// The numbers of one output while they are sorted, and their rows.
+    /// The values of one output while they are sorted, with their samples.
     sorted: Vec<(f64, u32)>,
     centers: Vec<f64>,
     weight: U,
     n_samples: u32,
-    /// Brings the numbers of the node to its grid.
+    /// Converts the values of the node to its grid.
     grid: FixedPoint,
     /// Weight × deviation of the node, summed over outputs, in spacings.
     deviation: i128,
-    /// Largest less least number, summed over outputs, in spacings.
+    /// The largest value minus the smallest value, summed over outputs, in spacings.
     spread: f64,
 }
 
-/// Bits of numbers in a node of this weight: products with weights and their sums have 62 in all, or where the weight alone
-/// takes half of them, 107.
+/// Returns the number of bits of values in a node of this weight. Their products with weights, and the sums of these,
+/// have 62 bits or, if the weight alone takes half of them, 107.
 fn bits_of_numbers(weight: f64) -> i32 {
     const MOST: i32 = 55;
     let left = 62 - exponent_above(weight);
@@ -150,7 +151,7 @@ impl<'a, U: Units> AbsoluteError<'a, U> {
                 let places = &self.places[row as usize * q..][..q];
                 for (ends, &place) in self.starts.windows(2).zip(places) {
                     let tree = &mut self.moved[ends[0]..ends[1]];
-                    // Nodes of the tree above one that is zero are zero by now.
+                    // If a node of the tree is zero, the nodes above it have already been reset.
                     let mut at = place as usize - ends[0] + 1;
                     while let Some(part) = tree.get_mut(at - 1).filter(|part| part.weight > U::default()) {
                         *part = Part::default();
@@ -164,7 +165,7 @@ impl<'a, U: Units> AbsoluteError<'a, U> {
         self.moved_sums.fill(U::Square::default());
     }
 
-    /// The centre of each output of these rows; returns the largest distance from them.
+    /// Sets the centre of each output of these samples, and returns the largest distance from a centre.
     fn center(&mut self, rows: &[u32]) -> Result<f64> {
         let mut reach = 0f64;
         for (output, center) in self.centers.iter_mut().enumerate() {
@@ -181,7 +182,7 @@ impl<'a, U: Units> AbsoluteError<'a, U> {
         Ok(reach)
     }
 
-    /// Gives the rows of the node their places, output by output; the grid and the centres are known.
+    /// Assigns places to the samples of the node, output by output. The grid and the centres must be known.
     fn find_places(&mut self, rows: &[u32]) -> Result<()> {
         let q = self.y.n_outputs;
         self.numbers.clear();
@@ -191,7 +192,7 @@ impl<'a, U: Units> AbsoluteError<'a, U> {
             let start = self.numbers.len();
             self.starts[output] = start;
             self.sorted.clear();
-            // Adding zero makes −0.0 zero: one number.
+            // Adding zero converts −0.0 to zero, so that both are equal.
             self.sorted.extend(rows.iter().map(|&row| (self.y.of(row)[output] + 0.0, row)));
             sort_by(&mut self.sorted, |a, b| a.0.total_cmp(&b.0), &self.control)?;
             let mut up_to = Part::default();
@@ -212,12 +213,12 @@ impl<'a, U: Units> AbsoluteError<'a, U> {
         Ok(())
     }
 
-    /// The places of an output.
+    /// Returns the places of an output.
     fn range(&self, output: usize) -> std::ops::Range<usize> {
         self.starts[output]..self.starts[output + 1]
     }
 
-    /// Weight × deviation of the node, summed over outputs.
+    /// Returns weight × deviation of the node, summed over outputs.
     fn deviation_of_node(&self) -> i128 {
         let of_output = |output: usize| {
             let range = self.range(output);
@@ -243,11 +244,11 @@ impl<'a, U: Units> AbsoluteError<'a, U> {
         }
     }
 
-    /// What was moved at a place of the tree of an output that starts at `start`.
+    /// Returns the weight that was moved at a place, in the tree of an output that starts at `start`.
     fn moved_at(&self, start: usize, place: usize) -> U {
         let at = place - start + 1;
         let mut weight = self.moved[place].weight;
-        // The nodes whose ranges make up the rest of this one's.
+        // These are the nodes whose ranges make up the rest of this node's range.
         let mut below = at - 1;
         while below > at - lowest_one(at) {
             weight = weight - self.moved[start + below - 1].weight;
@@ -262,15 +263,16 @@ fn lowest_one(at: usize) -> usize {
     at & at.wrapping_neg()
 }
 
-/// Weight × deviation of a side from `number`, its median, of what it has in all and below the median.
+/// Returns weight × deviation of a side from its median `number`, from the totals of the side and those below the
+/// median.
 #[inline]
 fn deviation<U: Units>(all: Part<U>, below: Part<U>, number: i64) -> U::Square {
     let above = (all.weight - below.weight) - below.weight;
     (all.sum - below.sum) - below.sum - above.times_whole(number)
 }
 
-/// How many places come before the first that `is_before` denies, given its number and what the tree has up to it; and what
-/// the tree has before it.
+/// Returns the number of places before the first place for which `is_before` is false, and the totals before this
+/// place. `is_before` gets a place and the weight up to it.
 #[inline]
 fn descend<U: Units>(tree: &[Part<U>], is_before: impl Fn(usize, U) -> bool) -> (usize, Part<U>) {
     let (mut n_before, mut before) = (0, Part::<U>::default());
@@ -290,7 +292,7 @@ fn descend<U: Units>(tree: &[Part<U>], is_before: impl Fn(usize, U) -> bool) -> 
 
 impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
     type Memory = ();
-    /// Weight moved.
+    /// The moved weight.
     type Moved = U;
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
@@ -333,7 +335,7 @@ impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
         moved.to_f64()
     }
 
-    /// By how much the deviation falls.
+    /// Returns the decrease of the deviation.
     fn score(&self, moved: &U) -> f64 {
         let weight = *moved;
         let rest = self.weight - weight;
@@ -358,13 +360,13 @@ impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
         (self.deviation - sides) as f64
     }
 
-    /// That of two sides that do not deviate.
+    /// Returns the score of two sides without deviations.
     fn perfect_score(&self) -> f64 {
         self.deviation as f64
     }
 
-    /// With r the median of the rest, the moved side deviates from r by at most its weight times the spread; and no
-    /// decrease is above that, as the node deviates least from its own median.
+    /// With r the median of the rest, the moved side deviates from r by at most its weight times the spread. No
+    /// decrease is larger than this, because the node deviates least from its own median.
     fn least_moved_weight(&self, score: f64) -> f64 {
         // The margin covers the rounding of the score.
         if score > 0.0 { score / self.spread * (1.0 - 1e-9) } else { 0.0 }
@@ -372,7 +374,7 @@ impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
 
     type Sum = i128;
 
-    /// The sum of each output, then weights by place.
+    /// The sums are those of each output, followed by the weights of places.
     fn moved_sums(&self, moved: &U, mut visit: impl FnMut(u32, i128)) -> i128 {
         (0..).zip(&self.moved_sums).for_each(|(output, &sum)| visit(output, sum.into()));
         let q = self.y.n_outputs;
@@ -410,7 +412,7 @@ impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
         self.has_moved_sides = true;
         *moved += U::of_whole(weight);
         let q = self.y.n_outputs;
-        // Sums of outputs follow from the weights.
+        // The sums of outputs follow from the weights.
         for &(number, weight) in sums.iter().filter(|(number, _)| *number as usize >= q) {
             let place = number as usize - q;
             let output = self.starts.partition_point(|&start| start <= place) - 1;
@@ -418,7 +420,7 @@ impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
         }
     }
 
-    /// A heuristic: of deviations from medians, no order of categories tells the best set.
+    /// This is a heuristic: for deviations from medians, no order of categories determines the best set.
     fn ordering_sum(&self) -> Option<u32> {
         (self.y.n_outputs == 1).then_some(0)
     }
@@ -438,7 +440,7 @@ mod tests {
 
     use super::*;
 
-    /// By how much numbers deviate from the best of them, weighted and summed over outputs.
+    /// Returns the deviation of values from the best of them, weighted and summed over outputs.
     fn naive(y: &RealTargets<'_>, units: &[u32], rows: &[u32]) -> f64 {
         let of_output = |output: usize| {
             let from = |c: f64| -> f64 {
@@ -464,7 +466,7 @@ mod tests {
         fn every_cut_of_every_node_falls_by_as_much_as_plain_loops_find(
             (q, cells) in (1usize..4, 2usize..14)
                 .prop_flat_map(|(q, n)| (Just(q), prop::collection::vec((prop::collection::vec(number(), q), 1u32..4), n))),
-            // Which rows are in a node, and the order in which they are moved.
+            // Whether each sample is in a node, and the order in which samples are moved.
             nodes in prop::collection::vec(prop::collection::vec((any::<bool>(), any::<u8>()), 14), 1..4),
         ) {
             let n = cells.len();
@@ -482,8 +484,8 @@ mod tests {
                 let deviation = naive(&y, &units, &rows);
                 prop_assert_eq!((stats.n as usize, stats.weight), (rows.len(), weight));
                 prop_assert_eq!(stats.pure, rows.iter().all(|&row| y.of(row) == y.of(rows[0])));
-                // Plain sums of a few numbers, the largest of which has an error of half a bit in each step; and means of the
-                // least numbers that there are.
+                // The tolerance covers plain sums of a few values, in each step of which the largest value has an error
+                // of half a unit in the last place, and means of the smallest numbers.
                 let largest = rows.iter().flat_map(|&row| y.of(row)).fold(0.0, |most: f64, y| most.max(y.abs()));
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-12 * weight * largest + 1e-320;
                 prop_assert!(near(stats.impurity * weight * q as f64, deviation), "{} {deviation}", stats.impurity);
@@ -491,7 +493,7 @@ mod tests {
                     continue;
                 }
                 rows.sort_by_key(|&row| node[row as usize].1);
-                // Some cuts, then all anew: what is put back is gone, one by one or all at once.
+                // Some cuts are followed by a reset. Samples are moved back one by one, or all at once.
                 for n_moved in [1, rows.len() / 2, rows.len() - 1] {
                     let (mut moved, mut moved_wide) = (criterion.reset(), of_wide.reset());
                     for (i, &row) in rows[..n_moved].iter().enumerate() {
@@ -506,7 +508,7 @@ mod tests {
                         prop_assert!(sides > 0.0 || score == criterion.perfect_score());
                         prop_assert!(criterion.least_moved_weight(score) <= criterion.moved_weight(&moved));
                     }
-                    // The same side, moved as two categories.
+                    // The same side is moved as two categories.
                     let score = criterion.score(&moved);
                     let (first, second) = rows[..n_moved].split_at(n_moved / 2);
                     let parts = [first, second].map(|part| {
@@ -519,7 +521,8 @@ mod tests {
                     let mut moved = criterion.reset();
                     parts.iter().for_each(|(weight, sums)| criterion.move_side(&mut moved, *weight, sums));
                     prop_assert_eq!(criterion.score(&moved), score);
-                    // What is told of it is what was moved, and the rest is what is left of the node.
+                    // The sums that are visited are those of the moved samples, and the rest has the remaining sums of
+                    // the node.
                     let n_numbers = q + criterion.numbers.len();
                     let added = |parts: &[(u32, i128)]| {
                         let mut sums = vec![0; n_numbers];

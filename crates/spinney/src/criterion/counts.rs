@@ -1,13 +1,14 @@
-//! Gini index of classes and labels from counts of slots: the sparse-output kernel.
+//! The Gini index of classes and labels from counts of slots, for sparse outputs.
 //!
-//! With t_j the weight of slot j in the node, m_j in the moved side and W the total weights, minimising the weighted mean
-//! Gini index of the sides is maximising
+//! Let t_j be the weight of slot j in the node, m_j that in the moved side, and W the total weights. Minimizing the
+//! weighted mean Gini index of the sides is equivalent to maximizing
 //!
 //!   Σ_j m_j² / W_m + Σ_j (t_j − m_j)² / W_r,
 //!
-//! for class outputs (Σ over outputs of 1 − Σ p²) and for labels (2p(1 − p) each: the linear term is the same for every
-//! cut). Expanding the second square leaves Σ t², Σ t m and Σ m²; moving a sample of weight w changes them only in the slots
-//! that it occupies, by w t_j and w (2 m_j + w): the cost is the labels of the sample, never the number of labels.
+//! for class outputs (the sum over outputs of 1 − Σ p²) and for labels (2p(1 − p) each, where the linear term is the
+//! same for every cut). Expanding the second square leaves Σ t², Σ t m and Σ m². Moving a sample of weight w changes
+//! them only in the slots of the sample, by w t_j and w (2 m_j + w). The cost is therefore the number of labels of the
+//! sample, never the total number of labels.
 
 use super::masked_counts::{GiniOfClasses, GiniOfLabels, MaskedCounts};
 use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics, TargetKind};
@@ -24,7 +25,7 @@ impl CriterionKind for GiniIndex {
     const NAME: &'static str = "gini";
     const DOMAIN: TargetKind = TargetKind::ClassesAndLabels;
     const DECREASE: Option<Decrease> = Some(GiniIndex::decrease);
-    /// It is a multiple of the variance of columns of 0 and 1.
+    /// The Gini index is a multiple of the variance of columns of 0 and 1.
     const PROJECTED: &'static [TargetKind] = &[TargetKind::ClassesAndLabels];
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
@@ -54,17 +55,18 @@ impl GiniIndex {
     }
 }
 
-/// Who occupies what: slots and weight of every sample, in the layout that suits the targets.
+/// The slots and the weight of every sample, in a layout that suits the targets.
 pub(crate) trait Occupancy<U: Units>: std::fmt::Debug {
     fn weight(&self, row: u32) -> U;
     fn for_each_slot(&self, row: u32, visit: impl FnMut(u32));
     /// See [`NodeCriterion::ordering_sum`].
     fn ordering_slot(&self) -> Option<u32>;
-    /// At least |e − r|² of every sample, e its slots and r their shares in the node: |r|² and the least of r are given.
+    /// Returns an upper bound on |e − r|² over samples, where e are the slots of a sample and r the frequencies of
+    /// slots in the node. |r|² and the smallest r are given.
     fn reach(&self, square_share: f64, least_share: f64) -> f64;
 }
 
-/// One class output: weight and slot of a sample side by side, one load.
+/// One class output. The weight and the slot of a sample are stored together, so that one load reads both.
 #[derive(Debug)]
 pub(crate) struct OneSlot<U> {
     of_rows: Vec<(U, u32)>,
@@ -136,28 +138,29 @@ impl<U: Units> Occupancy<U> for ManySlots<'_, U> {
 pub(crate) struct Gini<U: Units, Y> {
     y: Y,
     workers: Workers,
-    /// Samples of the node.
+    /// The number of samples of the node.
     n: u32,
-    /// Weight of each slot in the node, and in the moved side.
+    /// The weight of each slot in the node, and in the moved side.
     total: Vec<U>,
     moved: Vec<U>,
-    /// Slots with a total.
+    /// The slots with a non-zero total.
     present: Vec<u32>,
-    /// Slots that the samples of the node occupy, each counted as often as it occurs.
+    /// The number of slots of the samples of the node, counted with repetitions.
     n_cells: usize,
-    /// Slots with something moved; not kept for so few slots that clearing all is quicker.
+    /// The slots with a moved weight. They are not recorded if there are so few slots that clearing all of them is
+    /// faster.
     touched: Vec<u32>,
     few_slots: bool,
-    /// At most.
+    /// The maximum number of slots of a sample.
     slots_of_a_sample: usize,
     weight: U,
     /// Σ t².
     squares: U::Square,
-    /// Σ t: m_j <= M, so Σ m_j² / M <= Σ m_j on both sides, with equality (and no rounding) when they are pure.
+    /// Σ t. Since m_j <= M, Σ m_j² / M <= Σ m_j on both sides, with equality (and without rounding) if they are pure.
     occupied: f64,
     /// See [`Occupancy::reach`].
     reach: f64,
-    /// Impurity per unit of Σ p²: two for a label, one for a class output, over the number of outputs.
+    /// The impurity per unit of Σ p²: two for a label and one for a class output, divided by the number of outputs.
     scale: f64,
 }
 
@@ -166,7 +169,7 @@ const FEW_SLOTS: usize = 32;
 const WHAT: &str = "the counts of a node";
 
 impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
-    /// `slots` tells the meaning of the slots that `y` occupies.
+    /// `slots` determines the meaning of the slots of `y`.
     pub(crate) fn new(y: Y, slots: &Slots<'_>) -> Result<Self> {
         let few_slots = slots.width <= FEW_SLOTS;
         Ok(Gini {
@@ -191,17 +194,17 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
         })
     }
 
-    /// The same where `workers` have the rows.
+    /// Returns the criterion with the samples of `workers`.
     pub(crate) fn with_workers(self, workers: &Workers) -> Self {
         Gini { workers: workers.clone(), ..self }
     }
 
-    /// What the totals of a node say.
+    /// Computes the statistics of a node from its totals.
     fn summarize(&mut self, n: u32, weight: U) -> NodeStats {
         (self.n, self.weight) = (n, weight);
         self.squares = U::Square::default();
         let mut pure = true;
-        // Σ t, which is exact: with Σ t² it gives the impurity.
+        // Σ t, which is exact. Together with Σ t², it determines the impurity.
         let mut occupied = 0u64;
         let mut least = weight.to_f64();
         for &slot in &self.present {
@@ -220,7 +223,7 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
     }
 }
 
-/// Totals of a node.
+/// The totals of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Memory<U> {
     n: u32,
@@ -229,7 +232,7 @@ pub(crate) struct Memory<U> {
     n_cells: usize,
 }
 
-/// A node is remembered when its samples occupy this many times more slots than there are different ones.
+/// A node is remembered if its samples have this many times more slots than there are different slots.
 const WORTHWHILE: usize = 3;
 
 /// Sums over the moved side.
@@ -243,7 +246,7 @@ pub(crate) struct Sums<U: Units> {
 }
 
 impl<U: Units> Sums<U> {
-    /// Moves weight `w` of a slot that has `moved` there already.
+    /// Moves the weight `w` of a slot that has the moved weight `moved` so far.
     #[inline]
     fn add(&mut self, w: U, total: U, moved: &mut U) {
         let before = *moved;
@@ -350,7 +353,7 @@ impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
             sums.weight += w;
             self.y.for_each_slot(row, |slot| self.moved[slot as usize] += w);
         }
-        // Few slots: both sums anew cost less than keeping them up to date sample by sample.
+        // With few slots, computing both sums again costs less than updating them sample by sample.
         (sums.squares, sums.products) = Default::default();
         for (&moved, &total) in self.moved.iter().zip(&self.total) {
             sums.squares = sums.squares + moved.times(moved);

@@ -1,8 +1,8 @@
-//! Entropy, in bits, of classes and labels from counts of slots.
+//! The entropy, in bits, of classes and labels from counts of slots.
 //!
-//! With h(x) = x log₂ x, the weighted entropy of one side of weight W is h(W) − Σ_k h(m_k) for a class output and
-//! h(W) − h(m_j) − h(W − m_j) for a label. Labels absent from a side contribute nothing, so a score costs the labels
-//! present in the node, not the number of labels.
+//! With h(x) = x log₂ x, the weighted entropy of a side of weight W is h(W) − Σ_k h(m_k) for a class output and h(W) −
+//! h(m_j) − h(W − m_j) for a label. Labels that are absent from a side contribute nothing, so the cost of a score is
+//! the number of labels present in the node, not the total number of labels.
 
 use super::masked_counts::{EntropyOfClasses, EntropyOfLabels, MaskedCounts};
 use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics, TargetKind};
@@ -14,10 +14,10 @@ use crate::exact::reduce::{Reduce, Workers};
 
 const WHAT: &str = "the counts of a node";
 
-/// Totals up to this have their x log₂ x looked up: 8 MB at most.
+/// For total weights below this, x log₂ x is looked up in a table, which takes at most 8 MB.
 const TABLE: usize = 1 << 20;
 
-/// Entropy in the table of criteria.
+/// The entropy in the table of criteria.
 pub(crate) struct ShannonEntropy;
 
 impl CriterionKind for ShannonEntropy {
@@ -57,19 +57,19 @@ pub(crate) struct Entropy<'a, U: Units> {
     y: &'a Slots<'a>,
     weights: &'a [U],
     workers: Workers,
-    /// h(0), h(1), …; empty when weights are not small integers.
+    /// h(0), h(1), …; empty if the total weight is too large.
     table: Vec<f64>,
-    /// Weight of each slot in the node and in the moved side.
+    /// The weight of each slot in the node and in the moved side.
     total: Vec<f64>,
     moved: Vec<f64>,
-    /// Slots with a total, rising: scores add in this order.
+    /// The slots with a non-zero total, in increasing order, which is the order in which scores are added up.
     present: Vec<u32>,
     weight: f64,
     node_entropy: f64,
 }
 
 impl<'a, U: Units> Entropy<'a, U> {
-    /// `total_weight` is that of the root, in units.
+    /// `total_weight` is the weight of the root, in units.
     pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U], total_weight: f64) -> Result<Self> {
         let len = if total_weight < TABLE as f64 { total_weight as usize + 1 } else { 0 };
         Ok(Entropy {
@@ -85,7 +85,7 @@ impl<'a, U: Units> Entropy<'a, U> {
         })
     }
 
-    /// The same where `workers` have the rows.
+    /// Returns the criterion with the samples of `workers`.
     pub(crate) fn with_workers(self, workers: &Workers) -> Self {
         Entropy { workers: workers.clone(), ..self }
     }
@@ -94,7 +94,7 @@ impl<'a, U: Units> Entropy<'a, U> {
         self.table.get(x as usize).copied().unwrap_or_else(|| x_log2_x(x))
     }
 
-    /// Weight × summed entropy of one side; `count` gives the weight of a slot in it.
+    /// Returns weight × summed entropy of a side. `count` returns the weight of a slot in it.
     fn side(&self, weight: f64, count: impl Fn(usize) -> f64) -> f64 {
         let counts = self.present.iter().map(|&slot| count(slot as usize));
         let h_weight = self.h(weight);
@@ -115,7 +115,7 @@ fn x_log2_x(x: f64) -> f64 {
 
 impl<U: Units> NodeCriterion for Entropy<'_, U> {
     type Memory = ();
-    /// Weight moved.
+    /// The moved weight.
     type Moved = f64;
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
@@ -169,7 +169,7 @@ impl<U: Units> NodeCriterion for Entropy<'_, U> {
     }
 
     fn score(&self, moved: &f64) -> f64 {
-        // Adding the two sides commutes, so mirrored cuts tie exactly.
+        // The sum of the two sides is commutative, so that mirrored cuts tie exactly.
         let moved_side = self.side(*moved, |slot| self.moved[slot]);
         let rest = self.side(self.weight - moved, |slot| self.total[slot] - self.moved[slot]);
         -(moved_side + rest)

@@ -1,13 +1,14 @@
-//! Gini index and entropy of classes and labels of which some are not known.
+//! The Gini index and the entropy of classes and labels with unknown cells.
 //!
-//! With W_tj the weight of the known cells of output j in node t and t_k the weight of slot k of it, every impurity here is a
-//! sum over slots of a function of t_k and W_tj; so is what a side of a cut is worth, see [`SlotTerm`]. A side without
-//! known cells of an output has no term of it. Moving a sample changes the counts of its slots, and the weights of those
-//! outputs in which it differs from what most samples of its kind have (see [`Known`](crate::data::known::Known)): at most
-//! half of the outputs. A score costs the slots that occur in the node.
+//! Let W_tj be the weight of the known cells of output j in node t, and t_k the weight of its slot k. Every impurity
+//! here is a sum over slots of a function of t_k and W_tj, and so is the score of a side: see [`SlotTerm`]. A side
+//! without known cells of an output has no term for it. Moving a sample changes the counts of its slots, and the
+//! weights of the outputs in which it differs from the majority of its outputs (see
+//! [`Known`](crate::data::known::Known)), which are at most half of the outputs. The cost of a score is the number of
+//! slots that occur in the node.
 //!
-//! The impurity of a node is its sum over outputs over its weight and over the mean number of known cells of a sample of the
-//! root: see [`super::masked_variance`].
+//! The impurity of a node is the sum over outputs, divided by the weight of the node and by the mean number of known
+//! cells of a sample at the root: see [`super::masked_variance`].
 
 use std::marker::PhantomData;
 
@@ -18,17 +19,18 @@ use crate::exact::reduce::{Reduce, Workers};
 
 const WHAT: &str = "the counts of a node";
 
-/// What a slot adds to the worth of a side: the larger the sum, the less impure the sides.
+/// The contribution of a slot to the score of a side. The larger the sum, the less impure the sides.
 pub(crate) trait SlotTerm: std::fmt::Debug {
-    /// Of a slot of weight `count` whose output has known cells of weight `weight`, which is positive.
+    /// Returns the contribution of a slot of weight `count`, whose output has known cells of weight `weight`, which
+    /// must be positive.
     fn term(count: f64, weight: f64) -> f64;
-    /// The impurity of an output, times its weight, less what its terms take away: for each output that has known cells.
+    /// Returns weight × impurity of an output plus its terms, for each output that has known cells, in units of terms.
     fn whole(counts: f64, weight: f64) -> f64;
-    /// Impurity for one unit of terms.
+    /// The impurity per unit of terms.
     const SCALE: f64;
 }
 
-/// Σ m² / W of class outputs: W (1 − Σ p²) = W − Σ m² / W.
+/// Σ m² / W for class outputs, because W (1 − Σ p²) = W − Σ m² / W.
 #[derive(Debug)]
 pub(crate) struct GiniOfClasses;
 
@@ -45,7 +47,7 @@ impl SlotTerm for GiniOfClasses {
     const SCALE: f64 = 1.0;
 }
 
-/// Of labels: W · 2 p (1 − p) = 2 (m − m² / W).
+/// m² / W for labels, because W · 2 p (1 − p) = 2 (m − m² / W).
 #[derive(Debug)]
 pub(crate) struct GiniOfLabels;
 
@@ -62,7 +64,7 @@ impl SlotTerm for GiniOfLabels {
     const SCALE: f64 = 2.0;
 }
 
-/// Σ m log₂ (m / W) of class outputs.
+/// Σ m log₂ (m / W) for class outputs.
 #[derive(Debug)]
 pub(crate) struct EntropyOfClasses;
 
@@ -78,7 +80,7 @@ impl SlotTerm for EntropyOfClasses {
     const SCALE: f64 = 1.0;
 }
 
-/// Of labels, which are there or not.
+/// The sum of m log₂ (m / W) over the presence and the absence of a label.
 #[derive(Debug)]
 pub(crate) struct EntropyOfLabels;
 
@@ -102,20 +104,20 @@ fn x_log2_share(x: f64, whole: f64) -> f64 {
 #[derive(Clone, Copy, Debug)]
 struct Present {
     slot: u32,
-    /// Its output's place among those of present slots.
+    /// The index of its output among those of present slots.
     output: u32,
     total: f64,
 }
 
-/// An output of which a slot occurs in the node.
+/// An output with a slot that occurs in the node.
 #[derive(Clone, Copy, Debug)]
 struct PresentOutput {
     output: u32,
-    /// Weight of its known cells.
+    /// The weight of its known cells.
     weight: f64,
 }
 
-/// No place.
+/// The place of slots and outputs that do not occur.
 const ABSENT: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -123,34 +125,34 @@ pub(crate) struct MaskedCounts<'a, U, S> {
     y: &'a MaskedSlots<'a>,
     weights: &'a [U],
     workers: Workers,
-    /// Weight of each slot in the node, zero between two nodes.
+    /// The weight of each slot in the node; zero between nodes.
     counts: Vec<f64>,
-    /// What each output has more than the rows of which most cells are known; zero between two nodes.
+    /// For each output, the difference between the weight of its known cells and `mostly`; zero between nodes.
     more: Vec<f64>,
-    /// Slots of the node, rising: scores add in this order; and their outputs.
+    /// The slots of the node, in increasing order, which is the order in which scores are added up, and their outputs.
     present: Vec<Present>,
     outputs: Vec<PresentOutput>,
-    /// Place of each slot in `present` and of each output in `outputs`.
+    /// The place of each slot in `present` and of each output in `outputs`.
     place_of_slot: Vec<u32>,
     place_of_output: Vec<u32>,
-    /// Of the moved side, by place: weights of slots, and what outputs have more.
+    /// For the moved side, by place: the weights of slots, and the differences of outputs.
     moved: Vec<f64>,
     moved_more: Vec<f64>,
     weight: f64,
-    /// That of rows of which most cells are known.
+    /// The weight of samples in which the majority of cells is known.
     mostly: f64,
-    /// Score of moving nothing.
+    /// The score if no sample is moved.
     base: f64,
-    /// Mean number of known cells of a sample; `None` until the root is entered.
+    /// The mean number of known cells of a sample; `None` until the root is entered.
     cells_of_a_sample: Option<f64>,
     impurity: PhantomData<S>,
 }
 
-/// Weights of the moved side.
+/// The weights of the moved side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MovedWeights {
     all: f64,
-    /// Of rows of which most cells are known.
+    /// The weight of samples in which the majority of cells is known.
     mostly: f64,
 }
 
@@ -178,12 +180,12 @@ impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
         })
     }
 
-    /// The same where `workers` have the rows.
+    /// Returns the criterion with the samples of `workers`.
     pub(crate) fn with_workers(self, workers: &Workers) -> Self {
         MaskedCounts { workers: workers.clone(), ..self }
     }
 
-    /// Forgets the node before.
+    /// Clears the data of the previous node.
     fn clear(&mut self) {
         self.present.drain(..).for_each(|present| self.place_of_slot[present.slot as usize] = ABSENT);
         self.outputs.drain(..).for_each(|output| self.place_of_output[output.output as usize] = ABSENT);
@@ -230,7 +232,7 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
             let output = self.y.output(slot);
             let of_output = mostly + self.more[output as usize];
             let place = &mut self.place_of_output[output as usize];
-            // Slots of classes: the first of an output counts it.
+            // An output of classes is counted at the first of its slots.
             let is_first = *place == ABSENT;
             if is_first {
                 *place = self.outputs.len() as u32;
@@ -248,7 +250,7 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
     }
 
     fn reset(&mut self) -> MovedWeights {
-        // There is room for all slots and outputs.
+        // The capacity is sufficient for all slots and outputs.
         self.moved.clear();
         self.moved.resize(self.present.len(), 0.0);
         self.moved_more.clear();
@@ -297,8 +299,8 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
 
     type Sum = f64;
 
-    /// The counts of slots; then what each output has more than the rows of which most cells are known; then the weight of
-    /// these.
+    /// The sums are the counts of slots, followed by the differences of outputs, followed by the weight of samples in
+    /// which the majority of cells is known.
     fn moved_sums(&self, moved: &MovedWeights, mut visit: impl FnMut(u32, f64)) -> f64 {
         let (n_slots, n_outputs) = (self.n_slots(), self.more.len() as u32);
         self.present.iter().zip(&self.moved).for_each(|(present, &count)| visit(present.slot, count));
@@ -330,7 +332,7 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
         }
     }
 
-    /// Outputs whose cells are known in other rows have no common mean.
+    /// Outputs whose cells are known in different samples have no common mean.
     fn ordering_sum(&self) -> Option<u32> {
         None
     }

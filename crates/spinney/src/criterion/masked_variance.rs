@@ -1,13 +1,15 @@
-//! Variance of numbers of which some are not known.
+//! The variance of numerical outputs with unknown cells.
 //!
-//! With W_tj the weight of the known cells of output j in node t and S_tj their sum, the squares that are left after a cut
-//! are least where Σ_j S_mj² / W_mj + (S_tj − S_mj)² / (W_tj − W_mj) is largest; a side without known cells of an output has
-//! no term of it. Every node centres its known numbers and rounds them to a grid of its own, as fine as leaves every
-//! weighted sum below 2⁵², so that sums are exact, whatever their order. So a node costs a walk through all its samples,
-//! and a score the outputs: where all cells are known, [`super::variance`] does with less.
+//! Let W_tj be the weight of the known cells of output j in node t, and S_tj their sum. The squares that remain after a
+//! cut are smallest if Σ_j S_mj² / W_mj + (S_tj − S_mj)² / (W_tj − W_mj) is largest. A side without known cells of an
+//! output has no term for it. Every node centres its known values and rounds them to a grid of its own, which is as
+//! fine as possible if all weighted sums are below 2⁵², so that sums are exact, whatever their order. The cost of a
+//! node is therefore a pass over all its samples, and that of a score the number of outputs. If all cells are known,
+//! [`super::variance`] costs less.
 //!
-//! The impurity of a node is its sum of squares over its weight and over the mean number of known cells of a sample of the
-//! root: at the root, the mean variance of the known cells. So decreases of weight × impurity add up down the tree.
+//! The impurity of a node is its sum of squares, divided by its weight and by the mean number of known cells of a
+//! sample at the root. At the root, it is the mean variance of the known cells. Decreases of weight × impurity
+//! therefore add up over the tree.
 
 use super::moved_sums::{Many, MovedSums, OUTPUTS};
 use super::{NodeCriterion, NodeStats, Units};
@@ -21,26 +23,26 @@ use crate::exact::{FixedPoint, Grid, PowerOfTwo, exponent_above};
 pub(crate) struct MaskedVariance<'a, U> {
     y: &'a MaskedNumbers,
     weights: &'a [U],
-    /// Weights are whole multiples of a sample: weight 2 is the sample twice.
+    /// Whether weights are integer multiples of a sample: a sample of weight 2 is equivalent to two samples.
     exact_weights: bool,
     workers: Workers,
     control: Control,
-    /// For every row: its weight; then of each output the weight of its cell, and weight × rounded number; zeros where it
-    /// is not known. In the grid of the node entered last, where the row is in it.
+    /// For each sample, its weight, followed for each output by the weight of its cell and weight × rounded value,
+    /// which are zero for unknown cells. They are in the grid of the last entered node that contains the sample.
     rounded: Vec<f64>,
     moved: Many,
-    /// Of the node: the weight and the sum of each output, as in a row.
+    /// For the node, the weight and the sum of each output, as in a sample.
     total: Vec<f64>,
     weight: f64,
-    /// Score of moving nothing.
+    /// The score if no sample is moved.
     base: f64,
     /// The spacing of the grid.
     grid: PowerOfTwo,
     low: Vec<f64>,
     high: Vec<f64>,
-    /// Bits of squared numbers: see [`super::variance`].
+    /// The number of bits of squared values: see [`super::variance`].
     square_bits: i32,
-    /// Mean number of known cells of a sample; `None` until the root is entered.
+    /// The mean number of known cells of a sample; `None` until the root is entered.
     cells_of_a_sample: Option<f64>,
 }
 
@@ -66,12 +68,12 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
         })
     }
 
-    /// The same where `workers` have the rows.
+    /// Returns the criterion with the samples of `workers`.
     pub(crate) fn with_workers(self, workers: &Workers) -> Self {
         MaskedVariance { workers: workers.clone(), ..self }
     }
 
-    /// The range of each output in these rows; the weight of all known cells.
+    /// Finds the range of each output in these samples, and returns the weight of all known cells.
     fn find_ranges(&mut self, rows: &[u32]) -> Result<f64> {
         self.low.fill(f64::INFINITY);
         self.high.fill(f64::NEG_INFINITY);
@@ -94,8 +96,8 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
         self.workers.sum_of(cells)
     }
 
-    /// Puts the rows, the node's, on a grid and sums them; returns the sum of squares around the means of outputs, in units
-    /// of the second number. `reach` is at least the distance of each number from the middle of its output's range.
+    /// Rounds the samples of the node to a grid and sums them. Returns the sum of squares around the means of outputs,
+    /// and its unit. `reach` must be at least the distance of each value from the middle of its output's range.
     fn round(&mut self, rows: &[u32], reach: f64) -> Result<(f64, PowerOfTwo)> {
         let q = self.low.len();
         let fixed = FixedPoint::with_bits(reach, 51 - exponent_above(self.weight));
@@ -135,29 +137,29 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
         Ok((around_means, PowerOfTwo::new(-2 * for_squares.exponent())))
     }
 
-    /// What a sum of squares over the node is a mean over.
+    /// Returns the weight of cells over which a sum of squares of the node is averaged.
     fn n_cells(&self) -> f64 {
         self.weight * self.cells_of_a_sample.unwrap_or(1.0)
     }
 }
 
-/// The middle of a range, without overflow; equal ends as they are.
+/// Returns the middle of a range, without overflow. If both ends are equal, it is exactly this value.
 fn middle(low: f64, high: f64) -> f64 {
     if low == high { low } else { low / 2.0 + high / 2.0 }
 }
 
-/// s² / w, or nothing of nothing.
+/// Returns s² / w, or 0 if the weight is 0.
 #[inline]
 fn term(w: f64, s: f64) -> f64 {
     if w > 0.0 { s * s / w } else { 0.0 }
 }
 
-/// Σ_j S_j² / W_j of weights and sums side by side.
+/// Returns Σ_j S_j² / W_j, where weights and sums alternate.
 fn terms(sums: &[f64]) -> f64 {
     sums.as_chunks::<2>().0.iter().map(|&[w, s]| term(w, s)).sum()
 }
 
-/// Shows weights and sums that are side by side: first the sums, then the weights.
+/// Visits alternating weights and sums: first all sums, then all weights.
 fn for_each(sums: &[f64], visit: &mut impl FnMut(u32, f64)) {
     let sums = sums.as_chunks::<2>().0;
     (0..).zip(sums).for_each(|(number, &[_, sum])| visit(number, sum));
@@ -166,7 +168,7 @@ fn for_each(sums: &[f64], visit: &mut impl FnMut(u32, f64)) {
 
 impl<U: Units> NodeCriterion for MaskedVariance<'_, U> {
     type Memory = ();
-    /// Weight moved.
+    /// The moved weight.
     type Moved = f64;
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
@@ -175,7 +177,7 @@ impl<U: Units> NodeCriterion for MaskedVariance<'_, U> {
         let weight = self.weight;
         let cells = self.find_ranges(rows)?;
         self.cells_of_a_sample.get_or_insert(cells / weight);
-        // Of outputs without a known cell the range is empty.
+        // The range of an output without a known cell is empty.
         let known = || self.low.iter().zip(&self.high).filter(|(low, high)| low <= high);
         if known().all(|(low, high)| low == high) {
             return Ok(NodeStats { n, weight, impurity: 0.0, pure: true });
@@ -221,7 +223,7 @@ impl<U: Units> NodeCriterion for MaskedVariance<'_, U> {
     #[inline]
     fn score(&self, _: &f64) -> f64 {
         let (moved, total) = (self.moved.sums().as_chunks::<2>().0, self.total.as_chunks::<2>().0);
-        // Two sums over every second term: the processor adds both at a time.
+        // Every second term goes to the same sum, so that the processor can add two terms at a time.
         let mut score = [0.0; 2];
         for (&[w, s], &[total_w, total_s]) in moved.iter().zip(total) {
             score[0] += term(w, s);
@@ -232,7 +234,7 @@ impl<U: Units> NodeCriterion for MaskedVariance<'_, U> {
 
     type Sum = f64;
 
-    /// First the sums of all outputs, then the weights of their known cells.
+    /// The sums are those of all outputs, followed by the weights of their known cells.
     fn moved_sums(&self, moved: &f64, mut visit: impl FnMut(u32, f64)) -> f64 {
         for_each(self.moved.sums(), &mut visit);
         *moved
@@ -252,7 +254,7 @@ impl<U: Units> NodeCriterion for MaskedVariance<'_, U> {
         }
     }
 
-    /// Outputs whose cells are known in other rows have no common mean.
+    /// Outputs whose cells are known in different samples have no common mean.
     fn ordering_sum(&self) -> Option<u32> {
         None
     }

@@ -208,9 +208,10 @@ pub(crate) trait NodeCriterion {
 /// are sums of squared sums divided by weights.
 ///
 /// With p the mean of the moved samples and r that of the node, the gain is M W / (W − M) · |p − r|². The mean p is a
-/// convex combination of samples, so |p − r|² is at most `reach`, its largest value over single samples; the rest grows
-/// with M. So a sparse column whose entries weigh less than M need not be looked at: its cuts move entries, never
-/// zeros. In text most columns of most nodes fall below. The margin covers the rounding of scores.
+/// convex combination of samples, so |p − r|² is at most `reach`, its largest value over single samples; the other
+/// factor increases with M. Therefore, a sparse column whose entries weigh less than M can be skipped, because its cuts
+/// move entries, never zeros. In text, this is the case of most columns in most nodes. The margin covers the rounding
+/// of scores.
 pub(crate) fn least_weight(score: f64, base: f64, weight: f64, reach: f64) -> f64 {
     let gain = score - base - 1e-9 * base;
     if gain > 0.0 { gain * weight / (reach * weight + gain) * (1.0 - 1e-9) } else { 0.0 }
@@ -249,14 +250,14 @@ pub(crate) trait Units: Summand + SideSum {
 
     fn to_f64(self) -> f64;
     fn times(self, other: Self) -> Self::Square;
-    /// Times a whole number, where a square holds the product.
+    /// Returns the product with an integer, which must fit in a square.
     fn times_whole(self, whole: i64) -> Self::Square;
-    /// From a sum of such weights.
+    /// Converts a sum of such weights.
     fn of_whole(whole: i128) -> Self;
     fn square_to_f64(square: Self::Square) -> f64;
 }
 
-/// Totals below 2³¹.
+/// For total weights below 2³¹.
 impl Units for u32 {
     type Square = i64;
 
@@ -282,7 +283,7 @@ impl Units for u32 {
     }
 }
 
-/// Totals below 2⁵².
+/// For total weights below 2⁵².
 impl Units for u64 {
     type Square = i128;
 

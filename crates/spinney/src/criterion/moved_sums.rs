@@ -1,14 +1,15 @@
-//! Sums over the samples that a scan has moved, of numbers: of one output in registers, of many in memory.
+//! Sums of numerical outputs over the samples that a scan has moved. Those of one output are in registers, those of
+//! several outputs in memory.
 
 use crate::error::{Result, try_filled};
 
-/// Sums of the moved side. A sample is its weight, followed by weight × target of each output.
+/// The sums of the moved side. A sample consists of its weight, followed by weight × target of each output.
 pub(crate) trait MovedSums: std::fmt::Debug {
-    /// What is kept in registers during a scan; its first item is the weight.
+    /// The part that is kept in registers during a scan, which includes the weight.
     type Local: Copy;
 
     fn n_outputs(&self) -> usize;
-    /// The sample in row `row` of the table.
+    /// Returns the sample in row `row` of the table.
     fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64];
     fn reset(&mut self) -> Self::Local;
     fn add(&mut self, local: &mut Self::Local, sample: &[f64]);
@@ -16,20 +17,20 @@ pub(crate) trait MovedSums: std::fmt::Debug {
     fn add_four(&mut self, local: &mut Self::Local, samples: [&[f64]; 4]) {
         samples.into_iter().for_each(|sample| self.add(local, sample));
     }
-    /// Adds samples of this weight and these sums, each with its output.
+    /// Adds samples with this weight and these sums, each with its output.
     fn add_sums(&mut self, local: &mut Self::Local, weight: f64, sums: &[(u32, f64)]);
-    /// m_j.
+    /// Returns m_j.
     fn sum(&self, local: &Self::Local, output: u32) -> f64;
-    /// Shows m_j of each output j.
+    /// Visits m_j of each output j.
     fn for_each(&self, local: &Self::Local, visit: impl FnMut(u32, f64));
     fn weight(local: &Self::Local) -> f64;
-    /// Writes m_j.
+    /// Writes m_j of each output j.
     fn totals(&self, local: &Self::Local, out: &mut [f64]);
-    /// Σ_j m_j² and Σ_j (total_j − m_j)².
+    /// Returns Σ_j m_j² and Σ_j (total_j − m_j)².
     fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
 }
 
-/// One output: both sums stay in registers.
+/// One output, both of whose sums are in registers.
 #[derive(Debug)]
 pub(crate) struct One;
 
@@ -87,7 +88,7 @@ impl MovedSums for One {
     }
 }
 
-/// What there is a number of for each output.
+/// The purpose of memory with one number for each output, for error messages.
 pub(super) const OUTPUTS: &str = "the sums of a node";
 
 /// Any number of outputs.
@@ -99,7 +100,7 @@ impl Many {
         Ok(Many(try_filled(OUTPUTS, 0.0, n_outputs)?))
     }
 
-    /// m_j.
+    /// Returns m_j of each output j.
     pub(crate) fn sums(&self) -> &[f64] {
         &self.0
     }
@@ -139,7 +140,7 @@ impl MovedSums for Many {
 
     #[inline]
     fn add_four(&mut self, weight: &mut f64, [a, b, c, d]: [&[f64]; 4]) {
-        // Sums are exact, so they may be added in any order: one write for four samples.
+        // Sums are exact, so they may be added in any order. This needs only one write for four samples.
         *weight += (a[0] + b[0]) + (c[0] + d[0]);
         let (ab, cd) = (a[1..].iter().zip(&b[1..]), c[1..].iter().zip(&d[1..]));
         for (moved, ((a, b), (c, d))) in self.0.iter_mut().zip(ab.zip(cd)) {
@@ -172,7 +173,8 @@ impl MovedSums for Many {
 
     #[inline]
     fn squares(&self, _: &f64, total: &[f64]) -> (f64, f64) {
-        // Partial sums over every second output, in a fixed order: the processor adds two at a time.
+        // Every second output goes to the same partial sum, in a fixed order, so that the processor can add two outputs
+        // at a time.
         let (mut moved_squares, mut rest_squares) = ([0.0; 2], [0.0; 2]);
         let ((moved, moved_tail), (total, total_tail)) = (self.0.as_chunks::<2>(), total.as_chunks::<2>());
         for (m, t) in moved.iter().zip(total) {

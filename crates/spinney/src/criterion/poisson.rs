@@ -1,15 +1,16 @@
-//! Half the mean Poisson deviance of counts and other numbers that are not negative, any number of outputs.
+//! Half the mean Poisson deviance of counts and other non-negative numbers, for any number of outputs.
 //!
-//! A sample y deviates from a mean m by y ln (y / m) − y + m = m φ(y / m − 1) with φ(t) = (1 + t) ln (1 + t) − t, and a side
-//! of weight W and mean m′ lowers the deviance of its node of mean m by W m φ(m′ / m − 1). Both are sums of terms that are
-//! not negative, and φ is about t² / 2 near zero: nothing is lost where targets hardly differ.
+//! A sample y deviates from a mean m by y ln (y / m) − y + m = m φ(y / m − 1) with φ(t) = (1 + t) ln (1 + t) − t. A
+//! side of weight W and mean m′ decreases the deviance of its node of mean m by W m φ(m′ / m − 1). Both are sums of
+//! non-negative terms, and φ is about t² / 2 near zero, so that no digits are lost if targets hardly differ.
 //!
-//! Targets are rounded once, at the root, to multiples of a spacing so fine that all bits of those near the largest stay, and
-//! every weighted sum is below 2¹²⁰; so is the deviance of the samples of a node. Sums are exact, whatever their order. A
-//! target below half a spacing, less than 2⁻⁶⁰ of the largest, counts as zero.
+//! Targets are rounded once, at the root, to multiples of a spacing. It is so fine that targets close to the largest
+//! one keep all bits, and so coarse that every weighted sum is below 2¹²⁰. The deviances of samples are rounded in the
+//! same way in each node. Sums are exact, whatever their order. A target below half a spacing, which is less than 2⁻⁶⁰
+//! of the largest target, counts as zero.
 //!
-//! A cut that leaves a side where an output sums to zero is refused, unless the output does so in the whole node: with the
-//! mean 0, every other value has an infinite deviance.
+//! A cut is rejected if an output sums to zero on one side but not in the whole node, because every positive value has
+//! an infinite deviance from the mean 0.
 
 use super::table::{
     CriterionKind, Decrease, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind, refused_where_masked,
@@ -40,7 +41,7 @@ impl CriterionKind for PoissonDeviance {
         let y = match y {
             TrainY::Real(y) => y,
             TrainY::MaskedReal(_) => return Err(refused_where_masked(Criterion::Poisson)),
-            // Other kinds of y are refused with the parameters.
+            // Other kinds of y raise an error when the parameters are checked.
             TrainY::SparseReal(_) | TrainY::Slots(_) | TrainY::MaskedSlots(_) => return Ok(()),
         };
         let values = || rows.iter().flat_map(|&row| y.of(row));
@@ -66,18 +67,18 @@ impl PoissonDeviance {
     }
 }
 
-/// (1 + t) ln (1 + t) − t, for t ≥ −1.
+/// Returns (1 + t) ln (1 + t) − t, for t ≥ −1.
 #[inline]
 fn phi(t: f64) -> f64 {
     if t.abs() < 0.01 {
-        // The difference would lose what its terms share. The next term is below 4e-16 of the first.
+        // The terms of the difference would cancel. The next term of the series is below 4e-16 of the first.
         let tail = 1.0 / 20.0 - t * (1.0 / 30.0 - t * (1.0 / 42.0 - t / 56.0));
         return t * t * (0.5 - t * (1.0 / 6.0 - t * (1.0 / 12.0 - t * tail)));
     }
     if t > -1.0 { (1.0 + t) * t.ln_1p() - t } else { 1.0 }
 }
 
-/// Brings numbers of all workers, none of them negative, below one.
+/// Returns the scale that makes the numbers of all workers, which must not be negative, less than one.
 fn below_one<'n>(own: impl Iterator<Item = &'n f64>, workers: &Workers) -> Result<FixedPoint> {
     let largest = own.fold(f64::MIN_POSITIVE, |most, &number| most.max(number));
     Ok(FixedPoint::with_bits(workers.max_of(largest)?, 0))
@@ -88,15 +89,15 @@ pub(crate) struct Poisson<'a, U> {
     y: &'a RealTargets<'a>,
     weights: &'a [U],
     workers: Workers,
-    /// Makes whole numbers of those below one: times the weight of the root, they are below 2¹²⁰.
+    /// Converts numbers below one to integers, whose products with the weight of the root are below 2¹²⁰.
     whole: FixedPoint,
-    /// Brings all targets below one. `None` until the root is entered.
+    /// The scale that makes all targets less than one; `None` until the root is entered.
     size: Option<FixedPoint>,
-    /// For every row: weight × rounded target of each output, as whole numbers.
+    /// For each sample, weight × rounded target of each output, as integers.
     rounded: Vec<i128>,
-    /// Deviance of each sample of a node.
+    /// The deviance of each sample of a node.
     deviances: Vec<f64>,
-    /// Sums of each output in the node and in the moved side, as whole numbers; and the means of the node.
+    /// The sum of each output in the node and in the moved side, as integers, and the means of the node.
     total: Vec<i128>,
     moved: Vec<i128>,
     means: Vec<f64>,
@@ -104,7 +105,7 @@ pub(crate) struct Poisson<'a, U> {
 }
 
 impl<'a, U: Units> Poisson<'a, U> {
-    /// `total_weight` is that of the root, in units.
+    /// `total_weight` is the weight of the root, in units.
     pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], total_weight: f64) -> Result<Self> {
         const WHAT: &str = "the sums of a node";
         Ok(Poisson {
@@ -122,12 +123,12 @@ impl<'a, U: Units> Poisson<'a, U> {
         })
     }
 
-    /// The same where `workers` have the rows.
+    /// Returns the criterion with the samples of `workers`.
     pub(crate) fn with_workers(self, workers: &Workers) -> Self {
         Poisson { workers: workers.clone(), ..self }
     }
 
-    /// Rounds the targets of these rows, those of the root.
+    /// Rounds the targets of the samples of the root.
     fn round(&mut self, rows: &[u32]) -> Result<FixedPoint> {
         let size = below_one(rows.iter().flat_map(|&row| self.y.of(row)), &self.workers)?;
         let q = self.y.n_outputs;
@@ -141,12 +142,12 @@ impl<'a, U: Units> Poisson<'a, U> {
         Ok(size)
     }
 
-    /// Whether all samples of the node have the same targets.
+    /// Returns whether all samples of the node have the same targets.
     fn are_equal(&self, rows: &[u32]) -> Result<bool> {
         if self.workers.has_all_rows() {
             return Ok(rows.windows(2).all(|pair| self.y.of(pair[0]) == self.y.of(pair[1])));
         }
-        // Every worker asks for all outputs.
+        // Every worker makes the calls for all outputs.
         let mut are_equal = true;
         for output in 0..self.y.n_outputs {
             let targets = rows.iter().map(|&row| self.y.of(row)[output]);
@@ -157,14 +158,14 @@ impl<'a, U: Units> Poisson<'a, U> {
         Ok(are_equal)
     }
 
-    /// Deviance of these rows, the node's, in units of `size`: weight times that of each.
+    /// Returns the deviance of the samples of the node, weighted by their weights, in units of `size`.
     fn deviance(&mut self, rows: &[u32], size: FixedPoint) -> Result<f64> {
         self.deviances.clear();
         let deviance = |&row: &u32| {
             let outputs = self.y.of(row).iter().zip(&self.means).filter(|(_, mean)| **mean > 0.0);
             outputs.map(|(&y, mean)| mean * phi(size.up(y) / mean - 1.0)).sum::<f64>()
         };
-        // There is room for all rows.
+        // The capacity is sufficient for all samples.
         self.deviances.extend(rows.iter().map(deviance));
         let largest = below_one(self.deviances.iter(), &self.workers)?;
         let rounded = rows.iter().zip(&self.deviances).map(|(&row, &deviance)| {
@@ -177,7 +178,7 @@ impl<'a, U: Units> Poisson<'a, U> {
 
 impl<U: Units> NodeCriterion for Poisson<'_, U> {
     type Memory = ();
-    /// Weight moved.
+    /// The moved weight.
     type Moved = f64;
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
@@ -223,7 +224,7 @@ impl<U: Units> NodeCriterion for Poisson<'_, U> {
         *moved
     }
 
-    /// By how much the deviance falls.
+    /// Returns the decrease of the deviance.
     fn score(&self, moved: &f64) -> f64 {
         let fall = |sum: i128, weight: f64, mean: f64| weight * phi(self.whole.down(sum as f64) / weight / mean - 1.0);
         let mut score = 0.0;
@@ -234,7 +235,7 @@ impl<U: Units> NodeCriterion for Poisson<'_, U> {
             if sum == 0 || sum == total {
                 return f64::NAN;
             }
-            // Adding the two sides commutes, so mirrored cuts tie exactly.
+            // The sum of the two sides is commutative, so that mirrored cuts tie exactly.
             score += mean * (fall(sum, *moved, mean) + fall(total - sum, self.weight - moved, mean));
         }
         score
@@ -279,7 +280,7 @@ mod tests {
             assert!((series / direct - 1.0).abs() < 1e-12, "{series} {direct}");
         }
         assert_eq!((phi(-1.0), phi(0.0)), (1.0, 0.0));
-        // One logarithm.
+        // The tolerance covers the rounding of one logarithm.
         assert!((phi(1.0) - (2.0 * 2f64.ln() - 1.0)).abs() < 1e-15);
     }
 
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_that_are_negative_or_sum_to_zero_are_refused_unless_they_weigh_nothing() {
+    fn targets_that_are_negative_or_sum_to_zero_are_refused_unless_their_weight_is_zero() {
         let check = |values: &[f64], rows: &[u32]| {
             let y = TrainY::Real(RealTargets::new(values.to_vec(), 1).unwrap());
             PoissonDeviance::check(&y, rows)

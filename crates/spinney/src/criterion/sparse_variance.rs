@@ -1,14 +1,15 @@
-//! Variance of numbers that are mostly zero, from sums of their entries.
+//! The variance of numerical outputs that are mostly zero, from sums of their entries.
 //!
-//! Numbers are rounded to multiples of 2^−s around zero, one grid for the whole tree, as fine as keeps the squares of all sums
-//! below 2¹²⁷: with n samples and d outputs that leaves 62 − log₂ n − ½ log₂ d bits for the largest number. An *amount* is
-//! weight × rounded number, a whole number. With t_j the sum of the amounts of output j in the node, m_j that of the moved side
-//! and W the weights, minimising the weighted variance of the sides is maximising
+//! Numbers are rounded to multiples of 2^−s around zero, with one grid for the whole tree. It is as fine as possible if
+//! the squares of all sums are below 2¹²⁷: with n samples and d outputs, 62 − log₂ n − ½ log₂ d bits are left for the
+//! largest number. An *amount* is weight × rounded number, which is an integer. Let t_j be the sum of the amounts of
+//! output j in the node, m_j that in the moved side, and W the weights. Minimizing the weighted variance of the sides
+//! is equivalent to maximizing
 //!
 //!   Σ_j m_j² / W_m + Σ_j (t_j − m_j)² / W_r,
 //!
-//! of which Σ t², Σ t m and Σ m² are kept: an entry with amount a changes them by a t_j and a (2 m_j + a), as in
-//! [`super::counts`]. So a sample costs its entries, never the number of outputs.
+//! for which Σ t², Σ t m and Σ m² are stored. An entry with amount a changes them by a t_j and a (2 m_j + a), as in
+//! [`super::counts`]. The cost of a sample is therefore the number of its entries, never the number of outputs.
 
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::control::Control;
@@ -19,20 +20,21 @@ use crate::exact::{FixedPoint, exponent_above};
 
 const WHAT: &str = "the sums of a node";
 
-/// Bits of a sum of amounts, times the root of the number of outputs: squares over all outputs, twice, fit 127.
+/// The number of bits of a sum of amounts, times the root of the number of outputs. Twice the sum of squares over all
+/// outputs then fits in 127 bits.
 const SUM_BITS: i32 = 62;
 
-/// A node is remembered when its samples have this many times more entries than there are outputs with some.
+/// A node is remembered if its samples have this many times more entries than there are outputs with entries.
 const WORTHWHILE: usize = 3;
 
-/// Sums of one output.
+/// The sums of one output.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfOutput {
-    /// Of the node.
+    /// The sum over the node.
     total: i64,
-    /// Of the moved side.
+    /// The sum over the moved side.
     moved: i64,
-    /// Entries in either: sums of numbers of both signs may be zero.
+    /// The numbers of entries in both. Sums of numbers of both signs may be zero.
     n: u32,
     n_moved: u32,
 }
@@ -41,40 +43,40 @@ struct OfOutput {
 pub(crate) struct SparseVariance<'a, U> {
     y: &'a SparseNumbers<'a>,
     weights: &'a [U],
-    /// Weights are whole multiples of a sample: weight 2 is the sample twice.
+    /// Whether weights are integer multiples of a sample: a sample of weight 2 is equivalent to two samples.
     exact_weights: bool,
     workers: Workers,
     control: Control,
-    /// `None` before the root is entered.
+    /// The grid; `None` before the root is entered.
     grid: Option<FixedPoint>,
-    /// Of all entries of y, in their order.
+    /// The amounts of all entries of y, in their order.
     amounts: Vec<i64>,
-    /// Of every row: Σ w q² over its entries, in squared spacings.
+    /// For each sample, Σ w q² over its entries, in squared spacings.
     squares_of_rows: Vec<i128>,
     of_outputs: Vec<OfOutput>,
-    /// Outputs with entries in the node, and in the moved side.
+    /// The outputs with entries in the node, and in the moved side.
     present: Vec<u32>,
     touched: Vec<u32>,
-    /// Samples of the node, and their entries.
+    /// The number of samples of the node, and of their entries.
     n: u32,
     n_entries: usize,
     weight: U,
     /// Σ t², and Σ w q².
     squares: i128,
     own_squares: i128,
-    /// At least the squared distance of every sample of the node from the mean, in spacings.
+    /// An upper bound on the squared distance of the samples of the node from the mean, in spacings.
     reach: f64,
     most_in_a_row: usize,
 }
 
-/// Sums of a node.
+/// The sums of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Memory<U> {
     n: u32,
     n_entries: usize,
     weight: U,
     own_squares: i128,
-    /// Output, entries and total.
+    /// Outputs, with their numbers of entries and totals.
     totals: Vec<(u32, u32, i64)>,
 }
 
@@ -130,12 +132,12 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         })
     }
 
-    /// The same where `workers` have the rows.
+    /// Returns the criterion with the samples of `workers`.
     pub(crate) fn with_workers(self, workers: &Workers) -> Self {
         SparseVariance { workers: workers.clone(), ..self }
     }
 
-    /// Chooses the grid for the rows of the tree, and rounds their numbers.
+    /// Chooses the grid for the samples of the tree, and rounds their numbers.
     fn round(&mut self, rows: &[u32]) -> Result<()> {
         let (mut largest, mut weight) = (0f64, 0f64);
         for piece in self.control.pieces(rows, self.most_in_a_row) {
@@ -172,7 +174,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         Ok(())
     }
 
-    /// Outputs and amounts of a row.
+    /// Returns the outputs and amounts of a sample.
     #[inline]
     fn entries(&self, row: u32) -> impl Iterator<Item = (u32, i64)> + '_ {
         let numbers = self.y.numbers();
@@ -186,14 +188,14 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         }
     }
 
-    /// Whether all rows have the same numbers, as they are searched.
+    /// Returns whether all samples have the same numbers, as the search of splits uses them.
     fn are_equal(&self, rows: &[u32]) -> Result<bool> {
         let numbers = |row: u32| self.y.searched(row).filter(|(_, y)| *y != 0.0);
         let of_own = rows.windows(2).all(|pair| numbers(pair[0]).eq(numbers(pair[1])));
         if self.workers.has_all_rows() {
             return Ok(of_own);
         }
-        // The least and the largest number of each output, of any row of each worker.
+        // The smallest and the largest number of each output, from one sample of each worker.
         let width = self.y.n_outputs();
         let mut range = try_filled(WHAT, f64::NEG_INFINITY, 2 * width)?;
         if let Some(&row) = rows.first() {
@@ -205,7 +207,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         Ok(self.workers.max_of(u32::from(!of_own))? == 0 && (0..width).all(is_one))
     }
 
-    /// Adds up the entries of all workers, whose own are there.
+    /// Adds up the entries of all workers, after those of this worker have been added up.
     fn sum_over_workers(&mut self) -> Result<()> {
         if self.workers.has_all_rows() {
             return Ok(());
@@ -226,7 +228,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         Ok(())
     }
 
-    /// What the sums of a node say; `rows` are those of this worker.
+    /// Computes the statistics of a node from its sums. `rows` are the samples of this worker.
     fn summarize(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.squares = self.present.iter().map(|&j| i128::from(self.of_outputs[j as usize].total).pow(2)).sum();
         let w = self.weight.to_f64();
@@ -234,7 +236,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         let longest =
             rows.iter().map(|&row| self.squares_of_rows[row as usize] as f64 / self.weights[row as usize].to_f64());
         let longest = self.workers.max_of(longest.fold(0.0, f64::max))?;
-        // |e − r| is at most |e| + |r|; an entry that was rounded with its weight is off by less than a spacing.
+        // |e − r| is at most |e| + |r|. An entry that was rounded together with its weight is off by less than a spacing.
         self.reach = (longest.sqrt() + mean_square.sqrt() + self.most_in_a_row as f64 + 1.0).powi(2) * (1.0 + 1e-9);
         let pure = self.are_equal(rows)?;
         let (grid, d) = (self.grid.unwrap_or(FixedPoint::ONE), self.y.n_outputs() as f64);
@@ -373,7 +375,7 @@ impl<U: Units> NodeCriterion for SparseVariance<'_, U> {
         }
     }
 
-    /// Fits have 16 outputs and more, of which none tells the order alone.
+    /// Fits with entries have at least 16 outputs, none of which determines the order alone.
     fn ordering_sum(&self) -> Option<u32> {
         (self.y.n_outputs() == 1).then_some(0)
     }
@@ -385,7 +387,7 @@ impl<U: Units> NodeCriterion for SparseVariance<'_, U> {
     }
 }
 
-/// An output of which something is moved next.
+/// Returns the sums of an output to which an amount will be moved.
 #[inline]
 fn touch<'o>(of_outputs: &'o mut [OfOutput], touched: &mut Vec<u32>, output: u32) -> &'o mut OfOutput {
     let of = &mut of_outputs[output as usize];

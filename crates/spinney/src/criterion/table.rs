@@ -1,7 +1,8 @@
 //! The properties of each criterion, and the methods of [`Criterion`] that return them.
 //!
 //! A criterion is a file of its own, with a type that implements [`CriterionKind`], and a row of the table of
-//! [`super`]. Configs, dispatch, importances and model files ask [`Criterion`] and name no criterion.
+//! [`super`]. Configurations, dispatch, importances and model files use the methods of [`Criterion`] and do not depend
+//! on particular criteria.
 
 use std::sync::LazyLock;
 
@@ -13,7 +14,7 @@ use crate::data::train_y::TrainY;
 use crate::error::{Error, Result};
 use crate::exact::reduce::Workers;
 
-/// Makes [`Criterion`] and its answers of rows: documentation, name, and the type that tells the rest.
+/// Defines [`Criterion`] and its methods from rows, each with documentation, a name, and a type that defines the rest.
 macro_rules! criteria {
     ($($(#[$doc:meta])+ $criterion:ident: $kind:ty,)+) => {
         /// The impurity that splits reduce.
@@ -24,7 +25,7 @@ macro_rules! criteria {
         }
 
         impl Criterion {
-            /// All of them.
+            /// All criteria.
             pub(crate) const ALL: &[Criterion] = &[$(Criterion::$criterion),+];
 
             fn facts(self) -> table::Facts {
@@ -33,10 +34,10 @@ macro_rules! criteria {
                 }
             }
 
-            /// Hands the statistics of nodes to `taker`.
+            /// Passes the statistics of nodes to `taker`.
             ///
             /// # Errors
-            /// [`crate::ErrorKind::Invalid`] for targets that the criterion is not for,
+            /// [`crate::ErrorKind::Invalid`] for targets that the criterion does not support,
             /// [`crate::ErrorKind::OutOfMemory`].
             pub(crate) fn statistics<'a, U: Units, T: TakeStatistics<'a>>(
                 self,
@@ -51,57 +52,59 @@ macro_rules! criteria {
     };
 }
 
-/// What a criterion tells about itself.
+/// The properties of a criterion.
 pub(crate) trait CriterionKind {
-    /// Its name in model files.
+    /// The name in model files.
     const NAME: &'static str;
 
-    /// Outputs that it is for.
+    /// The outputs that the criterion supports.
     const DOMAIN: TargetKind;
 
-    /// Outputs for which it may be asked where splits are searched on projections of them; the variance of the
-    /// projected outputs is what is reduced there, whatever was asked.
+    /// The outputs for which the criterion may be set if splits are searched on projections of the outputs. The
+    /// variance of the projected outputs is reduced in this case, whatever criterion is set.
     const PROJECTED: &'static [TargetKind] = &[];
 
-    /// What leaves hold of numbers.
+    /// The values of leaves for numerical outputs.
     const LEAVES: LeafValues = LeafValues::Means;
 
-    /// By how much a split lowers weight × impurity, where sums over leaves tell it: see [`Criterion::decrease`].
+    /// The decrease of weight × impurity by a split, if it can be computed from sums over leaves: see
+    /// [`Criterion::decrease`].
     const DECREASE: Option<Decrease>;
 
-    /// Whether outputs may have factors, by which they are multiplied where splits are searched: it reads
-    /// [`crate::data::train_y::RealTargets::searched`].
+    /// Whether outputs may have factors, by which they are multiplied when splits are searched. The criterion must then
+    /// read [`crate::data::train_y::RealTargets::searched`].
     const TAKES_FACTORS: bool = false;
 
-    /// Whether numbers that are mostly zero are fitted as entries: it has statistics of [`TrainY::SparseReal`].
+    /// Whether numerical outputs that are mostly zero are fitted as entries. The criterion must then have statistics
+    /// for [`TrainY::SparseReal`].
     const TAKES_ENTRIES: bool = false;
 
-    /// Makes the statistics of nodes and hands them to `taker`.
+    /// Creates the statistics of nodes and passes them to `taker`.
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome>;
 
-    /// Refuses targets that it is not for. `rows` are those of positive weight.
+    /// Checks that the criterion supports these targets. `rows` are the samples of positive weight.
     fn check(_y: &TrainY<'_>, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
 }
 
-/// By how much a split lowers weight × impurity, summed over its outputs.
+/// A function that returns the decrease of weight × impurity by a split, summed over its outputs.
 pub(crate) type Decrease = fn(&SplitSums<'_>) -> f64;
 
-/// What leaves hold of numbers: what is best in them by the criterion.
+/// The values of leaves for numerical outputs, which are the best values according to the criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeafValues {
     Means,
-    /// Of an even split of the weight, the mean of the two numbers in the middle.
+    /// If the weight is divided evenly, this is the mean of the two values in the middle.
     Medians,
 }
 
-/// What criterion `of` says to numbers of which some are not known.
+/// Returns the error of a criterion that does not support numerical outputs with unknown cells.
 pub(super) fn refused_where_masked(of: Criterion) -> Error {
     Error::invalid("criterion", format!("{of:?}"), "be Variance if y has masked cells")
 }
 
-/// Kinds of outputs between which criteria tell.
+/// The kinds of outputs that criteria distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TargetKind {
     ClassesAndLabels,
@@ -117,21 +120,21 @@ impl TargetKind {
     }
 }
 
-/// What the nodes of one tree are made of.
+/// The data of the nodes of a tree.
 #[derive(Debug)]
 pub(crate) struct NodeData<'a, U> {
     pub(crate) y: &'a TrainY<'a>,
     pub(crate) units: &'a [U],
-    /// Units are whole multiples of samples (see `data::weights`).
+    /// Whether units are integer multiples of samples (see `data::weights`).
     pub(crate) exact_weights: bool,
-    /// Weight of the root, in units.
+    /// The weight of the root, in units.
     pub(crate) total_weight: f64,
     pub(crate) workers: &'a Workers,
     pub(crate) control: &'a Control,
 }
 
 impl<U> NodeData<'_, U> {
-    /// What criterion `K` says to targets that it is not for.
+    /// Returns the error of criterion `K` for targets that it does not support.
     pub(super) fn refused_by<K: CriterionKind>(&self) -> Error {
         let domain = match self.y {
             TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) => TargetKind::Numbers,
@@ -141,13 +144,13 @@ impl<U> NodeData<'_, U> {
     }
 }
 
-/// Takes the statistics of nodes where their type is known: growth is compiled for each.
+/// Takes the statistics of nodes as a concrete type, for each of which growth is compiled.
 pub(crate) trait TakeStatistics<'a> {
     type Outcome;
 
     fn take<C: NodeCriterion + 'a>(self, statistics: C) -> Result<Self::Outcome>;
 
-    /// Those of sums over numbers, which histograms can hold as well.
+    /// Takes statistics that are sums of numerical outputs, which are also supported by histograms.
     fn take_variance<U: Units>(self, statistics: AnyVariance<'a, U>) -> Result<Self::Outcome>;
 }
 
@@ -155,26 +158,26 @@ pub(crate) trait TakeStatistics<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SideSums<'a> {
     pub(crate) sums: &'a [f64],
-    /// What divides them into frequencies or means.
+    /// The divisor that converts the sums to frequencies or means.
     pub(crate) total: f64,
     pub(crate) weight: f64,
 }
 
-/// A split as importances of chosen outputs see it.
+/// The data of a split from which importances of chosen outputs are computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SplitSums<'a> {
-    /// Columns of each output.
+    /// The number of columns of each output.
     pub(crate) widths: &'a [usize],
-    /// Outputs are labels: the column of one is the frequency of its presence.
+    /// Whether outputs are labels. The column of a label is the frequency of its presence.
     pub(crate) are_labels: bool,
     pub(crate) left: SideSums<'a>,
     pub(crate) right: SideSums<'a>,
-    /// The node: both sides together.
+    /// The node, that is, both sides together.
     pub(crate) both: SideSums<'a>,
 }
 
 impl SplitSums<'_> {
-    /// The decrease for an impurity that is a function of an output's columns and their divisor.
+    /// Returns the decrease for an impurity that is a function of an output's columns and their divisor.
     pub(super) fn decrease_of(&self, impurity: impl Fn(&[f64], f64) -> f64) -> f64 {
         let weighted = |side: &SideSums<'_>| {
             let mut rest = side.sums;
@@ -218,10 +221,10 @@ impl Facts {
 }
 
 impl Criterion {
-    /// What is reduced where splits are searched on projections of the outputs.
+    /// The criterion that is reduced if splits are searched on projections of the outputs.
     pub(crate) const OF_PROJECTIONS: Criterion = Criterion::Variance;
 
-    /// Its name in model files.
+    /// Returns the name in model files.
     pub(crate) fn name(self) -> &'static str {
         self.facts().name
     }
@@ -230,17 +233,18 @@ impl Criterion {
         Criterion::ALL.iter().copied().find(|criterion| criterion.name() == name)
     }
 
-    /// Whether it is for numbers, rather than for classes and labels.
+    /// Returns whether the criterion supports numerical outputs, rather than classes and labels.
     pub(crate) fn is_for_numbers(self) -> bool {
         self.facts().domain == TargetKind::Numbers
     }
 
-    /// Whether outputs may have factors.
+    /// Returns whether outputs may have factors.
     pub(crate) fn takes_factors(self) -> bool {
         self.facts().takes_factors
     }
 
-    /// Whether numbers that are mostly zero are fitted as entries; all others are fitted row after row.
+    /// Returns whether numerical outputs that are mostly zero are fitted as entries. With other criteria, they are
+    /// fitted as rows.
     pub(crate) fn takes_entries(self) -> bool {
         self.facts().takes_entries
     }
@@ -250,7 +254,7 @@ impl Criterion {
         if projected { facts.projected.contains(&domain) } else { facts.domain == domain }
     }
 
-    /// Refuses a criterion that is not for these outputs, or not for projections of them.
+    /// Checks that the criterion supports these outputs, or projections of them.
     pub(crate) fn check_outputs(self, outputs: &Outputs, projected: bool) -> Result<()> {
         let domain = TargetKind::of(outputs);
         if self.is_for(domain, projected) {
@@ -259,30 +263,30 @@ impl Criterion {
         Err(Error::invalid("criterion", format!("{self:?}"), must_be(domain, projected)))
     }
 
-    /// Whether a tree of these outputs may have reduced it, with or without projections.
+    /// Returns whether a tree for these outputs may have this criterion, with or without projections.
     pub(crate) fn fits(self, outputs: &Outputs) -> bool {
         let domain = TargetKind::of(outputs);
         self.is_for(domain, false) || self.is_for(domain, true)
     }
 
-    /// Refuses targets that it is not for. `rows` are those of positive weight.
+    /// Checks that the criterion supports these targets. `rows` are the samples of positive weight.
     pub(crate) fn check_targets(self, y: &TrainY<'_>, rows: &[u32]) -> Result<()> {
         (self.facts().check)(y, rows)
     }
 
-    /// What leaves hold of numbers.
+    /// Returns the values of leaves for numerical outputs.
     pub(crate) fn leaf_values(self) -> LeafValues {
         self.facts().leaves
     }
 
-    /// By how much a split lowers weight × impurity, summed over some outputs; `None` where sums over the leaves below
-    /// the two sides do not tell it.
+    /// Returns the decrease of weight × impurity by a split, summed over some outputs, or `None` if it cannot be
+    /// computed from sums over the leaves below both sides.
     pub(crate) fn decrease(self) -> Option<Decrease> {
         self.facts().decrease
     }
 }
 
-/// What errors say that the criterion must be: one of those for these outputs.
+/// Returns the text of errors that lists the criteria for these outputs.
 fn must_be(domain: TargetKind, projected: bool) -> &'static str {
     static WORDS: LazyLock<[String; 4]> = LazyLock::new(|| {
         let words = |domain, projected, of: &str| {
@@ -361,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_are_distinguished() {
         for &criterion in Criterion::ALL {
             assert_eq!(Criterion::from_name(criterion.name()), Some(criterion));
         }

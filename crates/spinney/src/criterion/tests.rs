@@ -14,14 +14,15 @@ use crate::data::{LabelView, SparseTargets, Targets, Weights};
 use crate::exact::reduce::Workers;
 use crate::exact::reduce::tests::by_two;
 
-/// A root, a child and the rest, of the rows of one worker.
+/// The samples of one worker at the root, in a child, and in the rest.
 struct Nodes {
     root: Vec<u32>,
     child: Vec<u32>,
     rest: Vec<u32>,
 }
 
-/// What a criterion says of the three: statistics, and the decrease by a cut of the score 1.
+/// Returns the results of a criterion for the three nodes: statistics, the decrease for the score 1, and the smallest
+/// moved weight for the score 10⁹.
 fn said<C: NodeCriterion>(mut criterion: C, nodes: &Nodes) -> Vec<(NodeStats, u64, u64)> {
     let mut memory = C::Memory::default();
     let mut all = Vec::new();
@@ -48,7 +49,7 @@ proptest! {
         rows in prop::collection::vec((any::<bool>(), any::<bool>(), 1u32..4, 0u32..8, 0u32..3, -40i32..40), 2..40), huge in any::<bool>(),
     ) {
         let n = rows.len();
-        // One worker may have no row of a node; the node has some.
+        // One worker may have no sample of a node; both nodes have some.
         let in_child = |row: usize| if row < 2 { row == 0 } else { rows[row].0 };
         let of_worker = |worker: Option<usize>| {
             let own = |row: &u32| worker.is_none_or(|worker| usize::from(rows[*row as usize].1) == worker);
@@ -111,7 +112,7 @@ proptest! {
         let unit = [1.0, 0.25, 1024.0, 0.1][kind];
         let mut w: Vec<f64> = rows.iter().map(|row| f64::from(row.1) * unit).collect();
         let mut of: Vec<usize> = rows.iter().map(|row| usize::from(row.0)).collect();
-        // Each has a row that weighs something.
+        // Each worker has a sample of positive weight.
         (w[0], w[1], of[0], of[1]) = (unit, 3.0 * unit, 0, 1);
         let own = |worker: usize| (0..w.len()).filter(|&row| of[row] == worker).collect::<Vec<usize>>();
         let whole = Weights::new(Some(&w), w.len(), w.len()).unwrap();

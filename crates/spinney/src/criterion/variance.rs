@@ -1,13 +1,14 @@
-//! Variance of numbers, any number of outputs.
+//! The variance of numerical outputs, for any number of outputs.
 //!
-//! The targets of the root are centred and rounded to multiples of 2^−s, s as large as keeps every weighted sum below 2⁵²:
-//! with n samples that leaves 51 − log₂ n bits for the widest output. Sums of the rounded targets are exact, whatever
-//! their order; so the larger child of a node is the node minus the smaller child, without a look at its samples. Where
-//! weight times spread has shrunk so far that a finer grid pays, a node gets a *frame* of its own: a new centre and grid
-//! for its samples, which their descendants inherit. With S the sums and W the weights, minimising the weighted variance
-//! of the sides is maximising Σ_j S_mj² / W_m + Σ_j (S_j − S_mj)² / W_r.
+//! The targets of the root are centred and rounded to multiples of 2^−s, with s as large as possible if every weighted
+//! sum is below 2⁵²: with n samples, 51 − log₂ n bits are left for the output with the widest range. Sums of the
+//! rounded targets are exact, whatever their order. The sums of the larger child of a node are therefore those of the
+//! node minus those of the smaller child, without reading its samples. If weight times spread has decreased so much
+//! that a finer grid pays, a node gets a *frame* of its own: a new centre and grid for its samples, which its
+//! descendants inherit. With S the sums and W the weights, minimizing the weighted variance of the sides is equivalent
+//! to maximizing Σ_j S_mj² / W_m + Σ_j (S_j − S_mj)² / W_r.
 //!
-//! Outputs that are scaled or weighted are multiplied by their factors where they are read, before anything else.
+//! Outputs that are scaled or weighted are multiplied by their factors when they are read, before anything else.
 
 use std::any::Any;
 use std::slice;
@@ -47,14 +48,14 @@ impl CriterionKind for VarianceOfNumbers {
             }
             TrainY::SparseReal(y) => taker.take(SparseVariance::new(y, units, exact, control)?.with_workers(workers)),
             TrainY::MaskedReal(y) => taker.take(MaskedVariance::new(y, units, exact, control)?.with_workers(workers)),
-            // Of columns of 0 and 1 it is a multiple of the Gini index.
+            // For columns of 0 and 1, the variance is a multiple of the Gini index.
             TrainY::Slots(_) | TrainY::MaskedSlots(_) => GiniIndex::statistics(data, taker),
         }
     }
 }
 
 impl VarianceOfNumbers {
-    /// The variance between the two sides, which is all that a split takes away: no data is needed.
+    /// The decrease by a split is the variance between the two sides, which can be computed without data.
     fn decrease(split: &SplitSums<'_>) -> f64 {
         let SplitSums { left, right, .. } = split;
         let mean = |side: &SideSums<'_>, sum: f64| sum / side.total;
@@ -64,48 +65,48 @@ impl VarianceOfNumbers {
     }
 }
 
-/// Variance of one output or of many.
+/// The variance of one output or of several.
 #[derive(Debug)]
 pub(crate) enum AnyVariance<'a, U> {
     One(Variance<'a, U, One>),
     Many(Variance<'a, U, Many>),
 }
 
-/// How the targets of some rows were centred and rounded. Targets are in *spacings* of the grid; squares are summed apart,
-/// in finer units of their own.
+/// How the targets of some samples were centred and rounded. Targets are in *spacings* of the grid. Squares are summed
+/// separately, in finer units of their own.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     /// The spacing of the grid.
     grid: f64,
-    /// Spacings², for one unit of squares.
+    /// The unit of squares in squared spacings.
     square_unit: f64,
-    /// The same in squared units of the targets.
+    /// The unit of squares in squared units of the targets.
     square_size: PowerOfTwo,
-    /// Of the node for which the frame was made: see [`level`].
+    /// The level of the node for which the frame was made: see [`level`].
     level: i32,
-    /// Its number, and that of its centers.
+    /// The number of the frame and of its centers.
     number: u32,
 }
 
-/// Twice log₂(weight × standard deviation), for variances in units of one frame.
+/// Returns twice log₂(weight × standard deviation), for variances in units of one frame.
 fn level(weight: f64, variance: f64) -> i32 {
     2 * exponent_above(weight) + exponent_above(variance)
 }
 
-/// A node gets a frame of its own when its standard deviation is fewer spacings than this...
+/// A node gets a frame of its own if its standard deviation is less than this number of spacings,
 const COARSE: f64 = (1u64 << 26) as f64;
 
-/// ... and its level so far below that of its frame that eight bits of its targets would be gained;
+/// and its level is so far below that of its frame that its targets would gain eight bits.
 const WORTHWHILE_LEVELS: i32 = 16;
 
-/// and when its variance is so small a share of its mean square that their difference would lose half of its bits. Nodes
-/// of equal targets always are.
+/// It also gets a frame if its variance is so small a fraction of its mean square that their difference would lose half
+/// of its bits. This includes all nodes whose targets are equal.
 const LOST_SHARE: f64 = 1.0 / (1u64 << 26) as f64;
 
-/// Nodes of fewer samples are not worth remembering: walking the larger child costs no more than a subtraction.
+/// Nodes with fewer samples are not remembered, because reading the larger child costs no more than a subtraction.
 const FEW_SAMPLES: u32 = 4;
 
-/// What memory for frames is for.
+/// The purpose of memory for frames, for error messages.
 const FRAMES: &str = "the grids of nodes";
 
 /// Sums over the samples of a node, in spacings of its frame.
@@ -129,7 +130,7 @@ impl Sums {
         Ok(())
     }
 
-    /// |mean|².
+    /// Returns |mean|².
     fn mean_square(&self) -> f64 {
         self.total.iter().map(|s| s * s).sum::<f64>() / (self.weight * self.weight)
     }
@@ -139,34 +140,35 @@ impl Sums {
 pub(crate) struct Variance<'a, U, M> {
     y: &'a RealTargets<'a>,
     weights: &'a [U],
-    /// Weights are whole multiples of a sample: weight 2 is the sample twice.
+    /// Whether weights are integer multiples of a sample: a sample of weight 2 is equivalent to two samples.
     exact_weights: bool,
     workers: Workers,
     control: Control,
     moved: M,
-    /// For every row: its weight, then weight × rounded target of each output.
+    /// For each sample, its weight, followed by weight × rounded target of each output.
     rounded: Vec<f64>,
-    /// For every row: weight × squared norm of its targets, in its frame's units of squares.
+    /// For each sample, weight × squared norm of its targets, in its frame's units of squares.
     squares: Vec<i128>,
-    /// Frame of every row. Rows of one node have the same.
+    /// The frame of each sample. All samples of a node have the same frame.
     frame_of: Vec<u32>,
     frames: Vec<Frame>,
-    /// Of all frames, one after another.
+    /// The centers of all frames, one frame after another.
     centers: Vec<f64>,
     low: Vec<f64>,
     high: Vec<f64>,
     center: Vec<f64>,
-    /// Bits of squared targets: fewer for thousands of outputs, whose squares are added up in 127 bits.
+    /// The number of bits of squared targets. It is smaller for thousands of outputs, because squares are added up in
+    /// 127 bits.
     square_bits: i32,
     node: Sums,
-    /// The same in its parent's frame; what its sibling is computed from.
+    /// The sums of the node in its parent's frame, from which those of its sibling are computed.
     inherited: Sums,
     frame: Frame,
-    /// Of the node.
+    /// The number of samples of the node.
     n_samples: u32,
-    /// At least the distance, in spacings, of every sample of the node from the mean.
+    /// An upper bound on the distance, in spacings, of the samples of the node from the mean.
     distance: f64,
-    /// Whether that is asked for.
+    /// Whether this bound is needed.
     is_distance_wanted: bool,
 }
 
@@ -205,47 +207,48 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         })
     }
 
-    /// The same where `workers` have the rows.
+    /// Returns the criterion with the samples of `workers`.
     pub(crate) fn with_workers(self, workers: &Workers) -> Self {
         Variance { workers: workers.clone(), ..self }
     }
 
-    /// The same where nobody asks for [`NodeCriterion::least_moved_weight`]: it costs a walk through each node.
+    /// Returns the criterion for searches that do not call [`NodeCriterion::least_moved_weight`], which would need a
+    /// pass over each node.
     pub(crate) fn without_distance(self) -> Self {
         Variance { is_distance_wanted: false, ..self }
     }
 
-    /// Names the frame of a row: sums of rows in different frames have nothing to do with each other.
+    /// Returns the number of the frame of a sample. Sums of samples in different frames are not comparable.
     pub(crate) fn frame_of(&self, row: u32) -> u32 {
         self.frame_of[row as usize]
     }
 
-    /// Names the frame of the node that was entered last.
+    /// Returns the number of the frame of the node that was entered last.
     pub(crate) fn number_of_last_frame(&self) -> u32 {
         self.frame.number
     }
 
-    /// Names the frame of a node, of which a worker may have no row.
+    /// Returns the number of the frame of a node, of which a worker may have no sample.
     pub(crate) fn number_of_frame(&self, rows: &[u32]) -> Result<u32> {
         self.workers.max_of(rows.first().map_or(0, |&row| self.frame_of(row)))
     }
 
-    /// The same frame.
+    /// Returns the frame of a node.
     fn frame_of_node(&self, rows: &[u32]) -> Result<Frame> {
         Ok(self.frames[self.number_of_frame(rows)? as usize])
     }
 
-    /// Samples of all rows, each in its own frame.
+    /// Returns all samples, each in its own frame.
     pub(crate) fn samples(&self) -> &[f64] {
         &self.rounded
     }
 
-    /// Items of a sample.
+    /// Returns the number of items of a sample.
     pub(crate) fn sample_len(&self) -> usize {
         self.moved.n_outputs() + 1
     }
 
-    /// The weight of all samples, if it is one; `rows` are those of this worker.
+    /// Returns the weight of all samples, if it is the same for all; `rows` are the samples of this worker.
     pub(crate) fn common_weight(&self, rows: &[u32]) -> Result<Option<f64>> {
         let weights = rows.iter().map(|&row| self.weights[row as usize].to_f64());
         let own = weights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), w| (low.min(w), high.max(w)));
@@ -257,14 +260,14 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         &self.workers
     }
 
-    /// Number `i` of some sums, laid out as samples are.
+    /// Returns sums number `i`, where sums have the layout of samples.
     #[inline]
     pub(crate) fn sums<'t>(&self, sums: &'t [f64], i: usize) -> &'t [f64] {
         self.moved.sample(sums, i as u32)
     }
 
-    /// The score, if it is at least `floor`. Most cuts are told from it without a division: all terms are positive, so that
-    /// the margin is far beyond what is lost in rounding.
+    /// Returns the score if it is at least `floor`. For most cuts, the comparison needs no division: all terms are
+    /// positive, so that the margin is far larger than the rounding errors.
     #[inline]
     pub(crate) fn score_from(&self, moved: &M::Local, floor: f64) -> Option<f64> {
         let (moved_squares, rest_squares) = self.moved.squares(moved, &self.node.total);
@@ -277,7 +280,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         (score >= floor).then_some(score)
     }
 
-    /// Moves samples whose sums these are.
+    /// Moves samples that have these sums.
     #[inline]
     pub(crate) fn move_sums(&mut self, moved: &mut M::Local, sums: &[f64]) {
         self.moved.add(moved, sums);
@@ -298,8 +301,8 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         Ok(())
     }
 
-    /// Makes a frame for these rows, the node's, whose weight is known, and sums them in it; returns whether all their
-    /// targets are equal.
+    /// Makes a frame for the samples of the node, whose weight must be known, and sums them in it. Returns whether all
+    /// their targets are equal.
     fn round(&mut self, rows: &[u32]) -> Result<bool> {
         let q = self.moved.n_outputs();
         let weight = self.node.weight;
@@ -329,7 +332,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
                     *out =
                         if self.exact_weights { w * Grid::WHOLE.round(scaled) } else { Grid::WHOLE.round(w * scaled) };
                 }
-                // Four squares of 60 bits fit 64.
+                // The sum of four squares of 60 bits fits in 64 bits.
                 let fours = y.chunks(4).zip(factors.chunks(4)).zip(self.center.chunks(4));
                 let squares = fours.map(|((y, factors), center)| {
                     let cells = y.iter().zip(factors).zip(center);
@@ -356,9 +359,9 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         Ok(false)
     }
 
-    /// Counts and sums rows that have a frame; names it.
+    /// Counts and sums samples that have a frame, and returns its number.
     fn sum(&mut self, rows: &[u32]) -> Result<u32> {
-        // Summed where moved samples are, in registers if there is one output.
+        // The sums are computed as those of moved samples, which are in registers if there is one output.
         let mut sums = self.moved.reset();
         let mut squares = 0;
         for piece in self.control.pieces(rows, self.moved.n_outputs()) {
@@ -371,7 +374,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.moved.totals(&sums, &mut self.node.total);
         (self.node.weight, self.node.squares) = (M::weight(&sums), squares);
         let (mut n, mut frame) = (rows.len() as u32, f64::from(rows.first().map_or(0, |&row| self.frame_of(row))));
-        // Workers without rows of the node do not know its frame; the others know the same.
+        // Workers without samples of the node do not know its frame; the others have the same number.
         let mut n_who_know = u32::from(!rows.is_empty());
         let Sums { total, weight, squares } = &mut self.node;
         self.workers.sum_together([
@@ -386,18 +389,18 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         Ok((frame / f64::from(n_who_know.max(1))) as u32)
     }
 
-    /// Variance of the node, summed over outputs, in units of squares.
+    /// Returns the variance of the node, summed over outputs, in units of squares.
     fn variance(&self) -> f64 {
         let node = &self.node;
         (node.squares as f64 / node.weight - node.mean_square() / self.frame.square_unit).max(0.0)
     }
 
-    /// Score of moving nothing.
+    /// Returns the score if no sample is moved.
     fn base(&self) -> f64 {
         self.node.total.iter().map(|s| s * s).sum::<f64>() / self.node.weight
     }
 
-    /// What the sums of the node say; a new frame when the old one has become too coarse.
+    /// Computes the statistics of the node from its sums, and makes a new frame if the old one has become too coarse.
     fn summarize(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let weight = self.node.weight;
         let n = self.n_samples;
@@ -418,7 +421,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         Ok(NodeStats { n, weight, impurity, pure: false })
     }
 
-    /// Largest distance, in spacings, of a sample from the mean.
+    /// Returns an upper bound on the distance, in spacings, of the samples from the mean.
     fn find_distance(&self, rows: &[u32]) -> Result<f64> {
         if !self.is_distance_wanted {
             return Ok(f64::INFINITY);
@@ -436,7 +439,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             }
         }
         self.workers.max(&mut largest)?;
-        // What rounding may have taken: half a spacing of each output, and bits of the larger terms of a difference.
+        // The effect of rounding: half a spacing of each output, and bits of the larger terms of a difference.
         let outputs = self.moved.n_outputs() as f64;
         let lost = 1e-9 * (largest[1] + mean_square) + 4.0 * outputs;
         Ok((largest[0] + mean_square + lost).sqrt() + outputs.sqrt())
@@ -448,7 +451,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 struct Framed {
     frame: Frame,
     center: Vec<f64>,
-    /// As [`Variance::rounded`] and [`Variance::squares`], of these rows.
+    /// See [`Variance::rounded`] and [`Variance::squares`]; these are for the samples of the node.
     rounded: Vec<f64>,
     squares: Vec<i128>,
 }
@@ -469,7 +472,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         if self.frames.is_empty() {
-            // The root: without sums its variance is zero, which calls for a frame.
+            // This is the root. Without sums, its variance is zero, so that a frame is made.
             self.n_samples = rows.len() as u32;
             self.node.weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
             let (n, weight) = (slice::from_mut(&mut self.n_samples), slice::from_mut(&mut self.node.weight));
@@ -520,7 +523,8 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
 
     fn enter_rest(&mut self, whole: &Memory, rows: &[u32]) -> Result<NodeStats> {
         self.n_samples = whole.n_samples - self.n_samples;
-        // A worker may have no row. Numbers are other ones in subtrees that are handed over, for which workers have all rows.
+        // A worker may have no sample of the node. In subtrees that are handed over, frames have other numbers, but
+        // workers have all samples there.
         let known = rows.first().filter(|_| self.workers.has_all_rows()).map(|&row| self.frame_of(row));
         self.frame = self.frames[known.unwrap_or(whole.frame) as usize];
         let (sums, part) = (&whole.sums, &self.inherited);

@@ -1,16 +1,17 @@
-//! Features in bins: numbers in at most 255, found once and used for every tree; categories each in one of its own.
+//! Bins of features. Numbers are put into at most 255 bins, which are computed once and used for every tree. Each
+//! category has a bin of its own.
 //!
-//! A feature of few distinct values gets a bin for each, so nothing is lost; otherwise bins hold about equal weight, and
-//! equal values are never parted. Bins are a function of the weighted multiset of values alone, counted in the exact units
-//! of `weights`: a row of weight 2 is two rows, a row without weight is none, and the zeros that sparse X does not store
-//! count as those that dense X does.
+//! If a feature has few distinct values, each gets a bin, so that nothing is lost. Otherwise bins have about equal
+//! weights, and equal values are always in the same bin. Bins depend only on the weighted multiset of values, counted
+//! in the exact units of `weights`: a sample of weight 2 is equivalent to two samples, a sample without weight is
+//! ignored, and zeros that sparse X does not store count like those of dense X.
 //!
-//! A *code* is the number of a value's bin. Of dense X all codes are kept, see [`super::codes`]. Of sparse X those that
-//! differ from the code of zero are, as values relative to it: they are sparse columns again, on which trees grow as on any
-//! others.
+//! The *code* of a value is the number of its bin. For dense X, all codes are stored: see [`super::codes`]. For sparse
+//! X, only codes that differ from the code of zero are stored, relative to it: they are sparse columns again, on which
+//! trees grow as on any others.
 //!
-//! Missing values are in no bin. In dense X they have the code after the last one, so that bytes hold 255 bins and it; in
-//! sparse X they stay missing.
+//! Missing values are in no bin. In dense X they have the code after the last bin, so that a byte can hold 255 bins and
+//! missing values. In sparse X they stay missing.
 
 use super::codes::{CodeColumn, Codes};
 use super::{Category, DenseColumns, MOST_CATEGORIES, SparseView};
@@ -20,10 +21,10 @@ use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_filled, try_grow, try_push, try_with_capacity};
 use crate::pool;
 
-/// Most bins of numbers: codes of a byte hold them and missing values.
+/// The maximum number of bins of a numerical feature: a byte holds their codes and that of missing values.
 pub(crate) const MOST_BINS: usize = 255;
 
-/// A bin's lowest and highest value among the rows that it was made from.
+/// The smallest and the largest value of a bin among the samples from which it was made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bin {
     low: f32,
@@ -33,10 +34,11 @@ pub(crate) struct Bin {
 /// The bins of all features.
 #[derive(Debug)]
 pub(crate) struct Bins {
-    /// Bins of feature j: `bins[start[j]..start[j + 1]]`, rising; at least one unless all values are missing.
+    /// The bins of feature j are `bins[start[j]..start[j + 1]]`, in increasing order. There is at least one unless all
+    /// values are missing.
     bins: Vec<Bin>,
     start: Vec<usize>,
-    /// The code that relative codes are relative to.
+    /// The code of zero for each feature, to which relative codes are relative.
     zero: Vec<u16>,
 }
 
@@ -52,7 +54,7 @@ impl Bins {
         Ok(Bins { bins, start, zero })
     }
 
-    /// The category of a code, of a feature that is one.
+    /// Returns the category of a code, for a categorical feature.
     pub(crate) fn category(&self, feature: u32, code: Category) -> Category {
         self.of(feature)[usize::from(code)].low as Category
     }
@@ -61,8 +63,8 @@ impl Bins {
         &self.bins[self.start[feature as usize]..self.start[feature as usize + 1]]
     }
 
-    /// The highest value of the bin of code `low` and the lowest of that of code `high`: codes are whole numbers, relative
-    /// to that of zero where X is sparse.
+    /// Returns the largest value of the bin with code `low` and the smallest value of the bin with code `high`. Codes
+    /// are relative to that of zero if X is sparse.
     pub(crate) fn values_between(&self, feature: u32, low: f32, high: f32) -> (f32, f32) {
         let zero = f32::from(self.zero[feature as usize]);
         let bins = self.of(feature);
@@ -72,7 +74,7 @@ impl Bins {
 
 const WHAT: &str = "the bins of X";
 
-/// Bins and codes of dense X. `units` tells the weight of each row.
+/// Computes bins and codes of dense X. `units` returns the weight of a sample.
 pub(crate) fn bin_dense(
     x: &DenseColumns<'_>,
     max_bins: usize,
@@ -111,7 +113,7 @@ pub(crate) fn bin_dense(
     Ok((Bins::new(of_features, try_filled(WHAT, 0, p)?)?, codes))
 }
 
-/// Bins and relative codes of sparse columns.
+/// Computes bins and relative codes of sparse columns.
 pub(crate) fn bin_sparse(
     x: &SparseView<'_>,
     max_bins: usize,
@@ -140,7 +142,8 @@ pub(crate) fn bin_sparse(
         let n_present = entries.partition_point(|e| !e.is_missing());
         find_runs(&entries[..n_present], &units, n_zeros, &mut runs)?;
         let bins = find_bins(&runs, most_bins(max_bins, categories, feature))?;
-        // Where no row is zero the code of zero is that of the rows that are not kept below, as everywhere.
+        // If no sample has the value zero, its code is that of the bin in which it would be, and the samples of this
+        // bin are not stored either.
         let zero = code_of(&bins, 0.0);
         for (&row, &value) in stored() {
             if value.is_nan() {
@@ -161,18 +164,20 @@ pub(crate) fn bin_sparse(
     Ok((Bins::new(of_features, zeros)?, SparseView::try_new(ptr, indices, codes, n)?))
 }
 
-/// Most bins of a feature: categories are told apart however many they are.
+/// Returns the maximum number of bins of a feature. Categories are never put together, however many there are.
 pub(super) fn most_bins(max_bins: usize, categories: Option<&[bool]>, feature: usize) -> usize {
     let is_category = categories.is_some_and(|categories| categories[feature]);
     if is_category { MOST_CATEGORIES as usize } else { max_bins }
 }
 
-/// The bin of a value; of one outside all bins, the nearest above or the last; zero where there is none.
+/// Returns the bin of a value. For a value outside all bins, it is the nearest bin above, or the last bin. It is zero
+/// if there are no bins.
 pub(super) fn code_of(bins: &[Bin], value: f32) -> u16 {
     bins.partition_point(|bin| bin.high < value).min(bins.len().saturating_sub(1)) as u16
 }
 
-/// Distinct values in rising order with the units of each, from sorted entries and zeros that are not among them.
+/// Finds the distinct values in increasing order, with the units of each, from sorted entries and zeros that are not
+/// among them.
 pub(super) fn find_runs(
     entries: &[Entry],
     units: impl Fn(usize) -> u64,
@@ -191,12 +196,13 @@ pub(super) fn find_runs(
     Ok(())
 }
 
-/// Bins of about equal weight. Each takes values until the next one would carry it further beyond an equal share of what
-/// is left than it lacks without; so a heavy value is alone, and those after it share the rest.
+/// Returns bins of about equal weights. A bin takes values until the next one would bring it further above an equal
+/// share of the remaining weight than it is below it without this value. A value with a large weight is therefore alone
+/// in its bin, and later values share the rest.
 pub(super) fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<Vec<Bin>> {
     debug_assert!((1..=MOST_CATEGORIES as usize).contains(&max_bins));
     let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
-    // Units are below 2⁵², so that products with a number of bins fit 64 bits.
+    // Units are below 2⁵², so that their products with a number of bins fit into 64 bits.
     let mut units_left: u64 = runs.iter().map(|run| run.1).sum();
     let mut rest = runs;
     while let [(low, first), after @ ..] = rest {
@@ -243,7 +249,8 @@ mod tests {
             prop_assert_eq!((bins[0].low, bins[bins.len() - 1].high), (runs[0].0, runs[runs.len() - 1].0));
             prop_assert!(bins.iter().all(|b| b.low <= b.high));
             prop_assert!(bins.windows(2).all(|w| w[1].low == w[0].high + 1.0));
-            // Scale of the weights does not matter: rows written k times are rows of k times the weight.
+            // The scale of the weights does not matter: samples that occur k times are equivalent to samples with k
+            // times the weight.
             let scaled: Vec<_> = runs.iter().map(|&(v, u)| (v, 7 * u)).collect();
             prop_assert_eq!(&bins, &find_bins(&scaled, max_bins).unwrap());
         }

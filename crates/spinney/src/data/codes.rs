@@ -1,4 +1,4 @@
-//! Codes of dense X: the number of the bin of each value, see [`super::bins`].
+//! Codes of dense X, which are the numbers of the bins of values: see [`super::bins`].
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ const WHAT: &str = "the codes of X";
 
 /// A type of codes.
 pub(crate) trait Code: Copy + Default + Send + Sync + std::fmt::Debug {
-    /// One that the type holds.
+    /// Returns the code as this type, which must be able to represent it.
     fn new(code: usize) -> Self;
 
     fn place(self) -> usize;
@@ -35,7 +35,7 @@ macro_rules! codes {
 
 codes!(u8, u16);
 
-/// The codes of one feature: a byte each, or two where it has more than 255 categories.
+/// The codes of one feature, in one byte each, or two if it has more than 255 bins.
 #[derive(Clone, Debug)]
 pub(crate) enum CodeColumn {
     Narrow(Vec<u8>),
@@ -43,7 +43,8 @@ pub(crate) enum CodeColumn {
 }
 
 impl CodeColumn {
-    /// Codes of a feature of so many bins; `coded` has rows with theirs, the others have any.
+    /// Creates the codes of a feature with `n_bins` bins. `coded` has samples with their codes; the codes of other
+    /// samples are not specified.
     pub(super) fn new(
         n_samples: usize,
         n_bins: usize,
@@ -57,7 +58,7 @@ impl CodeColumn {
         })
     }
 
-    /// Of a row.
+    /// Returns the code of a sample.
     #[cfg(test)]
     pub(crate) fn of(&self, row: usize) -> usize {
         match self {
@@ -73,20 +74,21 @@ fn filled<C: Code>(n: usize, coded: impl Iterator<Item = (u32, usize)>, control:
     Ok(codes)
 }
 
-/// Codes of dense X, column after column. Those of rows without weight mean nothing.
+/// The codes of dense X, column by column. The codes of samples without weight are meaningless.
 #[derive(Debug)]
 pub(crate) struct Codes<'a> {
-    /// Of all features of X.
+    /// The codes of all features of X.
     columns: Cow<'a, [CodeColumn]>,
     features: FeatureSubset,
-    /// Bins of feature j are `start[j]..start[j + 1]` of those of all features; with that of missing values, if any.
+    /// The bins of feature j are `start[j]..start[j + 1]` among those of all features. They include the bin of missing
+    /// values, if there is one.
     start: Vec<usize>,
-    /// Whether some values of feature j are missing: its last bin is theirs.
+    /// Whether some values of feature j are missing. Its last bin is then that of missing values.
     has_missing: Vec<bool>,
 }
 
 impl Codes<'_> {
-    /// Of columns with so many bins, beside that of missing values, if any.
+    /// Creates the codes of columns with these numbers of bins, not counting those of missing values.
     pub(super) fn new(
         columns: Vec<CodeColumn>,
         n_bins: impl Iterator<Item = usize>,
@@ -108,7 +110,7 @@ impl Codes<'_> {
         &self.columns[self.features.in_x(feature) as usize]
     }
 
-    /// Some features alone, which are numbered anew; their codes are lent.
+    /// Returns the codes of some features, which are renumbered. The codes are borrowed.
     pub(crate) fn narrowed(&self, features: &[u32]) -> Result<Codes<'_>> {
         let mut start = try_with_capacity(WHAT, features.len() + 1)?;
         start.push(0);
@@ -120,17 +122,17 @@ impl Codes<'_> {
         Ok(Codes { columns: Cow::Borrowed(&self.columns), features, start, has_missing })
     }
 
-    /// The code of missing values of a feature, if any is.
+    /// Returns the code of missing values of a feature, if it has any.
     pub(crate) fn missing(&self, feature: u32) -> Option<usize> {
         self.has_missing[feature as usize].then(|| self.bins(feature).len() - 1)
     }
 
-    /// Where the bins of a feature are among those of all.
+    /// Returns the range of the bins of a feature among those of all features.
     pub(crate) fn bins(&self, feature: u32) -> std::ops::Range<usize> {
         self.start[feature as usize]..self.start[feature as usize + 1]
     }
 
-    /// Bins of all features together.
+    /// Returns the number of bins of all features.
     pub(crate) fn n_bins(&self) -> usize {
         self.start[self.n_features()]
     }

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_do_not_fit_are_refused_by_name() {
+    fn errors_name_the_parts_that_do_not_fit() {
         let (x, y) = (array![[0f32, 1.0], [1.0, 0.0]], array![[0.0], [1.0]]);
         assert!(Dataset::new(&x, &y).check(&Names::TRAINING).is_ok());
         assert_eq!(at_fault(&Dataset::new(&Array2::<f32>::zeros((0, 2)), &y)), "X");
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_mask_is_none_and_others_are_refused() {
+    fn an_empty_mask_has_no_effect_and_others_are_refused() {
         let (x, y) = (array![[0f32], [1.0]], array![[0.0, 1.0], [1.0, 2.0]]);
         let sparse = |indices: Vec<u32>| {
             Mask::Sparse(LabelView::try_new(vec![0, indices.len(), indices.len()], indices, 2).unwrap())

@@ -1,9 +1,9 @@
-//! y of which some cells are not known: which ones, and the data set that is left.
+//! y with unknown cells: which cells are known, and the data set without the others.
 //!
-//! Rows without a known cell become rows of weight zero, and cells of rows that do not exist are nobody's: what is left is a
-//! data set without a mask where nothing else is masked, and every learner sees the same bits as if there had been none.
-//! Values under the mask are replaced by the least known number of their output, by its first class, or by no label, so that
-//! nothing can depend on them.
+//! Samples without a known cell get the weight zero, and cells of samples of weight zero are ignored. If no other cells
+//! are masked, the result is a data set without a mask, and every learner sees the same bits as if there had been no
+//! mask. Values under the mask are replaced by the smallest known number of their output, by its first class, or by an
+//! absent label, so that nothing can depend on them.
 
 use ndarray::Array2;
 
@@ -14,14 +14,15 @@ use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_pus
 
 const WHAT: &str = "the mask of y";
 
-/// Which cells of y are known. A row lists the outputs that differ from most of it: at most half of them.
+/// Which cells of y are known. For each sample, the outputs that differ from the majority of its outputs are listed;
+/// these are at most half of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     n_outputs: usize,
-    /// Whether the cells of a row that are not listed are known.
+    /// For each sample, whether the cells that are not listed are known.
     mostly: Vec<bool>,
     ptr: Vec<usize>,
-    /// Of each row, rising.
+    /// The listed outputs of each sample, in increasing order.
     listed: Vec<u32>,
 }
 
@@ -56,24 +57,24 @@ impl Known {
         Ok(known)
     }
 
-    /// Number of rows of y.
+    /// Returns the number of samples.
     pub(crate) fn n_rows(&self) -> usize {
         self.mostly.len()
     }
 
-    /// Number of columns of y.
+    /// Returns the number of outputs.
     pub(crate) fn n_outputs(&self) -> usize {
         self.n_outputs
     }
 
-    /// Whether most outputs of a row are known, and those that differ from most, rising.
+    /// Returns whether the majority of the outputs of a sample is known, and the other outputs, in increasing order.
     #[inline]
     pub(crate) fn of(&self, row: u32) -> (bool, &[u32]) {
         let row = row as usize;
         (self.mostly[row], &self.listed[self.ptr[row]..self.ptr[row + 1]])
     }
 
-    /// O(log outputs).
+    /// Returns whether a cell is known, in O(log outputs) time.
     pub(crate) fn is_known(&self, row: u32, output: u32) -> bool {
         let (mostly, listed) = self.of(row);
         mostly != listed.binary_search(&output).is_ok()
@@ -84,7 +85,7 @@ impl Known {
         if mostly { self.n_outputs - listed.len() } else { listed.len() }
     }
 
-    /// Visits the outputs of a row that are not known, rising.
+    /// Visits the unknown outputs of a sample, in increasing order.
     pub(crate) fn each_masked(&self, row: u32, mut visit: impl FnMut(u32)) {
         let (mostly, mut listed) = self.of(row);
         if mostly {
@@ -108,7 +109,7 @@ enum Values {
 }
 
 impl Values {
-    /// `is_there` tells rows of positive weight.
+    /// `is_there` returns whether a sample has a positive weight.
     fn new(y: &Targets<'_>, known: &Known, is_there: impl Fn(&u32) -> bool) -> Result<Self> {
         const WHAT: &str = "the known cells of y";
         Ok(match y {
@@ -149,20 +150,20 @@ impl Values {
     }
 }
 
-/// Replaces what is not known among values row after row, by one value for each output.
+/// Replaces the unknown cells of `values`, which are in row-major order, by one value for each output.
 fn replace<T>(values: &mut [T], known: &Known, by: impl Fn(usize) -> T) {
     for (row, values) in (0..).zip(values.chunks_exact_mut(known.n_outputs)) {
         known.each_masked(row, |output| values[output as usize] = by(output as usize));
     }
 }
 
-/// What a mask leaves of a data set. See [`Dataset::observed`].
+/// What remains of a data set after its mask has been applied. See [`Dataset::observed`].
 #[derive(Debug)]
 pub(crate) struct Observed {
     values: Values,
-    /// Weights of rows, where some have no known cell.
+    /// The weights of samples, if some samples have no known cell.
     sample_weight: Option<Vec<f64>>,
-    /// Where rows that are there have masked cells.
+    /// Which cells are known, if samples of positive weight have masked cells.
     known: Option<Known>,
 }
 
@@ -177,16 +178,16 @@ impl Observed {
 }
 
 impl Dataset<'_> {
-    /// What the mask leaves; `None` without a mask, or where it masks nothing. See [`Dataset::with_observed`].
+    /// Applies the mask. Returns `None` if there is no mask, or if it masks nothing. See [`Dataset::with_observed`].
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for a mask of another shape than y's, and for outputs without a known cell among the
-    /// rows of positive weight.
+    /// [`crate::ErrorKind::Invalid`] if the mask does not have the shape of y, or if an output has no known cell among
+    /// the samples of positive weight.
     pub(crate) fn observed(&self) -> Result<Option<Observed>> {
         self.observe(true)
     }
 
-    /// The same of samples that are held out, of which none may know an output.
+    /// Applies the mask of held-out samples, for which an output may have no known cell.
     pub(crate) fn observed_held_out(&self) -> Result<Option<Observed>> {
         self.observe(false)
     }
@@ -212,7 +213,7 @@ impl Dataset<'_> {
                     some_masked = true;
                     let (mostly, listed) = known.of(row);
                     if mostly {
-                        // The others are known.
+                        // All outputs that are not listed are known.
                         let mut masked = listed;
                         for (output, is_known) in (0u32..).zip(&mut is_output_known) {
                             match masked {
@@ -245,13 +246,14 @@ impl Dataset<'_> {
         Ok(Some(Observed { values, sample_weight, known: some_masked.then_some(known) }))
     }
 
-    /// Numbers or labels as numbers, NaN where they are not known: 1 for a label that is on, `off` for one that is not.
+    /// Returns numerical outputs or labels as numbers, with NaN for unknown cells. A label is 1 if it is present, and
+    /// `off` if it is absent.
     pub(crate) fn numbers_with_gaps(&self, off: f64) -> Result<Array2<f64>> {
         let (n, n_outputs) = (self.y().n_samples(), self.outputs().n_outputs());
         let mut values = try_filled("the known cells of y", off, n * n_outputs)?;
         match self.y() {
             Targets::Real(y) => values.iter_mut().zip(y).for_each(|(to, &y)| *to = y),
-            // All are known: a mask of sparse numbers is refused.
+            // All cells are known, because masks are not supported for sparse numerical outputs.
             Targets::SparseReal(y) => return y.to_dense(),
             Targets::Labels(y) => {
                 for (row, values) in values.chunks_exact_mut(n_outputs).enumerate() {
@@ -267,7 +269,8 @@ impl Dataset<'_> {
         Ok(Array2::from_shape_vec((n, n_outputs), values).expect("as many as y has"))
     }
 
-    /// The data set in which learners of masked cells find what the mask leaves: a mask that masks nothing is none.
+    /// Returns the data set after its mask has been applied, for learners that support unknown cells. If the mask masks
+    /// nothing, there is none in the result.
     pub(crate) fn with_observed<'o>(&'o self, observed: Option<&'o Observed>) -> Dataset<'o> {
         let data = self.view();
         let Some(observed) = observed else { return data };
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_told_alike_from_both_kinds_of_masks() {
+    fn both_kinds_of_masks_give_the_same_known_cells() {
         for bits in 0..1u32 << 9 {
             let mask = Array2::from_shape_fn((3, 3), |(i, j)| bits >> (3 * i + j) & 1 == 1);
             for known in [Known::new(&Mask::from(&mask)).unwrap(), Known::new(&sparse(&mask)).unwrap()] {
@@ -325,7 +328,7 @@ mod tests {
         assert_eq!(values, array![[2.0, 1.0], [2.0, 3.0], [2.0, 1.0]]);
         assert_eq!(left.row_weights().sample_weight, Some(&[1.0, 1.0, 0.0][..]));
         assert!(left.known().is_some());
-        // Without the only row that is masked in part, nothing is masked.
+        // If the only partly masked sample has no weight, nothing is masked.
         let data = data.sample_weight(&[0.0, 2.0, 1.0][..]);
         let observed = data.observed().unwrap().unwrap();
         let left = data.with_observed(Some(&observed));

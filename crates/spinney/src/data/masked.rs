@@ -1,4 +1,4 @@
-//! y as growth reads it where some of its cells are not known.
+//! y with unknown cells, in the form that growth reads.
 
 use std::borrow::Cow;
 
@@ -10,23 +10,23 @@ use crate::exact::exact_mean;
 
 const WHAT: &str = "the known cells of y";
 
-/// Classes and labels of which some are not known.
+/// Classes or labels with unknown cells.
 #[derive(Debug)]
 pub(crate) struct MaskedSlots<'a> {
-    /// Those of labels have none that is not known.
+    /// The slots. For labels, unknown cells have no slots.
     slots: Slots<'a>,
-    /// Of classes: slots of the known cells, and where those of each row start.
+    /// For classes: the start of each sample, and the slots of its known cells.
     of_classes: Option<(Vec<usize>, Vec<u32>)>,
     known: &'a Known,
-    /// Output of each slot of classes; slots of labels are outputs.
+    /// The output of each slot, for classes. For labels, slots are outputs.
     output_of: Option<Vec<u32>>,
-    /// Frequency of each slot among the known cells of its output, over all rows of the fit.
+    /// The frequency of each slot among the known cells of its output, over all samples of the fit.
     means: Vec<f64>,
 }
 
 impl<'a> MaskedSlots<'a> {
-    /// `slots` of labels have none that is not known; those of classes have any there. `units` tells what each row weighs.
-    /// `n_classes` are those of each output of classes.
+    /// For labels, `slots` must have none for unknown cells; for classes, those of unknown cells are ignored. `units`
+    /// returns the weight of a sample. `n_classes` has the number of classes of each output, for classes.
     pub(super) fn new(
         slots: Slots<'a>,
         n_classes: Option<&[u32]>,
@@ -67,7 +67,7 @@ impl<'a> MaskedSlots<'a> {
         Ok(masked)
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub(crate) fn width(&self) -> usize {
         self.slots.width
     }
@@ -76,7 +76,7 @@ impl<'a> MaskedSlots<'a> {
         self.slots.n_class_outputs
     }
 
-    /// Slots of the known cells of a row.
+    /// Returns the slots of the known cells of a sample.
     #[inline]
     pub(crate) fn of(&self, row: u32) -> &[u32] {
         match &self.of_classes {
@@ -89,7 +89,7 @@ impl<'a> MaskedSlots<'a> {
         self.known
     }
 
-    /// The output that a slot is of.
+    /// Returns the output of a slot.
     #[inline]
     pub(crate) fn output(&self, slot: u32) -> u32 {
         self.output_of.as_ref().map_or(slot, |output_of| output_of[slot as usize])
@@ -99,8 +99,8 @@ impl<'a> MaskedSlots<'a> {
         &self.means
     }
 
-    /// The row as numbers that are not zero, in the order of the slots: a cell that is not known has the frequencies of its
-    /// output. `slots_of` are the slots of each output.
+    /// Writes the sample as non-zero numbers, in the order of slots. An unknown cell has the frequencies of its output.
+    /// `slots_of` has the slots of each output.
     pub(crate) fn fill_row(&self, row: u32, slots_of: &SlotsOfOutputs, entries: &mut Vec<(u32, f64)>) {
         entries.clear();
         let on = |&slot: &u32| (slot, 1.0);
@@ -120,7 +120,7 @@ impl<'a> MaskedSlots<'a> {
     }
 }
 
-/// The slots of each output of classes; that of a label is its number.
+/// The slots of each output of classes. For labels, the slot of an output is its number.
 #[derive(Debug)]
 pub(crate) struct SlotsOfOutputs(Option<Vec<Vec<u32>>>);
 
@@ -134,10 +134,10 @@ impl SlotsOfOutputs {
     }
 }
 
-/// Units of the known cells of each output, of some rows.
+/// The units of the known cells of each output, over some samples.
 #[derive(Debug)]
 pub(crate) struct OutputWeights {
-    /// Of rows of which most cells are known, and what each output has more than that.
+    /// The units of samples in which the majority of cells is known, and the difference to this for each output.
     mostly: i64,
     more: Vec<i64>,
 }
@@ -147,7 +147,7 @@ impl OutputWeights {
         Ok(OutputWeights { mostly: 0, more: try_filled(WHAT, 0, n_outputs)? })
     }
 
-    /// `known` are the cells of the row: see [`Known::of`].
+    /// Adds a sample; the first argument is the result of [`Known::of`].
     pub(crate) fn add(&mut self, (mostly, listed): (bool, &[u32]), units: i64) {
         self.mostly += if mostly { units } else { 0 };
         let more = if mostly { -units } else { units };
@@ -159,17 +159,17 @@ impl OutputWeights {
     }
 }
 
-/// Numbers of which some are not known.
+/// Numerical outputs with unknown cells.
 #[derive(Debug)]
 pub(crate) struct MaskedNumbers {
-    /// NaN where not known.
+    /// The values, with NaN for unknown cells.
     values: RealTargets<'static>,
-    /// Of the known cells of each output, over all rows of the fit.
+    /// The mean of the known cells of each output, over all samples of the fit.
     means: Vec<f64>,
 }
 
 impl MaskedNumbers {
-    /// `units` tells what each row weighs.
+    /// `units` returns the weight of a sample.
     pub(super) fn new(y: RealTargets<'_>, known: &Known, units: impl Fn(u32) -> u64) -> Result<Self> {
         let (n_outputs, n) = (y.n_outputs, known.n_rows() as u32);
         let mut values = match y.values {
@@ -188,7 +188,7 @@ impl MaskedNumbers {
         Ok(MaskedNumbers { values, means })
     }
 
-    /// The same, of which the search of splits takes each number times the factor of its output.
+    /// Returns the same numbers, with these factors of outputs for the search of splits.
     pub(super) fn times(self, factors: Vec<f64>) -> Self {
         MaskedNumbers { values: self.values.times(factors), ..self }
     }
@@ -197,13 +197,13 @@ impl MaskedNumbers {
         self.values.n_outputs
     }
 
-    /// NaN where not known.
+    /// Returns a sample, with NaN for unknown cells.
     #[inline]
     pub(crate) fn of(&self, row: u32) -> &[f64] {
         self.values.of(row)
     }
 
-    /// The row as the search of splits takes it; NaN where not known.
+    /// Returns a sample as the search of splits uses it, with NaN for unknown cells.
     #[inline]
     pub(crate) fn searched(&self, row: u32) -> impl Iterator<Item = f64> + Clone + '_ {
         self.values.searched(row)
@@ -213,14 +213,14 @@ impl MaskedNumbers {
         &self.means
     }
 
-    /// A row as the search of splits takes it, with the means of outputs in cells that are not known.
+    /// Returns a sample as the search of splits uses it, with the means of outputs for unknown cells.
     pub(crate) fn filled_row(&self, row: u32) -> impl Iterator<Item = f64> + '_ {
         let filled =
             self.of(row).iter().zip(&self.means).map(|(&value, &mean)| if value.is_nan() { mean } else { value });
         filled.zip(self.values.factors()).map(|(value, factor)| value * factor)
     }
 
-    /// All rows so.
+    /// Returns all samples, filled in this way.
     pub(crate) fn filled(&self) -> Result<RealTargets<'static>> {
         let n_values = self.values.values.len();
         let mut values = try_with_capacity(WHAT, n_values)?;

@@ -62,7 +62,8 @@ impl OutputFactors<'_> {
         if *self.scaling != OutputScaling::Unscaled { SCALING } else { WEIGHTS }
     }
 
-    /// Refuses them for classes, scales for labels, and wrong ones for these outputs.
+    /// Checks the scales and weights against the outputs. Both are rejected for classes, and scales are rejected for
+    /// labels.
     pub(crate) fn check(&self, outputs: &Outputs) -> Result<()> {
         if !self.are_given() {
             return Ok(());
@@ -71,7 +72,7 @@ impl OutputFactors<'_> {
             Outputs::Real { n_outputs } => n_outputs,
             Outputs::Labels { n_labels } if *self.scaling == OutputScaling::Unscaled => n_labels,
             Outputs::Labels { .. } | Outputs::Classes { .. } => {
-                return Err(Error::unsupported(self.name(), "for classes, and scales not for labels"));
+                return Err(Error::unsupported(self.name(), "for classes, and scales are not supported for labels"));
             }
         };
         if let OutputScaling::By(scales) = self.scaling {
@@ -95,10 +96,11 @@ impl OutputFactors<'_> {
         Ok(())
     }
 
-    /// The factor of each output of numbers `y`, of which NaN is not known; `None` where all are one. `rows` are those
-    /// of the fit, of positive weight.
+    /// Returns the factor of each output of numbers `y`, in which NaN is an unknown cell, or `None` if no scales or
+    /// weights were given. `rows` are the samples of the fit, of positive weight.
     ///
-    /// They are functions of rows and weights alone: of neither their order nor how often a row stands there.
+    /// The factors only depend on samples and weights: neither on their order nor on how often a sample is repeated
+    /// instead of having a larger weight.
     pub(crate) fn of(
         &self,
         y: &TrainY<'_>,
@@ -128,7 +130,7 @@ impl OutputFactors<'_> {
                     scales.push(entries.iter().copied().chain((zeros > 0).then_some((0.0, zeros))))
                 })?;
             }
-            // Of labels, which have one scale.
+            // Labels have a common scale.
             TrainY::Slots(y) => scales.found = try_filled("the factors of outputs", (1.0, 1.0), y.width)?,
             TrainY::MaskedSlots(_) => return Ok(None),
         }
@@ -146,15 +148,15 @@ impl OutputFactors<'_> {
         try_results(WHAT, factors).map(Some)
     }
 
-    /// Of labels, what [`OutputFactors::of`] would find, squared: weights over their mean. `None` where all count the
-    /// same.
+    /// Returns the weights of labels divided by their mean, which are the squares of the factors of
+    /// [`OutputFactors::of`], or `None` if all are 1 or y are not labels.
     pub(crate) fn shares_of_labels(&self, outputs: &Outputs) -> Result<Option<Vec<f64>>> {
         let Outputs::Labels { n_labels } = *outputs else { return Ok(None) };
         Ok(self.shares(n_labels)?.filter(|shares| shares.iter().any(|&share| share != 1.0)))
     }
 
-    /// Of labels, weights over the mean of those that are not zero, so that a label of weight zero is no label. `None`
-    /// where all count the same.
+    /// Returns the weights of labels divided by the mean of the non-zero weights, so that a label of weight zero has no
+    /// effect, or `None` if all are 1 or y are not labels.
     pub(crate) fn shares_of_labels_that_count(&self, outputs: &Outputs) -> Result<Option<Vec<f64>>> {
         let (Outputs::Labels { .. }, Some(weights)) = (outputs, self.weights) else { return Ok(None) };
         let n_counting = weights.iter().filter(|weight| **weight > 0.0).count();
@@ -181,7 +183,7 @@ struct Scales<'o, 'c> {
 }
 
 impl Scales<'_, '_> {
-    /// All outputs, of which these are the cells; NaN is not known.
+    /// Adds all outputs, given their cells; NaN is an unknown cell.
     fn of_columns(
         &mut self,
         n_outputs: usize,
@@ -198,7 +200,7 @@ impl Scales<'_, '_> {
         Ok(())
     }
 
-    /// The next output, of which these are the known numbers with their units.
+    /// Adds the next output, given its known values with their units.
     fn push(&mut self, known: impl Iterator<Item = (f64, u64)> + Clone) -> Result<()> {
         let scale = match self.of.scaling {
             OutputScaling::Unscaled => 1.0,
@@ -260,7 +262,7 @@ mod tests {
         for bad in [&[1.0][..], &[1.0; 3], &[0.0, 1.0], &[-1.0, 1.0], &[f64::NAN, 1.0], &[f64::INFINITY, 1.0]] {
             assert_eq!(what(by(bad), None), SCALING);
         }
-        // Beyond what squares of numbers may be.
+        // The products exceed the largest number whose square is allowed.
         for bad in [[1e-300, 1.0], [1.0, 1e-51], [5e-324, 1.0]] {
             assert_eq!(what(by(&bad), Some(&[1.0; 2])), SCALING);
         }

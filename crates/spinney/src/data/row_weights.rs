@@ -198,7 +198,8 @@ mod tests {
         let y = Targets::Classes { codes: codes.view(), n_classes: vec![3, 2] };
         let w = [1.0, 2.0, 1.0, 0.0];
         let found = balanced(&y, |row| w[row]).unwrap();
-        // Output 0 has totals 3 and 1 of 4, its third class does not occur; output 1 has totals 3 and 1.
+        // The classes of output 0 have total weights 3 and 1 of 4, and its third class does not occur. Those of output
+        // 1 have 3 and 1.
         let expected = [4.0 / 6.0 * 4.0 / 2.0, 4.0 / 6.0 * 4.0 / 6.0, 4.0 / 2.0 * 4.0 / 6.0, 4.0 / 6.0 * 4.0 / 6.0];
         // Balanced weights are rounded to 30 bits, a billionth.
         found.iter().zip(expected).for_each(|(f, e)| assert!((f - e).abs() < 1e-8, "{f} {e}"));
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(by_row(ClassWeight::Equal).unwrap(), [1.0, 2.0, 1.0, 0.0]);
         assert_eq!(by_row(ClassWeight::Rows(&[0.5, 3.0, 3.0, 0.5])).unwrap(), [0.5, 6.0, 3.0, 0.0]);
         let balanced = by_row(ClassWeight::Balanced).unwrap();
-        // As above: 30 bits.
+        // The same accuracy of 30 bits.
         balanced.iter().zip([2.0, 4.0 / 3.0, 2.0 / 3.0, 0.0]).for_each(|(b, e)| assert!((b - e).abs() < 1e-8));
         assert!(by_row(ClassWeight::Rows(&[1.0])).is_err());
         assert_eq!(RowWeights::default().by_row(&y).unwrap(), None);
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn balance_of_thousands_of_labels_is_in_range_and_blind_to_rows_without_weight() {
-        // Row i has label i; the last row has all labels, and no weight.
+        // Sample i has label i. The last sample has all labels, and weight zero.
         let n = 3000u32;
         let ptr: Vec<usize> = (0..=n as usize).chain([2 * n as usize]).collect();
         let indices: Vec<u32> = (0..n).chain(0..n).collect();

@@ -22,13 +22,14 @@ pub(crate) struct Slots<'a> {
 
 #[derive(Debug)]
 enum Offsets<'a> {
-    /// Every sample has that many.
+    /// Every sample has this number of slots.
     Stride(usize),
     Ptr(&'a [usize]),
 }
 
 impl<'a> Slots<'a> {
-    /// The slot whose share tells all others': that of one label, or of the second of two classes.
+    /// Returns the slot whose share determines all others: that of a single label, or that of the second of two
+    /// classes.
     pub(crate) fn ordering_slot(&self) -> Option<u32> {
         match (self.n_class_outputs, self.width) {
             (None, 1) => Some(0),
@@ -37,7 +38,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// `None` of numbers.
+    /// Returns the slots of y, or `None` for numerical outputs.
     pub(crate) fn new(y: &'a Targets<'_>) -> Result<Option<Self>> {
         match y {
             Targets::Labels(y) => Slots::of_labels(y).map(Some),
@@ -46,13 +47,13 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Those of labels, which are slots.
+    /// Returns the slots of labels, which are the labels themselves.
     pub(crate) fn of_labels(y: &'a LabelView<'_>) -> Result<Self> {
         let (offsets, slots) = (Offsets::Ptr(y.ptr()), Cow::Borrowed(y.indices()));
         Slots { offsets, slots, width: y.n_labels(), n_class_outputs: None }.checked()
     }
 
-    /// Those of classes, one for each class of each output.
+    /// Returns the slots of classes, one for each class of each output.
     pub(crate) fn of_classes(codes: &ArrayView2<'_, u32>, n_classes: &[u32]) -> Result<Self> {
         let mut slots = try_with_capacity("the classes of samples", codes.len())?;
         for row in codes.rows() {
@@ -82,7 +83,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// The largest number of slots that one sample occupies.
+    /// Returns the largest number of slots of a sample.
     pub(crate) fn most_in_a_row(&self) -> usize {
         match self.offsets {
             Offsets::Stride(stride) => stride,

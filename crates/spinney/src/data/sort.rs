@@ -1,19 +1,19 @@
-//! Stored entries as 64-bit words, and the one place where they are sorted.
+//! Stored entries as 64-bit words, and the sorting of words and other items.
 //!
-//! A word holds the value in its high half, mapped so that unsigned order is numeric order, and the row in its low half:
-//! sorting words sorts by value. One comparison of integers replaces one of (float, row) pairs. Missing values, which are
-//! NaN of any sign and payload, have one key of their own and come last.
+//! The high half of a word is the value, mapped so that the order of unsigned integers is that of numbers, and the low
+//! half is the sample: sorting words sorts by value. One comparison of integers replaces a comparison of (float,
+//! integer) pairs. All missing values, which are NaN of any sign and payload, have the same key and come last.
 
 use std::cmp::Ordering;
 
 use crate::control::Control;
 use crate::error::Result;
 
-/// A value and the row that has it.
+/// A value, and the sample that has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry(u64);
 
-/// Order-preserving map from float32 to u32; −0.0 becomes +0.0, so that zeros are one value, and NaN comes last.
+/// Maps float32 to u32 so that the order is preserved. −0.0 becomes +0.0, so that zeros are equal, and NaN comes last.
 fn ordered(value: f32) -> u32 {
     if value.is_nan() {
         return Entry::MISSING_KEY;
@@ -27,7 +27,7 @@ impl Entry {
         Entry(u64::from(ordered(value)) << 32 | u64::from(row))
     }
 
-    /// Compares as the value does.
+    /// Returns the key, which compares like the value.
     pub(crate) fn key(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -41,43 +41,43 @@ impl Entry {
         f32::from_bits(key ^ ((!key as i32 >> 31) as u32 | 0x8000_0000))
     }
 
-    /// Key of zero: smaller keys are negative values, larger ones positive or missing.
+    /// The key of zero. Smaller keys are negative values, larger ones are positive or missing.
     pub(crate) const ZERO_KEY: u32 = 0x8000_0000;
 
-    /// Key of missing values, above that of infinity.
+    /// The key of missing values, which is above that of infinity.
     pub(crate) const MISSING_KEY: u32 = u32::MAX;
 
-    /// Whether the value is missing.
+    /// Returns whether the value is missing.
     pub(crate) fn is_missing(self) -> bool {
         self.key() == Entry::MISSING_KEY
     }
 }
 
-/// Items that are sorted at once: some ten milliseconds.
+/// The number of items that are sorted without a check of the stop flag; this takes some ten milliseconds.
 const AT_ONCE: usize = 1 << 20;
 
-/// Sorts by value. Equal values come in any order: sums over them are exact, so the order cannot be seen.
+/// Sorts by value. The order of equal values has no effect on results, because sums over them are exact.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Interrupted`]; the order is then any.
+/// [`crate::ErrorKind::Interrupted`]; the order is then not specified.
 pub(crate) fn sort_by_value(entries: &mut [Entry], control: &Control) -> Result<()> {
     let Some((first, rest)) = entries.split_first() else { return Ok(()) };
-    // Columns of counts and flags often hold one value in small nodes.
+    // In small nodes, columns of counts and flags often have only one value.
     if rest.iter().all(|e| e.key() == first.key()) {
         return Ok(());
     }
     sort_in_pieces(entries, AT_ONCE, &Entry::cmp, control)
 }
 
-/// Sorts anything, not stably.
+/// Sorts items of any type; the sort is not stable.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Interrupted`]; the order is then any.
+/// [`crate::ErrorKind::Interrupted`]; the order is then not specified.
 pub(crate) fn sort_by<T: Copy>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering, control: &Control) -> Result<()> {
     sort_in_pieces(items, AT_ONCE, &order, control)
 }
 
-/// The first parts of a quicksort by hand, which looks at the flag between pieces of `at_once`.
+/// Runs the first steps of a quicksort, so that the stop flag can be checked between pieces of `at_once` items.
 fn sort_in_pieces<T: Copy>(
     mut items: &mut [T],
     at_once: usize,
@@ -88,7 +88,7 @@ fn sort_in_pieces<T: Copy>(
         let pivot = middle_of_sample(items, order);
         let mut n_below = partition(items, at_once, |item| order(item, &pivot).is_lt(), control)?;
         if n_below == 0 {
-            // The pivot is the least: all that are equal to it are in their places then.
+            // The pivot is the smallest item. All items that are equal to it are moved to their places.
             n_below = partition(items, at_once, |item| order(item, &pivot).is_le(), control)?;
             items = &mut items[n_below..];
             continue;
@@ -102,7 +102,7 @@ fn sort_in_pieces<T: Copy>(
     Ok(())
 }
 
-/// Brings what is below to the front; returns its number.
+/// Moves the items for which `is_below` holds to the front, and returns their number.
 fn partition<T: Copy>(
     items: &mut [T],
     at_once: usize,
@@ -113,7 +113,7 @@ fn partition<T: Copy>(
     for start in (0..items.len()).step_by(at_once) {
         control.check()?;
         for i in start..items.len().min(start + at_once) {
-            // Without a branch: which side an item takes cannot be foretold.
+            // There is no branch, because the processor could not predict it.
             let below = is_below(&items[i]);
             items.swap(n_below, i);
             n_below += usize::from(below);
@@ -122,7 +122,7 @@ fn partition<T: Copy>(
     Ok(n_below)
 }
 
-/// The middle of some items that lie evenly among all.
+/// Returns the median of some items that are evenly spaced.
 fn middle_of_sample<T: Copy>(items: &[T], order: &impl Fn(&T, &T) -> Ordering) -> T {
     const SAMPLE: usize = 255;
     let mut sample: [T; SAMPLE] = std::array::from_fn(|i| items[i * (items.len() / SAMPLE)]);
@@ -170,7 +170,7 @@ mod tests {
             }
             sort_in_pieces(&mut entries, at_once, &Entry::cmp, &Control::default()).unwrap();
             prop_assert_eq!(entries, expected);
-            // Many that are equal.
+            // Many of these numbers are equal.
             let mut numbers: Vec<f64> = values.iter().map(|v| f64::from(v.0)).collect();
             let mut expected = numbers.clone();
             expected.sort_by(f64::total_cmp);

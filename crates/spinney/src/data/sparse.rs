@@ -228,7 +228,7 @@ mod tests {
                     entries
                 };
                 assert_eq!(entries(&x, false), entries(&t, true));
-                // Valid by its own check, and back again the same arrays.
+                // The transposed matrix is valid, and transposing it again gives the original arrays.
                 SparseView::try_new(t.ptr().to_vec(), t.indices().to_vec(), t.values().to_vec(), n).unwrap();
                 let back = t.transposed().unwrap();
                 assert_eq!((back.ptr(), back.indices(), back.values()), (x.ptr(), x.indices(), x.values()));

@@ -182,8 +182,9 @@ const FEW_OUTPUTS: usize = 16;
 const ZEROS_TO_ONE: u128 = 8;
 
 impl Dataset<'_> {
-    /// y in the storage in which it is fitted, unless it is there: entries if `as_entries` and the numbers are mostly
-    /// zero in rows of positive weight, else rows. `None` of classes and labels. See [`Dataset::with_restored`].
+    /// Returns y in the format in which it is fitted, or `None` if it already has this format, and for classes and
+    /// labels. The format is sparse entries if `as_entries` is true and the values are mostly zero in samples of
+    /// positive weight, and dense rows otherwise. See [`Dataset::with_restored`].
     pub(crate) fn restored(&self, as_entries: bool) -> Result<Option<Restored>> {
         let n_outputs = self.y().width();
         // Targets with unknown cells have a format of their own; sizes that do not match are reported by the checks.
@@ -207,8 +208,8 @@ impl Dataset<'_> {
         }
     }
 
-    /// The result depends on samples and weights, not on their order: a sample of weight 2 is equivalent to two
-    /// samples.
+    /// Returns whether y is mostly zero. The result depends on samples and weights, not on their order: a sample of
+    /// weight 2 is equivalent to two samples.
     fn is_mostly_zero(&self, n_entries: impl Fn(usize) -> usize) -> Result<bool> {
         let (n, weights) = (self.n_samples(), self.row_weights().sample_weight);
         Weights::check(weights, n)?;
@@ -324,7 +325,7 @@ mod tests {
         let x = array![[0f32], [1.0], [2.0]];
         let mut y = Array2::zeros((3, 16));
         (y[[0, 3]], y[[2, 1]], y[[2, 15]]) = (2.0, -1.0, 0.5);
-        // A stored zero is no entry.
+        // A stored zero is not kept as an entry.
         let held =
             SparseTargets::try_new(vec![0, 2, 2, 4], vec![3u32, 4, 1, 15], vec![2.0, 0.0, -1.0, 0.5], 16).unwrap();
         let (dense, sparse) = (Dataset::new(&x, &y), Dataset::new(&x, held.view()));
@@ -332,13 +333,13 @@ mod tests {
             let restored = data.restored(true).unwrap().unwrap();
             let Restored::Sparse(entries_of) = &restored else { panic!("entries") };
             assert_eq!(entries(entries_of), [vec![(3, 2.0)], vec![], vec![(1, -1.0), (15, 0.5)]]);
-            // It is there then.
+            // Now it has the format in which it is fitted.
             assert!(data.with_restored(Some(&restored)).restored(true).unwrap().is_none());
         }
         assert!(dense.restored(false).unwrap().is_none());
         let Some(Restored::Dense(rows)) = sparse.restored(false).unwrap() else { panic!("rows") };
         assert_eq!(rows, y);
-        // Of the last row alone two numbers of 16 are not zero, and weights are counts of rows.
+        // In the last sample, two of 16 values are non-zero. Weights count as repetitions of samples.
         for (weights, are_entries) in [([0.0, 0.0, 1.0], true), ([3.0, 0.0, 1.0], true), ([1.0, 1.0, 0.1], true)] {
             let data = sparse.view().sample_weight(&weights[..]);
             assert_eq!(matches!(data.restored(true).unwrap(), Some(Restored::Sparse(_))), are_entries);

@@ -1,5 +1,5 @@
-//! y as growth reads it: slots of classes and labels, or numbers, as rows or as entries; and the same where some cells are not
-//! known.
+//! y in the form that growth reads: slots of classes and labels, or numbers, as rows or as entries, each with or
+//! without unknown cells.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::sparse_targets::SparseNumbers;
 use super::targets::Targets;
 use crate::error::{Error, Result, try_filled, try_with_capacity};
 
-/// y as criteria use it.
+/// y in the form that criteria use.
 #[derive(Debug)]
 pub(crate) enum TrainY<'a> {
     Slots(Slots<'a>),
@@ -21,7 +21,7 @@ pub(crate) enum TrainY<'a> {
 }
 
 impl<'a> TrainY<'a> {
-    /// Lent where the layout allows.
+    /// Converts y; memory is borrowed if the layout allows this.
     pub(crate) fn new(y: &'a Targets<'_>) -> Result<Self> {
         let y = match y {
             Targets::Labels(y) => return Slots::of_labels(y).map(TrainY::Slots),
@@ -40,8 +40,8 @@ impl<'a> TrainY<'a> {
         Ok(TrainY::Real(RealTargets::new(values, y.ncols())?))
     }
 
-    /// The same, of which the search of splits takes each number times the factor of its output. Classes and labels
-    /// have none.
+    /// Returns the same targets, with these factors of outputs for the search of splits. Classes and labels have no
+    /// factors.
     pub(crate) fn times(self, factors: Vec<f64>) -> Self {
         match self {
             TrainY::Real(y) => TrainY::Real(y.times(factors)),
@@ -51,7 +51,7 @@ impl<'a> TrainY<'a> {
         }
     }
 
-    /// Of which some cells are not known. `y` has no labels there, `units` tells what each row weighs.
+    /// Converts y with unknown cells. `y` must have no labels in unknown cells; `units` returns the weight of a sample.
     pub(super) fn masked(y: &'a Targets<'_>, known: &'a Known, units: impl Fn(u32) -> u64) -> Result<Self> {
         Ok(match TrainY::new(y)? {
             TrainY::Slots(slots) => {
@@ -68,20 +68,21 @@ impl<'a> TrainY<'a> {
     }
 }
 
-/// Numeric targets, row after row.
+/// Numerical targets in row-major order.
 ///
-/// Leaves have the numbers themselves, [`RealTargets::of`]; the search of splits has [`RealTargets::searched`], each
-/// output times its factor. The products are those of a copy of y that was multiplied before, bit for bit.
+/// Leaves use the numbers themselves, [`RealTargets::of`]. The search of splits uses [`RealTargets::searched`], the
+/// numbers times the factors of their outputs. The products are bit for bit those of a copy of y that is multiplied in
+/// advance.
 #[derive(Debug)]
 pub(crate) struct RealTargets<'a> {
     pub(crate) values: Cow<'a, [f64]>,
     pub(crate) n_outputs: usize,
-    /// Of each output: finite, not negative.
+    /// The factor of each output, which is finite and not negative.
     factors: Vec<f64>,
 }
 
 impl<'a> RealTargets<'a> {
-    /// Which are searched as they are.
+    /// Creates targets with factors of one.
     pub(crate) fn new(values: impl Into<Cow<'a, [f64]>>, n_outputs: usize) -> Result<Self> {
         Ok(RealTargets {
             values: values.into(),
@@ -90,7 +91,7 @@ impl<'a> RealTargets<'a> {
         })
     }
 
-    /// The same with these factors.
+    /// Returns the same targets with these factors.
     pub(crate) fn times(self, factors: Vec<f64>) -> Self {
         debug_assert_eq!(factors.len(), self.n_outputs);
         RealTargets { factors, ..self }
@@ -102,12 +103,12 @@ impl<'a> RealTargets<'a> {
         &self.values[start..start + self.n_outputs]
     }
 
-    /// What the search of splits takes the outputs times.
+    /// Returns the factors of outputs for the search of splits.
     pub(crate) fn factors(&self) -> &[f64] {
         &self.factors
     }
 
-    /// The row as the search of splits takes it.
+    /// Returns a sample as the search of splits uses it.
     #[inline]
     pub(crate) fn searched(&self, row: u32) -> impl Iterator<Item = f64> + Clone + '_ {
         self.of(row).iter().zip(&self.factors).map(|(y, factor)| y * factor)

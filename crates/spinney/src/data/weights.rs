@@ -207,7 +207,7 @@ mod tests {
             for (i, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
                 assert!(w.units(i) >= 1, "{scale}");
                 let back = w.units(i) as f64 * w.unit;
-                // Half a unit of 2⁻⁵⁰ of the largest, about; a weight below a unit became one.
+                // The tolerance is about half a unit, 2⁻⁵⁰ of the largest weight. Weights below a unit become one unit.
                 assert!((back - weight).abs() <= scale * 1e-14 + 5e-324, "{scale}: {weight} became {back}");
             }
         }
@@ -227,7 +227,7 @@ mod tests {
         let (near, far) = (of(1.0), of(two_to(1023)));
         let total: u64 = (0..4).map(|i| far.units(i)).sum();
         assert!((total as f64 * far.unit).is_finite());
-        // One factor for all, in both.
+        // All weights are multiplied by the same factor.
         (0..4).for_each(|i| assert_eq!(near.units(i), far.units(i)));
         let factor = far.in_sums(far.units(1)) / near.in_sums(near.units(1));
         assert_eq!(factor.to_bits() << 12, 0, "{factor}");

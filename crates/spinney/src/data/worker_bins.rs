@@ -1,7 +1,7 @@
-//! Bins and codes where several workers have the rows: those of one worker with all rows.
+//! Bins and codes if several workers have the samples. They are the same as those of one worker with all samples.
 //!
-//! Each worker sorts its own values; distinct ones and their weights are merged (see [`crate::exact::merge`]), some features
-//! at a time, so that all workers find the same bins.
+//! Each worker sorts its own values. Distinct values and their weights are merged (see [`crate::exact::merge`]), for
+//! some features at a time, so that all workers find the same bins.
 
 use super::bins::{Bin, Bins, code_of, find_bins, find_runs, most_bins};
 use super::codes::{CodeColumn, Codes};
@@ -14,15 +14,15 @@ use crate::exact::reduce::{Reduce, Workers};
 
 const WHAT: &str = "the bins of X";
 
-/// Distinct values that a worker holds at a time, at most, but for those of one feature.
+/// The maximum number of distinct values that a worker holds at a time, unless a single feature has more.
 const MOST_RUNS: u64 = 1 << 22;
-/// Features whose values are merged together, at most.
+/// The maximum number of features whose values are merged together.
 const MOST_FEATURES: u64 = 1 << 12;
 
-/// Of a missing value: after all others.
+/// The key of missing values, which come after all others.
 const MISSING: u64 = u32::MAX as u64;
 
-/// The bits of a value, in its order.
+/// Returns the bits of a value, mapped so that their order is that of values.
 fn key(value: f32) -> u64 {
     let bits = if value == 0.0 { 0 } else { value.to_bits() };
     u64::from(if bits >> 31 == 1 { !bits } else { bits | 1 << 31 })
@@ -33,15 +33,16 @@ fn value(key: u64) -> f32 {
     f32::from_bits(if bits >> 31 == 1 { bits & !(1 << 31) } else { !bits })
 }
 
-/// What all rows say of the features: their bins, and whether any value is missing.
+/// The properties of features over all samples: their bins, and whether they have missing values.
 #[derive(Debug)]
 struct Found {
     bins: Vec<Vec<Bin>>,
     has_missing: Vec<bool>,
 }
 
-/// The bins of `n_features` features. `runs_of` finds distinct values of this worker, rising, with their units, and the units
-/// of missing ones; at most `most_runs` values of a feature on any worker.
+/// Computes the bins of `n_features` features. `runs_of` finds the distinct values of this worker, in increasing order
+/// and with their units, and returns the units of missing values. A feature has at most `most_runs` values on this
+/// worker.
 fn bins_of_all(
     workers: &Workers,
     n_features: usize,
@@ -88,7 +89,7 @@ fn bins_of_all(
     Ok(found)
 }
 
-/// As [`super::bins::bin_dense`], of numbers alone.
+/// Like [`super::bins::bin_dense`], for numerical features only.
 pub(crate) fn bin_dense_of(
     workers: &Workers,
     x: &DenseColumns<'_>,
@@ -120,7 +121,8 @@ pub(crate) fn bin_dense_of(
     Ok((Bins::new(bins, try_filled(WHAT, 0, p)?)?, codes))
 }
 
-/// As [`super::bins::bin_sparse`], of numbers alone; and the codes that any worker stores of each feature, NaN last.
+/// Like [`super::bins::bin_sparse`], for numerical features only. It also returns the codes of each feature that any
+/// worker stores, with NaN last.
 pub(crate) fn bin_sparse_of(
     workers: &Workers,
     x: &SparseView<'_>,
@@ -153,7 +155,7 @@ pub(crate) fn bin_sparse_of(
     ptr.push(0);
     for (feature, bins) in bins.iter().enumerate() {
         control.check()?;
-        // As of one worker.
+        // This is the code that one worker with all samples would find.
         let zero = code_of(bins, 0.0);
         let relative = |code: u16| f32::from(code) - f32::from(zero);
         for (&row, &value) in stored(feature) {
@@ -163,7 +165,7 @@ pub(crate) fn bin_sparse_of(
                 try_push(WHAT, &mut codes, if value.is_nan() { f32::NAN } else { relative(code) })?;
             }
         }
-        // No bin is without values.
+        // Every bin has values on some worker.
         let mut of_feature = try_with_capacity(WHAT, bins.len() + 1)?;
         of_feature.extend((0..bins.len() as u16).filter(|&code| code != zero).map(relative));
         of_feature.extend(has_missing[feature].then_some(f32::NAN));

@@ -1,15 +1,16 @@
-//! The weighted standard deviation of numbers.
+//! The weighted standard deviation.
 
 use super::reduce::{Reduce, Workers};
 use super::{FixedPoint, Grid};
 use crate::error::Result;
 
-/// Bits of a deviation: weighted sums of its squares have 2 · 36 + 52 of 127.
+/// The number of bits of a deviation. Weighted sums of squared deviations then need 2 · 36 + 52 of 127 bits.
 const BITS: i32 = 36;
 
-/// Weighted standard deviation of values of positive weight, the same for every order: deviations from the middle of
-/// the range are rounded to 36 bits, and the squares around their mean are whole numbers. Zero of no values, and of
-/// equal ones exactly. Two rows of the range's ends are in it, so that it has ten bits at least, whatever the weights.
+/// Returns the weighted standard deviation of values with positive weights. It is the same for every order: deviations
+/// from the middle of the range are rounded to 36 bits, and sums of squares are integers. The result is exactly zero if
+/// there are no values or if all are equal. Otherwise, both ends of the range are among the values, so that the result
+/// has at least ten bits, whatever the weights are.
 pub(crate) fn exact_deviation_of_all(
     values: impl Iterator<Item = (f64, u64)> + Clone,
     workers: &Workers,
@@ -33,7 +34,8 @@ pub(crate) fn exact_deviation_of_all(
     let mut sums = [total, sum, squares];
     workers.sum(&mut sums)?;
     let [total, sum, squares] = sums;
-    // Around the mean rounded down, which is whole; what that is off counts once for each unit.
+    // The squares are taken around the mean rounded down, which is an integer. The remainder of the mean is subtracted
+    // afterwards.
     let (mean, rest) = (sum.div_euclid(total), sum.rem_euclid(total));
     let around = squares - 2 * mean * sum + mean * mean * total;
     let variance = around as f64 / total as f64 - (rest as f64 / total as f64).powi(2);
@@ -71,8 +73,8 @@ mod tests {
             let total: f64 = values.iter().map(|v| v.1 as f64).sum();
             let mean = values.iter().map(|v| v.0 * v.1 as f64).sum::<f64>() / total;
             let naive = (values.iter().map(|v| (v.0 - mean).powi(2) * v.1 as f64).sum::<f64>() / total).sqrt();
-            // Spacings of 2^−36 of a range of up to 2·10⁶; of float64 at 10⁹, and among the least numbers that there
-            // are.
+            // The tolerances are far above the spacing of 2⁻³⁶ of the range, which is up to 2·10⁶, and above the
+            // spacing of float64 at 10⁹; the last term is for values near the smallest numbers.
             let tolerance = if away == 0.0 { 1e-4 } else { 1e-3 };
             prop_assert!((found - naive * scale).abs() <= tolerance * scale + 1e-320, "{found:e} {naive:e}");
         }
@@ -83,7 +85,7 @@ mod tests {
         assert_eq!(alone(&[]), 0.0);
         assert_eq!(alone(&[(0.1, 3), (0.1, 1)]), 0.0);
         assert_eq!(alone(&[(-f64::MAX, 1), (f64::MAX, 1)]), f64::MAX);
-        // One unit among the most that there are: √(2⁻⁵¹) of the range.
+        // One unit at one end, and the largest number of units at the other: √(2⁻⁵¹) of the range.
         let found = alone(&[(0.0, (1 << 51) - 1), (1.0, 1)]);
         assert!((found * 2f64.powf(25.5) - 1.0).abs() < 1e-3, "{found}");
     }

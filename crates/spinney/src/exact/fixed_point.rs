@@ -1,9 +1,9 @@
-//! Numbers as whole numbers, and back.
+//! Conversion of floats to integers, and back.
 
 use super::{PowerOfTwo, exponent_above};
 
-/// Fixed-point numbers: a power of two by which numbers are multiplied before their fractions are dropped or rounded, and its
-/// inverse. Whole numbers of `bits` bits times weights of `b` bits have sums of `bits + b`.
+/// Fixed-point numbers: a power of two by which numbers are multiplied before their fractions are dropped or rounded,
+/// and its inverse. The products of integers with `bits` bits and weights with `b` bits have sums of `bits + b` bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FixedPoint {
     exponent: i32,
@@ -12,15 +12,15 @@ pub(crate) struct FixedPoint {
 }
 
 impl FixedPoint {
-    /// Numbers as they are.
+    /// The numbers are not scaled.
     pub(crate) const ONE: FixedPoint = FixedPoint { exponent: 0, up: PowerOfTwo::ONE, down: PowerOfTwo::ONE };
 
-    /// Numbers of magnitudes up to `bound`, which is not zero, become those below 2^bits.
+    /// Numbers up to `bound` in magnitude become numbers below 2^bits; `bound` must not be zero.
     pub(crate) fn with_bits(bound: f64, bits: i32) -> Self {
         FixedPoint::of_exponent(bits - exponent_above(bound))
     }
 
-    /// 2^exponent.
+    /// The power of two is 2^exponent.
     pub(crate) fn of_exponent(exponent: i32) -> Self {
         FixedPoint { exponent, up: PowerOfTwo::new(exponent), down: PowerOfTwo::new(-exponent) }
     }
@@ -29,19 +29,19 @@ impl FixedPoint {
         self.exponent
     }
 
-    /// x as a whole number and a fraction.
+    /// Returns x in units of the last place, with a fraction.
     #[inline(always)]
     pub(crate) fn up(self, x: f64) -> f64 {
         self.up.times(x)
     }
 
-    /// What a whole number, or a mean of such, stands for.
+    /// Returns the value of an integer, or of a mean of integers.
     #[inline(always)]
     pub(crate) fn down(self, whole: f64) -> f64 {
         self.down.times(whole)
     }
 
-    /// The power of two and its inverse; zero or infinite out of range.
+    /// Returns the power of two and its inverse, which are zero or infinite if they are out of range.
     pub(crate) fn values(self) -> (f64, f64) {
         (self.up.value(), self.down.value())
     }

@@ -5,13 +5,13 @@ use std::ops::{Add, Sub};
 use super::reduce::Largest;
 use super::{PowerOfTwo, exponent_above};
 
-/// A float whose numbers are rounded to a grid before they are added up in float64.
+/// A type of floats that are rounded to a grid before they are added up in float64.
 pub(crate) trait GridFloat: Largest + Add<Output = Self> + Sub<Output = Self> {
-    /// Bits of the significand behind its first.
+    /// The number of bits of the significand after the first.
     const FRACTION_BITS: i32;
-    /// Bits of a rounded number below its bound, at most: the addition that rounds takes one.
+    /// The maximum number of bits of a rounded number relative to its bound. The addition that rounds needs one bit.
     const MOST_BITS: i32 = Self::FRACTION_BITS - 1;
-    /// Bounds below are taken for this one, whose grid has a spacing of full precision.
+    /// Smaller bounds are replaced by this one, so that the spacing is a normal number.
     const LEAST_BOUND: f64;
 
     fn from_f64(x: f64) -> Self;
@@ -37,33 +37,35 @@ impl GridFloat for f64 {
     }
 }
 
-/// Bits that sums in float64 have.
+/// The number of bits of sums in float64.
 const BITS_OF_SUMS: i32 = 52;
-/// Weights that are rounded have units that fill all of them. Terms keep this many all the same, and the sums are rounded.
+/// Weights that had to be rounded may have units that fill all these bits. Terms keep at least this many bits
+/// nevertheless, and the sums are then rounded.
 const FEWEST_BITS: i32 = 26;
 
-/// The multiples of a power of two, the *spacing*. Held as a number in whose binade the float has no other values: to add it
-/// and take it away again rounds to the nearest multiple, ties to even, whatever is below half of it. Zero rounds nothing.
+/// The multiples of a power of two, the *spacing*. It is stored as a number at which floats are spaced by it: adding
+/// this number and subtracting it again rounds to the nearest multiple, with ties to even, any number of less than half
+/// its magnitude. The number zero rounds nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid<T = f64>(T);
 
 impl<T: GridFloat> Grid<T> {
-    /// Multiples of 2^exponent. Near the ends of the range of float64 the spacing is coarser or finer than asked: sums there
-    /// overflow or are exact as they are.
+    /// Returns the grid with a spacing of 2^exponent. Near the ends of the range of float64, the spacing is coarser or
+    /// finer than requested; sums overflow there, or are exact anyway.
     fn of_spacing(exponent: i32) -> Self {
         Grid(T::from_f64(1.5 * 2f64.powi((exponent + T::FRACTION_BITS).clamp(-1022, 1022))))
     }
 
-    /// For |x| < `bound`: multiples of 2^−bits of the power of two above it.
+    /// Returns the grid for |x| < `bound` whose spacing is 2^−bits times the power of two above the bound.
     pub(crate) fn with_bits(bound: f64, bits: i32) -> Self {
         if bound == 0.0 { Grid(T::from_f64(0.0)) } else { Grid::of_spacing(exponent_above(bound) - bits) }
     }
 
-    /// For |x| ≤ `bound`, so that sums of such numbers times whole weights, of at most `total_units`, are exact in any order:
-    /// multiples of the power of two at or above the bound times 2^−22 for float32 up to 2³⁰ units; for float64 as fine as
-    /// leaves 52 bits to the sum.
+    /// Returns the grid for |x| ≤ `bound` with which sums of x times integer weights, up to `total_units` in total, are
+    /// exact in any order. For float32 and up to 2³⁰ units, the spacing is 2⁻²² times the power of two at or above the
+    /// bound. For float64, it is as small as possible if sums have 52 bits.
     pub(crate) fn for_sums(bound: f64, total_units: f64) -> Self {
-        // The exponent of the power of two at or above.
+        // The exponent of the power of two at or above x.
         let exponent_at = |x: f64| exponent_above(x) - i32::from(x.to_bits() << 12 == 0);
         let bits = BITS_OF_SUMS - exponent_at(total_units.max(1.0));
         let bits = bits.clamp(FEWEST_BITS.min(T::MOST_BITS), T::MOST_BITS);
@@ -74,7 +76,7 @@ impl<T: GridFloat> Grid<T> {
         }
     }
 
-    /// The nearest multiple of the spacing.
+    /// Returns the nearest multiple of the spacing.
     #[inline(always)]
     pub(crate) fn round(self, x: T) -> T {
         (x + self.0) - self.0
@@ -82,30 +84,31 @@ impl<T: GridFloat> Grid<T> {
 }
 
 impl Grid {
-    /// Whole numbers: for |x| < 2⁵¹.
+    /// The grid of integers, for |x| < 2⁵¹.
     pub(crate) const WHOLE: Grid = Grid(1.5 * (1u64 << 52) as f64);
 
-    /// A grid, and one for what the first leaves of a number: at most half its spacing.
+    /// Returns a grid and a finer one for the remainders of the first, which are at most half its spacing.
     pub(crate) fn pair(bound: f64, bits: i32) -> (Self, Self) {
         (Grid::with_bits(bound, bits), Grid::with_bits(bound * PowerOfTwo::new(-bits).value(), bits))
     }
 }
 
-/// Sums in 32 bits: rounded numbers are added up by the bits of what they are shifted to, modulo 2³².
+/// Sums in 32 bits: the bits of numbers that have been shifted by the grid are added up modulo 2³².
 impl Grid<f32> {
-    /// Terms of one sum, at most: each has up to 2²² multiples of the spacing, so all together stay below 2³¹.
+    /// The maximum number of terms of a sum. Each term has up to 2²² multiples of the spacing, so that the magnitude of
+    /// the sum is at most 2³⁰.
     pub(crate) const TERMS_OF_BITS: usize = 1 << (30 - <f32 as GridFloat>::MOST_BITS);
 
-    /// What `x` adds to a sum of bits.
+    /// Returns what `x` adds to a sum of bits.
     #[inline(always)]
     pub(crate) fn bits(self, x: f32) -> u32 {
         (x + self.0).to_bits()
     }
 
-    /// The sum of `n` rounded numbers from that of their bits.
+    /// Returns the sum of `n` rounded numbers from the sum of their bits.
     #[inline(always)]
     pub(crate) fn sum_of_bits(self, n: usize, bits: u32) -> f64 {
-        // The last bit of the shift is the spacing.
+        // The spacing is the value of the last bit of the shift.
         let multiples = bits.wrapping_sub(self.0.to_bits().wrapping_mul(n as u32)) as i32;
         f64::from(multiples) * f64::from(f32::from_bits(self.0.to_bits() + 1) - self.0)
     }
@@ -130,7 +133,7 @@ mod tests {
         prop_assert_eq!(whole, sum(&mut units.collect::<Vec<_>>().into_iter()));
         for &(_, x) in rows {
             let x: f64 = T::from_f64(x).into();
-            // Half a unit of a grid of float32, which has 21 bits of the bound at least.
+            // The tolerance is half a spacing of a float32 grid, which has at least 21 bits below the bound.
             prop_assert!((rounded(x) - x).abs() <= bound * 2f64.powi(-22), "{x:?} {}", rounded(x));
         }
         Ok(())
@@ -164,7 +167,7 @@ mod tests {
             for total in [0.0, 1.0, 1e9, 1e15] {
                 let (a, b) = (Grid::<f32>::for_sums(bound, total), Grid::<f64>::for_sums(bound, total));
                 for x in [-bound, 0.0, bound] {
-                    // However coarse the grid, it has the bound itself to half of it.
+                    // Even the coarsest grid represents the bound up to a factor of two.
                     assert!((f64::from(a.round(x as f32)) - x).abs() <= bound * 0.5, "{bound} {total}");
                     assert!((b.round(x) - x).abs() <= bound * 0.5, "{bound} {total}");
                 }

@@ -1,18 +1,18 @@
-//! The weighted mean of numbers.
+//! The weighted mean.
 
 use super::FixedPoint;
 use super::reduce::{Reduce, Workers};
 use crate::error::{Result, try_collected};
 
-/// Weighted mean of values of positive weight, the same for every order: deviations from the middle of the range are
-/// summed as 61-bit integers in 128 bits.
+/// Returns the weighted mean of values with positive weights. It is the same for every order: deviations from the
+/// middle of the range are converted to 61-bit integers, and summed in 128 bits.
 pub(crate) fn exact_mean(values: impl Iterator<Item = (f64, u64)> + Clone) -> f64 {
     let range = range_of(values.clone());
     let sums = around(range).map(|frame| frame.sums(values));
     mean_of(range, sums)
 }
 
-/// The same over the values of all workers.
+/// Returns the mean over the values of all workers.
 pub(crate) fn exact_mean_of_all(values: impl Iterator<Item = (f64, u64)> + Clone, workers: &Workers) -> Result<f64> {
     let range = workers.range(range_of(values.clone()))?;
     let mut sums = around(range).map(|frame| frame.sums(values));
@@ -22,7 +22,8 @@ pub(crate) fn exact_mean_of_all(values: impl Iterator<Item = (f64, u64)> + Clone
     Ok(mean_of(range, sums))
 }
 
-/// The same of many sets of values, those of set i by `values(i)`: with two questions to the workers.
+/// Returns the means of many sets over the values of all workers; `values(i)` returns those of set i. This takes two
+/// exchanges between workers.
 pub(crate) fn exact_means_of_all<I: Iterator<Item = (f64, u64)> + Clone>(
     n_sets: usize,
     values: impl Fn(usize) -> I,
@@ -44,25 +45,25 @@ pub(crate) fn exact_means_of_all<I: Iterator<Item = (f64, u64)> + Clone>(
     try_collected(WHAT, (0..n_sets).map(|set| mean_of(range(set), sums_of(set))))
 }
 
-/// The least and the largest of some values.
+/// Returns the smallest and the largest value.
 fn range_of(values: impl Iterator<Item = (f64, u64)>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (y, _)| (low.min(y), high.max(y)))
 }
 
-/// How values of a range are summed.
+/// The scale on which the values of a range are summed.
 struct Frame {
     center: f64,
     fixed: FixedPoint,
 }
 
-/// `None` where all values are equal, or there are none.
+/// Returns `None` if all values are equal, or if there are none.
 fn around((low, high): (f64, f64)) -> Option<Frame> {
     let center = low / 2.0 + high / 2.0;
     (low < high).then(|| Frame { center, fixed: FixedPoint::with_bits((high - center).max(center - low), 61) })
 }
 
 impl Frame {
-    /// Σ w (y − center), fixed, and Σ w.
+    /// Returns Σ w (y − center) as a fixed-point number, and Σ w.
     fn sums(&self, values: impl Iterator<Item = (f64, u64)>) -> [i128; 2] {
         values.fold([0; 2], |[sum, total], (y, units)| {
             let fixed = i128::from(self.fixed.up(y - self.center) as i64);
@@ -71,7 +72,7 @@ impl Frame {
     }
 }
 
-/// From the sums over all values.
+/// Returns the mean from the sums over all values.
 fn mean_of((low, high): (f64, f64), sums: Option<[i128; 2]>) -> f64 {
     let Some((Frame { center, fixed }, [sum, total])) = around((low, high)).zip(sums) else { return low };
     let deviation = fixed.down(sum as f64 / total as f64);
@@ -94,7 +95,7 @@ mod tests {
             let total: u64 = values.iter().map(|v| v.1).sum();
             let reach = values.iter().map(|v| v.0.abs()).fold(0.0, f64::max);
             let naive = values.iter().map(|&(y, w)| y / reach.max(f64::MIN_POSITIVE * 1e-10) * w as f64).sum::<f64>() / total as f64 * reach;
-            // The naive sum is rounded at each of its terms; 1e-320 is a few of the least numbers.
+            // The naive sum is rounded at each term; 1e-320 is a small multiple of the smallest number.
             prop_assert!((mean - naive).abs() <= 1e-13 * reach + 1e-320, "{mean:e} {naive:e}");
             let repeated = values.iter().rev().flat_map(|&(y, w)| (0..w).map(move |_| (y, 1)));
             prop_assert_eq!(mean.to_bits(), exact_mean(repeated).to_bits());

@@ -1,27 +1,29 @@
-//! Sorted lists of several workers, each of which has one, as one sorted list that all see.
+//! Merging the sorted lists of several workers into one sorted list that all of them see.
 //!
-//! Workers send pieces of their lists. What is not beyond the end of any piece that goes on is merged: the rest of that list
-//! is no less. So the memory is that of some pieces, however long the lists are.
+//! Workers send pieces of their lists. Items are merged up to the smallest last item of those pieces whose lists
+//! continue, because the rest of these lists is not smaller. The memory is that of some pieces, however long the lists
+//! are.
 
 use super::reduce::{Reduce, Workers};
 use crate::error::{Result, try_extend, try_filled};
 
-/// Entries that are sent at once, of all workers together.
+/// The number of items that all workers together send at once.
 const AT_ONCE: usize = 1 << 20;
 
 const WHAT: &str = "the lists of all workers";
 
-/// Numbers that are sent as they are, whatever they stand for.
+/// An item, whose numbers are sent as they are, whatever they mean.
 pub(crate) type Item<const N: usize> = [u64; N];
 
-/// One worker's part of a list.
+/// One worker's piece of its list.
 struct Piece {
     len: usize,
     goes_on: bool,
 }
 
-/// Hands the items of all workers in rising order to `visit`, each with its place in the list of this worker if it is there.
-/// `own` rises. Equal items of several workers come in any order, which is that of all.
+/// Passes the items of all workers to `visit` in increasing order. Each comes with its place in the list of this
+/// worker, if it is in this list. `own` must be in increasing order. Equal items of several workers come in any order,
+/// which is the same on all workers.
 pub(crate) fn merge<const N: usize>(
     own: &[Item<N>],
     workers: &Workers,
@@ -57,7 +59,7 @@ fn merge_in_pieces<const N: usize>(
         sent.clear();
         let start: usize = pieces().take(here).map(|piece| piece.len).sum();
         try_extend(WHAT, &mut sent, std::iter::repeat_n(0i64, n_sent * N))?;
-        // To add zeros leaves all bits as they are.
+        // Adding zeros leaves all bits unchanged.
         let items = piece.iter().flatten().map(|&bits| bits as i64);
         sent[start * N..].iter_mut().zip(items).for_each(|(to, bits)| *to = bits);
         workers.sum(&mut sent)?;

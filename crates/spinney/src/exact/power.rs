@@ -1,7 +1,7 @@
-//! Powers of two that neither overflow nor vanish, and the exponents of numbers.
+//! Powers of two that neither overflow nor underflow, and the exponents of numbers.
 
-/// 2^e as a product of two factors that are finite and normal, for |e| ≤ 2 000: the power alone may be out of the range of
-/// float64 where a number times it is not.
+/// 2^e as a product of two factors that are finite and normal, for |e| ≤ 2 000. The power itself may be out of the
+/// range of float64 even if its product with a number is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PowerOfTwo(f64, f64);
 
@@ -12,26 +12,26 @@ impl PowerOfTwo {
         PowerOfTwo(2f64.powi(exponent / 2), 2f64.powi(exponent - exponent / 2))
     }
 
-    /// x · 2^e.
+    /// Returns x · 2^e.
     #[inline(always)]
     pub(crate) fn times(self, x: f64) -> f64 {
         x * self.0 * self.1
     }
 
-    /// The power itself; zero or infinite out of range.
+    /// Returns the power itself, which is zero or infinite if it is out of range.
     pub(crate) fn value(self) -> f64 {
         self.0 * self.1
     }
 }
 
-/// The least e with |x| < 2^e, for finite x ≠ 0.
+/// Returns the smallest e with |x| < 2^e, for finite x ≠ 0.
 pub(crate) fn exponent_above(x: f64) -> i32 {
     let bits = x.abs().to_bits();
     let biased = (bits >> 52) as i32;
     if biased > 0 { biased - 1022 } else { -1010 - bits.leading_zeros() as i32 }
 }
 
-/// The largest e such that x is a multiple of 2^e, for finite x ≠ 0.
+/// Returns the largest e such that x is a multiple of 2^e, for finite x ≠ 0.
 pub(crate) fn lowest_bit(x: f64) -> i32 {
     let bits = x.to_bits();
     let (biased, mantissa) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));

@@ -498,7 +498,7 @@ pub(crate) mod tests {
 
     type Parcel = Box<dyn Any + Send>;
 
-    /// One of two workers, on threads of their own.
+    /// One of two workers, each of which has its own thread.
     #[derive(Debug)]
     pub(crate) struct OneOfTwo {
         to_other: Sender<Parcel>,
@@ -536,7 +536,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What two workers find that run the same.
+    /// Returns the results of two workers that run the same function.
     pub(crate) fn by_two<T: Send>(work: impl Fn(usize, &Workers) -> T + Sync) -> [T; 2] {
         let [a, b] = OneOfTwo::pair().map(|one| Workers::Two(Arc::new(one)));
         std::thread::scope(|scope| {

@@ -1,18 +1,19 @@
-//! Weighted sums in float64 whose order cannot be seen.
+//! Weighted sums in float64 that do not depend on the order of their terms.
 
 use super::reduce::{Reduce, Workers};
 use super::{Grid, exponent_above, lowest_bit};
 use crate::error::Result;
 
-/// Weights are counted in 64ths, as [`crate::data::weights`] keeps them; in finer units where they are finer. Not in coarser
-/// ones: four rows of weight 1 must be rounded as two of weight 2.
+/// Weights are counted in 64ths, as [`crate::data::weights`] stores them, or in finer units if they are finer. They are
+/// never counted in coarser units, because four samples of weight 1 must be rounded like two of weight 2.
 const UNIT: i32 = -6;
-/// Terms keep at least this many bits in each part of a sum: enough for 2²⁶ rows.
+/// Terms keep at least this many bits in each part of a sum, which is enough for 2²⁶ samples.
 const FEWEST_BITS: i32 = 20;
-/// Where weights leave fewer, sums cannot be exact, and terms keep this many.
+/// If weights leave fewer bits, sums cannot be exact, and terms keep this many bits.
 const ROUNDED_BITS: i32 = 30;
 
-/// Bits that are left to a term when terms times weights are summed in float64: 52 less those of the total weight.
+/// Returns the number of bits that are left for a term when products of terms and weights are summed in float64: 52
+/// minus the bits of the total weight.
 pub(crate) fn bits_left(weights: &[f64]) -> i32 {
     let unit = weights.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).fold(UNIT, i32::min);
     let total: f64 = weights.iter().sum();
@@ -24,8 +25,9 @@ fn bits_of_total(total: f64, unit: i32) -> i32 {
     if bits >= FEWEST_BITS { bits } else { ROUNDED_BITS }
 }
 
-/// Σ w x. Terms are split in two parts on grids, each summed exactly: while weights are multiples of 1/64 and their total is
-/// below 2²⁶, the order cannot be seen, a row of weight 2 is two rows, and one of weight 0 is none, whatever its term.
+/// Returns Σ w x. Terms are split into two parts on grids, each of which is summed exactly. As long as weights are
+/// multiples of 1/64 and their total is below 2²⁶, the result does not depend on the order, a sample of weight 2 is
+/// equivalent to two samples, and a sample of weight 0 is ignored, whatever its term is.
 pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
     let there = || weights.iter().zip(terms).filter(|(w, _)| **w > 0.0).map(|(&w, &x)| (w, x));
     let bound = there().fold(0.0, |bound: f64, (_, x)| if x.is_nan() { f64::NAN } else { bound.max(x.abs()) });
@@ -39,7 +41,7 @@ pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
     high + low
 }
 
-/// The sums of the two parts of finite terms of at most this size.
+/// Returns the sums of the two parts of finite terms up to `bound` in magnitude.
 fn sums_of_parts(terms: impl Iterator<Item = (f64, f64)>, bound: f64, bits: i32) -> [f64; 2] {
     let (coarse, fine) = Grid::pair(bound, bits);
     let (mut high, mut low) = (0.0, 0.0);
@@ -51,7 +53,7 @@ fn sums_of_parts(terms: impl Iterator<Item = (f64, f64)>, bound: f64, bits: i32)
     [high, low]
 }
 
-/// The same over the terms of all workers, whose weights are multiples of 1/64.
+/// Returns the sum over the terms of all workers, whose weights are multiples of 1/64.
 pub(crate) fn weighted_sum_of_all(weights: &[f64], terms: &[f64], workers: &Workers) -> Result<f64> {
     if workers.has_all_rows() {
         return Ok(weighted_sum(weights, terms));
@@ -104,7 +106,7 @@ mod tests {
             prop_assert_eq!(sum.to_bits(), weighted_sum(&w, &x).to_bits());
             let largest = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
             let plain: f64 = w.iter().zip(&x).map(|(w, x)| w * x).sum();
-            // The plain sum is rounded at each of its terms.
+            // The tolerance covers the rounding of the plain sum at each of its terms.
             prop_assert!((sum - plain).abs() <= 1e-13 * largest * scale * 40.0, "{sum} {plain}");
         }
     }

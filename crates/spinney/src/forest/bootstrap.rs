@@ -83,8 +83,8 @@ impl Urn {
         Ok(Urn { rows, ends, among: None })
     }
 
-    /// The same for one of several workers. Either all samples are taken, or some without replacement; each worker
-    /// makes the draws of all workers.
+    /// Creates an urn for one of several workers. Either all samples are taken, or some without replacement; each
+    /// worker makes the draws of all workers.
     pub(crate) fn of_one_of(
         workers: &Workers,
         x: &Matrix<'_>,
@@ -296,8 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_equal_in_x_are_told_apart_by_y() {
-        // Three rows of one X; the second copy of the first stands at the end, or in the first's weight.
+    fn samples_that_are_equal_in_x_are_distinguished_by_y() {
+        // Three samples are equal in X. A second copy of the first one is either the last sample or expressed by its
+        // weight.
         let (x, y) = (array![[5f32], [5.0], [5.0], [7.0]], array![[1f64], [2.0], [3.0], [4.0]]);
         let (more, y_more) = (array![[7f32], [5.0], [5.0], [5.0], [5.0]], array![[4f64], [3.0], [1.0], [2.0], [1.0]]);
         let drawn = |x: &Array2<f32>, y: &Array2<f64>, w: Option<&[f64]>, tree| {
@@ -313,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Draws of each distinct row of a one-column matrix.
+    /// Returns the number of draws of each distinct sample of a matrix with one column.
     fn drawn(x: &Array2<f32>, w: Option<&[f64]>, sampling: Sampling) -> Vec<(f32, u32)> {
         let counts = urn(x, w, sampling).draw(sampling, x.nrows(), tree_key(7, 3)).unwrap().unwrap();
         let mut all: Vec<(f32, u32)> = Vec::new();
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_are_no_counts_leave_the_draws_alone() {
+    fn weights_that_are_no_counts_do_not_change_the_draws() {
         let x = array![[1f32], [2.0], [3.0]];
         assert!(!urn(&x, Some(&[0.5, 1.0, 2.0]), Sampling::Bootstrap(None)).holds_copies());
         assert!(!urn(&x, Some(&[1e6, 1e6, 1e6]), Sampling::Bootstrap(None)).holds_copies());
@@ -370,12 +371,12 @@ mod tests {
         assert_eq!(row_keys(&Matrix::Dense(x.index_axis(Axis(0), 0).insert_axis(Axis(0)))).unwrap(), expected[..1]);
     }
 
-    /// Draws among `rows` in their order.
+    /// Draws among `rows`, in their order.
     fn draw(sampling: Sampling, rows: &[u32], n_samples: usize, tree: Key) -> Option<Vec<u32>> {
         Urn { rows: rows.to_vec(), ends: None, among: None }.draw(sampling, n_samples, tree).unwrap()
     }
 
-    /// Greatest plausible χ²: mean plus six standard deviations.
+    /// Returns the largest plausible χ²: the mean plus six standard deviations.
     fn chi_square_bound(degrees: f64) -> f64 {
         degrees + 6.0 * (2.0 * degrees).sqrt()
     }

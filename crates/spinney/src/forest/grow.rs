@@ -278,7 +278,7 @@ mod tests {
             let factor = |j: usize| (of_outputs[j] / largest * d as f64 / total).sqrt() / scales[j];
             let multiplied = Array2::from_shape_fn((n, d), |(i, j)| y[[i, j]] * factor(j));
             let of_kind = if random { ForestConfig::extra_trees } else { ForestConfig::random_forest };
-            // A bootstrap draws rows by what they hold.
+            // A bootstrap would draw samples by their values, which differ.
             let config = of_kind(Criterion::Variance).n_trees(3).seed(seed).sampling(Sampling::All);
             let config = config.output_projection(projections(d)[projection].clone());
             let control = Control::default();
@@ -291,12 +291,12 @@ mod tests {
             }
             let (of_scaled, of_plain) = (scaled.predict(&x, &control).unwrap(), plain.predict(&x, &control).unwrap());
             for ((i, j), value) in of_scaled.indexed_iter() {
-                // Products are rounded: means of some ten numbers below 7.
+                // Products are rounded. They are means of about ten numbers below 7.
                 let expected = of_plain[[i, j]] / factor(j);
                 prop_assert!(factor(j) == 0.0 || (value - expected).abs() < 1e-12, "{value} {expected}");
             }
 
-            // Deviations are functions of rows and weights: the forest of repeated rows, in two orders, is the same.
+            // Deviations only depend on samples and weights: the forest of repeated samples is the same.
             let rule = config.output_scaling(OutputScaling::Variance);
             let rows: Vec<usize> = (0..n).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
             let by_weight = rule.fit(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();

@@ -1,4 +1,4 @@
-//! Merging of forests.
+//! Tests of merged forests.
 
 use super::*;
 use crate::criterion::Criterion;

@@ -44,8 +44,8 @@ pub(super) fn decimal(text: &[u8]) -> Option<f32> {
     }
 }
 
-/// The same for a number without an exponent at the beginning of a text; also returns its number of bytes. `None` also
-/// for some valid numbers: those with many digits, and those very near the midpoint of two float32.
+/// Parses a number without an exponent at the beginning of a text, and also returns its number of bytes. Returns `None`
+/// for some valid numbers: those with many digits, and those very close to the midpoint of two float32.
 #[inline]
 pub(super) fn leading_decimal(text: &[u8]) -> Option<(f32, usize)> {
     let n_sign = usize::from(text.first() == Some(&b'-'));
@@ -98,7 +98,8 @@ mod tests {
             prop_assert_eq!(decimal(text.as_bytes()).unwrap().to_bits(), text.parse::<f32>().unwrap().to_bits());
         }
 
-        /// Middles of two neighbours and the nearest decimal numbers beside them, where rounding twice goes wrong.
+        /// Midpoints of neighbouring float32, and the nearest decimal numbers on both sides, for which rounding twice
+        /// gives the wrong number.
         #[test]
         fn middles_between_two_neighbours_round_once(bits in 0x3000_0000u32..0x5000_0000, off in -2i64..=2) {
             let low = f64::from(f32::from_bits(bits));

@@ -20,7 +20,7 @@ pub enum IndexBase {
     One,
 }
 
-/// The largest feature of a file, and where it is.
+/// The largest feature of a file, and its line.
 #[derive(Clone, Copy)]
 struct Largest {
     feature: u32,

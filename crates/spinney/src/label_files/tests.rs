@@ -1,4 +1,4 @@
-//! Readers on hostile text, and what is written read again.
+//! Reading damaged files, and reading back written files.
 
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn control() -> Control {
     Control::default()
 }
 
-/// Line, what came and what is expected.
+/// Returns the line of an error, what was found there, and what was expected.
 fn refused<T: std::fmt::Debug>(found: Result<T>) -> (usize, String, String) {
     match found.unwrap_err().kind().clone() {
         ErrorKind::Line { line, got, expected } => (line, got, expected),
@@ -228,7 +228,7 @@ fn a_raised_flag_ends_the_reading() {
     );
 }
 
-/// Labels and entries.
+/// The labels and the entries of a sample.
 type Row = (Vec<u32>, Vec<(u32, f32)>);
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -237,7 +237,7 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
     vec(row.prop_map(|(labels, entries)| (labels.into_iter().collect(), entries.into_iter().collect())), 0..8)
 }
 
-/// Pieces of the formats, so that texts are nearly right.
+/// Generates texts from parts of the formats, so that they are almost valid.
 fn nearly_right() -> impl Strategy<Value = Vec<u8>> {
     let pieces = [
         "\n",

@@ -1,4 +1,4 @@
-//! What learners ask of a loss of one score besides its values.
+//! The interface of losses of one score that learners use, in addition to the values of losses.
 
 use std::sync::Arc;
 
@@ -11,37 +11,37 @@ use crate::data::train_y::RealTargets;
 use crate::data::{Outputs, Weights};
 use crate::error::{Result, try_collected};
 
-/// How leaves and steps of a stage are found: their Newton steps, or where they hold mean negative gradients the steps
-/// along these.
+/// How the leaves and the steps of a stage are computed. Leaves are Newton steps or, if they hold mean negative
+/// gradients, steps along these are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeafRule {
-    /// Negative gradients are the residuals y − f and all curvatures one: leaves that hold their means have a step of one,
-    /// and the step along anything else is a quotient of sums.
+    /// Negative gradients are the residuals y − f, and all curvatures are one. Leaves that hold mean residuals have a
+    /// step of one, and the step along anything else is a quotient of sums.
     Residuals,
-    /// Newton steps are made of sums over the rows of leaves, and held to [`ColumnLoss::bounds_of_change`]. Steps along means
-    /// are searched with sums of the logistic loss over leaves, where that is done by Newton's method and scores are
-    /// float32; else as below.
+    /// Newton steps are computed from sums over the samples of leaves, and are limited by
+    /// [`ColumnLoss::bounds_of_change`]. Steps along means are searched with sums of the logistic loss over leaves, if
+    /// Newton's method is used and scores are float32; otherwise as below.
     LeafSums,
-    /// Leaves are found one by one ([`ColumnLoss::leaf_value`]). Steps along means are searched over the rows, column by
-    /// column or output by output.
+    /// Leaves are computed one by one ([`ColumnLoss::leaf_value`]). Steps along means are searched over the samples,
+    /// column by column or output by output.
     Search,
 }
 
-/// A loss of one score, with what follows from it. Where a loss says nothing, it is computed cell by cell from float64
-/// scores, and searched column by column.
+/// A loss of one score, with its properties. By default, it is computed cell by cell from float64 scores, and searched
+/// column by column.
 pub(crate) trait ColumnLoss: Loss {
-    /// How leaves and steps are found.
+    /// Returns how leaves and steps are computed.
     fn leaf_rule(&self) -> LeafRule {
         LeafRule::Search
     }
 
-    /// Whether second derivatives may differ from row to row.
+    /// Returns whether second derivatives may differ between samples.
     fn has_curvature(&self) -> bool {
         false
     }
 
-    /// The regularised Newton step along a line, or what stands for it: never a higher loss than at 0. By default the
-    /// minimum where there is no curvature.
+    /// Returns the regularized Newton step along a line, or an equivalent step. The loss at the step is not above that
+    /// at 0. By default, it is the minimum if there is no curvature.
     fn newton_step(
         &self,
         problem: &LineProblem<'_>,
@@ -51,22 +51,24 @@ pub(crate) trait ColumnLoss: Loss {
         newton_step(self, problem, regularization, search)
     }
 
-    /// What a leaf adds to the scores of its rows, all of which move alike.
+    /// Returns what a leaf adds to the scores of its samples, which is the same for all of them.
     fn leaf_value(&self, problem: &LineProblem<'_>, regularization: Regularization, search: LineSearch) -> Result<f64> {
         self.newton_step(problem, regularization, search)
     }
 
-    /// What the loss over a leaf changes by when its rows move by `step`, as far as the sums of one column tell.
+    /// Returns bounds on the change of the loss over a leaf if the scores of its samples change by `step`, from the
+    /// sums of one column.
     fn bounds_of_change(&self, _leaf: LeafTotals<'_>, _step: f64) -> Change {
         Change::UNKNOWN
     }
 
-    /// By how much the loss of a row changes when its score moves by `step`.
+    /// Returns the change of the loss of a sample if its score changes by `step`.
     fn change(&self, y: f64, score: f64, step: f64) -> f64 {
         self.value(y, score + step) - self.value(y, score)
     }
 
-    /// What scores of these outputs mean: by default numbers themselves, and of labels and classes no probabilities.
+    /// Returns how scores of these outputs are turned into predictions. By default, scores are numerical outputs, and
+    /// those of labels and classes cannot be turned into probabilities.
     fn link(&self, outputs: &Outputs) -> Link {
         match outputs {
             Outputs::Real { .. } => Link::Identity,
@@ -74,62 +76,62 @@ pub(crate) trait ColumnLoss: Loss {
         }
     }
 
-    /// Whether scores are kept in float32: for losses of labels and classes alone.
+    /// Returns whether scores are kept in float32. This is only for losses of labels and classes.
     fn has_float32_scores(&self) -> bool {
         false
     }
 
-    /// Whether NaN in y is a cell that is not known, whose loss is zero.
+    /// Returns whether NaN in y is an unknown cell, whose loss is zero.
     fn skips_unknown(&self) -> bool {
         false
     }
 
-    /// Whether three and more classes of an output are judged together, by the softmax of their scores.
+    /// Returns whether the softmax is used for outputs with three or more classes.
     fn has_softmax(&self) -> bool {
         false
     }
 
-    /// [`Loss::start`] of a column of numbers.
+    /// Returns [`Loss::start`] for a column of numerical targets.
     fn start_of(&self, column: &NumberColumn<'_>, control: &Control) -> Result<f64> {
         let y = try_collected(ROWS, column.values().map(|(y, _)| y))?;
         let weights = try_collected(ROWS, column.values().map(|(_, units)| column.weights.in_sums(units)))?;
         self.start(&y, &weights, control)
     }
 
-    /// Sums over leaves of float32 scores: of losses whose leaves follow [`LeafRule::LeafSums`].
+    /// Returns the sums over leaves for float32 scores, for losses with [`LeafRule::LeafSums`].
     fn sums_in_float32(&self) -> Option<Box<dyn RowSums<f32>>> {
         None
     }
 
-    /// A kernel of rows of its own, of float32 scores.
+    /// Returns the loss's own kernel for rows of float32 scores, if there is one.
     fn rows_in_float32(&self) -> Option<Box<dyn RowLoss<f32>>> {
         None
     }
 
-    /// The same of float64 scores.
+    /// Returns the loss's own kernel for rows of float64 scores, if there is one.
     fn rows_in_float64(&self) -> Option<Box<dyn RowLoss<f64>>> {
         None
     }
 }
 
-/// A column of numeric targets.
+/// A column of numerical targets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberColumn<'a> {
     pub(crate) y: &'a RealTargets<'a>,
     pub(crate) column: usize,
-    /// Of positive weight.
+    /// The samples of positive weight.
     pub(crate) rows: &'a [u32],
     pub(crate) weights: &'a Weights,
 }
 
 impl NumberColumn<'_> {
-    /// y and weight, in units.
+    /// Returns the targets, and their weights in units.
     pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = (f64, u64)> + Clone {
         self.rows.iter().map(|&row| (self.y.of(row)[self.column], self.weights.units(row as usize)))
     }
 }
 
-/// A loss of the caller's.
+/// A loss that the caller provides.
 impl Loss for Arc<dyn Loss> {
     fn domain(&self) -> Domain {
         self.as_ref().domain()

@@ -26,12 +26,13 @@ impl Loss for Exponential {
         clipped.exp() * (1.0 + (exponent - clipped))
     }
 
-    /// y e^(−yf).
+    /// Returns y e^(−yf).
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         y * self.curvature(y, score)
     }
 
-    /// e^(−yf). Along the tangent it stays e^80, which bounds the loss from above: Newton steps still descend.
+    /// Returns e^(−yf). Along the tangent it stays e^80, which is an upper bound on the curvature, so that Newton steps
+    /// still decrease the loss.
     fn curvature(&self, y: f64, score: f64) -> f64 {
         (-y * score).min(LARGEST_EXPONENT).exp().max(f64::MIN_POSITIVE)
     }
@@ -41,7 +42,7 @@ impl Loss for Exponential {
         Ok(half_log_odds(y, weights))
     }
 
-    /// |ℓ'''| ≤ ℓ''.
+    /// Newton's method applies because |ℓ'''| ≤ ℓ''.
     fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
         // On the tangent, the curvature is only an upper bound, and Newton's method would end before the minimum.
         let is_far = problem.moving().any(|(y, f, _, _)| -y * f > LARGEST_EXPONENT);

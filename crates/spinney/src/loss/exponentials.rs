@@ -1,17 +1,19 @@
-//! Exponentials of rows of scores: one for each class, in lanes, with the same bits on any registers.
+//! Exponentials of rows of scores with one score for each class. They are computed in lanes, with the same bits for any
+//! width of registers.
 
 use super::float::Float;
 use super::vector::{Eight, LANES};
 
-/// e^x for x ≤ 0, to 4·10⁻¹⁶; below −700 that of −700, which is nothing beside 1 and no denormal number.
+/// Returns e^x for x ≤ 0, with a relative error of at most 4·10⁻¹⁶. Below −700 it returns e^(−700), which is negligible
+/// compared with 1 but not denormal.
 ///
-/// x = n ln 2 + r with |r| ≤ ½ ln 2, and the Taylor series of e^r up to r¹²: the next term is below 2·10⁻¹⁶.
+/// x = n ln 2 + r with |r| ≤ ½ ln 2, and e^r is its Taylor series up to r¹², whose next term is below 2·10⁻¹⁶.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
     const FAR: f64 = -700.0;
-    /// Adding it rounds to a whole number, which is then in the low bits.
+    /// Adding this number rounds to an integer, which is then in the low bits.
     const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
-    /// ln 2 in two parts; products of the first with whole numbers below 2¹¹ are exact.
+    /// ln 2 in two parts. The products of the first part with integers below 2¹¹ are exact.
     const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
     /// 1/k!.
     const C: [f64; 13] = {
@@ -27,7 +29,7 @@ pub(crate) fn exp(x: f64) -> f64 {
     let shifted = x * std::f64::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
     let r = (x - n * LN_2[0]) - n * LN_2[1];
-    // In pairs, so that fewer operations wait for each other.
+    // Terms are added in pairs, so that fewer operations have to wait for each other.
     let r2 = r * r;
     let r4 = r2 * r2;
     let low = (C[2] + C[3] * r) + (C[4] + C[5] * r) * r2;
@@ -74,7 +76,7 @@ fn exponentials<T: Float>(scores: &[T], most: f64, out: &mut [T]) -> f64 {
     Eight(sums).total()
 }
 
-/// The same sum alone.
+/// Returns the same sum without writing.
 #[inline(always)]
 fn sum_of_exponentials<T: Float>(scores: &[T], most: f64) -> f64 {
     let mut sums = [0.0; LANES];
@@ -90,20 +92,20 @@ fn sum_of_exponentials<T: Float>(scores: &[T], most: f64) -> f64 {
     Eight(sums).total()
 }
 
-/// What a row's loss and probabilities are made of.
+/// The data from which the loss and the probabilities of a row are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowSums {
-    /// Of the scores.
+    /// The largest score.
     most: f64,
     own_score: f64,
-    /// e^(f − most) of the class that is on.
+    /// e^(f − most) for the class of the sample.
     pub(super) own: f64,
-    /// The sum over the other classes: 1 − p would lose all digits of a small rest.
+    /// The sum over the other classes. Computing it as 1 − p would lose all digits of a small sum.
     pub(super) others: f64,
 }
 
 impl RowSums {
-    /// Writes e^(f − most) for the other classes, and 0 for the one that is on.
+    /// Writes e^(f − most) for the other classes, and 0 for the class of the sample.
     #[inline(always)]
     pub(super) fn write<T: Float>(class: usize, scores: &[T], out: &mut [T]) -> RowSums {
         let (most, own_score) = (largest(scores), scores[class].to_f64());
@@ -114,7 +116,7 @@ impl RowSums {
         RowSums { most, own_score, own: exp(own_score - most), others }
     }
 
-    /// As [`RowSums::write`], which it is to the bit, without writing.
+    /// Returns bit for bit the same as [`RowSums::write`], without writing.
     #[inline(always)]
     pub(super) fn of<T: Float>(class: usize, scores: &[T]) -> RowSums {
         let (most, own_score) = (largest(scores), scores[class].to_f64());
@@ -122,7 +124,7 @@ impl RowSums {
         RowSums { most, own_score, own: exp(own_score - most), others }
     }
 
-    /// log(1 + Σ e^(f_k − f_y)) over the other classes, which keeps the digits of a small one.
+    /// Returns log(1 + Σ e^(f_k − f_y)) over the other classes, without losing the digits of a small sum.
     #[inline(always)]
     pub(super) fn loss(&self) -> f64 {
         if self.own_score == self.most {
@@ -132,7 +134,7 @@ impl RowSums {
         }
     }
 
-    /// 1 / Σ e^(f − most) over all classes.
+    /// Returns 1 / Σ e^(f − most) over all classes.
     #[inline(always)]
     pub(super) fn inverse(&self) -> f64 {
         1.0 / (self.own + self.others)
@@ -157,7 +159,7 @@ mod tests {
         assert_eq!(wide, narrow);
         for (&x, found) in x.iter().zip(wide) {
             let truth = x.max(-700.0).exp();
-            // Two units in the last place.
+            // The tolerance is two units in the last place.
             assert!((found - truth).abs() <= 4e-16 * truth, "{x} {found:e} {truth:e}");
         }
         assert_eq!((exp(0.0), exp(-0.0)), (1.0, 1.0));

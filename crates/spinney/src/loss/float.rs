@@ -1,4 +1,4 @@
-//! The floats that scores are kept in.
+//! The types of floats in which scores are kept.
 
 use std::fmt::Debug;
 use std::ops::Mul;
@@ -7,17 +7,17 @@ use super::column::ColumnLoss;
 use super::rows::{RowLoss, RowSums};
 use crate::exact::GridFloat;
 
-/// A kind of float that scores are kept in.
+/// A type of floats in which scores are kept.
 pub(crate) trait Float:
     GridFloat + Debug + Default + PartialOrd + Mul<Output = Self> + Send + Sync + 'static
 {
     fn to_f64(self) -> f64;
     fn abs(self) -> Self;
-    /// The scores, where these are float32.
+    /// Returns the scores if they are float32.
     fn narrow(scores: &[Self]) -> Option<&[f32]>;
-    /// The kernel of rows that the loss has of its own for such scores.
+    /// Returns the loss's own kernel for rows of such scores, if there is one.
     fn kernel(loss: &dyn ColumnLoss) -> Option<Box<dyn RowLoss<Self>>>;
-    /// The sums over leaves that the loss has for such scores.
+    /// Returns the loss's sums over leaves for such scores, if there are any.
     fn sums(loss: &dyn ColumnLoss) -> Option<Box<dyn RowSums<Self>>>;
 }
 

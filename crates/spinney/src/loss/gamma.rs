@@ -17,19 +17,19 @@ impl Loss for Gamma {
         Domain::Positive
     }
 
-    /// With t = ln y − f: e^t − 1 − t.
+    /// Returns e^t − 1 − t, with t = ln y − f.
     fn value(&self, y: f64, score: f64) -> f64 {
         let t = y.ln() - score;
         if t <= LARGEST_EXPONENT { t.exp_m1() - t } else { exp(t) - (1.0 + t) }
     }
 
-    /// y e^(−f) − 1.
+    /// Returns y e^(−f) − 1.
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         let t = y.ln() - score;
         if t <= LARGEST_EXPONENT { t.exp_m1() } else { slope_of_exp(t) }
     }
 
-    /// y e^(−f).
+    /// Returns y e^(−f).
     fn curvature(&self, y: f64, score: f64) -> f64 {
         slope_of_exp(y.ln() - score)
     }

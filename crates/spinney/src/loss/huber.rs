@@ -79,12 +79,12 @@ mod tests {
     fn derivatives_are_those_of_the_value() {
         for delta in [0.1, 1.0, 30.0] {
             let loss = Huber { delta };
-            // Not at ±δ itself, where the second derivative has none.
+            // δ itself is excluded, because there is no second derivative there.
             for r in [-1e6, -31.0, -29.0, -1.01, -0.3, 0.0, 0.09, 0.11, 0.99, 29.5, 400.0] {
                 let (y, h) = (2.5, 1e-5);
                 let score = y - r;
                 let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
-                // The values are rounded, and their differences divided by h.
+                // The tolerance covers the rounding of values, whose differences are divided by h.
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * (1.0 + loss.value(y, score));
                 assert!(near(-difference(&|f| loss.value(y, f)), loss.negative_gradient(y, score)), "{delta} {r}");
                 let curvature = -difference(&|f| loss.negative_gradient(y, f));
@@ -92,13 +92,13 @@ mod tests {
                 let Bounds { gradient, curvature } = loss.bounds().unwrap();
                 assert!(loss.negative_gradient(y, score).abs() <= gradient && loss.curvature(y, score) <= curvature);
             }
-            // Both branches meet at δ.
+            // Both branches have the same value at δ.
             assert_eq!(loss.value(delta, 0.0), 0.5 * delta * delta);
         }
     }
 
     #[test]
-    fn deltas_that_are_none_are_refused() {
+    fn invalid_deltas_are_refused() {
         for delta in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Huber { delta }.check().is_err(), "{delta}");
         }
@@ -127,10 +127,10 @@ mod tests {
             for (problem, found) in [(constants, start), (along, steps[0]), (along, steps[1])] {
                 let value = |place: f64| problem.loss(&loss, place).unwrap();
                 prop_assert!(value(found) <= value(0.0));
-                // The loss is convex: it has fallen to its least where no step on either side lowers it.
+                // The loss is convex, so a point is the minimum if no step to either side decreases the loss.
                 let fine = (1..=40).map(|k| 2f64.powi(-k) * (1.0 + found.abs())).flat_map(|h| [found - h, found + h]);
                 let least = fine.map(value).fold(f64::INFINITY, f64::min);
-                // Sums of losses are rounded.
+                // The tolerance covers the rounding of sums of losses.
                 prop_assert!(value(found) <= least * (1.0 + 1e-9) + 1e-12 * value(0.0), "{found} {} {least}", value(found));
             }
         }
@@ -141,7 +141,7 @@ mod tests {
             prop_assert_eq!(squares.value(y, score), SquaredError.value(y, score));
             prop_assert_eq!(squares.negative_gradient(y, score), SquaredError.negative_gradient(y, score));
             let distances = Huber { delta: 1e-9 };
-            // The value is δ (|r| - δ/2), which is δ/2 short, and rounded.
+            // The value is δ (|r| − δ/2), which is smaller than δ |r| by δ²/2, and rounded.
             prop_assert!((distances.value(y, score) / 1e-9 - AbsoluteError.value(y, score)).abs() <= 1e-9);
         }
     }

@@ -1,7 +1,8 @@
-//! Any loss of one score, over the cells of y that are known: NaN is one that is not, whose loss is zero whatever its score.
+//! Any loss of one score, over the known cells of y. NaN is an unknown cell, whose loss is zero for every score.
 //!
-//! So are its gradient and its curvature; searches over rows leave such rows out and ask the loss of the others. There are
-//! no kernels of rows and no sums over leaves in float32: cells are computed one by one, and leaves searched one by one.
+//! Its gradient and its curvature are zero, too. Searches over samples leave out those with unknown cells and call the
+//! loss for the others. There are no kernels for rows and no sums over leaves in float32: cells are computed one by
+//! one, and leaves are searched one by one.
 
 use super::column::{ColumnLoss, NumberColumn};
 use super::line_search::LineSearch;
@@ -12,11 +13,11 @@ use crate::control::Control;
 use crate::data::Outputs;
 use crate::error::{Result, try_collected, try_push};
 
-/// The loss of the known cells.
+/// The loss over the known cells.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownCells<'l>(pub(crate) &'l dyn ColumnLoss);
 
-/// Items of the rows whose y is known.
+/// Returns the items of the samples whose y is known.
 fn of_known(y: &[f64], items: &[f64]) -> Result<Vec<f64>> {
     let mut kept = Vec::new();
     for (_, &item) in y.iter().zip(items).filter(|(y, _)| !y.is_nan()) {
@@ -26,12 +27,12 @@ fn of_known(y: &[f64], items: &[f64]) -> Result<Vec<f64>> {
 }
 
 impl<'l> KnownCells<'l> {
-    /// Of the losses of columns: one, or one for each.
+    /// Returns these losses for the losses of columns, which are one for all columns or one for each.
     pub(crate) fn of(losses: ColumnLosses<'l>) -> Result<Vec<KnownCells<'l>>> {
         try_collected("the losses of outputs", (0..losses.n_losses()).map(|column| KnownCells(losses.of(column))))
     }
 
-    /// Hands the rows of a search whose y is known to `search`; of none the step is zero.
+    /// Calls `search` with the samples whose y is known. If there are none, the step is zero.
     fn search(&self, problem: &LineProblem<'_>, search: impl FnOnce(&LineProblem<'_>) -> Result<f64>) -> Result<f64> {
         if problem.y.iter().all(|y| !y.is_nan()) {
             return search(problem);
@@ -101,12 +102,12 @@ impl Loss for KnownCells<'_> {
     }
 }
 
-/// Cells of a block whose y is known, and their scores.
+/// Returns the cells of a block whose y is known, and their scores.
 fn known_cells(y: &[f64], scores: &[f64]) -> (Vec<f64>, Vec<f64>) {
     y.iter().zip(scores).filter(|(y, _)| !y.is_nan()).unzip()
 }
 
-/// What was found of known cells in their places, zeros in the others.
+/// Writes the values found for known cells to their places, and zeros to the others.
 fn spread(y: &[f64], found: &[f64], out: &mut [f64]) {
     let mut found = found.iter();
     for (y, out) in y.iter().zip(out) {

@@ -416,7 +416,8 @@ mod tests {
                     let (y, f, g, w) = columns(line);
                     let problem = LineProblem { y: &y, scores: &f, direction: &g, weights: &w, control: &Control::default() };
                     let mut newton = Newton::new(reach * problem.largest_direction());
-                    // The rounding of a score f + ρg, by |f| ε, changes its loss by `reach` times as much of itself.
+                    // Rounding of a score f + ρg, by |f| ε, changes its loss by a relative error of `reach` times as
+                    // much.
                     let largest = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
                     let noise = 1e-14 + 4.0 * reach * largest * f64::EPSILON;
                     let mut value = problem.loss(loss, 0.0).unwrap();
@@ -459,7 +460,7 @@ mod tests {
         for at in [0.0, 1e-9, -0.3, 700.0, 1000.0, -1000.0, 5000.0] {
             let found = brent(|x| Ok((x - at).abs().powf(1.5)), (-1000.0, 1000.0)).unwrap();
             let expected = at.clamp(-1000.0, 1000.0);
-            // Brent's search ends at a bracket of a relative 1e-7 or so.
+            // Brent's search ends at a bracket with a relative width of about 1e-7.
             assert!((found - expected).abs() <= 1e-7 * expected.abs() + 1e-12, "{found} {expected}");
         }
     }

@@ -142,7 +142,7 @@ fn outputs(starts: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
     starts.windows(2).map(|pair| pair[0]..pair[1])
 }
 
-/// Divides the probabilities of the classes of an output by their sum; where all have vanished they are equal.
+/// Divides the probabilities of the classes of an output by their sum. If all of them are zero, they become equal.
 fn normalize(classes: &mut [f64]) {
     let total: f64 = classes.iter().sum();
     let uniform = 1.0 / classes.len() as f64;
@@ -175,7 +175,7 @@ mod tests {
             link.apply(&[0, 3, 5], &scores, &mut out);
             assert!(out.iter().all(|p| (0.0..=1.0).contains(p)), "{link:?} {out:?}");
             for of_output in [&out[..3], &out[3..]] {
-                // Rounding of five quotients and their sum.
+                // The tolerance covers the rounding of five quotients and their sum.
                 assert!((of_output.iter().sum::<f64>() - 1.0).abs() < 1e-15, "{link:?} {out:?}");
             }
             assert_eq!(out[3], out[4]);
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(of(Link::Logistic, &[0.0, 1e3, -1e3], 3), [0.5, 1.0, 0.0]);
         assert_eq!(of(Link::Share, &[0.25, 0.5], 2), [0.25, 0.5]);
         assert_eq!(of(Link::Share, &[0.25], 2), [0.75, 0.25]);
-        // A small rest keeps its digits.
+        // A small probability keeps its digits.
         assert_eq!(of(Link::Logistic, &[50.0], 2), [probability(-50.0), 1.0]);
     }
 }

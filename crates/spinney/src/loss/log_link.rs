@@ -1,9 +1,9 @@
-//! Losses whose scores are logarithms of what is predicted: deviances of numbers that are not negative.
+//! Losses whose scores are logarithms of predictions: deviances of non-negative outputs.
 //!
-//! **No exponential overflows.** Where an exponent is above [`LARGEST_EXPONENT`] the exponential goes on as its tangent:
-//! gradients stay below about 10¹⁵⁰, the largest magnitude that y may have, so that squares of them can be summed. The
-//! minimum of a row, at f = ln y, is never beyond. Second derivatives stay those of the place where the tangent begins;
-//! they bound the loss from above, and Newton steps still descend.
+//! **Exponentials do not overflow.** Beyond the exponent [`LARGEST_EXPONENT`], the exponential continues as its
+//! tangent. Gradients are therefore at most about 10¹⁵⁰, which is the largest magnitude of y, so that their squares can
+//! be summed. The minimum of a sample, f = ln y, is never beyond this exponent. Along the tangent, second derivatives
+//! stay those of the point where it begins. They are then upper bounds, so that Newton steps still decrease the loss.
 
 use super::column::{ColumnLoss, NumberColumn};
 use super::line_search::LineSearch;
@@ -18,49 +18,50 @@ use crate::exact::{exact_mean_of_all, weighted_sum};
 /// e^345.4 is 1.01·10¹⁵⁰.
 pub(crate) const LARGEST_EXPONENT: f64 = 345.4;
 
-/// Distance from the minimum up to which values are written with e^d − 1, which keeps the digits of small differences.
+/// Up to this distance from the minimum, values are computed with e^d − 1, which keeps the digits of small differences.
 pub(crate) const NEAR: f64 = 30.0;
 
-/// e^x, and its tangent far out.
+/// Returns e^x, or its tangent for large x.
 #[inline]
 pub(crate) fn exp(x: f64) -> f64 {
     let clipped = x.min(LARGEST_EXPONENT);
     clipped.exp() * (1.0 + (x - clipped))
 }
 
-/// The derivative of [`exp`].
+/// Returns the derivative of [`exp`].
 #[inline]
 pub(crate) fn slope_of_exp(x: f64) -> f64 {
     x.min(LARGEST_EXPONENT).exp()
 }
 
-/// The logarithm of a mean. A mean of zero has none: such an output counts as if a row of y = 1 and of half the weight of a
-/// row were there, or of a 64th of all weight where that is less, as a label that is always off does.
+/// Returns the logarithm of a mean. A mean of zero has no logarithm: such an output is treated as if there were a
+/// sample with y = 1 and half the weight of a sample, or a 64th of the total weight if that is less, as for a label
+/// that is always absent.
 fn log_of_mean(mean: f64, total: f64) -> f64 {
     if total == 0.0 {
         0.0
     } else if mean > 0.0 {
         mean.ln()
     } else {
-        // In two logarithms: weights may be far from one.
+        // Two logarithms are used, because the quotient may underflow.
         weight_of_absent(total).ln() - total.ln()
     }
 }
 
-/// The logarithm of the weighted mean: the best constant of every deviance of this crate.
+/// Returns the logarithm of the weighted mean, which is the best constant for every deviance of this crate.
 pub(crate) fn start(y: &[f64], weights: &[f64]) -> f64 {
     let total: f64 = weights.iter().sum();
     log_of_mean(if total > 0.0 { weighted_sum(weights, y) / total } else { 0.0 }, total)
 }
 
-/// The same of a column of numbers.
+/// Returns the same for a column of numerical targets.
 fn start_of(column: &NumberColumn<'_>) -> Result<f64> {
     let workers = column.weights.workers();
     let total = workers.sum_of(column.values().map(|(_, units)| units).sum::<u64>())?;
     Ok(log_of_mean(exact_mean_of_all(column.values(), workers)?, column.weights.in_sums(total)))
 }
 
-/// A loss whose scores are logarithms: all that learners ask of it follows.
+/// A loss whose scores are logarithms. All properties that learners need follow from this.
 pub(crate) trait Deviance: Loss {}
 
 impl<L: Deviance> ColumnLoss for L {
@@ -76,9 +77,9 @@ impl<L: Deviance> ColumnLoss for L {
         start_of(column)
     }
 
-    /// Halved until the loss does not rise. No score moves by more than [`LARGEST_STEP`] at first: where scores are far from
-    /// what their rows ask for, the second derivative is small beside the gradient, and halvings of the whole step would not
-    /// come back from so far out.
+    /// The step is halved until the loss does not increase. Initially, no score moves by more than [`LARGEST_STEP`]: if
+    /// scores are far from the optimum of their samples, the second derivative is small compared with the gradient, and
+    /// the whole step would be so long that halvings could not compensate for it.
     fn newton_step(
         &self,
         problem: &LineProblem<'_>,

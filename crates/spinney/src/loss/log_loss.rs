@@ -41,14 +41,14 @@ impl Loss for LogLoss {
         (-2.0 * margin).max(0.0) + (-2.0 * margin.abs()).exp().ln_1p()
     }
 
-    /// 2y / (1 + e^(2yf)).
+    /// Returns 2y / (1 + e^(2yf)).
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         let tail = tail(score);
         let numerator = if y * score >= 0.0 { tail } else { 1.0 };
         2.0 * y * numerator / (1.0 + tail)
     }
 
-    /// 4 P (1 − P).
+    /// Returns 4 P (1 − P).
     fn curvature(&self, _: f64, score: f64) -> f64 {
         let tail = tail(score);
         4.0 * tail / ((1.0 + tail) * (1.0 + tail))
@@ -60,41 +60,41 @@ impl Loss for LogLoss {
         Ok(half_log_odds(y, weights))
     }
 
-    /// |ℓ'''| ≤ 2 ℓ''.
+    /// Newton's method applies because |ℓ'''| ≤ 2 ℓ''.
     fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
         newton_or_brent(self, problem, 2.0 * problem.largest_direction(), search)
     }
 }
 
-/// q(p) = log(1 + p (e^(2v) − 1)): by how much the loss of a cell that is off changes when its score moves by v; `off`
-/// is 1 − p.
+/// Returns q(p) = log(1 + p (e^(2v) − 1)), the change of the loss of an absent label if its score moves by v; `off` is
+/// 1 − p.
 fn change_off(p: f64, off: f64, v: f64) -> f64 {
     if v > 300.0 {
-        // The power would leave the range of float64.
+        // The exponential would overflow.
         2.0 * v + (p + (-2.0 * v).exp()).ln()
     } else if v < 0.0 && p > 0.5 {
-        // What is left of 1 may be small.
+        // This avoids the cancellation in 1 − p (1 − e^(2v)), which may be small.
         ((2.0 * v).exp() - off * (2.0 * v).exp_m1()).ln()
     } else {
         (p * (2.0 * v).exp_m1()).ln_1p()
     }
 }
 
-/// Means of probabilities and of their squares are known to this, from sums of terms that are rounded to a grid of
-/// 2⁻²¹.
+/// The accuracy of means of probabilities and of their squares, which are computed from sums of terms that are rounded
+/// to a grid of 2⁻²¹.
 const OF_MEANS: f64 = 1e-6;
 
-/// A mean of q, from a mean and a mean square of probabilities and v.
+/// Returns a mean of q, from the mean and the mean square of probabilities, and v.
 type OfMeans = fn(f64, f64, f64) -> f64;
 
-/// The mean of q over probabilities of mean `m` and mean square `s` that are x or 0.
+/// Returns the mean of q over probabilities with mean `m` and mean square `s` that are x or 0, for some x.
 fn with_zeros(m: f64, s: f64, v: f64) -> f64 {
     if m == 0.0 { 0.0 } else { m * m / s * change_off(s / m, 1.0 - s / m, v) }
 }
 
-/// The same of probabilities that are x or 1.
+/// Returns the mean of q over probabilities with mean `m` and mean square `s` that are x or 1, for some x.
 fn with_ones(m: f64, s: f64, v: f64) -> f64 {
-    // Of what is left to 1.
+    // The mean and the mean square of 1 − p.
     let (rest, square) = (1.0 - m, 1.0 - 2.0 * m + s);
     if rest == 0.0 || square <= 0.0 {
         return 2.0 * v;
@@ -108,10 +108,11 @@ impl ColumnLoss for LogLoss {
         true
     }
 
-    /// From the slope and the curvature at 0; else from the mean and the mean square of the probabilities of the leaf.
-    /// The third derivative of q by p has the sign of v: of all distributions with these two means those on 0 and one
-    /// point more, and on 1 and one point more, have the least and the most mean of q, for v > 0 (Chebyshev and Markov;
-    /// Karlin and Studden, 1966), the other way round for v < 0.
+    /// The bounds are computed from the slope and the curvature at 0 or, if this does not show that the loss decreases,
+    /// from the mean and the mean square of the probabilities of the leaf. The third derivative of q by p has the sign
+    /// of v. Of all distributions with this mean and this mean square, those on 0 and one more point have the smallest
+    /// mean of q, and those on 1 and one more point have the largest, if v > 0 (Chebyshev and Markov; Karlin and
+    /// Studden, 1966). If v < 0, it is the other way round.
     fn bounds_of_change(&self, leaf: LeafTotals<'_>, step: f64) -> Change {
         let LeafTotals { weight, on: &[on], gradients: &[gradient], curvatures: &[curvature] } = leaf else {
             return Change::UNKNOWN;
@@ -119,15 +120,15 @@ impl ColumnLoss for LogLoss {
         let (falls, bends, reach) = (gradient * step, curvature * step * step, 2.0 * step.abs());
         let most = self_concordant_bound(falls, bends, reach);
         if most <= 0.0 {
-            // ω is convex: its tangent at 0 is below it.
+            // ω is convex, so its tangent at 0 is a lower bound.
             return Change { least: bends * (0.5 - reach / 6.0).max(0.0) - falls, most };
         }
-        // The gradients of cells as if all were off are −2p, and curvatures 4p(1 − p).
+        // If all labels were absent, the gradients of cells would be −2p, and the curvatures 4p(1 − p).
         let mean = (on - 0.5 * gradient) / weight;
         let square = mean - 0.25 * curvature / weight;
         let (to_least, to_most): (OfMeans, OfMeans) =
             if step > 0.0 { (with_zeros, with_ones) } else { (with_ones, with_zeros) };
-        // q is concave: the more probabilities differ, the less is its mean.
+        // q is concave: the more probabilities differ, the smaller is its mean.
         let near = |mean_of: OfMeans, square: f64| {
             [mean - OF_MEANS, mean + OF_MEANS].map(|m| {
                 let m = m.clamp(0.0, 1.0);

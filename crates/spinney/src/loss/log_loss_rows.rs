@@ -1,18 +1,19 @@
-//! The logistic loss of whole rows of float32 scores: a row of labels is nearly all off, so every cell is computed as off,
-//! in loops without branches, and the few that are on are mended after.
+//! The logistic loss of whole rows of float32 scores. Almost all labels of a row are absent, so every cell is computed
+//! as absent, in loops without branches, and the few present ones are corrected afterwards.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::rows::{RowLoss, RowTargets};
 use super::{Bounds, LogLoss, Loss};
 
-/// e^x for −87 ≤ x ≤ 88, to 1.2·10⁻⁷ (polynomial and split of ln 2 from Cephes `expf`, by S. Moshier).
+/// Returns e^x for −87 ≤ x ≤ 88, with a relative error of at most 1.2·10⁻⁷ (the polynomial and the split of ln 2 are
+/// from Cephes `expf`, by S. Moshier).
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "as published")]
 pub(crate) fn exp(x: f32) -> f32 {
-    /// Adding it rounds to a whole number, which is then in the low bits.
+    /// Adding this number rounds to an integer, which is then in the low bits.
     const ROUND: f32 = 1.5 * (1u32 << 23) as f32;
-    /// ln 2 in two parts; products of the first with whole numbers below 2⁹ are exact.
+    /// ln 2 in two parts. The products of the first part with integers below 2⁹ are exact.
     const LN_2: [f32; 2] = [0.693359375, -2.12194440e-4];
     const P: [f32; 6] =
         [1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1];
@@ -24,27 +25,29 @@ pub(crate) fn exp(x: f32) -> f32 {
     f32::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
-/// e^(−2|f|), at least e^(−87), the last normal one: curvatures are rounded up, never to zero.
+/// Returns e^(−2|f|), at least e^(−87), which is close to the smallest normal number. Curvatures are thus rounded up,
+/// never to zero.
 #[inline(always)]
 fn tail(score: f32) -> f32 {
     let x = -2.0 * score.abs();
     exp(if x > -87.0 { x } else { -87.0 })
 }
 
-/// 2 / (1 + e^(−2 sign f)), the size of the gradient of a cell that is off (sign 1) or on (−1).
+/// Returns 2 / (1 + e^(−2 sign f)), the magnitude of the gradient of an absent label (sign 1) or a present one (sign
+/// −1).
 #[inline(always)]
 fn gradient(sign: f32, score: f32, tail: f32) -> f32 {
     2.0 * (if sign * score >= 0.0 { 1.0 } else { tail }) / (1.0 + tail)
 }
 
-/// Cells that are computed before their loss is summed: their tails stay in the first cache.
+/// The number of cells that are computed before their loss is summed, so that their tails stay in the innermost cache.
 const BLOCK: usize = 256;
-/// Running products and sums of a row's loss: cell j goes to lane j mod 16.
+/// The number of running products and sums of a row's loss. Cell j belongs to lane j mod 16.
 const LANES: usize = 16;
-/// Products of so many cells, in eight lanes multiplied, stay below 2⁹⁶⁰.
+/// The products of this number of cells, after those of eight lanes have been multiplied, are below 2⁹⁶⁰.
 const CELLS_OF_A_LOG: usize = 7 * BLOCK;
 
-/// Σ log(1 + e^(2f)) over cells that are off, from their tails: one logarithm for hundreds of cells.
+/// Σ log(1 + e^(2f)) over absent labels, computed from their tails with one logarithm for hundreds of cells.
 struct OffLoss {
     products: [f64; LANES],
     sums: [f64; LANES],
@@ -58,13 +61,13 @@ impl OffLoss {
         OffLoss { products: [1.0; LANES], sums: [0.0; LANES], cells: 0, logs: 0.0 }
     }
 
-    /// At most a block; all but the last are whole.
+    /// Adds at most one block. All blocks except the last must be complete.
     #[inline(always)]
     fn add(&mut self, scores: &[f32], tails: &[f32]) {
         let ((tails, last_tails), (scores, last_scores)) = (tails.as_chunks::<32>(), scores.as_chunks::<32>());
         for (e, f) in tails.iter().zip(scores) {
             for lane in 0..LANES {
-                // (1 + a)(1 + b) − 1: what is small stays precise in float32.
+                // (1 + a)(1 + b) − 1, in which small terms stay precise in float32.
                 let (a, b) = (e[lane], e[lane + LANES]);
                 self.products[lane] *= 1.0 + f64::from((a + b) + a * b);
             }
@@ -101,10 +104,10 @@ fn positive(x: f32) -> f32 {
     if x > 0.0 { x } else { 0.0 }
 }
 
-/// Rows of at most so many cells are not worth lanes: two classes have one.
+/// Rows with at most this many cells are computed without lanes. Two classes have one cell.
 const FEW: usize = 8;
 
-/// As [`OffLoss`], one cell after another.
+/// Returns the same as [`OffLoss`], computed cell by cell.
 #[inline(always)]
 fn loss_of_few(scores: &[f32]) -> f64 {
     let (mut product, mut sum) = (1.0, 0.0);
@@ -115,7 +118,7 @@ fn loss_of_few(scores: &[f32]) -> f64 {
     product.ln() + 2.0 * sum
 }
 
-/// Gradients and loss of a row that is all off.
+/// The gradients and the loss of a row whose labels are all absent.
 struct AllOff<'a> {
     scores: &'a [f32],
     out: &'a mut [f32],
@@ -146,7 +149,7 @@ impl WithSimd for AllOff<'_> {
     }
 }
 
-/// Loss of a row that is all off.
+/// The loss of a row whose labels are all absent.
 struct LossOff<'a>(&'a [f32]);
 
 impl WithSimd for LossOff<'_> {
@@ -168,7 +171,8 @@ impl WithSimd for LossOff<'_> {
     }
 }
 
-/// log(1 + e) for 0 ≤ e ≤ 1, to 2·10⁻⁹ of it: 2 artanh(e / (2 + e)), whose series falls by 9 a term.
+/// Returns log(1 + e) for 0 ≤ e ≤ 1, with a relative error of at most 2·10⁻⁹: 2 artanh(e / (2 + e)), whose series
+/// decreases by a factor of 9 with each term.
 #[inline(always)]
 fn ln_1p(e: f64) -> f64 {
     let z = e / (2.0 + e);
@@ -177,7 +181,7 @@ fn ln_1p(e: f64) -> f64 {
     2.0 * z * series
 }
 
-/// Loss of a row that is all off, each cell times its share.
+/// The loss of a row whose labels are all absent, where each cell is multiplied by its share.
 struct WeighedOff<'a> {
     scores: &'a [f32],
     shares: &'a [f64],
@@ -202,7 +206,7 @@ impl WithSimd for WeighedOff<'_> {
     }
 }
 
-/// Logistic loss of float32 scores.
+/// The logistic loss of float32 scores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogLossRows {
     arch: Arch,
@@ -213,13 +217,14 @@ impl LogLossRows {
         LogLossRows { arch: Arch::new() }
     }
 
-    /// For the registers that every machine of the target has.
+    /// Returns the kernel for the registers that every machine of the target has.
     #[cfg(any(test, feature = "bench-internals"))]
     pub(crate) fn narrow() -> Self {
         LogLossRows { arch: Arch::Scalar }
     }
 
-    /// For a row of this width: a few cells are computed before wide registers are set up.
+    /// Returns the registers for a row of this width. A few cells are computed faster than wide registers can be set
+    /// up.
     fn arch(&self, width: usize) -> Arch {
         if width <= FEW { Arch::Scalar } else { self.arch }
     }
@@ -265,7 +270,7 @@ mod tests {
             let truth = f64::from(x).exp();
             worst = worst.max((f64::from(exp(x)) - truth).abs() / truth);
         }
-        // One unit in the last place of float32, 2⁻²³.
+        // The tolerance is one unit in the last place of float32, 2⁻²³.
         assert!(worst < 1.3e-7, "{worst:e}");
         assert_eq!((exp(0.0), exp(-0.0)), (1.0, 1.0));
     }
@@ -274,7 +279,7 @@ mod tests {
     fn logarithms_are_right_to_nine_digits() {
         for k in 0..=100_000 {
             let e = f64::from(k) * 1e-5;
-            // The polynomial is as exact as the name of this test says.
+            // The tolerance is the accuracy of the polynomial.
             assert!((ln_1p(e) - e.ln_1p()).abs() <= 2e-9 * e.ln_1p(), "{e}");
         }
     }

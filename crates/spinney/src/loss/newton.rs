@@ -1,78 +1,79 @@
-//! Regularised Newton steps of the leaves of a tree: v = Σ w r / (Σ w h + λ) over the rows of a leaf, r the negative
-//! gradients, h the second derivatives of the loss, λ against steps that few rows ask for (Friedman, 2001; Chen and
-//! Guestrin, 2016).
+//! Regularized Newton steps of the leaves of a tree: v = Σ w r / (Σ w h + λ) over the samples of a leaf, where r are
+//! the negative gradients, h the second derivatives of the loss, and λ limits the steps of leaves with few samples
+//! (Friedman, 2001; Chen and Guestrin, 2016).
 //!
-//! A step that raises the loss of its rows is halved until it does not. Convex losses allow no other end, as every step is
-//! against the slope. Mostly sums tell that the loss falls, and no row is looked at again: with |φ'''| ≤ M φ'' along the
-//! step (see `line_search`),
+//! A step that increases the loss of its samples is halved until it does not. For convex losses this always succeeds,
+//! because every step is against the slope. In most cases, sums show that the loss decreases, and no sample needs to be
+//! read again: with |φ'''| ≤ M φ'' along the step (see `line_search`),
 //!
 //! ```text
 //! φ(v) ≤ φ(0) − G v + H v² ω(M|v|),   ω(t) = (e^t − t − 1) / t²,   G = Σ w r,   H = Σ w h
 //! ```
 //!
-//! which is no rise for G = v (H + λ) while ω ≤ 1 + λ/H. The losses of this crate that are summed so know more bounds
-//! ([`Change`]).
+//! which is not positive for G = v (H + λ) while ω ≤ 1 + λ/H. The losses of this crate with such sums have further
+//! bounds ([`Change`]).
 
 use super::line_search::LineSearch;
 use super::{LARGEST_STEP, LineProblem, Loss};
 use crate::error::{Result, try_with_capacity};
 
-/// What keeps steps short: of sums over rows that weigh as `weight_of_one` says.
+/// The regularization of steps that are computed from sums over samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Regularization {
-    /// λ, added to curvatures.
+    /// λ, which is added to curvatures.
     l2: f64,
-    /// Leaves of less curvature take no step.
+    /// Leaves with a smaller curvature have a step of zero.
     least: f64,
 }
 
 impl Regularization {
     pub(crate) const NONE: Regularization = Regularization { l2: 0.0, least: 0.0 };
 
-    /// Of sums of weights as they are given.
+    /// Returns the regularization for sums with the given weights.
     pub(crate) fn new(l2: f64, least_curvature: f64) -> Self {
         Regularization { l2, least: least_curvature }
     }
 
-    /// Of sums in units, each of this weight; with units that count for `counted` in sums.
+    /// Returns the regularization for sums in units, each of which has this weight and counts as `counted` in sums.
     pub(crate) fn of_units(self, unit: f64, counted: f64) -> Self {
         Regularization { l2: self.l2 / unit * counted, least: self.least / unit * counted }
     }
 
-    /// Of a step ρ along one number g for each leaf: leaves move by ρ g, and λ Σ_l (ρ g_l)² is what it costs them.
+    /// Returns the regularization for a step ρ along one number g for each leaf. Leaves then move by ρ g, and the
+    /// penalty is λ Σ_l (ρ g_l)².
     pub(crate) fn along(self, values: &[f64]) -> Self {
         let squares: f64 = values.iter().map(|g| g * g).sum();
         Regularization { l2: self.l2 * squares, least: self.least * squares }
     }
 
-    /// G / (H + λ); 0 where there is no curvature, or too little.
+    /// Returns G / (H + λ), or 0 if the curvature is zero or too small.
     #[inline]
     pub(crate) fn step(self, gradient: f64, curvature: f64) -> f64 {
         let whole = curvature + self.l2;
         if curvature >= self.least && whole > 0.0 { gradient / whole } else { 0.0 }
     }
 
-    /// The same, where no score is looked at further away than [`LARGEST_STEP`].
+    /// Returns the same step, limited to [`LARGEST_STEP`].
     #[inline]
     pub(crate) fn bounded_step(self, gradient: f64, curvature: f64) -> f64 {
         self.step(gradient, curvature).clamp(-LARGEST_STEP, LARGEST_STEP)
     }
 }
 
-/// Sums over the rows of a leaf, one for each of some columns.
+/// Sums over the samples of a leaf, one for each of some columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafTotals<'a> {
-    /// Of all rows.
+    /// The weight of all samples.
     pub(crate) weight: f64,
-    /// Weight of rows that are on.
+    /// The weight of samples whose label is present, for each column.
     pub(crate) on: &'a [f64],
-    /// G, of negative gradients.
+    /// G, the sums of negative gradients.
     pub(crate) gradients: &'a [f64],
-    /// H, of curvatures.
+    /// H, the sums of curvatures.
     pub(crate) curvatures: &'a [f64],
 }
 
-/// Bounds of what a loss changes by.
+/// Bounds on the change of a loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
     pub(crate) least: f64,
@@ -87,7 +88,7 @@ impl Change {
         Change { least: change, most: change }
     }
 
-    /// How little is known.
+    /// Returns the difference between the bounds.
     pub(crate) fn width(self) -> f64 {
         self.most - self.least
     }
@@ -96,7 +97,7 @@ impl Change {
         Change { least: self.least + other.least, most: self.most + other.most }
     }
 
-    /// Whether the loss rises; `None` where bounds do not tell.
+    /// Returns whether the loss increases, or `None` if the bounds do not show it.
     pub(crate) fn rises(self) -> Option<bool> {
         if self.most <= 0.0 {
             Some(false)
@@ -111,20 +112,21 @@ impl Change {
 /// The largest t with ω(t) ≤ 1.
 const CERTAIN: f64 = 1.79;
 
-/// −G v + H v² ω(M|v|) from G v, H v² and M|v|.
+/// Returns −G v + H v² ω(M|v|) from G v, H v² and M|v|.
 pub(crate) fn self_concordant_bound(falls: f64, bends: f64, reach: f64) -> f64 {
     if reach <= CERTAIN && bends <= falls { bends - falls } else { bends * omega(reach) - falls }
 }
 
-/// (e^t − t − 1) / t² for t ≥ 0. Near 0 the quotient loses its digits, and the first terms of the series have them all.
+/// Returns (e^t − t − 1) / t² for t ≥ 0. Near 0, the quotient loses its digits, and the first terms of the series are
+/// precise.
 fn omega(t: f64) -> f64 {
     if t < 1e-3 { 0.5 + t * (1.0 / 6.0 + t * (1.0 / 24.0 + t / 120.0)) } else { (t.exp_m1() - t) / (t * t) }
 }
 
-/// Halvings of a step; of convex losses fewer are enough.
+/// The maximum number of halvings of a step. Convex losses need fewer.
 const MOST_HALVINGS: u32 = 64;
 
-/// `step`, halved as long as it raises the loss.
+/// Returns `step`, halved as long as it increases the loss.
 pub(crate) fn halved(step: f64, mut raises: impl FnMut(f64) -> Result<bool>) -> Result<f64> {
     let mut steps = [step];
     halve_each(&mut steps, |_, steps, raised| {
@@ -134,7 +136,8 @@ pub(crate) fn halved(step: f64, mut raises: impl FnMut(f64) -> Result<bool>) -> 
     Ok(steps[0])
 }
 
-/// Each of some steps, halved as long as it raises its own loss: of those named, `raises` tells which do, one by one.
+/// Halves each of some steps as long as it increases its own loss. `raises` gets the indices of the remaining steps,
+/// and appends for each whether it increases its loss.
 pub(crate) fn halve_each(
     steps: &mut [f64],
     mut raises: impl FnMut(&[usize], &[f64], &mut Vec<bool>) -> Result<()>,
@@ -160,8 +163,8 @@ pub(crate) fn halve_each(
     Ok(())
 }
 
-/// The Newton step of any loss along a line, halved until the loss does not rise; where the line has no curvature, its
-/// minimum.
+/// Returns the Newton step of any loss along a line, halved until the loss does not increase. If the line has no
+/// curvature, it returns the minimum.
 pub(crate) fn newton_step<L: Loss + ?Sized>(
     loss: &L,
     problem: &LineProblem<'_>,
@@ -171,7 +174,7 @@ pub(crate) fn newton_step<L: Loss + ?Sized>(
     newton_step_within(loss, problem, regularization, search, f64::INFINITY)
 }
 
-/// The same of a loss whose scores need not move by more than `reach`.
+/// Returns the same step for a loss whose scores need not move by more than `reach`.
 pub(crate) fn newton_step_within<L: Loss + ?Sized>(
     loss: &L,
     problem: &LineProblem<'_>,
@@ -211,7 +214,7 @@ mod tests {
         assert_eq!((step(1.0, 2.5, 6.0, 2.0), step(1.0, 2.0, 6.0, 2.0)), (0.0, 2.0));
         assert_eq!((step(0.0, 0.0, 6.0, 0.0), step(3.0, 0.0, 6.0, 0.0)), (0.0, 2.0));
         assert_eq!(Regularization::new(0.0, 0.0).bounded_step(-1.0, 1e-9), -LARGEST_STEP);
-        // Units of a quarter: four of them weigh as much as one row.
+        // The units are quarters: four of them have the weight of one sample.
         let in_units = Regularization::new(1.0, 2.5).of_units(0.25, 1.0);
         assert_eq!((in_units.step(24.0, 8.0), in_units.step(24.0, 12.0)), (0.0, 1.5));
         assert_eq!(Regularization::new(1.0, 1e-3).of_units(f64::MIN_POSITIVE, 1.0).step(1.0, 1.0), 0.0);
@@ -244,15 +247,15 @@ mod tests {
     #[test]
     fn omega_keeps_its_digits_near_zero() {
         for t in [0.0, 1e-9, 9.99e-4, 1.001e-3, 0.1, CERTAIN] {
-            // From the series, whose terms fall fast.
+            // The series is summed until its terms vanish.
             let series: f64 = (0..30).map(|k| (1..=k + 2).fold(1.0, |p, i| p / i as f64) * t.powi(k)).sum();
-            // Of the plain form twelve digits are left at 10⁻³, where the series takes over.
+            // The plain form has twelve digits left at 10⁻³, where the series takes over.
             assert!((omega(t) - series).abs() <= 1e-9, "{t} {} {series}", omega(t));
         }
         assert!(omega(CERTAIN) <= 1.0 && omega(CERTAIN + 0.01) > 1.0);
     }
 
-    /// Rows of a leaf: y, score, weight.
+    /// The samples of a leaf: y, score and weight.
     fn leaves(scale: f64) -> impl Strategy<Value = Vec<(bool, f64, u8)>> {
         prop::collection::vec((prop::bool::weighted(0.3), -scale..scale, 0u8..3), 1..20)
     }
@@ -286,7 +289,7 @@ mod tests {
                 let bounds = LogLoss.bounds_of_change(of_leaf, step);
                 let rounding = 1e-12 * weight * (1.0 + step.abs());
                 prop_assert!(bounds.least <= change + rounding && change <= bounds.most + rounding, "{bounds:?} {change}");
-                // Where probabilities are one, both bounds are tight, but for what is allowed for rounding.
+                // If all probabilities are equal, both bounds are tight, except for the allowance for rounding.
                 if alike && step.abs() < 2.0 && rows[0].1.abs() < 1.0 && bounds.most > 0.0 {
                     prop_assert!(bounds.most - bounds.least <= 1e-3 * weight, "{bounds:?}");
                 }
@@ -359,7 +362,7 @@ mod tests {
         let line = LineProblem { y: &y, scores: &scores, direction: &[1.0; 4], weights: &weights, control };
         let leaf = |loss: &dyn ColumnLoss| loss.leaf_value(&line, Regularization::new(9.0, 9.0), LineSearch::Newton);
         assert_eq!(leaf(&AbsoluteError).unwrap(), 2e7);
-        // A δ that is far below the residuals makes medians of it.
+        // If δ is far below the residuals, the leaf is a median.
         assert!((leaf(&Huber { delta: 1e-3 }).unwrap() - 2e7).abs() <= 1.0);
     }
 }

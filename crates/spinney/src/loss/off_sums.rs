@@ -1,21 +1,21 @@
-//! Sums of the logistic loss over cells that are off, as far as leaves and steps need them: each rounded to a
-//! grid.
+//! Sums of the logistic loss over absent labels, for leaves and steps. Each term is rounded to a grid.
 //!
-//! With p the probability of being on, a cell that is off has the negative gradient −2p and the curvature 4p(1 − p); one
-//! that is on has 2 more and the same. So cells are summed as if all were off, without looking, and twice the weight of
-//! those that are on is added after.
+//! Let p be the probability that a label is present. An absent label has the negative gradient −2p and the curvature
+//! 4p(1 − p); a present one has a gradient that is larger by 2, and the same curvature. Cells are therefore summed as
+//! if all labels were absent, without reading y, and twice the weight of the present ones is added afterwards.
 //!
-//! Loops are plain, to be compiled for the registers there are; nothing is fused, so the bits are those of any machine.
+//! The loops are plain, so that they are compiled for the available registers. There are no fused operations, so that
+//! the bits are the same on any machine.
 
 use super::rows::{LeafRows, RowSums};
 use super::vector::vectorised;
 use crate::error::{Result, try_filled};
 use crate::exact::Grid;
 
-/// Terms that are summed at most.
+/// The maximum number of terms of a sum.
 pub(crate) const IN_A_SUM: usize = Grid::TERMS_OF_BITS;
 
-/// Columns whose rows are summed together.
+/// The number of columns that are summed together.
 pub(crate) const LANES: usize = 16;
 
 /// The grids of gradients and curvatures.
@@ -26,26 +26,27 @@ pub(crate) struct Grids {
 }
 
 impl Grids {
-    /// For sums over rows of this weight in all.
+    /// Returns the grids for sums over samples with this total weight.
     pub(crate) fn new(total_units: f64) -> Self {
         Grids { gradient: Grid::for_sums(2.0, total_units), curvature: Grid::for_sums(1.0, total_units) }
     }
 
-    /// Sums of `n` terms, of gradients and of curvatures, from those of their bits.
+    /// Returns the sums of `n` gradients and of `n` curvatures from the sums of their bits.
     #[inline(always)]
     pub(crate) fn sums(self, n: usize, bits: (u32, u32)) -> (f64, f64) {
         (self.gradient.sum_of_bits(n, bits.0), self.curvature.sum_of_bits(n, bits.1))
     }
 }
 
-/// 2p and 4p(1 − p), to 4·10⁻⁷: p = E / (1 + E), E = e^(2f). Further out than |f| = 43 the grid sees no difference.
+/// Returns 2p and 4p(1 − p), with an error of at most 4·10⁻⁷: p = E / (1 + E), E = e^(2f). Beyond |f| = 43, differences
+/// are below the grid.
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "as computed")]
 pub(crate) fn off(score: f32) -> (f32, f32) {
     const FAR: f32 = 43.0;
-    /// Adding it rounds to a whole number, which is then in the low bits.
+    /// Adding this number rounds to an integer, which is then in the low bits.
     const ROUND: f32 = 1.5 * (1u32 << 23) as f32;
-    /// 2^r = 1 + r P(r) to 9.2·10⁻⁸ for |r| ≤ ½, of least largest error.
+    /// 2^r = 1 + r P(r) with an error of at most 9.2·10⁻⁸ for |r| ≤ ½. The coefficients minimize the largest error.
     const P: [f32; 5] = [
         1.3264727252692713e-3,
         9.671512785858077e-3,
@@ -65,7 +66,7 @@ pub(crate) fn off(score: f32) -> (f32, f32) {
     (gradient, gradient * root)
 }
 
-/// Sums of the rows of leaves, at the scores as they are.
+/// Sums over the samples of leaves, at the current scores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OffSums;
 
@@ -85,7 +86,7 @@ impl RowSums<f32> for OffSums {
                 },
             );
         }
-        // Of cells as if all were off; those that are on have 2 more.
+        // The sums are those of absent labels; present ones have 2 more.
         gradients.iter_mut().for_each(|gradient| *gradient = -*gradient);
         for &row in rows.ids {
             let more = 2.0 * (rows.units)(row) as f64;
@@ -95,7 +96,7 @@ impl RowSums<f32> for OffSums {
     }
 }
 
-/// Adds at most [`IN_A_SUM`] rows of one column.
+/// Adds at most [`IN_A_SUM`] samples of one column.
 #[inline(always)]
 fn add_only_column(rows: &LeafRows<'_, '_, f32>, grids: Grids, gradient: &mut f64, curvature: &mut f64) {
     let (mut scores, mut weights) = ([0.0; IN_A_SUM], [0.0; IN_A_SUM]);
@@ -109,7 +110,7 @@ fn add_only_column(rows: &LeafRows<'_, '_, f32>, grids: Grids, gradient: &mut f6
     *curvature += h;
 }
 
-/// Adds rows times their weights.
+/// Adds samples multiplied by their weights.
 #[inline(always)]
 fn add_weighted(rows: &LeafRows<'_, '_, f32>, grids: Grids, gradients: &mut [f64], curvatures: &mut [f64]) {
     for &row in rows.ids {
@@ -121,11 +122,11 @@ fn add_weighted(rows: &LeafRows<'_, '_, f32>, grids: Grids, gradients: &mut [f64
     }
 }
 
-/// Bits of the sums of a piece, lanes filled up.
+/// The bits of the sums of a piece, padded to complete lanes.
 struct Lanes {
     gradients: Vec<u32>,
     curvatures: Vec<u32>,
-    /// As long as the lanes that a row fills.
+    /// Zeros, as many as there are cells in the complete lanes of a row.
     still: Vec<f32>,
 }
 
@@ -137,7 +138,7 @@ impl Lanes {
         Ok(Lanes { gradients: bits()?, curvatures: bits()?, still })
     }
 
-    /// Adds at most [`IN_A_SUM`] rows of weight one.
+    /// Adds at most [`IN_A_SUM`] samples of weight one.
     #[inline(always)]
     fn add(&mut self, rows: &LeafRows<'_, '_, f32>, grids: Grids, gradients: &mut [f64], curvatures: &mut [f64]) {
         let Lanes { gradients: of_gradients, curvatures: of_curvatures, still } = self;
@@ -162,7 +163,7 @@ impl Lanes {
     }
 }
 
-/// Adds a cell's terms times its weight.
+/// Adds a cell's terms multiplied by its weight.
 #[inline(always)]
 fn add_cell(weight: f64, score: f32, grids: Grids, gradient: &mut f64, curvature: &mut f64) {
     let (r, h) = off(score);
@@ -170,7 +171,7 @@ fn add_cell(weight: f64, score: f32, grids: Grids, gradient: &mut f64, curvature
     *curvature += weight * f64::from(grids.curvature.round(h));
 }
 
-/// Adds the bits of a row's terms to those of each column; of whole lanes.
+/// Adds the bits of a row's terms to those of each column, for complete lanes.
 #[inline(always)]
 pub(crate) fn add_row(scores: &[f32], steps: &[f32], grids: Grids, gradients: &mut [u32], curvatures: &mut [u32]) {
     let sums = gradients.as_chunks_mut().0.iter_mut().zip(curvatures.as_chunks_mut().0);
@@ -195,7 +196,7 @@ fn add_lanes(
     }
 }
 
-/// Adds a row's terms times its weight.
+/// Adds a row's terms multiplied by its weight.
 #[inline(always)]
 pub(crate) fn add_weighted_row(
     weight: f64,
@@ -211,7 +212,7 @@ pub(crate) fn add_weighted_row(
     }
 }
 
-/// Sums over at most [`IN_A_SUM`] cells of a column, all moved by `step`.
+/// Returns the sums over at most [`IN_A_SUM`] cells of a column, all of which are moved by `step`.
 #[inline(always)]
 pub(crate) fn of_column(scores: &[f32], step: f32, weights: Option<&[f64]>, grids: Grids) -> (f64, f64) {
     if let Some(weights) = weights {
@@ -246,7 +247,7 @@ mod tests {
             let f = k as f32 * 1e-4;
             let (g, h) = off(f);
             let truth = (-LogLoss.negative_gradient(-1.0, f.into()), LogLoss.curvature(-1.0, f.into()));
-            // Gradients and curvatures are float32 numbers up to 1, after some roundings of 6e-8 each.
+            // Gradients and curvatures are float32 numbers up to 2, after some rounding errors of 6e-8 each.
             assert!((f64::from(g) - truth.0).abs() <= 5e-7, "{f} {g} {}", truth.0);
             assert!((f64::from(h) - truth.1).abs() <= 5e-7, "{f} {h} {}", truth.1);
         }
@@ -266,7 +267,7 @@ mod tests {
             prop_assert_eq!(sums, vectorised(#[inline(always)] || of_column(&scores, step, None, grids)));
             prop_assert_eq!(sums, of_column(&scores, step, Some(&vec![1.0; rows.len()]), grids));
             let weighted = of_column(&scores, step, Some(&weights), grids);
-            // Columns that are all the same.
+            // All columns are the same.
             let (mut g, mut h, mut wide) = ([0u32; 32], [0u32; 32], ([0f64; 3], [0f64; 3]));
             vectorised(#[inline(always)] || for (&score, &weight) in scores.iter().zip(&weights) {
                 add_row(&[score; 32], &[step; 32], grids, &mut g, &mut h);
@@ -278,7 +279,7 @@ mod tests {
             prop_assert_eq!((vec![weighted.0; 3], vec![weighted.1; 3]), (wide.0.to_vec(), wide.1.to_vec()));
             let truth: f64 = scores.iter().map(|&f| -LogLoss.negative_gradient(-1.0, f64::from(f + step))).sum();
             let coarse = 2f64.powi(-21).max(total * 2f64.powi(-50));
-            // Each sample is rounded to the grid, and its float32 gradient is off by as much as in the test above.
+            // Each sample is rounded to the grid, and its float32 gradient has the error of the test above.
             prop_assert!((sums.0 - truth).abs() <= rows.len() as f64 * (coarse + 5e-7), "{} {}", sums.0, truth);
         }
 

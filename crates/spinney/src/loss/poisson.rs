@@ -25,12 +25,12 @@ impl Loss for Poisson {
         if d <= NEAR && score <= LARGEST_EXPONENT { y * (d.exp_m1() - d) } else { exp(score) - y * (1.0 + d) }
     }
 
-    /// y − e^f.
+    /// Returns y − e^f.
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         y - slope_of_exp(score)
     }
 
-    /// e^f.
+    /// Returns e^f.
     fn curvature(&self, _: f64, score: f64) -> f64 {
         slope_of_exp(score)
     }

@@ -1,8 +1,9 @@
-//! Losses of whole rows of scores, in float32 or float64: what a sweep over the data calls for every row.
+//! Losses of whole rows of scores, in float32 or float64, which a pass over the data calls for every sample.
 //!
-//! Any loss of one score serves through [`Cells`], one cell at a time. Losses with loops of their own have them beside
-//! themselves: `square_rows`, `log_loss_rows`, `softmax_rows`. The loops are plain Rust, compiled once more for the wider
-//! registers that the machine may have; lanes are fixed and nothing is fused, so the bits are those of any machine.
+//! Any loss of one score can be used through [`Cells`], one cell at a time. Losses with loops of their own have them in
+//! separate files: `square_rows`, `log_loss_rows`, `softmax_rows`. The loops are plain Rust, compiled a second time for
+//! the wider registers that the machine may have. Lanes are fixed and there are no fused operations, so that the bits
+//! are the same on any machine.
 
 use std::fmt::Debug;
 
@@ -12,12 +13,12 @@ use super::float::Float;
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 
-/// y of one row.
+/// y of one sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowTargets<'a> {
-    /// As the loss sees them.
+    /// Numerical outputs.
     Numbers(&'a [f64]),
-    /// Columns that are on, rising; all others are off.
+    /// The columns of present labels and classes, in increasing order; all others are absent.
     On(&'a [u32]),
 }
 
@@ -32,7 +33,7 @@ impl<'a> RowTargets<'a> {
         }
     }
 
-    /// y of one column; `off` is that of a column that is off.
+    /// Returns y of one column; `off` is the value of an absent label or class.
     pub(crate) fn of_column(self, j: usize, off: f64) -> f64 {
         match self {
             RowTargets::Numbers(y) => y[j],
@@ -41,7 +42,7 @@ impl<'a> RowTargets<'a> {
         }
     }
 
-    /// The columns of labels and classes that are on, rising; none of numbers.
+    /// Returns the columns of present labels and classes, in increasing order. It is empty for numerical outputs.
     pub(crate) fn on(&self) -> &'a [u32] {
         match self {
             RowTargets::On(on) => on,
@@ -49,7 +50,7 @@ impl<'a> RowTargets<'a> {
         }
     }
 
-    /// Visits the columns that are on.
+    /// Visits the columns of present labels and classes.
     pub(crate) fn each_on(self, mut visit: impl FnMut(usize)) {
         match self {
             RowTargets::On(on) => on.iter().for_each(|&j| visit(j as usize)),
@@ -58,50 +59,51 @@ impl<'a> RowTargets<'a> {
     }
 }
 
-/// A loss of one row, the sum over its outputs.
+/// The loss of one sample, which is a sum over its outputs.
 pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
-    /// Writes the negative gradient of every output and returns the loss of the row.
+    /// Writes the negative gradient of every output and returns the loss of the sample.
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64;
 
-    /// The loss of the row alone.
+    /// Returns only the loss of the sample.
     fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64;
 
-    /// The same where output j counts `shares[j]` times; `None` where cells have to be computed one by one.
+    /// Returns the loss of the sample, with output j multiplied by `shares[j]`, or `None` if cells have to be computed
+    /// one by one.
     fn weighed_loss(&self, _: RowTargets<'_>, _: &[T], _: &[f64]) -> Option<f64> {
         None
     }
 
-    /// Of every score, where they are known beforehand.
+    /// Returns bounds for every score, if they are known in advance.
     fn bounds(&self) -> Option<Bounds>;
 
-    /// What computes many rows at a time, for losses that want them so.
+    /// Returns the object that computes many samples at a time, for losses that need this.
     fn in_blocks(&self) -> Option<Cells<'_>> {
         None
     }
 }
 
-/// Some rows of a leaf.
+/// Some samples of a leaf.
 pub(crate) struct LeafRows<'a, 'd, T> {
     pub(crate) ids: &'a [u32],
     pub(crate) y: &'a dyn Fn(u32) -> RowTargets<'d>,
     pub(crate) scores: &'a dyn Fn(u32) -> &'d [T],
-    /// Weight of a row.
+    /// Returns the weight of a sample.
     pub(crate) units: &'a dyn Fn(u32) -> u64,
-    /// Of all rows of all leaves: sums are exact, and the same whatever rows they are made of.
+    /// The total weight of all samples of all leaves. Sums are exact, and the same for any division into pieces.
     pub(crate) total_units: f64,
 }
 
-/// Sums over the rows of leaves, of a loss whose Newton steps are made of them.
+/// Sums over the samples of leaves, for losses whose Newton steps are computed from them.
 pub(crate) trait RowSums<T: Float>: Sync {
-    /// Adds up Σ w r and Σ w h of every output, which are zero before; each term is rounded to a grid.
+    /// Adds Σ w r and Σ w h of every output to sums that must be zero before. Each term is rounded to a grid.
     fn add(&self, rows: &LeafRows<'_, '_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()>;
 }
 
-/// Any loss, cell by cell.
+/// Any loss, computed cell by cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cells<'l> {
     pub(crate) loss: &'l dyn ColumnLoss,
-    /// How much each output counts in the loss of a row; `None` where all count the same.
+    /// The factor of each output in the loss of a sample; `None` if all outputs count the same.
     pub(crate) shares: Option<&'l [f64]>,
 }
 
@@ -156,11 +158,11 @@ impl<T: Float> RowLoss<T> for Cells<'_> {
     }
 }
 
-/// The kernel of a loss where outputs do not count the same: gradients are those of each output, the loss is weighed.
+/// The kernel of a loss if outputs do not count the same: gradients are those of each output, and the loss is weighted.
 #[derive(Debug)]
 pub(crate) struct Weighed<'l, T: Float> {
     pub(crate) kernel: Box<dyn RowLoss<T>>,
-    /// With these shares.
+    /// The loss cell by cell, with these shares.
     pub(crate) cells: Cells<'l>,
     pub(crate) shares: &'l [f64],
 }
@@ -181,7 +183,8 @@ impl<T: Float> RowLoss<T> for Weighed<'_, T> {
 }
 
 impl Cells<'_> {
-    /// The losses of some rows, and their negative gradients where `out` has room for them. `y` tells those of row i.
+    /// Computes the losses of some samples and, if `out` is given, their negative gradients. `y(i)` returns the targets
+    /// of sample i.
     pub(crate) fn block<'y, T: Float>(
         &self,
         y: impl Fn(usize) -> RowTargets<'y>,
@@ -211,12 +214,13 @@ impl Cells<'_> {
     }
 }
 
-/// At scores that rows have a loss of the caller's must be told; searches may look too far.
+/// Checks values at the scores of samples. A loss of the caller must be defined there; only searches may try scores
+/// that are too far away.
 fn check_finite(found: &[f64]) -> Result<()> {
     let is_finite = found.iter().all(|value| value.is_finite());
     let error = || Error::invalid("loss", "NaN or infinity", "have finite values and derivatives for every sample");
     if is_finite { Ok(()) } else { Err(error()) }
 }
 
-/// What a block has a number of for each cell.
+/// The purpose of memory with one number for each cell of a block, for error messages.
 const BLOCK: &str = "a block of scores";

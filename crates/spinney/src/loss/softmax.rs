@@ -1,6 +1,7 @@
-//! Classes against each other: K scores an output, P_k = e^(f_k) / Σ e^f, loss −log P_y.
+//! The softmax of the classes of an output: K scores for each output, P_k = e^(f_k) / Σ e^f, and the loss −log P_y.
 //!
-//! Unlike the other losses it is no sum over columns; so it has rows (`softmax_rows`) and a step (`softmax_step`) of its own.
+//! Unlike the other losses, it is not a sum over columns. It therefore has its own rows (`softmax_rows`) and its own
+//! step (`softmax_step`).
 
 use pulp::Arch;
 
@@ -10,10 +11,10 @@ use super::vector::LANES;
 use super::weight_of_absent;
 use crate::error::{Result, try_collected, try_filled};
 
-/// What there is a number of for each class, or for each pair of few.
+/// The purpose of memory with one number for each class, or for each pair of few classes, for error messages.
 pub(super) const CLASSES: &str = "the steps of classes";
 
-/// The loss of a row, and its negative gradients: onehot − p.
+/// Writes the negative gradients of a sample, onehot − p, and returns its loss.
 pub(crate) fn negative_gradients<T: Float>(class: usize, scores: &[T], out: &mut [T]) -> f64 {
     on_registers(scores.len()).dispatch(
         #[inline(always)]
@@ -23,14 +24,15 @@ pub(crate) fn negative_gradients<T: Float>(class: usize, scores: &[T], out: &mut
             for out in &mut *out {
                 *out = T::from_f64(-(out.to_f64() * inverse));
             }
-            // What is on is summed from the others: 1 − p would lose all digits of a small rest.
+            // The gradient of the sample's class is the sum over the others. Computing it as 1 − p would lose all
+            // digits of a small value.
             out[class] = T::from_f64((sums.others * inverse).min(1.0));
             sums.loss()
         },
     )
 }
 
-/// The loss of a row: −log p of its class.
+/// Returns the loss of a sample: −log p of its class.
 pub(crate) fn loss<T: Float>(class: usize, scores: &[T]) -> f64 {
     on_registers(scores.len()).dispatch(
         #[inline(always)]
@@ -38,25 +40,25 @@ pub(crate) fn loss<T: Float>(class: usize, scores: &[T]) -> f64 {
     )
 }
 
-/// log Σ p e^v − v of the class that is on: by how much the loss of a row changes when its scores move by `steps`.
+/// Returns log Σ p e^v − v of the sample's class: the change of the loss of a sample if its scores move by `steps`.
 pub(crate) fn change<T: Float>(class: usize, scores: &[T], steps: &[f64]) -> f64 {
     let most = largest(scores);
     let (mut total, mut moved) = (0.0, 0.0);
     for (score, step) in scores.iter().zip(steps) {
         let share = (score.to_f64() - most).exp();
         total += share;
-        // Moves of all classes alike change nothing.
+        // Moving all classes by the same amount changes nothing.
         moved += share * (step - steps[class]).exp_m1();
     }
     (moved / total).ln_1p()
 }
 
-/// Rows of a few classes are done before wide registers are set up.
+/// Rows with few classes are computed faster than wide registers can be set up.
 fn on_registers(n_classes: usize) -> Arch {
     if n_classes <= LANES { Arch::Scalar } else { Arch::new() }
 }
 
-/// P(class) of the scores of an output: e^f, divided by their sum.
+/// Computes P(class) from the scores of an output: e^f, divided by their sum.
 pub(crate) fn probabilities(scores: &[f64], out: &mut [f64]) {
     let most = largest(scores);
     out.iter_mut().zip(scores).for_each(|(p, &f)| *p = (f - most).exp());
@@ -64,8 +66,8 @@ pub(crate) fn probabilities(scores: &[f64], out: &mut [f64]) {
     out.iter_mut().for_each(|p| *p /= total);
 }
 
-/// The best constant scores of one output from the weights of its classes: logarithms of their shares, with mean zero. A
-/// class without weight is taken for half a row, as for two classes.
+/// Returns the best constant scores of one output from the weights of its classes: the logarithms of their frequencies,
+/// shifted to mean zero. A class without weight is treated as half a sample, as for two classes.
 pub(crate) fn start(class_weights: &[f64]) -> Result<Vec<f64>> {
     let total: f64 = class_weights.iter().sum();
     if total == 0.0 {
@@ -85,7 +87,7 @@ mod tests {
     #[test]
     fn starts_are_log_shares_with_mean_zero() {
         let found = start(&[30.0, 10.0, 0.0, 60.0]).unwrap();
-        // Some logarithms and their mean (also below).
+        // The tolerance covers some logarithms and their mean, here and below.
         assert!(found.iter().sum::<f64>().abs() < 1e-12);
         assert!((found[0] - found[1] - 3f64.ln()).abs() < 1e-12);
         assert!((found[1] - found[2] - 20f64.ln()).abs() < 1e-12);
@@ -99,7 +101,7 @@ mod tests {
                 let mut r = [0.0; 3];
                 let value = negative_gradients(class, &scores, &mut r);
                 assert_eq!(value, loss(class, &scores));
-                // Three gradients of at most 1 are rounded.
+                // The tolerance covers the rounding of three gradients of at most 1.
                 assert!(value.is_finite() && value >= 0.0 && r.iter().sum::<f64>().abs() < 1e-15);
                 for k in 0..3 {
                     let h = 1e-5;

@@ -1,4 +1,4 @@
-//! Softmax of the classes of each output: a loss of groups of columns.
+//! The softmax of the classes of each output, which is a loss of groups of columns.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ use crate::data::targets::starts;
 use crate::error::{Result, try_collected, try_filled};
 use crate::exact::Grid;
 
-/// Means of probabilities are known to this, from gradients that are rounded to a grid of 2⁻²².
+/// The accuracy of means of probabilities, which are computed from gradients that are rounded to a grid of 2⁻²².
 const OF_MEANS: f64 = 5e-7;
 
-/// Classes of each output against each other: see [`softmax`].
+/// The softmax for each output: see [`softmax`].
 #[derive(Clone, Debug)]
 pub(crate) struct Softmax {
-    /// First column of each output, and the number of columns.
+    /// The first column of each output, followed by the number of columns.
     starts: Vec<usize>,
 }
 
@@ -34,18 +34,18 @@ impl Softmax {
         self.starts.len() - 1
     }
 
-    /// Columns of an output.
+    /// Returns the columns of an output.
     pub(crate) fn columns(&self, output: usize) -> Range<usize> {
         self.starts[output]..self.starts[output + 1]
     }
 
-    /// The class of an output that is on.
+    /// Returns the sample's class for an output.
     fn class(&self, y: RowTargets<'_>, output: usize) -> usize {
         y.on()[output] as usize - self.starts[output]
     }
 
-    /// The Newton steps of the classes of an output, by the diagonal of the Hessian and (K − 1)/K (Friedman, 2001): scores
-    /// that all move alike change nothing, so that one of K classes need not move.
+    /// Computes the Newton steps of the classes of an output, from the diagonal of the Hessian and the factor (K − 1)/K
+    /// (Friedman, 2001). Moving all scores by the same amount changes nothing, so that one of K classes need not move.
     pub(crate) fn newton_steps(leaf: LeafTotals<'_>, regularization: Regularization, steps: &mut [f64]) {
         let k = steps.len() as f64;
         let sums = leaf.gradients.iter().zip(leaf.curvatures);
@@ -54,9 +54,10 @@ impl Softmax {
         }
     }
 
-    /// What the loss over a leaf changes by at most when the scores of the classes of an output move by `steps`: the lesser
-    /// of two bounds. Along the steps |φ'''| ≤ (max v − min v) φ'', and φ'' = Σ w Var_p(v) is at most twice
-    /// Σ v² H. The change of a row's loss before its own class is counted, log Σ p e^v, is concave in p (Jensen).
+    /// Returns bounds on the change of the loss over a leaf if the scores of the classes of an output move by `steps`.
+    /// The upper bound is the smaller one of two. Along the steps, |φ'''| ≤ (max v − min v) φ'', and φ'' = Σ w Var_p(v)
+    /// is at most twice Σ v² H. The change of a sample's loss without the term of its own class, log Σ p e^v, is
+    /// concave in p (Jensen).
     pub(crate) fn bounds_of_change(leaf: LeafTotals<'_>, steps: &[f64]) -> Change {
         let (mut falls, mut bends, mut moved_on) = (0.0, 0.0, 0.0);
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -76,17 +77,17 @@ impl Softmax {
         Change { least: -falls, most: bound.min(leaf.weight * (most + total.ln()) - moved_on) }
     }
 
-    /// By how much the loss of an output of a row changes when the scores of its classes move.
+    /// Returns the change of the loss of an output of a sample if the scores of its classes move.
     pub(crate) fn change<T: Float>(&self, y: RowTargets<'_>, output: usize, scores: &[T], steps: &[f64]) -> f64 {
         softmax::change(self.class(y, output), scores, steps)
     }
 
-    /// The constants of an output from the weights of all columns.
+    /// Returns the constants of an output from the weights of all columns.
     pub(crate) fn start(&self, output: usize, weights: &[f64]) -> Result<Vec<f64>> {
         softmax::start(&weights[self.columns(output)])
     }
 
-    /// The steps of the classes of an output.
+    /// Returns the steps of the classes of an output.
     pub(crate) fn step<T: Float>(&self, output: usize, line: &Line<'_, T>, control: &Control) -> Result<Vec<f64>> {
         let n = line.weights.len();
         let classes = try_collected(ROWS, (0..n).map(|at| self.class((line.y)(at), output) as u32))?;
@@ -116,7 +117,7 @@ impl<T: Float> RowLoss<T> for &Softmax {
 }
 
 impl<T: Float> RowSums<T> for Softmax {
-    /// Of the diagonal of the Hessian: p (1 − p), which is |r| (1 − |r|) of the negative gradient r.
+    /// The curvatures are the diagonal of the Hessian, p (1 − p), which is |r| (1 − |r|) for the negative gradient r.
     fn add(&self, rows: &LeafRows<'_, '_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
         const WHAT: &str = "sums of gradients";
         let width = gradients.len();

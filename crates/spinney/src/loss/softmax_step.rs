@@ -1,10 +1,12 @@
-//! The step of the classes of one output: a vector ρ ∈ R^K, the minimum of Σ w ℓ(y, f + ρ ∘ g).
+//! The step of the classes of one output: a vector ρ ∈ R^K, which minimizes Σ w ℓ(y, f + ρ ∘ g).
 //!
-//! By Newton's method: with a Cholesky factor for few classes, else by conjugate gradients on products with the Hessian, K
-//! numbers a row each; steps are halved until the loss falls.
+//! It is computed by Newton's method. With few classes, this uses a Cholesky factorization; otherwise it uses conjugate
+//! gradients on products with the Hessian, which take K numbers for each sample. Steps are halved until the loss
+//! decreases.
 //!
-//! Cost: some ten passes of one exponential a row and class, each with the loss, the gradient and the diagonal or the whole
-//! of the Hessian; and for many classes some ten products a pass, on probabilities that the pass leaves.
+//! The cost is about ten passes with one exponential for each sample and class. Each pass computes the loss, the
+//! gradient, and the diagonal or the whole of the Hessian. With many classes there are about ten products for each
+//! pass, on the probabilities that the pass has stored.
 
 use super::LARGEST_STEP;
 use super::exponentials::RowSums;
@@ -17,37 +19,41 @@ use crate::error::{Result, try_collected, try_copied, try_filled};
 use crate::exact::{Grid, bits_left, weighted_sum};
 use crate::pool;
 
-/// Of more classes than these the Hessian is not written out: it costs K² a row.
+/// With more classes than this, the Hessian is not computed explicitly, because it takes K² for each sample.
 const MOST_WHOLE: usize = 32;
-/// Cells of the rows whose sums are taken together, and the least number of such rows: their sums are kept.
+/// The number of cells of the samples that are summed together, and the minimum number of such samples; their sums are
+/// stored.
 const CHUNK_CELLS: usize = 1 << 16;
 const LEAST_ROWS: usize = 64;
-/// Products with the Hessian for one step, and the share of the gradient that a step may leave of it.
+/// The maximum number of products with the Hessian for one step, and the fraction of the gradient that a step may
+/// leave.
 const MOST_PRODUCTS: usize = 40;
 const LEFT_OF_GRADIENT: f64 = 1e-3;
-/// The search ends when the gradient has shrunk to this share, as that of separable directions does (see `line_search`):
-/// by convexity no step of length Δ, in the sum of its parts, gains more than Δ times the largest part of the gradient.
+/// The search ends when the gradient has decreased to this fraction, as for separable directions (see `line_search`).
+/// By convexity, no step of length Δ, in the sum of its components, gains more than Δ times the largest component of
+/// the gradient.
 const SEARCHED: f64 = 1e-8;
-/// Or when a step promises less than this share of the loss, which values cannot tell.
+/// The search also ends when the expected decrease is less than this fraction of the loss, which cannot be seen in
+/// values.
 const LOST: f64 = 1e-15;
-/// Passes that move.
+/// The maximum number of passes that move.
 const MOST_ROUNDS: u32 = 50;
 const MOST_HALVINGS: i32 = 40;
-/// A step must gain this share of what its slope promises (Armijo).
+/// A step must gain this fraction of the decrease that its slope predicts (Armijo).
 const GAIN: f64 = 1e-4;
 
-/// Rows along which the steps of one output are searched together.
+/// The samples along which the steps of the classes of one output are searched together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SoftmaxProblem<'a, T> {
     pub(crate) n_classes: usize,
-    /// Of each row.
+    /// The class of each sample.
     pub(crate) classes: &'a [u32],
-    /// n × K.
+    /// The scores, n × K.
     pub(crate) scores: &'a [T],
-    /// What the weak model predicts in each leaf: K numbers, or one that is the same for every class.
+    /// The predictions of the weak model for each leaf: K numbers, or one number for all classes.
     pub(crate) directions: &'a [f64],
     pub(crate) per_leaf: usize,
-    /// Of each row.
+    /// The leaf of each sample.
     pub(crate) leaf_of: &'a [u32],
     pub(crate) weights: &'a [f64],
 }
@@ -56,17 +62,17 @@ pub(crate) struct SoftmaxProblem<'a, T> {
 struct Derivatives {
     value: f64,
     gradient: Vec<f64>,
-    /// K × K, of which the lower half is used; or its diagonal.
+    /// The Hessian, K × K, of which only the lower half is used, or its diagonal.
     curvature: Vec<f64>,
 }
 
-/// Grids that sums of a problem are taken on, so that they do not show the order of rows (see `exact`).
+/// The grids of the sums of a problem, so that they do not depend on the order of samples (see `exact`).
 #[derive(Clone, Copy)]
 struct StepGrids {
-    /// Of the gradient, in two parts.
+    /// The grids of the gradient, in two parts.
     slopes: (Grid, Grid),
     squares: Grid,
-    /// No direction is larger.
+    /// The largest magnitude of a direction.
     largest: f64,
     bits: i32,
 }
@@ -78,24 +84,25 @@ impl StepGrids {
     }
 }
 
-/// What there is a number of for each row.
+/// Data for each sample.
 struct OfRows {
     losses: Vec<f64>,
-    /// n × K probabilities of many classes, for products with the Hessian, which give no more than a direction.
+    /// The probabilities, n × K, if there are many classes. They are used for products with the Hessian, which only
+    /// determine a direction.
     shares: Vec<f32>,
 }
 
-/// Probabilities below are none: as float32 they would be slow, and they add nothing.
+/// Smaller probabilities are set to zero: denormal float32 numbers would be slow, and they do not contribute.
 const LEAST_SHARE: f64 = 1e-30;
 
-/// Numbers for each class, of one row.
+/// The numbers for the classes of one sample.
 struct Scratch {
     moved: Vec<f64>,
     shares: Vec<f64>,
     directions: Vec<f64>,
 }
 
-/// Partial sums of a chunk of rows.
+/// The partial sums of a chunk of samples.
 struct Sums<'s> {
     /// The gradient, in two parts.
     high: &'s mut [f64],
@@ -104,17 +111,18 @@ struct Sums<'s> {
 }
 
 impl<T: Float> SoftmaxProblem<'_, T> {
-    /// Whether the Hessian is written out.
+    /// Returns whether the Hessian is computed explicitly.
     fn is_whole(&self) -> bool {
         self.n_classes <= MOST_WHOLE
     }
 
-    /// Rows whose sums are taken together, whatever the number of threads; sums of such chunks are added in their order.
+    /// Returns the number of samples that are summed together, whatever the number of threads. The sums of these chunks
+    /// are added up in their order.
     fn chunk_rows(&self) -> usize {
         (CHUNK_CELLS / self.n_classes).clamp(LEAST_ROWS, 1 << 13)
     }
 
-    /// What the weak model predicts for the classes of a row.
+    /// Returns the predictions of the weak model for the classes of a sample.
     #[inline(always)]
     fn directions<'d>(&'d self, row: usize, scratch: &'d mut [f64]) -> &'d [f64] {
         let of_leaf = &self.directions[self.leaf_of[row] as usize * self.per_leaf..][..self.per_leaf];
@@ -125,7 +133,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         of_leaf
     }
 
-    /// Σ w ℓ and its derivatives at ρ.
+    /// Returns Σ w ℓ and its derivatives at ρ.
     fn derivatives(
         &self,
         steps: &[f64],
@@ -170,7 +178,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         Ok(Derivatives { value: weighted_sum(self.weights, &of_rows.losses), gradient, curvature })
     }
 
-    /// Adds a row's derivatives, and returns its loss.
+    /// Adds the derivatives of a sample, and returns its loss.
     #[inline(always)]
     fn add_row(
         &self,
@@ -183,7 +191,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
     ) -> f64 {
         let (k, class, w) = (self.n_classes, self.classes[row] as usize, self.weights[row]);
         let StepGrids { slopes: (coarse, fine), squares, .. } = grids;
-        // Plain loops over slices of one length: they are compiled for the registers there are.
+        // These are plain loops over slices of equal length, which are compiled for the available registers.
         let (moved, p) = (&mut scratch.moved[..k], &mut scratch.shares[..k]);
         let g = &self.directions(row, &mut scratch.directions)[..k];
         let (scores, steps) = (&self.scores[row * k..][..k], &steps[..k]);
@@ -200,7 +208,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
             high[a] += w * rounded;
             low[a] += w * fine.round(slope - rounded);
         }
-        // 1 − p of the class that is on, without a loss of digits.
+        // 1 − p for the sample's class, without a loss of digits.
         let (on, off) = (of_row.own * inverse, (of_row.others * inverse).min(1.0));
         let slope = -g[class] * off;
         let rounded = coarse.round(slope);
@@ -229,10 +237,10 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         of_row.loss()
     }
 
-    /// Σ w H v, with H = g gᵀ ∘ (diag(p) − p pᵀ) of each row.
+    /// Returns Σ w H v, with H = g gᵀ ∘ (diag(p) − p pᵀ) for each sample.
     fn curvature_along(&self, v: &[f64], shares: &[f32], grids: StepGrids, control: &Control) -> Result<Vec<f64>> {
         let k = self.n_classes;
-        // Shares in float32 add up to a little more than 1.
+        // Probabilities in float32 may add up to slightly more than 1.
         let grid = Grid::with_bits(4.0 * grids.largest * grids.largest * most(v), grids.bits);
         let (size, n) = (self.chunk_rows(), self.weights.len());
         let mut sums = try_filled(CLASSES, 0.0, n.div_ceil(size) * k)?;
@@ -251,7 +259,8 @@ impl<T: Float> SoftmaxProblem<'_, T> {
                         }
                         let g = &self.directions(row, directions)[..k];
                         let class = self.classes[row] as usize;
-                        // From the class that is on, whose p may be all but 1: no digits are lost.
+                        // Differences are taken from the sample's class, whose p may be close to 1, so that no digits
+                        // are lost.
                         let own = g[class] * v[class];
                         let (apart, v, p, sums) = (&mut apart[..k], &v[..k], &p[..k], &mut sums[..k]);
                         for a in 0..k {
@@ -271,7 +280,8 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         Ok(all)
     }
 
-    /// −H⁻¹ gradient, roughly, by conjugate gradients with the diagonal as preconditioner; what is held stays.
+    /// Returns an approximation of −H⁻¹ gradient by conjugate gradients, with the diagonal as preconditioner.
+    /// Components that are held stay zero.
     fn conjugate_descent(
         &self,
         here: &Derivatives,
@@ -314,8 +324,8 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         if descent.iter().all(|&d| d == 0.0) { scaled(&downhill()?) } else { Ok(descent) }
     }
 
-    /// arg min_ρ of the loss, |ρ| ≤ 1000. Each point on the way has a lower loss than the one before, and the first is 0.
-    /// The bits are the same for any number of threads.
+    /// Returns arg min_ρ of the loss with |ρ| ≤ 1000. Each point of the search has a lower loss than the previous one,
+    /// and the first is 0. The bits are the same for any number of threads.
     pub(crate) fn step(&self, control: &Control) -> Result<Vec<f64>> {
         let (k, n) = (self.n_classes, self.weights.len());
         let mut steps = try_filled(CLASSES, 0.0, k)?;
@@ -338,7 +348,8 @@ impl<T: Float> SoftmaxProblem<'_, T> {
                 self.conjugate_descent(&here, &of_rows.shares, grids, control)?
             };
             if self.per_leaf == 1 && most(&steps) < LARGEST_STEP {
-                // One move of all classes along one direction changes nothing: only rounding would choose it.
+                // Moving all classes by the same amount along one direction changes nothing, so that this component
+                // would be determined only by rounding.
                 let mean = descent.iter().sum::<f64>() / k as f64;
                 descent.iter_mut().for_each(|d| *d -= mean);
             }
@@ -348,7 +359,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
                 try_collected(CLASSES, moved.map(|s| s.clamp(-LARGEST_STEP, LARGEST_STEP)))
             };
             if whole <= LOST * here.value {
-                // The root of what a value can tell is what a step can: the last one doubles the digits.
+                // Values determine a step only to half of their digits. The last step doubles the number of digits.
                 let last = moved(1.0)?;
                 if self.derivatives(&last, &mut of_rows, grids, control)?.value <= here.value {
                     steps = last;
@@ -370,7 +381,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         Ok(steps)
     }
 
-    /// max |g| over leaves with rows that weigh something.
+    /// Returns max |g| over leaves with samples of positive weight.
     fn largest_direction(&self) -> f64 {
         let leaves = self.leaf_of.iter().zip(self.weights).filter(|(_, w)| **w > 0.0).map(|(&leaf, _)| leaf as usize);
         let (mut largest, mut last) = (0.0, usize::MAX);
@@ -389,7 +400,7 @@ fn most(x: &[f64]) -> f64 {
 }
 
 impl Derivatives {
-    /// Takes out steps that lie at their bound and would pass it: the others are searched as if these were constants.
+    /// Removes steps that are at their bound and would exceed it. The others are searched as if these were constants.
     fn hold(&mut self, steps: &[f64]) {
         let k = steps.len();
         for (i, &step) in steps.iter().enumerate() {
@@ -404,15 +415,15 @@ impl Derivatives {
         }
     }
 
-    /// Equal moves of all classes may change nothing, and far scores have no curvature. This much more of it keeps steps
-    /// finite; it goes to 0 with the gradient.
+    /// Moving all classes by the same amount may change nothing, and scores far away have no curvature. Adding this
+    /// value to the curvature keeps steps finite; it decreases to 0 with the gradient.
     fn damping(&self) -> f64 {
         let k = self.gradient.len();
         let diagonal = |i: usize| if self.curvature.len() == k { self.curvature[i] } else { self.curvature[i * k + i] };
         1e-9 * (0..k).map(diagonal).fold(0.0, f64::max) + 1e-4 * most(&self.gradient)
     }
 
-    /// −H⁻¹ gradient, H written out.
+    /// Returns −H⁻¹ gradient, if H is computed explicitly.
     fn descent(&self) -> Result<Vec<f64>> {
         let k = self.gradient.len();
         let more = self.damping();
@@ -433,7 +444,7 @@ mod tests {
     use crate::loss::{LineProblem, LogLoss, Loss};
     use proptest::prelude::*;
 
-    /// Σ w ℓ at ρ, row by row.
+    /// Returns Σ w ℓ at ρ, computed sample by sample.
     fn loss_at(problem: &SoftmaxProblem<'_, f64>, steps: &[f64]) -> f64 {
         let k = problem.n_classes;
         let of_row = |row: usize| {
@@ -452,7 +463,7 @@ mod tests {
             rows in prop::collection::vec((0u32..4, prop::array::uniform4(-1f64..1.0), prop::array::uniform4(-2f64..2.0), 0u8..3), 1..30),
             scale in prop::sample::select(vec![0.0, 1.0, 5.0, 1000.0]), one in any::<bool>(), wide in any::<bool>(),
         ) {
-            // With many classes that never occur the Hessian is not written out.
+            // If there are many classes, most of which never occur, the Hessian is not computed explicitly.
             let k = if wide { MOST_WHOLE + 2 } else { 4 };
             let pad = |x: &[f64; 4], scale: f64| -> Vec<f64> { (0..k).map(|j| if j < 4 { x[j] * scale } else { 0.0 }).collect() };
             let build = |rows: &[(u32, [f64; 4], [f64; 4], f64)]| {
@@ -475,7 +486,8 @@ mod tests {
             let whole: Vec<_> = rows.iter().map(|r| (r.0, r.1, r.2, f64::from(r.3))).collect();
             let (before, after, lowest, step) = build(&whole);
             prop_assert!(after <= before && step.iter().all(|s| s.abs() <= LARGEST_STEP));
-            // A probe is 1 away at most, in one part: it gains less than the gradient, 10⁻⁸ of the first.
+            // A probe moves one component by at most 1, so it gains less than the gradient, which is 10⁻⁸ of the first
+            // one.
             let first: f64 = whole.iter().map(|r| r.3 * r.2.iter().fold(0.0, |most: f64, g| most.max(g.abs()))).sum();
             if scale <= 5.0 {
                 prop_assert!(after <= lowest + SEARCHED * first + 1e-12 * before, "{after} {lowest} of {before} at {step:?}");
@@ -486,7 +498,8 @@ mod tests {
 
         #[test]
         fn two_classes_are_the_logistic_loss(rows in prop::collection::vec((any::<bool>(), -2f64..2.0, -1f64..1.0), 12..40)) {
-            // With f = (−s, s) and g = (−d, d) the logistic step moves both classes alike; the coupled one may do better.
+            // With f = (−s, s) and g = (−d, d), the logistic step moves both classes by the same amount. The joint step
+            // may be better.
             let (mut y, mut s, mut d, mut scores, mut g) = (vec![], vec![], vec![], vec![], vec![]);
             for &(positive, f, direction) in &rows {
                 y.push(if positive { 1.0 } else { -1.0 });
@@ -503,16 +516,16 @@ mod tests {
                 n_classes: 2, classes: &classes, scores: &scores, directions: &g, per_leaf: 2, leaf_of: &leaf_of, weights: &weights,
             };
             let logistic = LineProblem { y: &y, scores: &s, direction: &d, weights: &weights, control: &Control::default() }.loss(&LogLoss, step).unwrap();
-            // A logarithm of a sum less a score: rounded in units of the scores, not of what is left.
+            // A logarithm of a sum minus a score is rounded in units of the scores, not of the difference.
             let rounding = 1e-12 * (logistic + step.abs().max(1.0));
             let loss = |steps: &[f64]| loss_at(&problem, steps);
             prop_assert!((loss(&[step, step]) - logistic).abs() <= rounding);
             let found = problem.step(&Control::default()).unwrap();
             prop_assert!(loss(&found) <= loss(&[0.0, 0.0]));
-            // Only the sum of both steps counts. Where labels are separable the minimum is at infinity and has no place: the
-            // search ends where the gradient has shrunk to its share.
+            // Only the sum of both steps matters. If labels are separable, the minimum is at infinity, and the search
+            // ends where the gradient has decreased to its fraction.
             if step.abs() < 5.0 {
-                // At the minimum the loss is flat: a step is found to the root of what is left of the loss.
+                // The loss is flat at the minimum, so that a step is determined only to the root of the remaining loss.
                 prop_assert!((0.5 * (found[0] + found[1]) - step).abs() <= 1e-3 * (1.0 + step.abs()), "{found:?} {step}");
             }
         }

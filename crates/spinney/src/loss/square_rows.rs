@@ -1,29 +1,30 @@
-//! The square loss of whole rows of scores.
+//! The squared error of whole rows of scores.
 //!
-//! A row of labels is taken for all off first, in loops without branches, and the few cells that are on are mended. Sums
-//! have fixed lanes and nothing is fused, so the bits are those of any machine, whichever way y is given.
+//! All labels of a row are first treated as absent, in loops without branches, and the few present ones are corrected
+//! afterwards. Sums have fixed lanes and there are no fused operations, so that the bits are the same on any machine,
+//! whichever form y has.
 
 use super::Bounds;
 use super::float::Float;
 use super::rows::{RowLoss, RowTargets};
 use super::vector::{Eight, LANES, vectorised};
 
-/// Square loss of any scores.
+/// The squared error of scores of any type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SquareRows;
 
-/// Cells whose squares are summed while they are in the first cache.
+/// The number of cells whose squares are summed while they are in the innermost cache.
 const BLOCK: usize = 256;
 
-/// A row, block by block.
+/// A row that is processed block by block.
 struct Row<'y> {
     y: RowTargets<'y>,
-    /// So far.
+    /// The number of cells so far.
     n_cells: usize,
-    /// Of cell j in lane j mod 8, but for cells after the last whole eight.
+    /// The sum of squares of cell j is in lane j mod 8, except for cells after the last group of eight of a block.
     squares: Eight,
     of_last: f64,
-    /// What the rounding of residuals to float32 has taken from their squares.
+    /// The error of the squares that is caused by rounding residuals to float32.
     rounded: f64,
 }
 
@@ -33,7 +34,7 @@ impl<'y> Row<'y> {
         Row { y, n_cells: 0, squares: Eight::default(), of_last: 0.0, rounded: 0.0 }
     }
 
-    /// Writes y − f of at most a block; all but the last are whole.
+    /// Writes y − f for at most one block. All blocks except the last must be complete.
     #[inline(always)]
     fn residuals<T: Float>(&mut self, scores: &[T], out: &mut [T]) {
         match &mut self.y {

@@ -1,4 +1,4 @@
-//! Every loss against its own definition: finite differences, and searches by brute force.
+//! Comparison of every loss with its definition, by finite differences and by brute-force searches.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn losses() -> [LossKind; 5] {
     [LossKind::SquaredError, LossKind::AbsoluteError, LossKind::LogLoss, LossKind::Exponential, LossKind::Hinge]
 }
 
-/// Logistic loss with the defaults of the trait.
+/// A loss with the defaults of the trait.
 #[derive(Debug)]
 struct Plain(LossKind);
 
@@ -29,7 +29,7 @@ impl Loss for Plain {
     }
 }
 
-/// A loss that keeps its curvature to itself.
+/// A loss that hides its curvature.
 #[derive(Debug)]
 struct Hidden<L>(L);
 
@@ -62,7 +62,7 @@ impl Loss for Elastic {
     }
 }
 
-/// The least of the elastic loss: at a kink, or where the parabola between two of them is.
+/// Returns the minimum of the elastic loss, which is at a kink or at the vertex of the parabola between two kinks.
 fn least_elastic(problem: &LineProblem<'_>, c: f64) -> f64 {
     let mut places: Vec<f64> = problem.moving().map(|(y, f, g, _)| (y - f) / g).filter(|k| k.abs() < 1000.0).collect();
     places.extend([-1000.0, 0.0, 1000.0]);
@@ -77,14 +77,16 @@ fn least_elastic(problem: &LineProblem<'_>, c: f64) -> f64 {
     all.map(|place| problem.loss(&loss, place).unwrap()).fold(f64::INFINITY, f64::min)
 }
 
-/// What a search that settled may leave: its last slope times the rest of the line. 0 where the line separates nothing.
+/// Returns an upper bound on the decrease that remains when a search along a separable line ends: its last slope times
+/// the rest of the line. It is 0 if the line does not separate the labels.
 fn left_when_settled(problem: &LineProblem<'_>, loss: &dyn Loss) -> f64 {
     let slope = problem.derivatives(loss, 0.0).unwrap().0;
     let separates = |(y, _, g, _): (f64, f64, f64, f64)| y * g * slope <= 0.0;
     if problem.moving().all(separates) { 1e-8 * slope.abs() * LARGEST_STEP } else { 0.0 }
 }
 
-/// The least of a convex function on [−1000, 1000]: every power of ten of the step, then thirds.
+/// Returns the minimum of a convex function on [−1000, 1000]: it tries steps of all powers of ten, and then divides
+/// intervals into thirds.
 fn least(f: impl Fn(f64) -> f64) -> f64 {
     let places = || (-120..=30).flat_map(|e| [-1.0, 1.0].map(|s| s * 10f64.powf(f64::from(e) / 10.0))).chain([0.0]);
     let best = places().min_by(|&a, &b| f(a).total_cmp(&f(b))).unwrap();
@@ -118,7 +120,7 @@ impl Rows {
     }
 }
 
-/// Zero weights and directions, constant labels, separable lines, far scores.
+/// Zero weights and directions, constant labels, separable lines, and scores far from zero.
 fn rows() -> impl Strategy<Value = Rows> {
     let row = (any::<bool>(), -1e3f64..1e3, -2f64..2.0, 0u8..4, 0u8..8, 0u8..6);
     (prop::collection::vec(row, 1..25), 0u8..6, prop::sample::select(vec![1e-3, 1.0, 1.0, 1.0, 30.0, 1000.0])).prop_map(
@@ -153,7 +155,7 @@ fn derivatives_are_those_of_the_value() {
                 let h = 1e-5;
                 let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
                 let slope = difference(&|s| loss.value(y, s));
-                // Differences are off by h² times a third derivative, and by the rounding of values over h.
+                // The error of differences is h² times a third derivative, plus the rounding of values divided by h.
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-7 * (1.0 + loss.value(y, score));
                 assert!(near(-slope, loss.negative_gradient(y, score)), "{kind:?} {y} {score}");
                 let curvature = -difference(&|s| loss.negative_gradient(y, s));
@@ -186,7 +188,7 @@ fn starts_are_what_their_docs_say() {
     assert_eq!(losses().map(|k| start(&k, &y, &w)), [0.0, -1.0, 0.0, 0.0, 0.0]);
     let (y, w) = ([3.0, 1.0, 2.0, 9.0], [1.0, 1.0, 1.0, 0.0]);
     assert_eq!((start(&LossKind::SquaredError, &y, &w), start(&LossKind::AbsoluteError, &y, &w)), (2.0, 2.0));
-    // Constant labels: half a row of the other class, or a 64th.
+    // With constant labels, the other class is treated as half a sample, or as a 64th of the total weight.
     let labels = [1.0; 50];
     assert_eq!(start(&LossKind::LogLoss, &labels, &labels), 0.5 * (50f64.ln() - 0.5f64.ln()));
     let twice = [2.0; 25];
@@ -211,10 +213,10 @@ proptest! {
             }
             let value = |c: f64| weighted_sum(&rows.weights, &rows.y.iter().map(|&y| loss.value(y, c)).collect::<Vec<_>>());
             let start = loss.start(&rows.y, &rows.weights, &Control::default()).unwrap();
-            // Sums of losses are rounded.
+            // The tolerance covers the rounding of sums of losses.
             prop_assert!(value(start) <= least(value) + 1e-9 * value(0.0), "{kind:?} {start}");
             let found = Plain(kind.clone()).start(&rows.y, &rows.weights, &Control::default()).unwrap();
-            // A start that is searched is found to a relative 1e-7, and at a kink the loss rises by as much.
+            // A searched start has a relative error of 1e-7, and at a kink the loss increases by as much.
             prop_assert!(value(found) <= value(start) + 1e-7 * value(0.0), "{kind:?} {start} {found}");
         }
     }
@@ -229,10 +231,11 @@ proptest! {
             for search in [LineSearch::Newton, LineSearch::Brent] {
                 for (who, step) in [("own", loss.step(&problem, search)), ("default", Plain(kind.clone()).step(&problem, search))] {
                     let step = step.unwrap();
-                    // A search of any other loss goes as far as it falls.
+                    // The default search goes as far as the loss decreases.
                     prop_assert!(who == "default" || step.abs() <= LARGEST_STEP);
                     prop_assert!(value(step) <= value(0.0), "{who} {kind:?} {step}");
-                    // Sums of losses are rounded, and a search that settled leaves something.
+                    // The tolerance covers the rounding of sums of losses, and the remainder of a search along a
+                    // separable line.
                     let slack = 1e-9 * value(0.0) + left_when_settled(&problem, loss) + f64::MIN_POSITIVE;
                     prop_assert!(value(step) <= best + slack, "{who} {search:?} {kind:?} {step} {} {best}", value(step));
                 }
@@ -245,11 +248,11 @@ proptest! {
         let problem = rows.problem();
         let best = least_elastic(&problem, c);
         for search in [LineSearch::Newton, LineSearch::Brent] {
-            // With its curvature, or as if it were a loss of slopes alone.
+            // The loss is searched with its curvature, or as if it had only slopes.
             let step = if hidden { Hidden(Elastic(c)).step(&problem, search) } else { Elastic(c).step(&problem, search) };
             let step = step.unwrap();
             let value = problem.loss(&Elastic(c), step).unwrap();
-            // A score is known to its last bit, and its row's loss to that times the slope.
+            // A score is exact up to its last bit, and its sample's loss up to this error times the slope.
             let blur = |i: usize| {
                 let score = problem.scores[i] + step * problem.direction[i];
                 let slope = 1.0 + c * (problem.y[i] - score).abs();
@@ -272,7 +275,7 @@ proptest! {
                 for step in [loss.as_column().step(&problem, search), Plain(loss.clone()).step(&problem, search)] {
                     let step = step.unwrap();
                     let [first, last] = [0.0, step].map(|at| problem.derivatives(loss.as_column(), at).unwrap().0);
-                    // A gradient falls by e^(−g ρ) at least, and g is at least a half.
+                    // A gradient decreases at least by e^(−g ρ), and g is at least a half.
                     prop_assert!(last.abs() <= 1e-8 * first.abs() && (0.0..50.0).contains(&step), "{loss:?} {first} {last} {step}");
                 }
             }
@@ -280,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn weights_are_repetitions_and_order_is_not_seen(mut rows in rows(), turn in 0usize..25) {
+    fn weights_are_repetitions_and_order_does_not_matter(mut rows in rows(), turn in 0usize..25) {
         rows.weights.iter_mut().for_each(|w| *w = w.ceil());
         let mut repeated = Rows { y: vec![], scores: vec![], direction: vec![], weights: vec![], control: Control::default() };
         let n = rows.y.len();
@@ -304,7 +307,7 @@ proptest! {
     }
 }
 
-/// With the defaults of the trait, as a loss of the caller's has them.
+/// The losses have the defaults of the trait, like a loss of a caller.
 #[test]
 fn starts_and_steps_of_any_loss_are_found_however_far_the_targets_are() {
     for scale in [1.0, 1e6, -1e9, 1e40] {
@@ -312,7 +315,7 @@ fn starts_and_steps_of_any_loss_are_found_however_far_the_targets_are() {
         let (scores, direction, weights) = ([0.0, 0.5 * scale, 0.0], [0.5; 3], [1.0; 3]);
         let control = &Control::default();
         let problem = LineProblem { y: &y, scores: &scores, direction: &direction, weights: &weights, control };
-        // Where the slope is as good as flat the search ends: at a relative error of 1e-7.
+        // The search ends at a relative error of 1e-7, where the slope is practically zero.
         let near = |found: f64, place: f64| (found - place * scale).abs() <= 1e-7 * (place * scale).abs();
         let (mean, median) = (Plain(LossKind::SquaredError), Plain(LossKind::AbsoluteError));
         for search in [LineSearch::Newton, LineSearch::Brent] {
@@ -321,7 +324,7 @@ fn starts_and_steps_of_any_loss_are_found_however_far_the_targets_are() {
         }
         let starts = [&mean, &median].map(|loss| loss.start(&y, &weights, &Control::default()).unwrap());
         assert!(near(starts[0], 7.0 / 3.0) && near(starts[1], 2.0), "{scale:e} {starts:?}");
-        // With a kink near enough to the minimum, the parabola between two of them has it.
+        // If a kink is close enough to the minimum, the minimum is the vertex of the parabola between two kinks.
         let start = Elastic(1.0 / scale.abs()).start(&y, &weights, &Control::default()).unwrap();
         assert!(near(start, 2.0), "{scale:e} {start}");
     }
@@ -339,12 +342,12 @@ fn least_squares_are_exact_at_any_scale() {
         };
         let step = SquaredError.step(&rows.problem(), LineSearch::Newton).unwrap();
         let expected = (1.5 / scale).min(1000.0);
-        // One quotient of two sums of two terms.
+        // The tolerance covers one quotient of two sums of two terms.
         assert!((step - expected).abs() <= 1e-15 * expected, "{step} {expected}");
     }
 }
 
-/// A row of scores near and far, and what is on.
+/// A row of scores close to zero and far from it, and the present labels.
 fn scores_and_on() -> impl Strategy<Value = (Vec<f32>, Vec<u32>)> {
     let cell = (-1f32..1.0, prop::sample::select(vec![1e-3f32, 1.0, 8.0, 40.0, 1000.0]), 0u8..10);
     prop_oneof![0usize..40, 200usize..600, 3000usize..4000]
@@ -372,7 +375,8 @@ proptest! {
             prop_assert_eq!(fast.0.to_bits(), other.0.to_bits());
             prop_assert_eq!(fast.1.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), other.1.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
         }
-        // Exponentials are float32, exact to 1.3e-7 (tests of `log_loss_rows`), and so are the terms below.
+        // Exponentials are float32 with an error of 1.3e-7 (see the tests of `log_loss_rows`), and so are the terms
+        // below.
         prop_assert!((fast.0 - slow.0).abs() <= 1e-6 * slow.0 + 1e-9, "{} {}", fast.0, slow.0);
         for (fast, slow) in fast.1.iter().zip(slow.1) {
             prop_assert!((fast - slow).abs() <= 1e-6 * slow.abs() + 1e-30, "{fast} {slow}");
@@ -393,7 +397,8 @@ proptest! {
             let y = |j: usize| if on.contains(&(j as u32)) { 1.0 } else { loss.domain().off() };
             let cells = (0..scores.len()).map(|j| shares[j] * loss.value(y(j), scores[j].into()));
             let expected: f64 = cells.sum();
-            // Tails of the logistic loss are float32, and what is on is mended by the score, of which 1e4 are summed.
+            // The tails of the logistic loss are float32, and present labels are corrected by their scores; sums have
+            // up to 1e4 terms.
             prop_assert!((found - expected).abs() <= 1e-6 * expected + 1e-8, "{kind:?} {found} {expected}");
         }
     }
@@ -411,11 +416,11 @@ proptest! {
             prop_assert_eq!(loss, rows.loss(RowTargets::On(&on), &wide));
             let cells = || y.iter().zip(&scores).map(|(&y, &f)| kind.as_column().value(y, f.into()));
             let sum: f64 = cells().sum();
-            // The same terms in another order.
+            // Both sums have the same terms in different orders.
             prop_assert!((loss - sum).abs() <= 1e-12 * sum + 1e-300, "{loss} {sum}");
             let mut narrow = vec![0f32; y.len()];
             let in_float32 = rows_of::<f32>(kind.as_column(), None).negative_gradients(RowTargets::On(&on), &scores, &mut narrow);
-            // Rows of the logistic loss take float32 exponentials.
+            // Rows of the logistic loss use float32 exponentials.
             prop_assert!((in_float32 - sum).abs() <= 1e-6 * sum + 1e-9, "{in_float32} {sum}");
             for j in 0..y.len() {
                 prop_assert_eq!(r[j], kind.as_column().negative_gradient(y[j], wide[j]));
@@ -425,14 +430,14 @@ proptest! {
     }
 }
 
-/// Losses of numbers that are given a parameter, or that not every number may be.
+/// Losses of numerical outputs that have a parameter or that do not support all numbers.
 fn losses_of_numbers() -> Vec<LossKind> {
     let quantiles = [0.05, 0.5, 0.8].map(LossKind::quantile);
     let deviances = [LossKind::Poisson, LossKind::Gamma].into_iter().chain([1.1, 1.5, 1.9].map(LossKind::tweedie));
     quantiles.into_iter().chain(deviances).chain([LossKind::huber(0.5)]).collect()
 }
 
-/// y in the domain of a loss: as it is, its magnitude, or that and a little.
+/// Returns a number in the domain of a loss: y itself, its magnitude, or slightly more than its magnitude.
 fn in_domain(kind: &LossKind, y: f64) -> f64 {
     match kind.as_loss().domain() {
         Domain::Numbers | Domain::NumbersAndSigns | Domain::Signs => y,
@@ -441,12 +446,13 @@ fn in_domain(kind: &LossKind, y: f64) -> f64 {
     }
 }
 
-/// Rows of numbers, zeros among them; scores near and far; directions that stand still, or that push all one way.
+/// Samples with numerical outputs, some of which are zero; scores close to zero and far from it; directions that are
+/// zero or all have the same sign.
 fn rows_of_numbers() -> impl Strategy<Value = Rows> {
     let row = (-3f64..3.0, -1f64..1.0, -2f64..2.0, 0u8..4, 0u8..5);
     let rows = prop::collection::vec(row, 1..25);
     (rows, any::<bool>(), prop::sample::select(vec![1e-3, 1.0, 4.0])).prop_map(|(rows, one_way, scale)| Rows {
-        // Halves, so that residuals and ratios tie.
+        // Targets are multiples of a half, so that residuals and ratios tie.
         y: rows.iter().map(|r| if r.4 == 0 { 0.0 } else { (4.0 * r.0.exp()).round() / 2.0 * r.0.signum() }).collect(),
         scores: rows.iter().map(|r| r.1 * scale).collect(),
         direction: rows
@@ -474,8 +480,8 @@ fn derivatives_of_losses_of_numbers_are_those_of_the_value() {
             for score in [-9.0, -3.3, -1.01, -0.2, 0.13, 0.71, 1.02, 2.4, 7.0] {
                 let h = 1e-5;
                 let difference = |f: &dyn Fn(f64) -> f64| (f(score + h) - f(score - h)) / (2.0 * h);
-                // Differences are off by h² times a third derivative, and by the rounding of values over h; a third
-                // derivative of these losses is no larger than the second.
+                // The error of differences is h² times a third derivative, plus the rounding of values divided by h. A
+                // third derivative of these losses is not larger than the second.
                 let size = 1.0 + loss.value(y, score) + loss.curvature(y, score);
                 let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * size;
                 let slope = difference(&|f| loss.value(y, f));
@@ -497,7 +503,7 @@ fn scores_far_out_have_finite_losses_of_numbers_that_stay_convex() {
                 let all = [loss.value(y, f), loss.negative_gradient(y, f), loss.curvature(y, f)];
                 assert!(all.iter().all(|x| x.is_finite()), "{kind:?} {y} {f} {all:?}");
                 assert!(all[0] >= 0.0 && all[2] >= 0.0, "{kind:?} {y} {f} {all:?}");
-                // Squares of gradients are summed over rows.
+                // Squares of gradients are summed over samples.
                 assert!(all[1].abs() <= 1.1e150, "{kind:?} {y} {f} {all:?}");
             }
             assert!(
@@ -514,7 +520,7 @@ fn deviances_are_what_their_formulas_say() {
         let mean = f.exp();
         let poisson = mean - y * f - y + y * y.ln();
         let gamma = y / mean + f - y.ln() - 1.0;
-        // What the differences of the formulas have lost.
+        // The tolerance covers the cancellation in the formulas.
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-14 * (1.0 + y * y.ln().abs() + mean + y / mean);
         assert!(near(Poisson.value(y, f), poisson) && near(Gamma.value(y, f), gamma), "{y} {f}");
         assert_eq!(Poisson.value(0.0, f), mean);
@@ -528,7 +534,8 @@ fn deviances_are_what_their_formulas_say() {
                 "{y} {f} {power}"
             );
         }
-        // Powers near the ends are near the two others: the deviance is smooth in the power.
+        // Powers near the ends give values near the two other losses, because the deviance is a smooth function of the
+        // power.
         let near =
             |power: f64, end: f64| (Tweedie { power }.value(y, f) - end).abs() <= 1e-5 * (1.0 + end) * (1.0 + f.abs());
         assert!(near(1.0 + 1e-7, poisson) && near(2.0 - 1e-7, gamma), "{y} {f}");
@@ -560,7 +567,7 @@ fn numbers_outside_the_domain_are_refused() {
 fn outputs_that_are_always_zero_have_a_finite_start() {
     let start = |kind: &LossKind, y: &[f64], w: &[f64]| kind.as_loss().start(y, w, &Control::default()).unwrap();
     for kind in [LossKind::Poisson, LossKind::tweedie(1.3)] {
-        // Half a row of y = 1, or a 64th of all weight.
+        // The start is that for half a sample with y = 1, or for a 64th of the total weight.
         assert_eq!(start(&kind, &[0.0; 50], &[1.0; 50]), 0.5f64.ln() - 50f64.ln());
         assert_eq!(start(&kind, &[0.0; 25], &[2.0; 25]), start(&kind, &[0.0; 50], &[1.0; 50]));
         assert_eq!(start(&kind, &[0.0; 4], &[1.0; 4]), (4.0f64 / 64.0).ln() - 4f64.ln());
@@ -598,12 +605,12 @@ proptest! {
             if total > 0.0 && mass > 0.0 {
                 let value = |c: f64| weighted_sum(&rows.weights, &rows.y.iter().map(|&y| loss.value(y, c)).collect::<Vec<_>>());
                 let start = loss.start(&rows.y, &rows.weights, &Control::default()).unwrap();
-                // Sums of losses are rounded.
+                // The tolerance covers the rounding of sums of losses.
                 prop_assert!(value(start) <= least(value) + 1e-9 * value(0.0), "{kind:?} {start}");
             }
             let value = |step: f64| problem.loss(loss, step).unwrap();
             let best = least(value);
-            // Where the loss of every row falls for ever, the search settles at 10⁻⁸ of the slope.
+            // If the loss of every sample decreases indefinitely, the search ends at 10⁻⁸ of the slope.
             let slope = problem.derivatives(loss, 0.0).unwrap().0;
             let end = -slope.signum() * LARGEST_STEP;
             let falls = |(y, f, g, _): (f64, f64, f64, f64)| end * g * loss.negative_gradient(y, f + end * g) >= 0.0;
@@ -611,7 +618,7 @@ proptest! {
             for search in [LineSearch::Newton, LineSearch::Brent] {
                 let step = loss.step(&problem, search).unwrap();
                 prop_assert!(value(step) <= value(0.0), "{kind:?} {step}");
-                // Sums of losses are rounded.
+                // The tolerance covers the rounding of sums of losses.
                 let slack = 1e-9 * value(0.0) + left + f64::MIN_POSITIVE;
                 prop_assert!(value(step) <= best + slack, "{search:?} {kind:?} {step} {} {best}", value(step));
             }
@@ -623,7 +630,7 @@ proptest! {
     }
 
     #[test]
-    fn weights_are_repetitions_and_order_is_not_seen_by_losses_of_numbers(rows in rows_of_numbers(), turn in 0usize..25) {
+    fn weights_are_repetitions_and_order_does_not_matter_for_losses_of_numbers(rows in rows_of_numbers(), turn in 0usize..25) {
         let n = rows.y.len();
         for kind in losses_of_numbers() {
             let loss = kind.as_column();

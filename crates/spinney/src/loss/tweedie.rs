@@ -54,7 +54,7 @@ impl Loss for Tweedie {
         Err(Error::invalid("power", self.power, "be above 1 and below 2"))
     }
 
-    /// With d = f − ln y: y^(2 − p) ((e^((1 − p) d) − 1) / (p − 1) + (e^((2 − p) d) − 1) / (2 − p)).
+    /// With d = f − ln y, the value is y^(2 − p) ((e^((1 − p) d) − 1) / (p − 1) + (e^((2 − p) d) − 1) / (2 − p)).
     fn value(&self, y: f64, score: f64) -> f64 {
         let (a, b) = (self.power - 1.0, 2.0 - self.power);
         if y == 0.0 {
@@ -69,13 +69,13 @@ impl Loss for Tweedie {
         exp(falling) / a + exp(rising) / b - of_y / (a * b)
     }
 
-    /// y e^((1 − p) f) − e^((2 − p) f).
+    /// Returns y e^((1 − p) f) − e^((2 − p) f).
     fn negative_gradient(&self, y: f64, score: f64) -> f64 {
         let (falling, rising) = self.exponents(y.ln(), score);
         slope_of_exp(falling) - slope_of_exp(rising)
     }
 
-    /// (p − 1) y e^((1 − p) f) + (2 − p) e^((2 − p) f).
+    /// Returns (p − 1) y e^((1 − p) f) + (2 − p) e^((2 − p) f).
     fn curvature(&self, y: f64, score: f64) -> f64 {
         let (falling, rising) = self.exponents(y.ln(), score);
         (self.power - 1.0) * slope_of_exp(falling) + (2.0 - self.power) * slope_of_exp(rising)

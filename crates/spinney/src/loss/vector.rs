@@ -1,20 +1,21 @@
 //! Loops over rows of scores, compiled for the widest registers of the machine.
 //!
-//! Every loop has a fixed order of additions and no fused multiplications, so its bits do not depend on the machine.
+//! Every loop has a fixed order of additions and no fused multiplications, so that its bits do not depend on the
+//! machine.
 
 use super::float::Float;
 use crate::exact::Grid;
 
-/// Partial sums of a dot product.
+/// The number of partial sums of a dot product.
 pub(crate) const LANES: usize = 8;
 
-/// Runs `work` with the vector instructions that the machine has. What it calls must be inlined to gain from them.
+/// Runs `work` with the vector instructions that the machine has. Functions called by it must be inlined to benefit.
 #[inline(always)]
 pub(crate) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }
 
-/// Σ r_j φ_j.
+/// Returns Σ r_j φ_j.
 #[inline(always)]
 pub(crate) fn dot<T: Float>(r: &[T], phi: &[f64]) -> f64 {
     let mut sums = Eight::default();
@@ -28,13 +29,13 @@ pub(crate) fn dot<T: Float>(r: &[T], phi: &[f64]) -> f64 {
     sums.total() + tail
 }
 
-/// A line of the cache: numbers to multiply, or running sums.
+/// A cache line of eight numbers, which are factors or running sums.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Eight(pub(crate) [f64; LANES]);
 
 impl Eight {
-    /// The lanes added up, in an order that does not change.
+    /// Returns the sum of the lanes, added up in a fixed order.
     #[inline(always)]
     pub(crate) fn total(self) -> f64 {
         let [a, b, c, d, e, f, g, h] = self.0;
@@ -42,13 +43,13 @@ impl Eight {
     }
 }
 
-/// Rows of R, at most, that [`products`] takes.
+/// The maximum number of rows of R for [`products`].
 pub(crate) const TILE_ROWS: usize = 8;
 
-/// Writes R Φᵀ for a few rows of R, of `width` numbers each, a row of products for each.
+/// Writes R Φᵀ for a few rows of R with `width` numbers each. The output has a row of products for each row of R.
 ///
-/// Rows of Φ begin lines of the cache and end in zeros. Tiles of them stay in the first cache for all rows of R; sums of
-/// one product wait for each other, and meanwhile those of others go on.
+/// Rows of Φ start at cache lines and are padded with zeros. Tiles of them stay in the innermost cache for all rows of
+/// R. The additions of one product depend on each other, so that several products are computed at the same time.
 #[inline(always)]
 pub(crate) fn products<T: Float>(r: &[T], width: usize, phi: &[Eight], out: &mut [f64]) {
     const TILE: usize = 16;
@@ -89,19 +90,19 @@ pub(crate) fn add_rounded<T: Float>(weight: f64, values: &[T], grids: &[Grid<T>]
     }
 }
 
-/// scores + table, in place.
+/// Adds a row to scores, in place.
 #[inline(always)]
 pub(crate) fn add<T: Float>(scores: &mut [T], row: &[T]) {
     scores.iter_mut().zip(row).for_each(|(score, &value)| *score += value);
 }
 
-/// scores + factor · direction, in place.
+/// Adds factor · direction to scores, in place.
 #[inline(always)]
 pub(crate) fn add_scaled<T: Float>(scores: &mut [T], factor: T, direction: &[T]) {
     scores.iter_mut().zip(direction).for_each(|(score, &value)| *score += factor * value);
 }
 
-/// The largest magnitudes so far.
+/// Updates the largest magnitudes so far.
 #[inline(always)]
 pub(crate) fn take_largest<T: Float>(largest: &mut [T], values: &[T]) {
     for (largest, &value) in largest.iter_mut().zip(values) {
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What every loop leaves.
+    /// Returns the results of every loop.
     #[inline(always)]
     fn loops<T: Float>(cells: &[(f64, f64)], factor: f64) -> (u64, Vec<u64>, Vec<u64>) {
         let r: Vec<T> = cells.iter().map(|c| T::from_f64(c.0)).collect();
@@ -131,7 +132,7 @@ mod tests {
         (bits(dot(&r, &phi)), scores.iter().map(|s| bits(s.to_f64())).collect(), sums.into_iter().map(bits).collect())
     }
 
-    /// Of `n_rows` rows of R and q of Φ, all made of one row.
+    /// Returns the products of `n_rows` rows of R and q rows of Φ, all of which are multiples of one row.
     #[inline(always)]
     fn tiled<T: Float>(cells: &[(f64, f64)], n_rows: usize, q: usize) -> Vec<f64> {
         let mut out = vec![f64::NAN; n_rows * q];
@@ -159,11 +160,11 @@ mod tests {
             for i in 0..n_rows {
                 for k in 0..q {
                     let (factor, found) = ((i * k) as f64, out[i * q + k]);
-                    // Sums of rounded products, in another order.
+                    // The sums of rounded products are computed in different orders.
                     prop_assert!((found - factor * product).abs() <= 1e-13 * factor * size, "{found} {}", factor * product);
                 }
             }
-            // Wherever in a tile rows are, their bits are the same.
+            // The bits of a row do not depend on its place in a tile.
             let once: Vec<(f64, f64)> = cells.iter().map(|c| (c.0 * (n_rows - 1) as f64, c.1)).collect();
             let alone = tiled::<f64>(&once, 2, q);
             prop_assert_eq!(bits(&alone[q..]), bits(&out[(n_rows - 1) * q..]));

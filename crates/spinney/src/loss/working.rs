@@ -1,4 +1,4 @@
-//! A loss over all scores of a row, as a fit uses it.
+//! The loss over all scores of a sample, in the form that a fit uses.
 
 use std::ops::Range;
 
@@ -18,47 +18,47 @@ use crate::data::{Outputs, Weights};
 use crate::error::{Result, try_collected, try_extend, try_filled, try_results, try_with_capacity};
 use crate::exact::reduce::Reduce;
 
-/// A loss over all scores of a row: made once for a fit, of the loss and the outputs.
+/// The loss over all scores of a sample. It is created once for a fit, from the loss and the outputs.
 #[derive(Debug)]
 pub(crate) enum WorkingLoss<'l> {
     /// A sum over columns.
     Columns(ColumnLosses<'l>),
-    /// A sum over outputs, each of which has the scores of its classes together.
+    /// A sum over outputs, each of which uses the scores of its classes jointly.
     Classes(Softmax),
 }
 
-/// How the regularised Newton steps of leaves are found.
+/// How the regularized Newton steps of leaves are computed.
 pub(crate) enum NewtonLeaves<'l, T> {
-    /// From sums over the rows of leaves.
+    /// From sums over the samples of leaves.
     OfSums(Box<dyn RowSums<T> + 'l>),
     /// Leaf by leaf and column by column.
     OneByOne(ColumnLosses<'l>),
 }
 
-/// Rows along which the steps of one column are searched, or those of the classes of one output together.
+/// The samples along which the step of one column is searched, or the steps of the classes of one output jointly.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a, T> {
-    /// y of each row, of all columns.
+    /// Returns y of a sample, for all columns.
     pub(crate) y: &'a dyn Fn(usize) -> RowTargets<'a>,
-    /// Scores of these columns, row after row.
+    /// The scores of these columns, in row-major order.
     pub(crate) scores: &'a [T],
-    /// What the weak model predicts in each leaf: one number for each of these columns, or one for all of them.
+    /// The predictions of the weak model for each leaf: one number for each of these columns, or one for all of them.
     pub(crate) directions: &'a [f64],
     pub(crate) n_leaves: usize,
-    /// Of each row.
+    /// The leaf of each sample.
     pub(crate) leaf_of: &'a [u32],
     pub(crate) weights: &'a [f64],
 }
 
 impl<T> Line<'_, T> {
-    /// Numbers of each leaf.
+    /// Returns the number of predictions for each leaf.
     pub(crate) fn per_leaf(&self) -> usize {
         self.directions.len() / self.n_leaves.max(1)
     }
 }
 
 impl<'l> WorkingLoss<'l> {
-    /// `each_alone`: classes of one output are each told from all others, and share no loss.
+    /// With `each_alone`, each class of an output is distinguished from all others separately, without a joint loss.
     pub(crate) fn new(kind: &'l LossKind, outputs: &Outputs, each_alone: bool) -> Result<Self> {
         let losses = kind.as_columns();
         Ok(match outputs {
@@ -69,7 +69,8 @@ impl<'l> WorkingLoss<'l> {
         })
     }
 
-    /// The same over the cells of y that are known, of which `losses` are made: see [`KnownCells::of`]. Numbers tell them.
+    /// Returns the same loss over the known cells of y, for which `losses` were created: see [`KnownCells::of`]. The
+    /// targets must be numbers, with NaN for unknown cells.
     pub(crate) fn of_known(losses: &'l [KnownCells<'l>]) -> Self {
         WorkingLoss::Columns(match losses {
             [one] => ColumnLosses::One(one),
@@ -77,7 +78,7 @@ impl<'l> WorkingLoss<'l> {
         })
     }
 
-    /// Whether NaN in y is a cell that is not known.
+    /// Returns whether NaN in y is an unknown cell.
     pub(crate) fn skips_unknown(&self) -> bool {
         match self {
             WorkingLoss::Columns(losses) => losses.first().skips_unknown(),
@@ -85,7 +86,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// That of a column which is boosted alone; `None` where it is that of all.
+    /// Returns the loss of a column that is boosted separately, or `None` if it is the same for all columns.
     pub(crate) fn of_column(&self, column: usize) -> Option<Self> {
         match self {
             WorkingLoss::Columns(losses @ (ColumnLosses::Each(_) | ColumnLosses::EachKnown(_))) => {
@@ -95,7 +96,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// What the scores mean.
+    /// Returns the link.
     pub(crate) fn link(&self, outputs: &Outputs) -> Link {
         match self {
             WorkingLoss::Columns(losses) => losses.first().link(outputs),
@@ -103,7 +104,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// Whether scores are kept in float32.
+    /// Returns whether scores are kept in float32.
     pub(crate) fn has_float32_scores(&self) -> bool {
         match self {
             WorkingLoss::Columns(losses) => losses.first().has_float32_scores(),
@@ -111,7 +112,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// How leaves and steps are found.
+    /// Returns how leaves and steps are computed.
     pub(crate) fn leaf_rule(&self) -> LeafRule {
         match self {
             WorkingLoss::Columns(losses) => losses.first().leaf_rule(),
@@ -119,7 +120,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// The loss of the first score, if its second derivatives differ from row to row.
+    /// Returns the loss of the first score, if its second derivatives differ between samples.
     pub(crate) fn curved(&self) -> Option<&dyn ColumnLoss> {
         match self {
             WorkingLoss::Columns(losses) => Some(losses.first()).filter(|loss| loss.has_curvature()),
@@ -127,7 +128,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// How Newton steps of leaves are found.
+    /// Returns how the Newton steps of leaves are computed.
     pub(crate) fn newton_leaves<T: Float>(&self) -> NewtonLeaves<'_, T> {
         match self {
             WorkingLoss::Columns(losses @ ColumnLosses::One(loss)) => match T::sums(*loss) {
@@ -141,7 +142,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// The Newton steps of the columns of a line from sums over the rows of a leaf.
+    /// Computes the Newton steps of the columns of a line from sums over the samples of a leaf.
     pub(crate) fn newton_steps(&self, leaf: LeafTotals<'_>, regularization: Regularization, steps: &mut [f64]) {
         match self {
             WorkingLoss::Columns(_) => {
@@ -153,7 +154,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// What the loss over a leaf changes by when the scores of a line move by `steps`, as far as sums tell.
+    /// Returns bounds on the change of the loss over a leaf if the scores of a line move by `steps`, from sums.
     pub(crate) fn bounds_of_change(&self, line: usize, leaf: LeafTotals<'_>, steps: &[f64]) -> Change {
         match self {
             WorkingLoss::Columns(losses) => {
@@ -164,7 +165,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// By how much the loss of a row changes when its scores of a line move by `steps`.
+    /// Returns the change of the loss of a sample if its scores of a line move by `steps`.
     pub(crate) fn change<T: Float>(&self, line: usize, y: RowTargets<'_>, scores: &[T], steps: &[f64]) -> f64 {
         match self {
             WorkingLoss::Columns(losses) => {
@@ -176,7 +177,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// The fastest kernel of rows that there is; `shares` are those of labels that do not count the same in the loss.
+    /// Returns the fastest kernel for rows. `shares` are those of labels that do not count the same in the loss.
     pub(crate) fn rows<'s, T: Float>(&'s self, shares: Option<&'s [f64]>) -> Box<dyn RowLoss<T> + 's> {
         // Labels have one loss for all columns.
         debug_assert!(shares.is_none() || matches!(self, WorkingLoss::Columns(ColumnLosses::One(_))));
@@ -189,7 +190,8 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// The constants of least loss, one for each of `width` columns; `rows` are those of positive weight.
+    /// Returns the constants with the smallest loss, one for each of `width` columns; `rows` are the samples of
+    /// positive weight.
     pub(crate) fn start(
         &self,
         y: &TrainY<'_>,
@@ -227,7 +229,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// Number of searches for the steps of `width` columns.
+    /// Returns the number of searches for the steps of `width` columns.
     pub(crate) fn n_lines(&self, width: usize) -> usize {
         match self {
             WorkingLoss::Columns(_) => width,
@@ -235,7 +237,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// Columns whose steps are searched together.
+    /// Returns the columns whose steps are searched jointly.
     pub(crate) fn columns_of(&self, line: usize) -> Range<usize> {
         match self {
             WorkingLoss::Columns(_) => line..line + 1,
@@ -243,7 +245,7 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
-    /// The steps of these columns.
+    /// Returns the steps of these columns.
     pub(crate) fn steps_of<T: Float>(
         &self,
         line: usize,
@@ -271,7 +273,7 @@ impl<'l> WorkingLoss<'l> {
     }
 }
 
-/// The fastest kernel of rows that a loss of one score has.
+/// Returns the fastest kernel for rows of a loss of one score.
 pub(crate) fn rows_of<'l, T: Float>(loss: &'l dyn ColumnLoss, shares: Option<&'l [f64]>) -> Box<dyn RowLoss<T> + 'l> {
     let cells = Cells { loss, shares };
     match (T::kernel(loss), shares) {

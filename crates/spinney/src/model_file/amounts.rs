@@ -1,4 +1,4 @@
-//! Counts, means and scales of leaves and of stored rows, each of the type that the file has them in.
+//! Counts, means and scales of leaves and of stored samples, in the types in which the file stores them.
 
 use safetensors::Dtype;
 
@@ -9,15 +9,16 @@ use crate::tree::leaves::{Amounts, Half};
 
 const WHAT: &str = "the model";
 
-/// Scales of one tree or set: powers of two.
+/// Reads the scales of one tree or set, which are powers of two.
 pub(super) fn scales(stored: &mut Option<TensorReader<'_>>, width: usize) -> Result<Vec<f64>> {
-    let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there are no scales"))?;
+    let stored =
+        stored.as_mut().ok_or_else(|| Error::corrupt("there is no `leaf_scales`, `leaf_factors` or `set_scales`"))?;
     let scales = stored.collect(WHAT, width, |scale| scale)?;
     let is_power = |scale: &f64| scale.is_normal() && *scale > 0.0 && scale.to_bits().trailing_zeros() >= 52;
-    if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is no power of two")) }
+    if scales.iter().all(is_power) { Ok(scales) } else { Err(Error::corrupt("a scale is not a power of two")) }
 }
 
-/// The next `n` whole numbers in the narrowest type, as the tree that was saved had them.
+/// Reads the next `n` whole numbers into the narrowest type, which is the one that the saved tree had.
 pub(super) fn counts(stream: &mut TensorReader<'_>, n: usize) -> Result<Amounts> {
     match stream.dtype() {
         Dtype::U8 => {
@@ -43,9 +44,9 @@ pub(super) fn counts(stream: &mut TensorReader<'_>, n: usize) -> Result<Amounts>
     }
 }
 
-/// The next `n` numbers of 8 bits with a sign, −127 to 127.
+/// Reads the next `n` signed 8-bit numbers, from −127 to 127.
 pub(super) fn in_bytes(stream: &mut TensorReader<'_>, n: usize) -> Result<Amounts> {
-    let wrong = || Error::corrupt("an amount of a leaf is no number of 8 bits");
+    let wrong = || Error::corrupt("an amount of a leaf is not an 8-bit number");
     let Amounts::U8(codes) = counts(stream, n)? else { return Err(wrong()) };
     if codes.contains(&0) {
         return Err(wrong());
@@ -53,7 +54,8 @@ pub(super) fn in_bytes(stream: &mut TensorReader<'_>, n: usize) -> Result<Amount
     Ok(Amounts::I8(try_collected(WHAT, codes.iter().map(|&code| (i16::from(code) - ABOVE) as i8))?))
 }
 
-/// Whole numbers in the narrowest type that holds them: as they are, in an array of type `same`, where there is none.
+/// Converts whole numbers to the narrowest type that can hold them. If no type is narrower, `same` wraps them as they
+/// are.
 fn narrowed<T: Copy + Default + PartialOrd + Into<f64>>(v: Vec<T>, same: fn(Vec<T>) -> Amounts) -> Result<Amounts> {
     let most: f64 = v.iter().fold(T::default(), |most, &amount| if amount > most { amount } else { most }).into();
     let numbers = v.iter().map(|&amount| -> f64 { amount.into() });
@@ -65,7 +67,7 @@ fn narrowed<T: Copy + Default + PartialOrd + Into<f64>>(v: Vec<T>, same: fn(Vec<
     })
 }
 
-/// The next `n` finite numbers, of the type that `layout` tells of.
+/// Reads the next `n` finite numbers, of the type given by `layout`.
 pub(super) fn means(stream: &mut TensorReader<'_>, n: usize, layout: u8) -> Result<Amounts> {
     fn all<T>(
         stream: &mut TensorReader<'_>,

@@ -1,4 +1,5 @@
-//! Whole numbers of a few bits each, one after the other without gaps, the lowest bit first; the last byte ends in zeros.
+//! Whole numbers of a few bits each, stored one after another without gaps, starting with the lowest bit. The last byte
+//! is padded with zeros.
 
 use safetensors::Dtype;
 
@@ -6,12 +7,12 @@ use super::read::Whole;
 use super::write::{Tensor, WHAT};
 use crate::error::{Error, Result};
 
-/// Bits for the numbers below `n`, at least one.
+/// Returns the number of bits, at least one, that the numbers below `n` need.
 pub(super) fn width_below(n: usize) -> u32 {
     (usize::BITS - n.saturating_sub(1).leading_zeros()).max(1)
 }
 
-/// A tensor of `values` of `width` bits each, at most 32.
+/// Returns a tensor of `values` with `width` bits each; `width` is at most 32.
 pub(super) fn packed(name: &'static str, width: u32, mut values: impl Iterator<Item = u64>) -> Result<Tensor> {
     let (mut waiting, mut n_waiting) = (0u64, 0);
     let next = std::iter::from_fn(|| {
@@ -34,7 +35,8 @@ pub(super) fn packed(name: &'static str, width: u32, mut values: impl Iterator<I
     let mut bytes: Vec<u8> = Vec::new();
     for byte in next {
         if bytes.len() == bytes.capacity() {
-            // Doubles, so that growing costs little, and reports failure, unlike pushing.
+            // The capacity is doubled, so that growing is cheap. Unlike a push, this reports if there is not enough
+            // memory.
             let more = bytes.len().max(4096);
             bytes.try_reserve_exact(more).map_err(|_| crate::ErrorKind::OutOfMemory { what: WHAT, bytes: more })?;
         }
@@ -43,36 +45,36 @@ pub(super) fn packed(name: &'static str, width: u32, mut values: impl Iterator<I
     Ok(Tensor::new(name, Dtype::U8, bytes))
 }
 
-/// What is left of such a tensor.
+/// The rest of such a tensor, which has not been read yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits<'a> {
     name: &'static str,
     bytes: &'a [u8],
-    /// The next bit.
+    /// The index of the next bit.
     at: usize,
 }
 
 impl<'a> Bits<'a> {
     pub(super) fn new(whole: &'a Whole<'_>) -> Result<Self> {
         let name = whole.name();
-        let bytes = whole.bytes().ok_or_else(|| Error::corrupt(format!("`{name}` is not of bytes")))?;
+        let bytes = whole.bytes().ok_or_else(|| Error::corrupt(format!("`{name}` is not of type U8")))?;
         Ok(Bits { name, bytes, at: 0 })
     }
 
-    /// The next `n` numbers of `width` bits, at most 32.
+    /// Reads the next `n` numbers of `width` bits; `width` is at most 32.
     pub(super) fn take(&mut self, n: usize, width: u32) -> Result<impl ExactSizeIterator<Item = u32> + 'a> {
         let (start, bytes) = (self.at, self.bytes);
         let end = n.checked_mul(width as usize).and_then(|n_bits| start.checked_add(n_bits));
         self.at = end.filter(|end| end.div_ceil(8) <= bytes.len()).ok_or_else(|| self.too_short())?;
         Ok((0..n).map(move |i| {
             let bit = start + i * width as usize;
-            // 32 bits that begin inside a byte lie in five of them.
+            // 32 bits that start within a byte extend over at most five bytes.
             let five = bytes[bit / 8..].iter().take(5).rev().fold(0u64, |all, byte| all << 8 | u64::from(*byte));
             (five >> (bit % 8) & ((1 << width) - 1)) as u32
         }))
     }
 
-    /// Number of zeros before the next one, which is taken too.
+    /// Reads zeros up to and including the next one, and returns their number.
     pub(super) fn zeros(&mut self) -> Result<u64> {
         let mut n_zeros = 0;
         loop {
@@ -88,7 +90,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Proves that all is taken but zeros to the end of the last byte.
+    /// Checks that everything has been read, except zeros that pad the last byte.
     pub(super) fn finish(mut self) -> Result<()> {
         let is_whole = self.at.div_ceil(8) == self.bytes.len();
         let left = self.bytes.len() * 8 - self.at;
@@ -120,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(width in 1u32..=32, values in prop::collection::vec(any::<u32>(), 0..50), split in 0usize..50) {
+        fn numbers_are_restored(width in 1u32..=32, values in prop::collection::vec(any::<u32>(), 0..50), split in 0usize..50) {
             let values: Vec<u32> = values.into_iter().map(|v| (u64::from(v) & ((1 << width) - 1)) as u32).collect();
             let tensor = packed("n", width, values.iter().map(|&v| v.into())).unwrap();
             let bytes = cells(&tensor);
@@ -135,7 +137,7 @@ mod tests {
         }
 
         #[test]
-        fn runs_of_zeros_come_back(runs in prop::collection::vec(0u64..30, 1..40)) {
+        fn runs_of_zeros_are_restored(runs in prop::collection::vec(0u64..30, 1..40)) {
             let stream = runs.iter().flat_map(|&n| (0..=n).map(move |i| u64::from(i == n)));
             let bytes = cells(&packed("n", 1, stream).unwrap());
             let mut bits = all(&bytes);

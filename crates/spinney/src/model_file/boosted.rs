@@ -1,17 +1,17 @@
-//! Boosted models as bytes: the tensors of their trees, and these.
+//! Boosted models as bytes: the tensors of their trees, and the following tensors.
 //!
 //! | tensor | length | what |
 //! |---|---|---|
-//! | `start` | scores of a row | scores before the first stage |
+//! | `start` | scores of a sample | scores before the first stage |
 //! | `learning_rate` | 1 | factor of every step |
-//! | `step_sizes` | stages × scores | steps, stage after stage: numbers, or float8 (E4M3) |
-//! | `step_exponents` | stages, with float8 | the power of two that the steps of the stage are multiplied by |
+//! | `step_sizes` | stages × scores | steps of one stage after another, as numbers or in float8 (E4M3) |
+//! | `step_exponents` | stages, with float8 | exponent of the power of two by which the steps of the stage are multiplied |
 //! | `train_score` | stages | training losses |
-//! | `validation_score` | stages, or none | validation losses |
-//! | `oob_losses` | stages and one | losses of the rows that stages were not fitted on, from before the first stage; absent where some stage had none |
+//! | `validation_score` | stages, or 0 | validation losses |
+//! | `oob_losses` | stages + 1 | losses on the samples that stages were not fitted to, preceded by the loss before the first stage; absent if some stage has no such samples |
 //!
-//! The entry `boosting` of the header's object has the outputs (`outputs`, `sizes`), how trees and steps make scores
-//! (`combine`) and what scores mean (`link`). The outputs outside it are those of the trees.
+//! The entry `boosting` of the header's object has the outputs (`outputs`, `sizes`), how trees and steps are combined
+//! to scores (`combine`), and the link (`link`). The outputs outside this entry are those of the trees.
 
 use safetensors::Dtype;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ const COMBINES: [(Combine, &str); 5] = [
     (Combine::OtherEach, "other_each"),
 ];
 
-/// What makes a boosted model of trees and steps.
+/// The parts of the header that belong to boosted models.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BoostHeader {
     pub(super) scores: ScoreMeaning,
@@ -61,7 +61,7 @@ pub(super) struct BoostEntry {
 
 impl BoostHeader {
     pub(super) fn encode(&self) -> Value {
-        // Keys in alphabetical order, as in the object around it.
+        // Keys are in alphabetical order, as in the surrounding object.
         object([("combine", Value::from(name_of(&COMBINES, &self.combine)))].into_iter().chain(self.scores.encode()))
     }
 
@@ -72,12 +72,12 @@ impl BoostHeader {
 }
 
 impl Boosted {
-    /// The model as a safetensors file. Equal models give equal bytes.
+    /// Returns the model as a safetensors file. Equal models have equal bytes.
     ///
-    /// Of weak models that are no trees only the steps are held.
+    /// If the weak models are not trees, only the steps are stored.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.parts(&Extra::default())?.into_bytes()
     }
@@ -111,11 +111,11 @@ impl Boosted {
         Parts::new(&header, all, extra)
     }
 
-    /// The model that [`Boosted::to_bytes`] wrote.
+    /// Reads a model that [`Boosted::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
-    /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
+    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
+    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
         Boosted::read(&File::parse(bytes)?)
     }
@@ -151,7 +151,7 @@ impl Boosted {
             Combine::OtherRankOne | Combine::OtherEach => 0,
         };
         let leaf_width = Outputs::Real { n_outputs: model.leaf_width() };
-        // Where leaves hold what is added, steps are numbers.
+        // If leaves hold what is added to scores, steps are not in float8.
         let may_be_narrow = matches!(combine, Combine::RankOne | Combine::OtherRankOne) && width > 1;
         let is_whole = model.start.len() == width
             && model.step_sizes.len() == n_stages * width
@@ -164,13 +164,13 @@ impl Boosted {
             && header.criterion == Criterion::Variance
             && model.learning_rate > 0.0;
         if !is_whole {
-            return Err(Error::corrupt("stages, trees, steps and losses do not fit each other"));
+            return Err(Error::corrupt("the numbers of stages, trees, steps and losses are inconsistent"));
         }
         model.check_scores()?;
         Ok(model)
     }
 
-    /// Proves that scores are finite, whatever the row. Predictions from elsewhere are not known here.
+    /// Checks that scores are finite for every sample. Predictions of weak models other than trees are not known here.
     fn check_scores(&self) -> Result<()> {
         match self.combine {
             Combine::Leaves | Combine::Columns => check_scores(&self.additive()?),
@@ -191,13 +191,13 @@ impl Boosted {
         }
     }
 
-    /// Numbers in a leaf of a tree.
+    /// Returns the number of values in a leaf of a tree.
     fn leaf_width(&self) -> usize {
         if self.combine == Combine::Leaves { self.width } else { 1 }
     }
 }
 
-/// All numbers of a tensor, proven to be finite.
+/// Reads all numbers of a tensor, and checks that they are finite.
 fn finite(file: &File<'_>, name: &'static str) -> Result<Vec<f64>> {
     let mut numbers = file.required(name)?;
     let values = numbers.collect("the model", numbers.len(), |v| v)?;
@@ -208,7 +208,7 @@ fn finite(file: &File<'_>, name: &'static str) -> Result<Vec<f64>> {
     }
 }
 
-/// The steps of all stages.
+/// Reads the steps of all stages.
 fn step_sizes(file: &File<'_>) -> Result<StepSizes> {
     const EXPONENTS: &str = "step_exponents";
     let Some(codes) = file.codes("step_sizes")? else {
@@ -218,8 +218,8 @@ fn step_sizes(file: &File<'_>) -> Result<StepSizes> {
         };
     };
     let mut numbers = file.required(EXPONENTS)?;
-    // What is no whole number, or out of range, becomes one that is out of range.
+    // Exponents that are not whole numbers, or are out of range, are replaced by one that is out of range.
     let whole = |e: f64| if f64::from(e as i16) == e { e as i16 } else { i16::MAX };
     let exponents = numbers.collect("the model", numbers.len(), whole)?;
-    StepSizes::of_codes(codes, exponents).ok_or_else(|| Error::corrupt("the steps in float8 are not those of spinney"))
+    StepSizes::of_codes(codes, exponents).ok_or_else(|| Error::corrupt("the steps in float8 are invalid"))
 }

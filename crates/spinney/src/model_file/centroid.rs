@@ -1,4 +1,4 @@
-//! Centroid forests as bytes: the tensors of leaves, of nodes level by level, and of centroids.
+//! Centroid forests as bytes: the tensors of leaves, of nodes (level by level), and of centroids.
 
 use std::sync::Arc;
 
@@ -52,17 +52,17 @@ fn name(precision: CentroidPrecision) -> &'static str {
     }
 }
 
-/// A table of a tree, and what each of its rows weighs.
+/// A table of a tree, and the weight of each of its rows.
 struct Weighted<'t> {
     leaves: &'t LeafTable,
     weights: Vec<f64>,
 }
 
 impl CentroidForest {
-    /// The forest as a safetensors file. Equal forests give equal bytes.
+    /// Returns the forest as a safetensors file. Equal forests have equal bytes.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for a forest without trees, [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] for a forest without trees, or [`crate::ErrorKind::OutOfMemory`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.parts(&Extra::default())?.into_bytes()
     }
@@ -117,7 +117,7 @@ impl CentroidForest {
         Ok(tensors)
     }
 
-    /// The weights of all centroids, in the order of the trees.
+    /// Returns the weights of all centroids, in the order of the trees.
     fn weights(&self, precision: CentroidPrecision) -> Result<Tensor> {
         let mut stored: Vec<u8> = Vec::new();
         for tree in &self.trees {
@@ -140,7 +140,7 @@ impl CentroidForest {
         Ok(Tensor::new("centroid_weights", dtype, stored))
     }
 
-    /// Tensors of leaves, and of their parents.
+    /// Adds the tensors of leaves, and of their parents.
     fn push_tables(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
         let mut weighted = try_with_capacity(WHAT, 2 * self.trees.len())?;
         for tree in &self.trees {
@@ -164,11 +164,11 @@ impl CentroidForest {
         Ok(())
     }
 
-    /// The forest that [`CentroidForest::to_bytes`] wrote.
+    /// Reads a forest that [`CentroidForest::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
-    /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
+    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
+    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<CentroidForest> {
         CentroidForest::read(&File::parse(bytes)?)
     }
@@ -184,7 +184,8 @@ impl CentroidForest {
         if n_trees == 0 {
             return Err(Error::corrupt("there are no trees"));
         }
-        // No more than layouts of leaves, a byte each: the head has proven it.
+        // There are at most as many trees as layouts of leaves, which take a byte each. This was checked with the
+        // header.
         let mut trees = try_with_capacity(WHAT, n_trees)?;
         for n_nodes in n_nodes.whole(WHAT, n_trees)? {
             trees.push(Arc::new(tensors.next_tree(n_nodes as usize, header)?));
@@ -198,7 +199,8 @@ impl CentroidForest {
     }
 }
 
-/// Whether the weights of leaves are the numbers of their samples, or the units of their rows.
+/// Returns whether the weights of leaves are equal to their numbers of samples or, if leaves refer to stored samples,
+/// to the sums of their units.
 fn weights_follow(tree: &CentroidTree) -> bool {
     let weights = || tree.leaf_nodes().map(|node| tree.weighted_n_node_samples[node]);
     if tree.leaves.has_rows() {
@@ -208,12 +210,12 @@ fn weights_follow(tree: &CentroidTree) -> bool {
     }
 }
 
-/// What the forest does with rows and leaves.
+/// Reads the rules by which the forest treats samples and leaves.
 fn rules(file: &File<'_>) -> Result<(bool, Routing, f64)> {
     let mut stored = file.required("centroid_rules")?;
     let stored = if stored.len() == 4 { stored.collect(WHAT, 4, |rule| rule)? } else { Vec::new() };
     let [normalize, sharpness, least, leaf_shrinkage] = stored[..] else {
-        return Err(Error::corrupt("`centroid_rules` are not four numbers"));
+        return Err(Error::corrupt("`centroid_rules` does not have four numbers"));
     };
     let routing = if sharpness == 0.0 && least == 0.0 {
         Routing::Nearest
@@ -223,7 +225,7 @@ fn rules(file: &File<'_>) -> Result<(bool, Routing, f64)> {
     let are_exact = [sharpness, least].iter().all(|&v| f64::from(v as f32) == v);
     let is_rule = (normalize == 0.0 || normalize == 1.0) && leaf_shrinkage >= 0.0 && leaf_shrinkage.is_finite();
     if !is_rule || !are_exact || routing.check().is_err() {
-        return Err(Error::corrupt("a number of `centroid_rules` is not one that there is"));
+        return Err(Error::corrupt("a number of `centroid_rules` is invalid"));
     }
     Ok((normalize == 1.0, routing, leaf_shrinkage))
 }
@@ -238,7 +240,7 @@ fn idf(file: &File<'_>) -> Result<Option<Arc<Vec<f32>>>> {
     Ok(Some(Arc::new(factors)))
 }
 
-/// What is left of each tensor for the trees to come.
+/// The parts of the tensors that later trees will read.
 #[derive(Debug)]
 struct Tensors<'f> {
     precision: CentroidPrecision,
@@ -267,7 +269,7 @@ impl<'f> Tensors<'f> {
             CentroidPrecision::Half => weights.dtype() == Dtype::F16 && factors.is_none(),
         };
         if !fits {
-            return Err(Error::corrupt("`centroid_weights` and `centroid_factors` are not of their type"));
+            return Err(Error::corrupt("`centroid_weights` or `centroid_factors` does not have its type"));
         }
         Ok(Tensors {
             precision,
@@ -329,7 +331,7 @@ impl<'f> Tensors<'f> {
         Ok(tree)
     }
 
-    /// The first child of each node: every node but the root is the child of one before it.
+    /// Reads the first child of each node. Every node except the root is the child of an earlier node.
     fn starts(&mut self, n_nodes: usize) -> Result<Vec<u32>> {
         let wrong = || Error::corrupt("`n_children` are not the nodes of one tree, level by level");
         self.n_children.check(n_nodes)?;
@@ -339,7 +341,7 @@ impl<'f> Tensors<'f> {
         self.n_children.pieces(n_nodes, |piece| {
             with_whole!(piece, "n_children", |n_children| {
                 for n in n_children {
-                    // The node itself must be the root, or a child of a node before it.
+                    // The node itself must be the root, or a child of an earlier node.
                     if n == 1 || (next as usize) < starts.len() {
                         return Err(wrong());
                     }
@@ -358,7 +360,9 @@ impl<'f> Tensors<'f> {
         ptr.push(end);
         let sizes = self.sizes.whole(WHAT, n_nodes)?;
         for &size in &sizes {
-            end = end.checked_add(size).ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights"))?;
+            end = end
+                .checked_add(size)
+                .ok_or_else(|| Error::corrupt("the centroids of a tree have 2^32 weights or more"))?;
             ptr.push(end);
         }
         if ptr.get(1).is_some_and(|&end| end > 0) {
@@ -368,8 +372,8 @@ impl<'f> Tensors<'f> {
         let n_bytes = self.feature_bytes.whole(WHAT, 1)?[0] as usize;
         let stored = self.features.collect(WHAT, n_bytes, |byte| byte as u8)?;
         let features = GapLists::read(&stored, &sizes, n_features)?;
-        let features =
-            features.ok_or_else(|| Error::corrupt("the features of a centroid do not rise, or are not there"))?;
+        let features = features
+            .ok_or_else(|| Error::corrupt("the features of a centroid are out of range or not in increasing order"))?;
         let codes = self.codes(n_entries)?;
         let factors = match &mut self.factors {
             None => Vec::new(),
@@ -381,19 +385,23 @@ impl<'f> Tensors<'f> {
         Ok(Centroids { ptr, features, codes, factors })
     }
 
-    /// The next `n` weights of centroids.
+    /// Reads the next `n` weights of centroids.
     fn codes(&mut self, n: usize) -> Result<Codes> {
         Ok(match self.precision {
             CentroidPrecision::Nibble => {
                 let stored = self.weights.collect(WHAT, n.div_ceil(2), |byte| byte as u8)?;
                 let codes = Nibbles::of_bytes(stored, n);
-                Codes::Nibble(codes.ok_or_else(|| Error::corrupt("there is more than the weights of centroids"))?)
+                Codes::Nibble(
+                    codes.ok_or_else(|| {
+                        Error::corrupt("`centroid_weights` is longer than the weights of the centroids")
+                    })?,
+                )
             }
             CentroidPrecision::Byte => {
                 let stored = self.weights.whole(WHAT, n)?;
-                // Neither zero nor −128.
+                // The codes of zero and of −128 are invalid.
                 if stored.iter().any(|&code| code == 0 || code == ABOVE as u32) {
-                    return Err(Error::corrupt("a weight of a centroid is no number of 8 bits, or zero"));
+                    return Err(Error::corrupt("a weight of a centroid is zero or not an 8-bit number"));
                 }
                 Codes::Byte(try_collected(WHAT, stored.into_iter().map(|code| (code as i16 - ABOVE) as i8))?)
             }
@@ -407,7 +415,7 @@ impl<'f> Tensors<'f> {
         })
     }
 
-    /// The second table of a tree whose leaves are shrunk.
+    /// Reads the second table of a tree whose leaves are shrunk.
     fn parents(&mut self, tree: &CentroidTree, header: &Header) -> Result<Option<Parents>> {
         if self.leaf_shrinkage == 0.0 || tree.n_nodes() == 1 {
             return Ok(None);

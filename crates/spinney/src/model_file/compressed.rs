@@ -1,7 +1,7 @@
-//! Compressed models as bytes: the tensors of their trees, and `l1_norm`, one number.
+//! Compressed models as bytes: the tensors of their trees, and `l1_norm`, which is one number.
 //!
-//! The entry `compression` of the header's object has the outputs (`outputs`, `sizes`) and what scores mean (`link`). The
-//! outputs outside it are those of the trees: scores.
+//! The entry `compression` of the header's object has the outputs (`outputs`, `sizes`) and the link (`link`). The
+//! outputs outside this entry are those of the trees, which are scores.
 
 use safetensors::Dtype;
 use serde::Deserialize;
@@ -36,10 +36,10 @@ impl CompressEntry {
 }
 
 impl Compressed {
-    /// The model as a safetensors file. Equal models give equal bytes.
+    /// Returns the model as a safetensors file. Equal models have equal bytes.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.parts(&Extra::default())?.into_bytes()
     }
@@ -56,11 +56,11 @@ impl Compressed {
         Parts::new(&header, all, extra)
     }
 
-    /// The model that [`Compressed::to_bytes`] wrote.
+    /// Reads a model that [`Compressed::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
-    /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
+    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
+    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Compressed> {
         Compressed::read(&File::parse(bytes)?)
     }
@@ -72,12 +72,12 @@ impl Compressed {
         let mut norms = file.required("l1_norm")?;
         let l1_norm = if norms.len() == 1 { norms.one()? } else { f64::NAN };
         if !(l1_norm >= 0.0 && l1_norm.is_finite()) {
-            return Err(Error::corrupt("`l1_norm` is not one number of 0 or more"));
+            return Err(Error::corrupt("`l1_norm` is not one non-negative number"));
         }
         let trees = trees(file)?;
         let scores = Outputs::Real { n_outputs: n_scores(&outputs) };
         if trees.is_empty() || header.outputs != scores {
-            return Err(Error::corrupt("trees, outputs and kind of model do not fit each other"));
+            return Err(Error::corrupt("the trees and the outputs do not fit the kind of model"));
         }
         let forest = Forest { n_features: header.n_features, outputs: scores, trees };
         check_scores(&forest.additive()?)?;
@@ -94,7 +94,7 @@ mod tests {
     use crate::testing::models;
 
     #[test]
-    fn what_was_saved_comes_back_equal_and_no_byte_of_it_is_trusted() {
+    fn loaded_models_are_equal_and_damaged_bytes_are_refused_or_harmless() {
         for seed in 0..40 {
             let forest = models::some_forest(7 * seed + 1);
             let model = Compressed {
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// A forest of that many numbers, cut down to a constant.
+    /// Returns a forest with `width` numerical outputs.
     fn constant(width: usize) -> Forest {
         let shape =
             models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: width }, max_leaves: 9, unit: 1.0 };
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_tell_the_bytes_of_their_models() {
+    fn paths_return_the_sizes_of_their_models() {
         let x = ndarray::Array2::from_shape_fn((30, 2), |(i, j)| ((i * (3 + 4 * j)) % 30) as f32);
         let y = ndarray::Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
         let forest = crate::ForestConfig { n_trees: 5, ..crate::ForestConfig::extra_trees(Criterion::Variance) };

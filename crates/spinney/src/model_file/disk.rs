@@ -1,4 +1,5 @@
-//! Files: written beside the old one and put in its place, read after a look at the header.
+//! Files. A new file is written next to the old one and then replaces it. A file is read after its header has been
+//! checked.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,15 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::header::{Head, MOST_HEADER_BYTES};
 use crate::error::{Error, ErrorKind, Result, try_with_capacity};
 
-/// A name that some other process has left behind is passed over so many times.
+/// The number of names that are tried. A name is skipped if another process has left a file with this name.
 const ATTEMPTS: usize = 100;
-/// Most symbolic links from one to the next: Linux has 40.
+/// The maximum number of symbolic links that are followed. Linux follows 40.
 const MOST_LINKS: usize = 40;
 
-/// Counts the files that this process has written.
+/// The number of files that this process has written.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// The error of the system about a file.
+/// Returns the error for an error of the operating system about a file.
 fn failed(path: &Path, error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::OutOfMemory {
         return ErrorKind::OutOfMemory { what: "the file of the model", bytes: 0 }.into();
@@ -30,28 +31,28 @@ fn failed(path: &Path, error: io::Error) -> Error {
     Error::from(kind).caused_by(error)
 }
 
-/// A file that is removed unless it gets its name.
+/// A file that is removed unless it is renamed.
 struct Temporary {
     path: PathBuf,
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Fails where the file has got its name: there is then nothing to remove.
+        // This fails if the file has been renamed; there is then nothing to remove.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// The folder of a file.
+/// Returns the folder of a file.
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What is at `path`, with all links followed, if there is anything.
+/// Returns what is at `path`, after following all links, or `None` if nothing is there.
 ///
 /// # Errors
-/// What is there is neither a regular file nor a folder: a device, a named pipe or a socket, which a file of the same name
-/// would replace, and which may never end when it is read.
+/// It is an error if there is something other than a regular file or a folder: a device, a named pipe or a socket.
+/// Writing would replace it by a file, and reading may never end.
 fn look(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::metadata(path) {
         Ok(about) if about.is_file() || about.is_dir() => Ok(Some(about)),
@@ -64,7 +65,7 @@ fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// A file that nobody else can read yet, where it takes the place of an old one, whose mode may be as strict.
+/// Creates a file. If it will replace an old one, whose mode may be strict, nobody else can read it yet.
 #[cfg(unix)]
 fn create_new(path: &Path, old: Option<&Metadata>) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -77,10 +78,10 @@ fn create_new(path: &Path, _old: Option<&Metadata>) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Gives a new file the owner, the group and the mode of the old one whose place it takes.
+/// Gives a new file the owner, the group and the mode of the old one that it replaces.
 ///
-/// Where the system does not let this process give files away, the file is its own; where it cannot have the group either,
-/// the group may do what all may.
+/// If the operating system does not let this process change the owner, the process owns the file. If it cannot set the
+/// group either, the group gets only the rights that everybody has.
 #[cfg(unix)]
 fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -93,7 +94,7 @@ fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
             mode = mode & 0o707 | (mode & 0o007) << 3;
         }
     }
-    // After the owner, as long as the process may.
+    // The mode is set after the owner, because changing the owner may reset it.
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
@@ -102,13 +103,13 @@ fn take_over(_file: &File, _old: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// A new file beside `path`, of a name that no other process uses. `old` is the file whose place it will take.
+/// Creates a new file next to `path`, with a name that no other process uses. `old` is the file that it will replace.
 fn create_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(File, Temporary)> {
     let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path ends with no name of a file");
     path.file_name().ok_or_else(no_name)?;
     let mut attempts = 0;
     loop {
-        // Not made of the name of the file, which may be as long as names can be.
+        // The name does not contain the name of the file, which may already have the maximum length.
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let temporary = format!(".spinney-{}-{number}.tmp", std::process::id());
         let path = folder(path).join(temporary);
@@ -121,34 +122,36 @@ fn create_beside(path: &Path, old: Option<&Metadata>) -> io::Result<(File, Tempo
     }
 }
 
-/// The path itself, or what the symbolic link at `path` leads to, of however many links: there may be no file yet.
+/// Returns the path itself or, if there is a symbolic link at `path`, its target after following all links. There may
+/// be no file at the target yet.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut end = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&end) {
-            // What is relative is so to the folder of the link.
+            // A relative target is relative to the folder of the link.
             Ok(next) => end = folder(&end).join(next),
-            // No link. Where it cannot be looked at, neither can it be written, and the system says why.
+            // This is not a link. If it cannot be read, it cannot be written either, and writing reports the reason.
             Err(_) => return Ok(end),
         }
     }
-    // Links that lead to each other: the system has words for it.
+    // The links form a cycle; the operating system reports this error.
     fs::metadata(path).map(|_| end)
 }
 
-/// Puts a file of these bytes at `path` as [`ModelFile::save`](super::ModelFile::save) does with a model: whoever opens it
-/// sees the old file or the whole new one. For files that hold a model beside other things, such as a pipeline.
+/// Writes a file with these bytes to `path`, as [`ModelFile::save`](super::ModelFile::save) does for a model: whoever
+/// opens the file sees either the old one or the whole new one. This is for files that contain a model among other
+/// things, such as a pipeline.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::File`] with what the system says; the old file is as it was.
+/// Returns [`ErrorKind::File`] with the message of the operating system. The old file is then unchanged.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     write(path, std::iter::once(bytes))
 }
 
-/// Puts a file of these parts at `path`: whoever opens it sees the old file or the whole new one, also after a crash. Of a
-/// symbolic link the file that it leads to is written, and the link stays. The new file has the mode and, where the system
-/// allows it, the owner of the old one.
+/// Writes a file with these parts to `path`. Whoever opens it sees either the old file or the whole new one, even after
+/// a crash. If `path` is a symbolic link, its target is written, and the link stays. The new file has the mode and,
+/// where the operating system allows it, the owner of the old one.
 pub(super) fn write<'p>(path: &Path, parts: impl Iterator<Item = &'p [u8]>) -> Result<()> {
     let old = look(path).map_err(|error| failed(path, error))?;
     let path = &end_of_links(path).map_err(|error| failed(path, error))?;
@@ -161,19 +164,20 @@ pub(super) fn write<'p>(path: &Path, parts: impl Iterator<Item = &'p [u8]>) -> R
             take_over(&file, old)?;
         }
         file.sync_all()?;
-        // Some systems do not rename files that are open.
+        // Some operating systems cannot rename open files.
         drop(file);
         fs::rename(&temporary.path, path)
     })();
     written.map_err(|error| failed(path, error))?;
-    // The new name lasts once the folder is written, too. Some systems cannot; the file is whole in any case.
+    // The new name is durable once the folder is written, too. Some operating systems do not support this; the file is
+    // complete in any case.
     let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
-/// A file of which the header was read and proven.
+/// A file whose header has been read and checked.
 pub(super) struct Opened {
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     pub(super) length: u64,
     pub(super) head: Head,
     pub(super) disk: Disk,
@@ -184,7 +188,7 @@ pub(super) struct Opened {
 pub(super) struct Disk {
     path: PathBuf,
     file: File,
-    /// Bytes before the arrays.
+    /// The number of bytes before the arrays.
     n_before: u64,
 }
 
@@ -195,7 +199,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     let mut file = File::open(path).map_err(in_file)?;
     let length = file.metadata().map_err(in_file)?.len();
     let mut start = try_with_capacity("the header of the model", 8)?;
-    // Of a folder this is where the system says so.
+    // For a folder, the operating system reports the error here.
     (&mut file).take(8).read_to_end(&mut start).map_err(in_file)?;
     let n_header = header_bytes(&start, length)?;
     start.try_reserve_exact(n_header).map_err(|_| out_of_memory(n_header))?;
@@ -209,17 +213,17 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
 }
 
 impl Disk {
-    /// Place in the file of a byte of the arrays.
+    /// Returns the position in the file of a byte of the arrays.
     pub(super) fn place(&self, byte: usize) -> u64 {
         self.n_before + byte as u64
     }
 
-    /// Fills `bytes` with those of the file that begin at `place`.
+    /// Fills `bytes` with the bytes of the file that start at `place`.
     pub(super) fn read(&self, place: u64, bytes: &mut [u8]) -> Result<()> {
         let mut file = &self.file;
         let read = file.seek(SeekFrom::Start(place)).and_then(|_| file.read_exact(bytes));
         read.map_err(|error| match error.kind() {
-            // It was as long as the header tells when it was opened.
+            // When the file was opened, it had the length that the header requires.
             io::ErrorKind::UnexpectedEof => cut_short(),
             _ => failed(&self.path, error),
         })
@@ -234,7 +238,7 @@ fn out_of_memory(bytes: usize) -> Error {
     ErrorKind::OutOfMemory { what: "the file of the model", bytes }.into()
 }
 
-/// Length of the header of a file of `length` bytes that begins with `start`.
+/// Returns the length of the header of a file of `length` bytes that begins with `start`.
 pub(super) fn header_bytes(start: &[u8], length: u64) -> Result<usize> {
     let n_header = u64::from_le_bytes(*start.first_chunk::<8>().ok_or_else(cut_short)?);
     if n_header > MOST_HEADER_BYTES {

@@ -1,4 +1,4 @@
-//! What travels with a model and means nothing to this crate: a text, and named arrays.
+//! Data that are stored with a model and are not interpreted by this crate: a text, and named arrays.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use super::read::File;
 use super::write::Tensor;
 use crate::error::{Error, Result, try_string, try_with_capacity};
 
-/// Beginning of the names of tensors that are arrays of an [`Extra`].
+/// The prefix of the names of tensors that are arrays of an [`Extra`].
 pub(super) const PREFIX: &str = "estimator.";
-/// Longest name of an array in bytes.
+/// The maximum length of the name of an array, in bytes.
 const MOST_NAME_BYTES: usize = 256;
-/// Tensors that are left to the model.
+/// The number of tensors that are reserved for the model.
 const RESERVED: usize = 64;
 const WHAT: &str = "the arrays of the estimator";
 
-/// What a caller keeps with a model: of the Python package, what an estimator knows beyond its trees.
+/// Data that a caller stores with a model. The Python package stores what an estimator knows in addition to its trees.
 ///
-/// Stored as it is, and not looked into: a model that is read without it is the same model.
+/// They are stored as they are and are not interpreted. A model that is read without them is the same model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extra {
-    /// Entry `estimator` of the header; the Python package writes JSON.
+    /// The entry `estimator` of the header. The Python package writes JSON.
     pub estimator: Option<String>,
-    /// Tensors `estimator.NAME` by NAME: at most 4032, names of 1 to 256 visible ASCII characters.
+    /// The tensors `estimator.NAME`, by NAME. There are at most 4032, and a name has 1 to 256 visible ASCII characters.
     pub arrays: BTreeMap<String, Array>,
 }
 
@@ -40,26 +40,26 @@ pub struct Array {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Values {
-    /// Booleans, a byte each.
+    /// Booleans, one byte each.
     Bool(Vec<bool>),
-    /// Bytes.
+    /// Unsigned 8-bit integers.
     U8(Vec<u8>),
-    /// Integers of 32 bits.
+    /// 32-bit integers.
     I32(Vec<i32>),
-    /// Integers of 64 bits.
+    /// 64-bit integers.
     I64(Vec<i64>),
-    /// Unsigned integers of 32 bits.
+    /// Unsigned 32-bit integers.
     U32(Vec<u32>),
-    /// Unsigned integers of 64 bits.
+    /// Unsigned 64-bit integers.
     U64(Vec<u64>),
-    /// float32, NaN and infinities included.
+    /// float32, including NaN and infinities.
     F32(Vec<f32>),
-    /// float64, NaN and infinities included.
+    /// float64, including NaN and infinities.
     F64(Vec<f64>),
 }
 
 impl Values {
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::Bool(v) => v.len(),
@@ -73,18 +73,18 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl Array {
-    /// An array of `values` in row-major order.
+    /// Creates an array of `values` in row-major order.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] when `shape` asks for another number of values; [`crate::ErrorKind::TooMany`] for more
-    /// than 32 dimensions.
+    /// Returns [`crate::ErrorKind::Shape`] when the number of values does not fit `shape`, and
+    /// [`crate::ErrorKind::TooMany`] for more than 32 dimensions.
     pub fn try_new(shape: Vec<usize>, values: Values) -> Result<Self> {
         if shape.len() > MOST_DIMENSIONS {
             return Err(crate::ErrorKind::TooMany { what: "dimensions", limit: MOST_DIMENSIONS }.into());
@@ -96,17 +96,17 @@ impl Array {
         Ok(Array { shape, values })
     }
 
-    /// Length of each dimension; none for a single value.
+    /// Returns the length of each dimension; it is empty for a single value.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The values in row-major order.
+    /// Returns the values in row-major order.
     pub fn values(&self) -> &Values {
         &self.values
     }
 
-    /// Shape and values.
+    /// Returns the shape and the values.
     pub fn into_parts(self) -> (Vec<usize>, Values) {
         (self.shape, self.values)
     }
@@ -171,19 +171,19 @@ fn decoded<T, const N: usize>(
     Ok(values)
 }
 
-/// Whether an array may have this type.
+/// Returns whether an array may have this type.
 pub(super) fn is_known(dtype: Dtype) -> bool {
     use Dtype::{BOOL, F32, F64, I32, I64, U8, U32, U64};
     [BOOL, U8, I32, I64, U32, U64, F32, F64].contains(&dtype)
 }
 
-/// Whether an array may have this name.
+/// Returns whether an array may have this name.
 pub(super) fn is_name(name: &str) -> bool {
     (1..=MOST_NAME_BYTES).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic())
 }
 
 impl Extra {
-    /// The arrays as tensors.
+    /// Returns the arrays as tensors.
     pub(super) fn tensors(&self) -> Result<Vec<Tensor>> {
         let limit = MOST_TENSORS - RESERVED;
         if self.arrays.len() > limit {
@@ -196,7 +196,7 @@ impl Extra {
         self.arrays.iter().map(tensor).collect()
     }
 
-    /// What a file holds beside its model.
+    /// Reads the data that a file holds in addition to its model.
     pub(super) fn read(file: &File<'_>) -> Result<Self> {
         let Head { metadata, estimator, .. } = &file.head;
         let mut arrays = BTreeMap::new();

@@ -1,7 +1,8 @@
-//! Frequencies of classes: of each output they sum to one, unless classes were left out on purpose.
+//! Frequencies of classes. For each output they sum to one, unless some classes were left out on purpose.
 //!
-//! Amounts of a total are whole numbers, whose sums are compared exactly as long as float64 holds them. Frequencies of fewer
-//! bits were rounded one by one, and their sums may differ from one by as much.
+//! If leaves have totals, amounts are whole numbers, and their sums are compared exactly as long as float64 can
+//! represent them. Frequencies with fewer bits were rounded separately, so their sums may differ from one by the
+//! rounding errors.
 
 use std::ops::Range;
 
@@ -9,24 +10,26 @@ use crate::data::Outputs;
 use crate::tree::LeafTable;
 use crate::tree::leaves::{Amounts, Indices, Layout};
 
-/// Whole numbers below this are exact as float64, and so are their sums.
+/// Whole numbers below this limit, and their sums, are exact in float64.
 const EXACT: f64 = (1u64 << 53) as f64;
-/// Totals above it are rounded, and so are amounts, when leaves are made and again when they are joined. Far above that, and
-/// far below what could be seen in a prediction.
+/// The relative tolerance of larger totals. Totals and amounts above the limit are rounded when leaves are made and
+/// again when they are merged. The tolerance is far above these errors, and far below what could be noticed in a
+/// prediction.
 const OF_LARGE_TOTALS: f64 = 1.0 / (1u64 << 40) as f64;
 
-/// Sums of the frequencies of the classes of an output, over all leaves and outputs of a tree.
+/// The sums of the frequencies of the classes of an output, over all leaves and outputs of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sums {
-    /// All are one. Of outputs that are no classes, and of stored rows, whose slots are proven, too.
+    /// All sums are one. This is also the result for outputs that are not classes, and for stored samples, whose slots
+    /// are checked elsewhere.
     One,
-    /// Some are below one, but above zero, and none is above.
+    /// Some sums are below one but positive, and none is above one.
     Less,
-    /// Some are none that leaves can have.
+    /// Some sums are impossible for leaves.
     Wrong,
 }
 
-/// What the frequencies of classes sum to. O(stored amounts).
+/// Computes what the frequencies of classes sum to, in O(stored amounts) time.
 pub(super) fn sums(table: &LeafTable, outputs: &Outputs) -> Sums {
     let Outputs::Classes { n_classes } = outputs else { return Sums::One };
     match (&table.totals, &table.amounts) {
@@ -35,7 +38,7 @@ pub(super) fn sums(table: &LeafTable, outputs: &Outputs) -> Sums {
         (Some(totals), Amounts::U16(v)) => of_amounts(v, totals, table, n_classes),
         (Some(totals), Amounts::U32(v)) => of_amounts(v, totals, table, n_classes),
         (Some(totals), Amounts::F64(v)) => of_amounts(v, totals, table, n_classes),
-        // Amounts of a total are whole, and are in none of these types.
+        // Leaves with totals have whole amounts, which are never of these types.
         (Some(_), Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_)) => Sums::Wrong,
         (None, _) => of_means(table, n_classes),
     }
@@ -56,7 +59,7 @@ fn of_amounts<T: Copy + Into<f64>>(amounts: &[T], totals: &[f64], table: &LeafTa
     found.sums()
 }
 
-/// The cells of the columns of one output, which end before column `end`: the first of `rest`, which is left without them.
+/// Takes the cells of the columns of one output, which end before column `end`, from the front of `rest`.
 fn first_below(end: usize, n_classes: u32, rest: &mut Range<usize>, table: &LeafTable) -> Range<usize> {
     let n = match &table.layout {
         Layout::Dense => n_classes as usize,
@@ -73,9 +76,10 @@ fn n_below<T: Copy + Into<u32>>(end: usize, columns: &[T]) -> usize {
     columns.iter().take_while(|&&column| (column.into() as usize) < end).count()
 }
 
-/// Frequencies as floats have been rounded to float16 at some time, or to more bits: float64 comes of joining such leaves, and
-/// may be rounded again. Each time a frequency v changes by at most 2⁻¹¹ v, below the normal numbers of float16 by 2⁻²⁵.
-/// Four times that, summed.
+/// The tolerance comes from rounding. Frequencies that are floats have been rounded to float16 or to more bits at some
+/// time: those in float64 come from merging such leaves, and may be rounded again. Each rounding changes a frequency v
+/// by at most 2⁻¹¹ v, or by 2⁻²⁵ below the normal numbers of float16. The tolerance is the sum of four times these
+/// bounds.
 fn of_means(table: &LeafTable, n_classes: &[u32]) -> Sums {
     let mut found = Found::default();
     for leaf in 0..table.n_leaves {

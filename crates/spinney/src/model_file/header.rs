@@ -1,8 +1,9 @@
-//! The header of a file: JSON, of which nothing is believed.
+//! The header of a file: JSON, none of which is trusted.
 //!
-//! Reading goes by visitors that refuse what is not expected, so that no value is built whose size the header's length
-//! does not bound; maps of `serde_json` would also take the last of two equal names. The parser's own memory cannot be
-//! refused without an end of the process: as much as it may take is asked of the system before it begins.
+//! The header is read by visitors that reject whatever is not expected, so that no value is built whose size is not
+//! bounded by the length of the header. Maps of `serde_json` would also accept a repeated name and keep its last value.
+//! The process is aborted if the parser itself runs out of memory, so as much memory as it may take is requested from
+//! the operating system before it starts.
 
 use std::{fmt, io};
 
@@ -24,68 +25,70 @@ use crate::data::{MOST_FEATURES, Outputs};
 use crate::error::{Error, Result, out_of_memory, try_extend, try_resize, try_with_capacity};
 
 const WHAT: &str = "the header of the model";
-/// Longest header: the limit of the safetensors format.
+/// The maximum length of a header, which is the limit of the safetensors format.
 pub(super) const MOST_HEADER_BYTES: u64 = 100_000_000;
-/// Most tensors of a file; this crate writes a few tens.
+/// The maximum number of tensors of a file. This crate writes a few tens.
 pub(super) const MOST_TENSORS: usize = 4096;
-/// Most dimensions of an array; numpy's limit before version 2.
+/// The maximum number of dimensions of an array, which is numpy's limit before version 2.
 pub(super) const MOST_DIMENSIONS: usize = 32;
-/// Bytes that the parser takes beside a text, at most, for each of its bytes.
+/// An upper bound on the bytes that the parser takes for each byte of the text, in addition to the text itself.
 ///
-/// Strings: one for what is read of them, and three while the buffer of an escaped one grows to twice its size; in a text
-/// that is wrong two for that buffer, and three for a growing message that quotes the string. Sizes in the entry `spinney`:
-/// four for two of the text, and three times as many while their vector grows to twice its size. Tensors: 542 for one of 32
-/// dimensions, which has 114 of the text, 318 for one of one dimension, which has 52, and twice their names. The rest is for
-/// what is freed and too small for what follows.
+/// A string takes one byte per byte for what has been read, and three while the buffer of a string with escapes grows
+/// to twice its size. In an invalid text it takes two for this buffer, and three for a growing message that quotes the
+/// string. Sizes in the entry `spinney` take four bytes for two bytes of text, and three times as many while their
+/// vector grows to twice its size. A tensor of 32 dimensions takes 542 bytes for 114 bytes of text, a tensor of one
+/// dimension 318 bytes for 52, each plus twice its name. The rest is for memory that has been freed and is too small to
+/// be used again.
 const PARSED_BYTES: usize = 7;
-/// Texts up to this length are parsed without asking: requests of a few kilobytes.
+/// Texts up to this length are parsed without the request, because a few kilobytes are always available.
 const SHORT_BYTES: usize = 16 << 10;
-/// Longest quotation of a file in a message, in characters.
+/// The maximum length, in characters, of a quotation from a file in a message.
 const MOST_QUOTED: usize = 200;
-/// Name of the object of text entries in the header.
+/// The name of the object of text entries in the header.
 const METADATA: &str = "__metadata__";
 
-/// What holds for all trees of a file.
+/// The properties that all trees of a file have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) n_features: usize,
     pub(super) outputs: Outputs,
     pub(super) criterion: Criterion,
-    /// What is made of the trees.
+    /// How the model uses the trees.
     pub(super) form: Form,
 }
 
-/// What a model makes of its trees.
+/// How a model uses its trees.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Form {
-    /// Their mean.
+    /// The prediction is the mean over the trees.
     Forest,
-    /// Stages that add up to scores.
+    /// The trees are stages, which add up to scores.
     Boosted(BoostHeader),
-    /// Scores.
+    /// The trees add up to scores.
     Compressed(ScoreMeaning),
-    /// The mean of trees of centroids, whose weights have this type.
+    /// The prediction is the mean over trees of centroids, whose weights have this type.
     Centroid(CentroidPrecision),
 }
 
-/// A proven header.
+/// A header that has been checked.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) header: Header,
-    /// The text that travels with the model.
+    /// The text of the estimator, which is stored with the model.
     pub(super) estimator: Option<String>,
-    /// Tensors, whose offsets follow each other up to the end of the file.
+    /// The tensors, whose offsets follow one another up to the end of the file.
     pub(super) metadata: Metadata,
 }
 
 // --- the entry `spinney` ---------------------------------------------------------------------------------------------
 
-/// A JSON object. Keys are given in alphabetical order: the same bytes whether the map sorts them or keeps the order.
+/// Creates a JSON object. The keys must be given in alphabetical order, so that the bytes are the same whether the map
+/// sorts them or keeps their order.
 pub(super) fn object(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
 }
 
-/// The kind of the outputs, and their sizes.
+/// Returns the kind of the outputs, and their sizes.
 pub(super) fn encode_outputs(outputs: &Outputs) -> (&'static str, Value) {
     match outputs {
         Outputs::Real { n_outputs } => ("real", Value::from(*n_outputs)),
@@ -94,7 +97,7 @@ pub(super) fn encode_outputs(outputs: &Outputs) -> (&'static str, Value) {
     }
 }
 
-/// Number of outputs, or of the classes of each: numbers below 2³² − 1.
+/// The number of outputs, or the numbers of classes of the outputs. All are below 2³² − 1.
 #[derive(Debug)]
 pub(super) enum Sizes {
     One(u32),
@@ -138,7 +141,7 @@ fn limited<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> 
     below_limit(u64::deserialize(deserializer)?)
 }
 
-/// The outputs of which an object tells.
+/// Returns the outputs that an object describes.
 pub(super) fn decode_outputs(outputs: &str, sizes: Sizes) -> Result<Outputs> {
     let outputs = match (outputs, sizes) {
         ("real", Sizes::One(n)) => Outputs::Real { n_outputs: n as usize },
@@ -148,16 +151,16 @@ pub(super) fn decode_outputs(outputs: &str, sizes: Sizes) -> Result<Outputs> {
     };
     let width = match &outputs {
         Outputs::Real { n_outputs: n } | Outputs::Labels { n_labels: n } => *n as u64,
-        // Of fewer than 2²⁷ numbers below 2³²: no overflow.
+        // The sum cannot overflow: there are fewer than 2²⁷ numbers, each below 2³².
         Outputs::Classes { n_classes } => n_classes.iter().map(|&k| u64::from(k)).sum(),
     };
     if !(1..u64::from(u32::MAX)).contains(&width) {
-        return Err(Error::corrupt("predictions have no columns, or 2^32 - 1 and more"));
+        return Err(Error::corrupt("predictions must have between 1 and 2^32 - 2 columns"));
     }
     Ok(outputs)
 }
 
-/// The first look at the entry: other versions may have other keys.
+/// The part of the entry that is read first, because other versions may have other keys.
 #[derive(Deserialize)]
 struct Version {
     format_version: u64,
@@ -179,7 +182,7 @@ struct HeaderEntry {
 }
 
 impl Header {
-    /// The entry `spinney`.
+    /// Returns the entry `spinney`.
     pub(super) fn encode(&self) -> String {
         let (kind, sizes) = encode_outputs(&self.outputs);
         let entries = [
@@ -211,7 +214,7 @@ impl Header {
         let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?;
         let n_features = entry.n_features as usize;
         if n_features > MOST_FEATURES {
-            return Err(Error::corrupt(format!("{n_features} features, at most {MOST_FEATURES}")));
+            return Err(Error::corrupt(format!("the model has {n_features} features, more than {MOST_FEATURES}")));
         }
         let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
         if !criterion.fits(&outputs) {
@@ -223,13 +226,13 @@ impl Header {
             (None, Some(compression), None) => Form::Compressed(compression.decode()?),
             (None, None, Some(centroids)) => Form::Centroid(centroids.decode()?),
             (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
-                return Err(Error::corrupt("this is a model of two kinds"));
+                return Err(Error::corrupt("the header describes models of two kinds"));
             }
         };
         Ok(Header { n_features, outputs, criterion, form })
     }
 
-    /// What the trees are of.
+    /// Returns the kind of the model.
     pub(super) fn kind(&self) -> Kind {
         match &self.form {
             Form::Forest => Kind::Forest,
@@ -240,16 +243,17 @@ impl Header {
     }
 }
 
-/// Asks the system for as much memory as the parser will take for a text, which cannot be refused later on. Memory that is
-/// not touched costs nothing.
+/// Requests as much memory from the operating system as the parser will take for a text, because a failure of the
+/// parser's own requests cannot be handled. Memory that is not touched costs nothing.
 fn ask_for_parser(text: &str) -> Result<()> {
     let n_bytes = if text.len() > SHORT_BYTES { text.len().saturating_mul(PARSED_BYTES) } else { 0 };
     try_with_capacity::<u8>(WHAT, n_bytes).map(drop)
 }
 
-/// The error of a parser, whose message may quote the whole of what it has read: such a one is cut and not kept.
+/// Returns the error of a parser. Its message may quote everything that the parser has read; a long message is cut, and
+/// its source is then dropped.
 fn not_read(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    /// Takes the beginning of what is written.
+    /// Keeps the beginning of what is written to it.
     struct Beginning(String);
     impl fmt::Write for Beginning {
         fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -266,7 +270,7 @@ fn not_read(what: &str, error: impl std::error::Error + Send + Sync + 'static) -
 
 // --- the JSON around it ----------------------------------------------------------------------------------------------
 
-/// The object `__metadata__`. Unknown and repeated names are refused.
+/// The object `__metadata__`. Unknown and repeated names are errors.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Texts {
@@ -274,7 +278,7 @@ struct Texts {
     estimator: Option<String>,
 }
 
-/// What is said of one tensor.
+/// The entry of one tensor.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Info {
@@ -350,7 +354,7 @@ impl<'de> Deserialize<'de> for Raw {
 }
 
 impl Head {
-    /// The header `text` of a file with `n_data` bytes after it.
+    /// Parses and checks the header `text` of a file that has `n_data` bytes after it.
     pub(super) fn parse(text: &[u8], n_data: u64) -> Result<Self> {
         let text = std::str::from_utf8(text).map_err(|e| not_read("the header", e))?;
         ask_for_parser(text)?;
@@ -369,12 +373,13 @@ impl Head {
         Ok(head)
     }
 
-    /// Numbers in tensor `name`, if there is one.
+    /// Returns the number of elements of tensor `name`, if it exists.
     pub(super) fn length(&self, name: &str) -> Option<u64> {
         self.metadata.info(name).map(|info| info.shape.iter().product::<usize>() as u64)
     }
 
-    /// Proves that the lengths of the tensors of trees fit each other, as far as the lengths alone tell.
+    /// Checks that the lengths of the tensors of trees are consistent, as far as this can be seen from the lengths
+    /// alone.
     fn check_lengths(&self) -> Result<()> {
         if self.header.kind() == Kind::Centroid {
             return self.check_lengths_of_centroids();
@@ -382,7 +387,7 @@ impl Head {
         let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
         let (n_trees, n_nodes) = (there("n_nodes")?, there("features")?);
         if n_nodes < n_trees || !(n_nodes - n_trees).is_multiple_of(2) {
-            return Err(Error::corrupt(format!("{n_nodes} nodes are not those of {n_trees} trees")));
+            return Err(Error::corrupt(format!("{n_trees} trees cannot have {n_nodes} nodes")));
         }
         let n_splits = (n_nodes - n_trees) / 2;
         let n_leaves = n_nodes - n_splits;
@@ -410,7 +415,7 @@ impl Head {
         let optional = optional.map(|(name, least, most)| self.length(name).map(|n| Ok((name, n, least, most))));
         for found in required.into_iter().chain(optional.into_iter().flatten()) {
             let (name, n, least, most) = found?;
-            // Where the least is not zero, there is one number for each leaf, or for each node.
+            // If the smallest length is not zero, the tensor has one number for each leaf, or one for each node.
             if !(least..=most).contains(&n) || least > 0 && n != least && n != most {
                 let short = if n < most { "short" } else { "long" };
                 return Err(Error::corrupt(format!("`{name}` is too {short} for {n_trees} trees of {n_nodes} nodes")));
@@ -423,11 +428,11 @@ impl Head {
         if self.length("set_rows") == self.length("set_layout") {
             Ok(())
         } else {
-            Err(Error::corrupt("`set_rows` and `set_layout` are not of one length"))
+            Err(Error::corrupt("`set_rows` and `set_layout` have different lengths"))
         }
     }
 
-    /// The same of trees of centroids.
+    /// Like `check_lengths`, for trees of centroids.
     fn check_lengths_of_centroids(&self) -> Result<()> {
         let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
         let (n_trees, n_nodes) = (there("n_nodes")?, there("n_children")?);
@@ -453,7 +458,7 @@ impl Head {
 const WHOLE: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32];
 const NUMBERS: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F16, Dtype::F32, Dtype::F64];
 
-/// Tensors of trees, with the types that each may have.
+/// The tensors of trees, with the types that each may have.
 const OF_TREES: [(&str, &[Dtype]); 28] = [
     ("categories", WHOLE),
     ("category_sizes", WHOLE),
@@ -493,7 +498,7 @@ const OF_BOOSTED: [(&str, &[Dtype]); 7] = [
     ("train_score", NUMBERS),
     ("validation_score", NUMBERS),
 ];
-/// Those of [`OF_TREES`] that trees of centroids have as well.
+/// The tensors of [`OF_TREES`] that trees of centroids have, too.
 const OF_ALL_TREES: [&str; 20] = [
     "leaf_amounts",
     "leaf_columns",
@@ -528,7 +533,7 @@ const OF_CENTROIDS: [(&str, &[Dtype]); 8] = [
 ];
 const OF_COMPRESSED: [(&str, &[Dtype]); 1] = [("l1_norm", &[Dtype::F64])];
 
-/// Proves that a file of this `kind` may have such a tensor.
+/// Checks that a file of this `kind` may have such a tensor.
 fn check_tensor(kind: Kind, name: &str, info: &TensorInfo) -> Result<()> {
     let more: &[(&str, &[Dtype])] = match kind {
         Kind::Forest => &[],
@@ -547,7 +552,7 @@ fn check_tensor(kind: Kind, name: &str, info: &TensorInfo) -> Result<()> {
         };
     }
     match name.strip_prefix(extra::PREFIX) {
-        Some(name) if !extra::is_name(name) => Err(Error::corrupt("the name of an array of the estimator is no name")),
+        Some(name) if !extra::is_name(name) => Err(Error::corrupt("the name of an array of the estimator is invalid")),
         Some(_) if !extra::is_known(info.dtype) => Err(wrong_type()),
         Some(_) => Ok(()),
         None => {
@@ -559,15 +564,16 @@ fn check_tensor(kind: Kind, name: &str, info: &TensorInfo) -> Result<()> {
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
-/// The header of these tensors, with its length before it and blanks after it, so that data begin at a multiple of eight.
+/// Returns the header for these tensors. It starts with its length, and ends with blanks, so that the data start at a
+/// multiple of eight.
 pub(super) fn text<'t>(
     header: &Header,
     estimator: Option<&str>,
     tensors: impl Iterator<Item = (String, &'t TensorInfo)>,
 ) -> Result<Vec<u8>> {
-    // Written out here, as a map of several entries would give them another order each time.
+    // The text is written here, because a map would write its entries in a different order each time.
     let mut text = Text(Vec::new());
-    // For the length, which is known at the end.
+    // The space for the length, which is known only at the end.
     text.push(&[0; 8])?;
     text.push(format!("{{\"{METADATA}\":{{").as_bytes())?;
     if let Some(estimator) = estimator {
@@ -595,7 +601,7 @@ pub(super) fn text<'t>(
     Ok(bytes)
 }
 
-/// A text that grows, whose memory may be refused.
+/// A text that grows, and reports if there is not enough memory.
 struct Text(Vec<u8>);
 
 impl Text {
@@ -603,9 +609,9 @@ impl Text {
         try_extend(WHAT, &mut self.0, bytes.iter().copied())
     }
 
-    /// A string of JSON.
+    /// Appends a JSON string.
     fn push_quoted(&mut self, text: &str) -> Result<()> {
-        // The one thing that writing a string to memory can end with.
+        // Writing a string to memory can fail only if there is not enough memory.
         serde_json::to_writer(&mut *self, text).map_err(|_| out_of_memory::<u8>(WHAT, self.0.len() + text.len()))
     }
 }

@@ -1,4 +1,4 @@
-//! What a file says of itself.
+//! Summaries of model files, from their headers alone.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::Result;
 
-/// Which kind of model a file holds.
+/// The kind of model that a file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -23,67 +23,69 @@ pub enum Kind {
     Centroid,
 }
 
-/// What the header of a model file tells.
+/// The contents of the header of a model file.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Version of the format.
+    /// The version of the format.
     pub format_version: u64,
-    /// Kind of model.
+    /// The kind of model.
     pub kind: Kind,
-    /// Meaning of the columns of predictions.
+    /// The meaning of the columns of predictions.
     pub outputs: Outputs,
-    /// Impurity that the trees were grown with; of centroid forests, that of leaves like theirs.
+    /// The criterion with which the trees were grown. For centroid forests, it is the criterion of trees that have the
+    /// same leaves.
     pub criterion: Criterion,
-    /// Number of features that rows must have.
+    /// The number of features that samples must have.
     pub n_features: usize,
-    /// Number of trees.
+    /// The number of trees.
     pub n_trees: u64,
-    /// Nodes of all trees, leaves included.
+    /// The number of nodes of all trees, including leaves.
     pub n_nodes: u64,
-    /// Bytes of the file.
+    /// The length of the file in bytes.
     pub n_bytes: u64,
-    /// Bytes before the arrays.
+    /// The number of bytes before the arrays.
     pub n_header_bytes: u64,
-    /// All arrays, as they lie in the file.
+    /// All arrays, in the order of the file.
     pub tensors: Vec<TensorSummary>,
-    /// The text that travels with the model.
+    /// The text that is stored with the model.
     pub estimator: Option<String>,
 }
 
-/// What the header tells of one array.
+/// The entry of one array in the header.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TensorSummary {
-    /// Name, as in the table of [`crate::model_file`]; `estimator.NAME` of arrays that travel with the model.
+    /// The name, which is listed in [`crate::model_file`], or `estimator.NAME` for an array that is stored with the
+    /// model.
     pub name: String,
-    /// Name of the type, as safetensors calls it: "U8", "F32".
+    /// The name of the type in safetensors, such as "U8" or "F32".
     pub dtype: String,
-    /// Length of each dimension.
+    /// The length of each dimension.
     pub shape: Vec<usize>,
-    /// Bytes in the file.
+    /// The number of bytes that the array takes in the file.
     pub n_bytes: u64,
-    /// Share of the bytes of the file.
+    /// The fraction of the bytes of the file.
     pub share: f64,
 }
 
-/// Reads the header of a model file, and nothing else of it.
+/// Reads only the header of a model file.
 ///
-/// What a header alone can prove is proven: known names and types, lengths that fit each other, arrays that fill the file.
-/// Trees are not looked at. O(header), whatever the size of the file.
+/// Everything that a header alone can show is checked: names and types, lengths that are consistent, arrays that fill
+/// the file. Trees are not read. The cost is O(length of the header), whatever the size of the file.
 ///
 /// # Errors
-/// [`crate::ErrorKind::File`] with the path and what the system says; [`crate::ErrorKind::Corrupt`] with the proof that
-/// failed; [`crate::ErrorKind::Invalid`] for a newer format.
+/// Returns [`crate::ErrorKind::File`] with the path and the message of the operating system,
+/// [`crate::ErrorKind::Corrupt`] with the check that failed, or [`crate::ErrorKind::Invalid`] for a newer format.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Summary> {
     let opened = disk::open(path.as_ref())?;
     Ok(summary(opened.head, opened.length))
 }
 
-/// The same of a file in memory.
+/// Like [`inspect`], for a file in memory.
 ///
 /// # Errors
-/// As [`inspect`], but for those of the system.
+/// The same as for [`inspect`], except those of the operating system.
 pub fn inspect_bytes(bytes: &[u8]) -> Result<Summary> {
     let length = bytes.len() as u64;
     let n_header = disk::header_bytes(bytes, length)?;

@@ -1,4 +1,4 @@
-//! Reading of leaves: what trees predict, whatever the tests above, each table proven before it is handed on.
+//! Reading leaves, which do not depend on the splits above them. Each table is checked before it is returned.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::tree::leaves::{Amounts, Indices, Layout};
 
 const WHAT: &str = "the model";
 
-/// What is left of each tensor of leaves for the trees to come.
+/// The parts of the tensors of leaves that later trees will read.
 #[derive(Debug)]
 pub(super) struct LeafTensors<'f> {
     layout: TensorReader<'f>,
@@ -48,7 +48,7 @@ impl<'f> LeafTensors<'f> {
         required.into_iter().chain(optional.into_iter().flatten()).try_for_each(TensorReader::finish)
     }
 
-    /// How the leaves of the next tree are laid out.
+    /// Reads the layout of the leaves of the next tree.
     pub(super) fn layout(&mut self) -> Result<u8> {
         let layout = self.layout.one()?;
         if layout.fract() != 0.0 || !(0.0..=f64::from(u8::MAX)).contains(&layout) || !is_known(layout as u8) {
@@ -57,7 +57,8 @@ impl<'f> LeafTensors<'f> {
         Ok(layout as u8)
     }
 
-    /// The rows of its leaves, where they are rows; `n_samples` of each.
+    /// Reads the stored samples of the tree's leaves, if leaves refer to stored samples. `n_samples` is the number of
+    /// samples of each leaf.
     pub(super) fn rows(
         &mut self,
         layout: u8,
@@ -66,7 +67,7 @@ impl<'f> LeafTensors<'f> {
         if layout & ROWS == 0 { Ok(None) } else { self.rows.next(n_samples).map(Some) }
     }
 
-    /// Its leaves: `weights` are theirs.
+    /// Reads the tree's leaves, which have these `weights`.
     pub(super) fn table(
         &mut self,
         layout: u8,
@@ -80,7 +81,7 @@ impl<'f> LeafTensors<'f> {
         };
         match (sums(&leaves, outputs), layout & PARTIAL != 0) {
             (Sums::One, false) | (Sums::Less, true) => Ok(leaves),
-            (Sums::One, true) => Err(Error::corrupt("a tree is said to lack classes, and lacks none")),
+            (Sums::One, true) => Err(Error::corrupt("a tree is marked as lacking classes, but has all of them")),
             (Sums::Less, false) | (Sums::Wrong, _) => {
                 Err(Error::corrupt("the frequencies of the classes of a leaf do not sum to one"))
             }
@@ -162,15 +163,17 @@ impl<'f> LeafTensors<'f> {
             Indices::U32(v) => rise(v, &ptr),
         };
         if !rise || (n_cells > 0 && most as usize >= width) {
-            return Err(Error::corrupt("the columns of a leaf do not rise, or pass the width"));
+            return Err(Error::corrupt("the columns of a leaf are out of range or not in increasing order"));
         }
         Ok((Layout::Sparse { ptr, columns }, n_cells))
     }
 }
 
-/// Whether the columns of each leaf rise strictly: where they do not, a leaf ends.
+/// Returns whether the columns of each leaf are strictly increasing: a column may be followed by a smaller or equal one
+/// only at the end of a leaf.
 fn rise<T: Copy + PartialOrd>(columns: &[T], ptr: &[u32]) -> bool {
-    // Two plain counts in place of a test for each leaf, of which most are short.
+    // The total number of such places is compared with the number at ends of leaves. Counting is faster than a test for
+    // each leaf, because most leaves are short.
     let n_falls = columns.iter().zip(columns.iter().skip(1)).filter(|(a, b)| a >= b).count();
     let mut last = 0;
     let mut n_at_ends = 0;
@@ -183,9 +186,10 @@ fn rise<T: Copy + PartialOrd>(columns: &[T], ptr: &[u32]) -> bool {
     n_falls == n_at_ends
 }
 
-/// Whether no amount of a leaf is above its total.
+/// Returns whether no amount of a leaf is above its total.
 fn within(table: &LeafTable, totals: &[f64]) -> bool {
-    /// Most leaves have no more cells; as many are compared at once, those of the next leaf too, and left out afterwards.
+    /// This many amounts are compared at once; most leaves do not have more cells. Amounts that belong to the next leaf
+    /// are compared too, and masked afterwards.
     const AT_ONCE: usize = 32;
 
     fn within<T: Copy + PartialOrd + Into<f64>>(
@@ -197,7 +201,7 @@ fn within(table: &LeafTable, totals: &[f64]) -> bool {
         let mut any_above = false;
         for (leaf, &total) in totals.iter().enumerate() {
             let Range { start, end } = table.range(leaf);
-            // Amounts are whole: they are not above the total where they are not above its whole part.
+            // Amounts are whole numbers, so they can be compared with the whole part of the total.
             let most = cut(total);
             let mut at = start;
             while at < end {
@@ -218,17 +222,17 @@ fn within(table: &LeafTable, totals: &[f64]) -> bool {
         !any_above
     }
     match &table.amounts {
-        // Conversions to narrow types end at the largest number of the type.
+        // Conversions to narrow types saturate at the largest number of the type.
         Amounts::U8(v) => within(v, table, totals, |total| total as u8),
         Amounts::U16(v) => within(v, table, totals, |total| total as u16),
         Amounts::U32(v) => within(v, table, totals, |total| total as u32),
-        // Amounts of a total are whole, and were read so.
+        // Leaves with totals have whole amounts, which are never of these types.
         Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_) => false,
         Amounts::F64(v) => within(v, table, totals, |total| total),
     }
 }
 
-/// Whether leaves may be laid out so.
+/// Returns whether this layout of leaves exists.
 fn is_known(layout: u8) -> bool {
     let type_bits = layout & (SINGLE | HALF | SCALED | BYTES);
     let no_type = layout & (COUNTS | ROWS) != 0;
@@ -245,6 +249,6 @@ fn rows_table(lists: RowLists, layout: u8) -> Result<LeafTable> {
     if table.totals.is_some() == (layout & COUNTS != 0) {
         Ok(table)
     } else {
-        Err(Error::corrupt("the stored rows are of another kind than the leaves"))
+        Err(Error::corrupt("the stored samples and the leaves are of different kinds"))
     }
 }

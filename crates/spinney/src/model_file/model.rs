@@ -1,4 +1,4 @@
-//! Whichever model a file holds.
+//! Models of any kind, as files contain them.
 
 use std::path::Path;
 
@@ -16,22 +16,22 @@ use crate::forest::Forest;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Model {
-    /// Trees whose mean is the prediction; a tree on its own is a forest of one.
+    /// Trees whose mean is the prediction. A single tree is a forest with one tree.
     Forest(Forest),
     /// Stages of trees that add up to scores.
     Boosted(Boosted),
-    /// What is left of a forest after compression.
+    /// A forest after compression.
     Compressed(Compressed),
     /// Trees of centroids whose mean is the prediction.
     Centroid(CentroidForest),
 }
 
-/// A model with what travels with it.
+/// A model, and the data that are stored with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFile {
     /// The model.
     pub model: Model,
-    /// A text and arrays that this crate does not look into.
+    /// A text and arrays, which this crate does not interpret.
     pub extra: Extra,
 }
 
@@ -66,7 +66,7 @@ impl From<Model> for ModelFile {
 }
 
 impl Model {
-    /// Which kind it is.
+    /// Returns the kind of the model.
     pub fn kind(&self) -> Kind {
         match self {
             Model::Forest(_) => Kind::Forest,
@@ -76,34 +76,34 @@ impl Model {
         }
     }
 
-    /// The model as a safetensors file, as [`Forest::to_bytes`].
+    /// Returns the model as a safetensors file: see [`Forest::to_bytes`].
     ///
     /// # Errors
-    /// As [`Forest::to_bytes`].
+    /// The same as for [`Forest::to_bytes`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.parts(&Extra::default())?.into_bytes()
     }
 
-    /// The model in such bytes; an [`Extra`] in them is left out.
+    /// Reads a model from bytes. An [`Extra`] in them is ignored.
     ///
     /// # Errors
-    /// As [`Forest::from_bytes`].
+    /// The same as for [`Forest::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         Model::read(&File::parse(bytes)?)
     }
 
-    /// Writes the model to a file, as [`Forest::save`].
+    /// Writes the model to a file: see [`Forest::save`].
     ///
     /// # Errors
-    /// As [`Forest::save`].
+    /// The same as for [`Forest::save`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.parts(&Extra::default())?.write(path.as_ref())
     }
 
-    /// Reads a model from a file, as [`Forest::load`].
+    /// Reads a model from a file: see [`Forest::load`].
     ///
     /// # Errors
-    /// As [`Forest::load`].
+    /// The same as for [`Forest::load`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Model::read(&File::on_disk(disk::open(path.as_ref())?))
     }
@@ -128,19 +128,19 @@ impl Model {
 }
 
 impl ModelFile {
-    /// Both as a safetensors file. Equal models with equal extras give equal bytes.
+    /// Returns the model and the extra as a safetensors file. Equal models with equal extras have equal bytes.
     ///
     /// # Errors
-    /// As [`Forest::to_bytes`]; [`crate::ErrorKind::Invalid`] and [`crate::ErrorKind::TooMany`] for an extra outside its
-    /// bounds: names, the number of arrays, a header of more than 100 MB.
+    /// The same as for [`Forest::to_bytes`], and [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::TooMany`] for an
+    /// extra that exceeds the limits on names, on the number of arrays, and of 100 MB for the header.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.model.parts(&self.extra)?.into_bytes()
     }
 
-    /// What such bytes hold.
+    /// Reads a model and its extra from bytes.
     ///
     /// # Errors
-    /// As [`Forest::from_bytes`].
+    /// The same as for [`Forest::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         ModelFile::read(&File::parse(bytes)?)
     }
@@ -149,18 +149,18 @@ impl ModelFile {
         Ok(ModelFile { model: Model::read(file)?, extra: file.extra()? })
     }
 
-    /// Writes both to a file, as [`Forest::save`].
+    /// Writes the model and the extra to a file: see [`Forest::save`].
     ///
     /// # Errors
-    /// As [`ModelFile::to_bytes`] and [`Forest::save`].
+    /// The same as for [`ModelFile::to_bytes`] and [`Forest::save`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.model.parts(&self.extra)?.write(path.as_ref())
     }
 
-    /// Reads both from a file, as [`Forest::load`].
+    /// Reads a model and its extra from a file: see [`Forest::load`].
     ///
     /// # Errors
-    /// As [`Forest::load`].
+    /// The same as for [`Forest::load`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         ModelFile::read(&File::on_disk(disk::open(path.as_ref())?))
     }
@@ -171,21 +171,23 @@ macro_rules! files {
         impl $model {
             /// Writes the model to a file, in the format of [`crate::model_file`].
             ///
-            /// The file is written beside the old one and takes its name when it is whole and on the disk: a crash or an
-            /// error leaves the old file as it was. The new file has the mode of the old one and, where the system allows it,
-            /// its owner. Of a symbolic link the file that it leads to is written. Devices, named pipes and sockets are
-            /// refused before anything is written.
+            /// The file is written next to the old one, and replaces it once it is complete and on the disk: a crash or
+            /// an error leaves the old file unchanged. The new file has the mode of the old one and, where the
+            /// operating system allows it, its owner. If the path is a symbolic link, its target is written. For
+            /// devices, named pipes and sockets, an error is returned before anything is written.
             ///
             /// # Errors
-            /// Those of `to_bytes`, and [`crate::ErrorKind::File`] with the path and what the system says.
+            /// The errors of `to_bytes`, and [`crate::ErrorKind::File`] with the path and the message of the operating
+            /// system.
             pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
                 self.parts(&Extra::default())?.write(path.as_ref())
             }
 
-            /// Reads a model from a file; what travels with it is left out.
+            /// Reads a model from a file. Data that are stored with it are ignored.
             ///
             /// # Errors
-            /// Those of `from_bytes`, and [`crate::ErrorKind::File`] with the path and what the system says.
+            /// The errors of `from_bytes`, and [`crate::ErrorKind::File`] with the path and the message of the
+            /// operating system.
             pub fn load(path: impl AsRef<Path>) -> Result<Self> {
                 Self::read(&File::on_disk(disk::open(path.as_ref())?))
             }

@@ -1,4 +1,4 @@
-//! Names that stand in files for values of enums. They never change. Criteria tell theirs themselves.
+//! The names of enum values in files. They never change. The names of criteria are defined with the criteria.
 
 use crate::error::{Error, Result};
 use crate::loss::Link;

@@ -1,4 +1,4 @@
-//! Where the leaves and the splits of a tree are: nodes in pre-order, proven to be one tree.
+//! The places of the leaves and the splits of a tree. Nodes are in pre-order, and are checked to form one tree.
 
 use std::ops::Add;
 
@@ -8,15 +8,15 @@ use crate::tree::Node;
 
 const WHAT: &str = "the model";
 
-/// Which nodes of a tree are leaves and which are splits. The loops over them have no branch for either, which no
-/// processor could foretell.
+/// Which nodes of a tree are leaves and which are splits. With these lists, loops over either need no branch, which the
+/// processor could not predict.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Nodes that are leaves, rising. While a tree grows, the first `n_leaves`.
+    /// The nodes that are leaves, in increasing order. While a tree grows, these are the first `n_leaves` elements.
     pub(super) leaves: Vec<u32>,
-    /// Nodes that are splits, rising. While a tree grows, the first `n_splits`.
+    /// The nodes that are splits, in increasing order. While a tree grows, these are the first `n_splits` elements.
     pub(super) splits: Vec<u32>,
-    /// Splits that have no right child yet: as many as `n_splits` is above `n_leaves`.
+    /// The splits that have no right child yet. Their number is `n_splits` − `n_leaves`.
     open: Vec<u32>,
     n_leaves: usize,
     n_splits: usize,
@@ -27,9 +27,9 @@ fn not_one_tree() -> Error {
 }
 
 impl Places {
-    /// Room for a tree of `n_nodes`, of which none is known.
+    /// Prepares for a tree of `n_nodes`, none of which is known yet.
     pub(super) fn begin(&mut self, n_nodes: usize) -> Result<()> {
-        // Room for one more than there may be: `grow` writes before it knows which kind a node is of.
+        // There is one element more than needed, because `grow` writes a node to all lists before it knows its kind.
         let n = n_nodes / 2 + 1;
         for places in [&mut self.leaves, &mut self.splits, &mut self.open] {
             try_reserve(WHAT, places, n.saturating_sub(places.len()))?;
@@ -39,7 +39,7 @@ impl Places {
         Ok(())
     }
 
-    /// More nodes, of these features in pre-order.
+    /// Adds nodes with these features, in pre-order.
     pub(super) fn grow(
         &mut self,
         features: impl Iterator<Item = u32>,
@@ -50,7 +50,8 @@ impl Places {
         let Places { leaves, splits, open, n_leaves, n_splits } = self;
         let most_splits = splits.len() - 1;
         for feature in features {
-            // Leaves close splits: as many are open as there are more splits, and one leaf more closes the tree.
+            // Each leaf closes a split. The number of open splits is the difference of the counts, and one more leaf
+            // closes the tree.
             if *n_leaves > *n_splits {
                 return Err(not_one_tree());
             }
@@ -58,9 +59,9 @@ impl Places {
             let is_leaf = feature == leaf_mark;
             if !is_leaf & ((feature as usize >= n_features) | (*n_splits == most_splits)) {
                 return Err(if feature as usize >= n_features {
-                    Error::corrupt(format!("feature {feature} of {n_features}"))
+                    Error::corrupt(format!("feature {feature} is out of range: there are {n_features} features"))
                 } else {
-                    // More splits than leaves: the marks do not close the tree.
+                    // With more splits than leaves, the marks do not close the tree.
                     not_one_tree()
                 });
             }
@@ -70,7 +71,8 @@ impl Places {
             open[n_open] = here;
             nodes.push(if is_leaf { Node::leaf(*n_leaves as u32) } else { Node::split(feature, 0.0) });
             if !(is_leaf & (n_open == 0)) {
-                // After a leaf, the last open split has its left children. A split writes to itself, for the time being.
+                // The left subtree of the last open split ends with this leaf. For a split, this writes to the split
+                // itself, and the value is replaced later.
                 nodes[open[n_open - usize::from(is_leaf)] as usize].set_right(here + 1);
             }
             *n_leaves += usize::from(is_leaf);
@@ -79,7 +81,7 @@ impl Places {
         Ok(())
     }
 
-    /// Proves that the tree is closed.
+    /// Checks that the tree is closed.
     pub(super) fn end(&mut self) -> Result<()> {
         self.leaves.truncate(self.n_leaves);
         self.splits.truncate(self.n_splits);
@@ -87,7 +89,7 @@ impl Places {
     }
 }
 
-/// Puts the next numbers of `stream`, one after the other, to those `places` among `values`.
+/// Writes the next numbers of `stream` to these `places` of `values`.
 pub(super) fn place<T>(
     stream: &mut TensorReader<'_>,
     places: &[u32],
@@ -111,7 +113,7 @@ pub(super) fn place<T>(
     })
 }
 
-/// Fills the splits among `values` of all nodes with the sums of their children.
+/// Sets the elements of `values` that belong to splits to the sums of their children.
 pub(super) fn sum_up<T: Copy + Add<Output = T>>(nodes: &[Node], places: &Places, values: &mut [T]) {
     for i in places.splits.iter().rev().map(|&i| i as usize) {
         values[i] = values[i + 1] + values[nodes[i].right() as usize];

@@ -1,4 +1,4 @@
-//! Reading: the header, and tensors piece by piece, lengths proven against the bytes before anything is allocated.
+//! Reading: the header, and tensors piece by piece. Lengths are compared with the bytes before anything is allocated.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use super::{Kind, disk};
 use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
 use crate::tree::leaves::Half;
 
-/// Most bytes of a piece: the pieces of all tensors of trees lie in the cache of a core together.
+/// The maximum length of a piece. The pieces of all tensors of trees together fit into the cache of a core.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// A file whose header is proven.
+/// A file whose header has been checked.
 #[derive(Debug)]
 pub(super) struct File<'a> {
     pub(super) head: Head,
@@ -29,26 +29,26 @@ enum Arrays<'a> {
     Disk(Disk),
 }
 
-/// A tensor that is read from its beginning to its end, in pieces that are used before the next is read: of a file on the
-/// disk no more is in memory.
+/// A tensor that is read from its beginning to its end, in pieces. Each piece is used before the next one is read, so
+/// that only one piece of a file is in memory.
 #[derive(Debug)]
 pub(super) struct TensorReader<'f> {
     name: &'static str,
     dtype: Dtype,
-    /// Numbers that are left.
+    /// The number of numbers that have not been read.
     left: usize,
     bytes: Bytes<'f>,
 }
 
-/// The bytes that are left of a tensor.
+/// The bytes of a tensor that have not been read.
 #[derive(Debug)]
 enum Bytes<'f> {
     Memory(&'f [u8]),
     Disk {
         disk: &'f Disk,
-        /// Place in the file of the first byte that is not in `piece`.
+        /// The position in the file of the first byte after `piece`.
         at: u64,
-        /// Bytes before it that are not used yet are `piece[used..]`, whole numbers.
+        /// The bytes before this position. `piece[used..]` has not been used yet, and consists of whole elements.
         piece: Vec<u8>,
         used: usize,
     },
@@ -62,7 +62,7 @@ pub(super) struct Whole<'f> {
     bytes: Cow<'f, [u8]>,
 }
 
-/// An array of numbers, each exact as float64.
+/// An array of numbers, each of which is exact in float64.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Numbers<'a> {
     U8(&'a [[u8; 1]]),
@@ -73,8 +73,8 @@ pub(super) enum Numbers<'a> {
     F64(&'a [[u8; 8]]),
 }
 
-/// Evaluates `$body` with an iterator over `$numbers` as float64: code of its own for each type, so that no number asks
-/// again of which type it is.
+/// Evaluates `$body` with an iterator over `$numbers` as float64. There is separate code for each type, so that the
+/// type is not tested for each number.
 macro_rules! with_numbers {
     ($numbers:expr, |$iter:ident| $body:expr) => {
         match $numbers {
@@ -106,7 +106,7 @@ macro_rules! with_numbers {
     };
 }
 
-/// The same with an iterator over whole numbers as u32; an error where they are floats.
+/// Like `with_numbers`, with an iterator over whole numbers as u32. It is an error if the numbers are floats.
 macro_rules! with_whole {
     ($numbers:expr, $name:expr, |$iter:ident| $body:expr) => {
         match $numbers {
@@ -125,7 +125,7 @@ macro_rules! with_whole {
             $crate::model_file::read::Numbers::F16(_)
             | $crate::model_file::read::Numbers::F32(_)
             | $crate::model_file::read::Numbers::F64(_) => {
-                Err(Error::corrupt(format!("`{}` is not of whole numbers", $name)))
+                Err(Error::corrupt(format!("`{}` does not have whole numbers", $name)))
             }
         }
     };
@@ -134,24 +134,24 @@ macro_rules! with_whole {
 pub(super) use {with_numbers, with_whole};
 
 impl<'a> File<'a> {
-    /// A file in memory.
+    /// Opens a file in memory.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self> {
         let n_header = disk::header_bytes(bytes, bytes.len() as u64)?;
         let (text, data) = bytes[8..].split_at(n_header);
         Ok(File { head: Head::parse(text, data.len() as u64)?, arrays: Arrays::Memory(data) })
     }
 
-    /// A file on the disk, of which the header alone was read.
+    /// Opens a file on the disk, of which only the header has been read.
     pub(super) fn on_disk(opened: disk::Opened) -> Self {
         File { head: opened.head, arrays: Arrays::Disk(opened.disk) }
     }
 
-    /// What travels with the model.
+    /// Reads the data that are stored with the model.
     pub(super) fn extra(&self) -> Result<Extra> {
         Extra::read(self)
     }
 
-    /// The error that the model is not of the kind that was asked for.
+    /// Returns the error for a model that is not of the requested kind.
     pub(super) fn is_not(&self, kind: Kind) -> Error {
         let name = |kind| match kind {
             Kind::Forest => "a forest",
@@ -162,7 +162,7 @@ impl<'a> File<'a> {
         Error::corrupt(format!("this is {}, not {}", name(self.head.header.kind()), name(kind)))
     }
 
-    /// Tensor `name`, if there is one.
+    /// Returns tensor `name`, if it exists.
     pub(super) fn optional(&self, name: &'static str) -> Result<Option<TensorReader<'_>>> {
         let Some((dtype, place)) = self.place(name) else { return Ok(None) };
         Numbers::new(dtype, &[]).ok_or_else(|| Error::corrupt(format!("`{name}` is of type {dtype:?}")))?;
@@ -174,18 +174,18 @@ impl<'a> File<'a> {
         Ok(Some(TensorReader { name, dtype, left, bytes }))
     }
 
-    /// Tensor `name`.
+    /// Returns tensor `name`.
     pub(super) fn required(&self, name: &'static str) -> Result<TensorReader<'_>> {
         self.optional(name)?.ok_or_else(|| Error::corrupt(format!("there is no `{name}`")))
     }
 
-    /// All bytes of tensor `name`, if there is one: for those that are not of whole bytes a number.
+    /// Returns all bytes of tensor `name`, if it exists. This is for tensors whose numbers are not whole bytes.
     pub(super) fn whole(&self, name: &'static str) -> Result<Option<Whole<'_>>> {
         let Some((dtype, place)) = self.place(name) else { return Ok(None) };
         Ok(Some(Whole { name, dtype, bytes: self.bytes(place)? }))
     }
 
-    /// A copy of the codes of tensor `name`, if there is one and it is in float8.
+    /// Returns a copy of the codes of tensor `name`, if it exists and is in float8.
     pub(super) fn codes(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let Some((Dtype::F8_E4M3, place)) = self.place(name) else { return Ok(None) };
         match self.bytes(place)? {
@@ -194,13 +194,13 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Type of tensor `name`, and its place among the arrays.
+    /// Returns the type of tensor `name`, and its place among the arrays.
     fn place(&self, name: &str) -> Option<(Dtype, (usize, usize))> {
-        // The offsets were proven by the parser: inside the data, and as long as shape and type ask.
+        // The parser has checked that the offsets are inside the data and fit the shape and the type.
         self.head.metadata.info(name).map(|TensorInfo { dtype, data_offsets, .. }| (*dtype, *data_offsets))
     }
 
-    /// Hands the bytes of a tensor to `each` in pieces of whole numbers of any type.
+    /// Passes the bytes of a tensor to `each`, in pieces of whole elements of any type.
     pub(super) fn pieces(&self, (start, end): (usize, usize), mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match &self.arrays {
             Arrays::Memory(data) => each(lent(data, "an array", (start, end))?),
@@ -215,7 +215,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The bytes of a tensor.
+    /// Returns the bytes of a tensor.
     fn bytes(&self, (start, end): (usize, usize)) -> Result<Cow<'_, [u8]>> {
         match &self.arrays {
             Arrays::Memory(data) => lent(data, "an array", (start, end)).map(Cow::Borrowed),
@@ -237,14 +237,14 @@ impl<'f> Whole<'f> {
         self.name
     }
 
-    /// The bytes, where they are those of a tensor of bytes.
+    /// Returns the bytes, if this is a tensor of bytes.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         (self.dtype == Dtype::U8).then_some(&self.bytes)
     }
 }
 
 impl TensorReader<'_> {
-    /// How many numbers are left.
+    /// Returns the number of numbers that have not been read.
     pub(super) fn len(&self) -> usize {
         self.left
     }
@@ -257,12 +257,12 @@ impl TensorReader<'_> {
         self.dtype
     }
 
-    /// Proves that `n` numbers are left: before anything is allocated for them.
+    /// Checks that at least `n` numbers are left. This is called before memory is allocated for them.
     pub(super) fn check(&self, n: usize) -> Result<()> {
         if n <= self.left { Ok(()) } else { Err(Error::corrupt(format!("`{}` is too short", self.name))) }
     }
 
-    /// Hands the next `n` numbers to `each`, piece by piece.
+    /// Passes the next `n` numbers to `each`, piece by piece.
     pub(super) fn pieces(&mut self, n: usize, mut each: impl FnMut(Numbers<'_>) -> Result<()>) -> Result<()> {
         self.check(n)?;
         let item = self.dtype.bitsize() / 8;
@@ -298,7 +298,7 @@ impl TensorReader<'_> {
         Ok(())
     }
 
-    /// The next number.
+    /// Reads the next number.
     pub(super) fn one(&mut self) -> Result<f64> {
         let mut found = 0.0;
         self.pieces(1, |numbers| {
@@ -308,7 +308,7 @@ impl TensorReader<'_> {
         Ok(found)
     }
 
-    /// The next `n` numbers, each as `cast` has it.
+    /// Reads the next `n` numbers, converted by `cast`.
     pub(super) fn collect<T>(&mut self, what: &'static str, n: usize, cast: impl Fn(f64) -> T) -> Result<Vec<T>> {
         self.check(n)?;
         let mut v = try_with_capacity(what, n)?;
@@ -319,7 +319,7 @@ impl TensorReader<'_> {
         Ok(v)
     }
 
-    /// The next `n` numbers where they are whole and below 2³².
+    /// Reads the next `n` numbers, which must be whole and below 2³².
     pub(super) fn whole(&mut self, what: &'static str, n: usize) -> Result<Vec<u32>> {
         self.check(n)?;
         let mut v = try_with_capacity(what, n)?;
@@ -333,14 +333,14 @@ impl TensorReader<'_> {
         Ok(v)
     }
 
-    /// Proves that all is read.
+    /// Checks that everything has been read.
     pub(super) fn finish(&self) -> Result<()> {
         if self.left == 0 { Ok(()) } else { Err(Error::corrupt(format!("`{}` is too long", self.name))) }
     }
 }
 
 impl<'a> Numbers<'a> {
-    /// The numbers in `bytes`, if it is a type of numbers.
+    /// Returns the numbers in `bytes`, if the type is one of the types of numbers.
     fn new(dtype: Dtype, bytes: &'a [u8]) -> Option<Self> {
         Some(match dtype {
             Dtype::U8 => Numbers::U8(bytes.as_chunks().0),
@@ -373,7 +373,8 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Whether `is_right` of all numbers: of each, without an end before the last, which is how the compiler sees through it.
+    /// Returns whether `is_right` holds for all numbers. The loop does not stop early, so that the compiler can
+    /// vectorize it.
     pub(super) fn all(self, is_right: impl Fn(f64) -> bool) -> bool {
         with_numbers!(self, |numbers| numbers.fold(true, |all, number| all & is_right(number)))
     }

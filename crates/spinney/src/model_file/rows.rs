@@ -1,8 +1,8 @@
-//! Leaves that are rows of y, and the sets of rows that they are of: see the tables of `model_file`.
+//! Leaves that refer to stored samples, and their sets of samples: see the tables of `model_file`.
 //!
-//! Sets are written once each. Reading proves that the rows of a leaf rise and are in their set, that units are whole and
-//! positive, and that the slots of a row rise and are columns of predictions, as for leaves that hold values; those of
-//! classes are one class of each output.
+//! Each set is written once. Reading checks that the samples of a leaf are in increasing order and in their set, that
+//! units are whole and positive, and that the slots of a sample are in increasing order and are columns of predictions.
+//! Slots of classes must contain one class of each output.
 
 use std::sync::Arc;
 
@@ -20,13 +20,14 @@ use crate::tree::{LeafTable, Node, Tree};
 
 const WHAT: &str = "the model";
 
-/// A bit for each unit is no more than a byte for each row up to so many units, on the average; draws are 1.6 to 2.
+/// One bit for each unit takes at most one byte per sample if samples have at most this many units on average.
+/// Bootstrap samples have 1.6 to 2.
 const MOST_UNITS_A_ROW: f64 = 8.0;
 
-/// Total units of a tree are exact as float64.
+/// The sum of units of a tree must be exact in float64.
 const MOST_UNITS: f64 = (1u64 << 53) as f64;
 
-/// The rows of leaves, if they are rows.
+/// Returns the stored samples of leaves, if leaves refer to stored samples.
 fn rows(leaves: &LeafTable) -> Option<(&[u32], &Indices, &Arc<StoredRows>)> {
     match &leaves.layout {
         Layout::Rows { ptr, ids, stored } => Some((ptr, ids, stored)),
@@ -34,7 +35,7 @@ fn rows(leaves: &LeafTable) -> Option<(&[u32], &Indices, &Arc<StoredRows>)> {
     }
 }
 
-/// Whether the weights of all nodes are sums of the units of rows.
+/// Returns whether the weights of all nodes are sums of the units of their samples.
 pub(super) fn weights_follow(tree: &Tree) -> bool {
     let Some((ptr, ..)) = rows(&tree.leaves) else { return false };
     let units = &tree.leaves.amounts;
@@ -49,14 +50,15 @@ pub(super) fn weights_follow(tree: &Tree) -> bool {
     })
 }
 
-/// Whether the weights of leaves are the units of their rows.
+/// Returns whether the weights of leaves are the sums of the units of their samples.
 pub(super) fn leaf_weights_follow(leaves: &LeafTable, weights: impl Iterator<Item = f64>) -> bool {
     let Some((ptr, ..)) = rows(leaves) else { return false };
     let units = |leaf: &[u32]| (leaf[0]..leaf[1]).map(|row| leaves.amounts.at(row as usize)).sum::<f64>();
     ptr.windows(2).map(units).eq(weights)
 }
 
-/// The tensors of leaves that are rows, and of the sets; none without such leaves.
+/// Returns the tensors of leaves that refer to stored samples, and of their sets. It is empty if there are no such
+/// leaves.
 pub(super) fn tensors(all: &[&LeafTable]) -> Result<Vec<Tensor>> {
     let tables = || all.iter().filter_map(|leaves| rows(leaves).map(|(_, ids, _)| (*leaves, ids)));
     let mut sets: Vec<&Arc<StoredRows>> = Vec::new();
@@ -130,12 +132,12 @@ fn layout(set: &StoredRows) -> u8 {
     }
 }
 
-/// Bits of the ids of rows of sets of these sizes.
+/// Returns the number of bits of the indices of samples, for sets with these sizes.
 fn id_bits(n_rows: impl Iterator<Item = usize>) -> u32 {
     width_below(n_rows.max().unwrap_or(0))
 }
 
-/// The tensors of numbers of a few bits each, as they are.
+/// The tensors of numbers of a few bits each.
 #[derive(Debug)]
 pub(super) struct Packed<'f> {
     ids: Option<Whole<'f>>,
@@ -155,7 +157,7 @@ impl<'f> Packed<'f> {
     }
 }
 
-/// What is left of each tensor of rows for the trees to come, and the sets.
+/// The parts of the tensors of stored samples that later trees will read, and the sets.
 #[derive(Debug)]
 pub(super) struct RowTensors<'f> {
     ids: Option<Bits<'f>>,
@@ -166,7 +168,7 @@ pub(super) struct RowTensors<'f> {
     sets: Vec<Arc<StoredRows>>,
 }
 
-/// The rows of the leaves of one tree.
+/// The stored samples of the leaves of one tree.
 #[derive(Debug)]
 pub(super) struct RowLists {
     pub(super) ptr: Vec<u32>,
@@ -193,24 +195,26 @@ impl<'f> RowTensors<'f> {
         [&self.units, &self.set].into_iter().flatten().try_for_each(TensorReader::finish)
     }
 
-    /// Rows of the next tree that has some; `n_samples` of each leaf.
+    /// Reads the samples of the next tree whose leaves refer to stored samples. `n_samples` is the number of samples of
+    /// each leaf.
     pub(super) fn next(&mut self, n_samples: impl ExactSizeIterator<Item = u32>) -> Result<RowLists> {
         let set = match &mut self.set {
             Some(set) => set.one()?,
             None => 0.0,
         };
         let set = if set.fract() == 0.0 && set >= 0.0 { self.sets.get(set as usize) } else { None };
-        let stored = Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to rows that are not there"))?);
+        let stored =
+            Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to a set of samples that does not exist"))?);
         let mut ptr = try_with_capacity(WHAT, n_samples.len() + 1)?;
         let mut end = 0u32;
         ptr.push(end);
         for n in n_samples {
-            // Rows of a leaf rise, and there are no more than the set has: else packed bits could ask for far more memory
-            // than the file has bytes.
+            // The samples of a leaf are distinct, so there are no more than the set has. Without this check, packed
+            // bits could require far more memory than the file has bytes.
             if n as usize > stored.n_rows {
-                return Err(Error::corrupt("a leaf has more rows than its set"));
+                return Err(Error::corrupt("a leaf has more samples than its set"));
             }
-            end = end.checked_add(n).ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 rows or more"))?;
+            end = end.checked_add(n).ok_or_else(|| Error::corrupt("the leaves of a tree have 2^32 samples or more"))?;
             ptr.push(end);
         }
         let found = self.ids.as_mut().ok_or_else(|| Error::corrupt("there is no `row_ids`"))?;
@@ -221,7 +225,7 @@ impl<'f> RowTensors<'f> {
             let mut least = 0;
             for id in found.by_ref().take((leaf[1] - leaf[0]) as usize) {
                 if !(least..stored.n_rows).contains(&(id as usize)) {
-                    return Err(Error::corrupt("the rows of a leaf do not rise, or are not there"));
+                    return Err(Error::corrupt("the samples of a leaf are out of range or not in increasing order"));
                 }
                 ids.push(id)?;
                 least = id as usize + 1;
@@ -240,19 +244,19 @@ impl<'f> RowTensors<'f> {
         };
         let all = || (0..units.len()).map(|row| units.at(row));
         if all().any(|units| units < 1.0) || all().sum::<f64>() > MOST_UNITS {
-            return Err(Error::corrupt("the units of rows are not positive, or too many"));
+            return Err(Error::corrupt("the units of samples are not positive, or their sum is too large"));
         }
         Ok(RowLists { ptr, ids, units, stored })
     }
 }
 
 impl RowLists {
-    /// Weights of the leaves, where they are the units of rows.
+    /// Returns the sums of the units of the samples of leaves.
     pub(super) fn leaf_weights(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
         self.ptr.windows(2).map(|ends| (ends[0]..ends[1]).map(|row| self.units.at(row as usize)).sum())
     }
 
-    /// Weights of all nodes, where they are the units of rows.
+    /// Returns the sums of the units of the samples of all nodes.
     pub(super) fn weights(&self, nodes: &[Node], places: &Places) -> Result<Vec<f64>> {
         let mut weights = try_filled(WHAT, 0.0, nodes.len())?;
         for (&place, weight) in places.leaves.iter().zip(self.leaf_weights()) {
@@ -263,7 +267,7 @@ impl RowLists {
     }
 }
 
-/// All sets of rows of a file.
+/// Reads all sets of stored samples of a file.
 fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
     let slots = file.whole("set_slots")?;
     let mut slots = slots.as_ref().map(Bits::new).transpose()?;
@@ -281,7 +285,7 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
             let layout = there(&mut layouts, "set_layout")?.one()?;
             let known = if is_real { [0, SINGLE, HALF, SINGLE | SCALED, HALF | SCALED].as_slice() } else { &[COUNTS] };
             let layout = known.iter().copied().find(|&known| f64::from(known) == layout);
-            let layout = layout.ok_or_else(|| Error::corrupt("the layout of a set of rows is unknown"))?;
+            let layout = layout.ok_or_else(|| Error::corrupt("the layout of a set of samples is unknown"))?;
             let values = if is_real {
                 let n_values = n_rows.checked_mul(width);
                 let n_values = n_values.ok_or_else(|| Error::corrupt("`set_values` is too short"))?;
@@ -289,7 +293,7 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
                 let scales = if layout & SCALED == 0 { None } else { Some(scales(&mut factors, width)?) };
                 let value = |i: usize| scales.as_ref().map_or(1.0, |scales| scales[i % width]) * values.at(i);
                 if !(0..values.len()).all(|i| value(i).is_finite()) {
-                    return Err(Error::corrupt("a number of a stored row is not finite"));
+                    return Err(Error::corrupt("a value of a stored sample is not finite"));
                 }
                 StoredValues::Numbers { values, scales }
             } else {
@@ -323,9 +327,11 @@ fn slots_of(
         with_whole!(sizes, "set_sizes", |sizes| {
             for size in sizes {
                 if size as usize > width {
-                    return Err(Error::corrupt("a stored row has more slots than there are columns"));
+                    return Err(Error::corrupt("a stored sample has more slots than there are columns"));
                 }
-                end = end.checked_add(size).ok_or_else(|| Error::corrupt("the stored rows have 2^32 slots or more"))?;
+                end = end
+                    .checked_add(size)
+                    .ok_or_else(|| Error::corrupt("the stored samples have 2^32 slots or more"))?;
                 ptr.push(end);
             }
             Ok(())
@@ -339,7 +345,7 @@ fn slots_of(
         let mut least = 0;
         for slot in stored.by_ref().take((row[1] - row[0]) as usize) {
             if !(least..width).contains(&(slot as usize)) {
-                return Err(Error::corrupt("the slots of a stored row do not rise, or pass the width"));
+                return Err(Error::corrupt("the slots of a stored sample are out of range or not in increasing order"));
             }
             slots.push(slot)?;
             least = slot as usize + 1;
@@ -348,7 +354,7 @@ fn slots_of(
     Ok(StoredValues::Slots { ptr, slots })
 }
 
-/// Proves that a row has one class of each output, where outputs are classes.
+/// Checks that a sample has one class of each output, if the outputs are classes.
 fn check_classes(values: &StoredValues, outputs: &Outputs) -> Result<()> {
     let (StoredValues::Slots { ptr, slots }, Outputs::Classes { n_classes }) = (values, outputs) else {
         return Ok(());
@@ -364,6 +370,6 @@ fn check_classes(values: &StoredValues, outputs: &Outputs) -> Result<()> {
     if ptr.windows(2).all(has_each) {
         Ok(())
     } else {
-        Err(Error::corrupt("a stored row has not one class of each output"))
+        Err(Error::corrupt("a stored sample does not have one class of each output"))
     }
 }

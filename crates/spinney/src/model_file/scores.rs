@@ -1,4 +1,4 @@
-//! What holds for the scores of every model: what they mean, in the header, and the proof that they are finite.
+//! The scores of all kinds of models: their meaning in the header, and the check that they are finite.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::loss::Link;
 use crate::model::{Additive, Term};
 
-/// What the scores of a boosted or compressed model are of, and what they mean.
+/// The outputs of a boosted or compressed model, and the link of its scores.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScoreMeaning {
     pub(super) outputs: Outputs,
@@ -20,7 +20,7 @@ pub(super) struct ScoreMeaning {
 }
 
 impl ScoreMeaning {
-    /// The entries of a JSON object, in alphabetical order.
+    /// Returns the entries of a JSON object, in alphabetical order.
     pub(super) fn encode(&self) -> [(&'static str, Value); 3] {
         let (kind, sizes) = encode_outputs(&self.outputs);
         [("link", Value::from(name_of(&LINKS, &self.link))), ("outputs", Value::from(kind)), ("sizes", sizes)]
@@ -37,7 +37,7 @@ impl ScoreMeaning {
     }
 }
 
-/// Whether models of this kind are made with such a link of such outputs.
+/// Returns whether models of this kind can have this link with these outputs.
 fn fits(kind: Kind, link: Link, outputs: &Outputs) -> bool {
     let has_one_score = match outputs {
         Outputs::Real { .. } => return link == Link::Identity || (link == Link::Log && kind == Kind::Boosted),
@@ -54,8 +54,9 @@ fn fits(kind: Kind, link: Link, outputs: &Outputs) -> bool {
     }
 }
 
-/// Proves that the scores of a model are finite, whatever the row: those of the leaves that it reaches are no larger than
-/// the largest of each tree. Of one score only some trees may count; all together are more.
+/// Checks that the scores of a model are finite for every sample. The magnitude of a score is at most the sum over
+/// trees of the largest magnitude in their leaves. If only some trees add to a score, the sum over all trees is still
+/// an upper bound.
 pub(super) fn check_scores(model: &Additive<'_>) -> Result<()> {
     let factors = model.terms().map(|term| match term {
         Term::Leaf | Term::Column(_) => 1.0,
@@ -67,7 +68,7 @@ pub(super) fn check_scores(model: &Additive<'_>) -> Result<()> {
     check_sum(std::iter::once(largest(model.start().iter().copied())).chain(of_trees))
 }
 
-/// The largest magnitude.
+/// Returns the largest magnitude.
 fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |most, number| f64::max(most, number.abs()))
 }

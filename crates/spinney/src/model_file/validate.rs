@@ -1,7 +1,7 @@
-//! Trees out of tensors, each proven before it is handed on.
+//! Reading trees, each of which is checked before it is returned.
 //!
-//! Structure is not trusted but built: children follow from the leaf marks in pre-order, so each node has one parent and
-//! comes after it, or the marks do not close the tree where it must end.
+//! The structure is not read but built: children follow from the marks of leaves in pre-order. Therefore each node has
+//! one parent, which comes before it, or the marks do not close the tree where it must end.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ use crate::tree::{LeafTable, Node, Tree};
 const WHAT: &str = "the model";
 
 impl Forest {
-    /// The forest that [`Forest::to_bytes`] wrote.
+    /// Reads a forest that [`Forest::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Corrupt`] with the proof that failed, [`crate::ErrorKind::Invalid`] for a newer format,
-    /// [`crate::ErrorKind::OutOfMemory`]. Never panics, whatever the bytes.
+    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
+    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
     pub fn from_bytes(bytes: &[u8]) -> Result<Forest> {
         Forest::read(&File::parse(bytes)?)
     }
@@ -51,8 +51,8 @@ impl Forest {
     }
 }
 
-/// Bytes of memory that the trees of a file take at least, as its header tells: where there are not as many, that is found
-/// before the arrays are read.
+/// Returns a lower bound, from the header, on the bytes of memory that the trees of a file take. If there is not as
+/// much memory, this is found before the arrays are read.
 fn least_bytes(head: &Head) -> u128 {
     let length = |name| u128::from(head.length(name).unwrap_or(0));
     let of_node = size_of::<Node>() + size_of::<f64>() + size_of::<u32>() + size_of::<f64>();
@@ -65,15 +65,17 @@ fn least_bytes(head: &Head) -> u128 {
         + length("set_values") * size_of::<Half>() as u128
 }
 
-/// The trees of a file.
+/// Reads the trees of a file.
 pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
-    // Memory that is not touched costs nothing. The system refuses more than there is, or than the process may have.
+    // Memory that is not touched costs nothing. The operating system refuses a request for more than it has, or than
+    // the process may use.
     drop(try_with_capacity::<u8>(WHAT, usize::try_from(least_bytes(&file.head)).unwrap_or(usize::MAX))?);
     let packed = Packed::new(file)?;
     let mut tensors = Tensors::new(file, &packed)?;
     let mut n_nodes = file.required("n_nodes")?;
     let n_trees = n_nodes.len();
-    // As many as layouts of leaves, a byte each, and at least as many nodes: `Head` has proven it.
+    // There are as many trees as layouts of leaves, which take a byte each, and at least as many nodes. `Head` has
+    // checked this.
     let mut trees = try_with_capacity(WHAT, n_trees)?;
     for n_nodes in n_nodes.whole(WHAT, n_trees)? {
         trees.push(Arc::new(tensors.next_tree(file, n_nodes as usize)?));
@@ -82,17 +84,17 @@ pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
     Ok(trees)
 }
 
-/// The largest magnitude of a value of each table: a prediction by its tree is no larger.
+/// Returns the largest magnitude of a value of each table, which bounds the predictions of its tree.
 pub(super) fn largest_values<'t>(tables: impl Iterator<Item = &'t LeafTable> + 't) -> impl Iterator<Item = f64> + 't {
     let mut last: Option<(&Arc<StoredRows>, f64)> = None;
     tables.map(move |leaves| match leaves.stored_rows() {
-        // Frequencies.
+        // Values with totals are frequencies.
         _ if leaves.totals.is_some() => 1.0,
         None => {
             let of_leaves = leaves.leaf_scales.iter().flatten().copied().reduce(f64::max);
             largest(&leaves.amounts, leaves.scales.as_deref()) * of_leaves.unwrap_or(1.0)
         }
-        // Means of stored rows; most trees have the same.
+        // Values are means of stored samples; most trees have the same set of samples.
         Some(stored) => match last {
             Some((before, value)) if Arc::ptr_eq(before, stored) => value,
             Some(_) | None => {
@@ -123,9 +125,9 @@ fn largest(values: &Amounts, scales: Option<&[f64]>) -> f64 {
     most * scales.map_or(1.0, largest)
 }
 
-/// Proves that the sum of numbers of these magnitudes is finite, whatever their order.
+/// Checks that the sum of numbers with these magnitudes is finite, in whatever order they are added.
 pub(super) fn check_sum(magnitudes: impl Iterator<Item = f64>) -> Result<()> {
-    // Half of the range is far more than rounding can add.
+    // The remaining half of the range is far more than rounding can add.
     if magnitudes.sum::<f64>() <= f64::MAX / 2.0 {
         Ok(())
     } else {
@@ -133,10 +135,10 @@ pub(super) fn check_sum(magnitudes: impl Iterator<Item = f64>) -> Result<()> {
     }
 }
 
-/// What is left of each tensor for the trees to come.
+/// The parts of the tensors that later trees will read.
 #[derive(Debug)]
 struct Tensors<'f> {
-    /// One for all trees.
+    /// The outputs, which are shared by all trees.
     outputs: Arc<Outputs>,
     features: TensorReader<'f>,
     thresholds: TensorReader<'f>,
@@ -152,7 +154,7 @@ struct Tensors<'f> {
     places: Places,
 }
 
-/// A number of each node, stored for all nodes or for leaves only.
+/// One number for each node, stored for all nodes or only for leaves.
 #[derive(Debug)]
 struct Statistic<'f> {
     stream: TensorReader<'f>,
@@ -226,13 +228,13 @@ impl<'f> Tensors<'f> {
         })
     }
 
-    /// Nodes with their children: the node after a split is its left child, the node after a leaf is the right child of the
-    /// last split that has none.
+    /// Reads nodes and their children: the node after a split is its left child, and the node after a leaf is the right
+    /// child of the last split that has none yet.
     fn nodes(&mut self, n_nodes: usize, n_features: usize) -> Result<Vec<Node>> {
         let n_splits = n_nodes / 2;
         self.features.check(n_nodes)?;
         if n_nodes > Node::MOST {
-            return Err(Error::corrupt(format!("{n_nodes} nodes in a tree, at most {}", Node::MOST)));
+            return Err(Error::corrupt(format!("a tree has {n_nodes} nodes, more than {}", Node::MOST)));
         }
         self.thresholds.check(n_splits)?;
         let mut nodes = try_with_capacity(WHAT, n_nodes)?;
@@ -259,7 +261,7 @@ impl<'f> Tensors<'f> {
         Ok(nodes)
     }
 
-    /// Where missing values go.
+    /// Sets the sides to which missing values go.
     fn send_missing(&mut self, nodes: &mut [Node], weights: &[f64]) -> Result<()> {
         let splits = &self.places.splits;
         let mut sides = self.missing_sides.as_mut().map(|sides| sides.take(splits.len(), 2)).transpose()?;
@@ -274,18 +276,18 @@ impl<'f> Tensors<'f> {
                 None | Some(0) => (unseen, false),
                 Some(1) if !nodes[i].tests_categories() => (Side::Left, true),
                 Some(2) => (Side::Right, true),
-                Some(_) => return Err(Error::corrupt("a side of missing values is not one that there is")),
+                Some(_) => return Err(Error::corrupt("a side of missing values is invalid")),
             };
             nodes[i].set_missing(side, is_seen);
         }
         Ok(())
     }
 
-    /// The categories that splits list, which then test no threshold.
+    /// Reads the categories of the splits that list categories instead of testing a threshold.
     fn categories(&mut self, nodes: &mut [Node]) -> Result<CategorySets> {
         let mut sets = CategorySets::default();
         let Some(is_listed) = &mut self.category_splits else {
-            // Proven at the end: what is left over is refused.
+            // If the tensors of categories exist nevertheless, `finish` finds that they were not read.
             return Ok(sets);
         };
         let (Some(sizes), Some(categories)) = (&mut self.category_sizes, &mut self.categories) else {
@@ -303,7 +305,7 @@ impl<'f> Tensors<'f> {
             }
             let size = sizes.one()?;
             if !(1.0..=f64::from(MOST_CATEGORIES)).contains(&size) || size.fract() != 0.0 {
-                return Err(Error::corrupt(format!("a split lists {size} categories")));
+                return Err(Error::corrupt(format!("a split lists {size} categories, which is out of range")));
             }
             categories.check(size as usize)?;
             set.clear();
@@ -316,7 +318,11 @@ impl<'f> Tensors<'f> {
                             && set.last().is_none_or(|&last| u32::from(last) < category);
                         set.push(category as Category);
                     }
-                    if rise { Ok(()) } else { Err(Error::corrupt("the categories of a split do not rise")) }
+                    if rise {
+                        Ok(())
+                    } else {
+                        Err(Error::corrupt("the categories of a split are not in increasing order"))
+                    }
                 })
             })?;
             node.set_categories(sets.push(set.iter().copied())?);
@@ -339,7 +345,8 @@ impl<'f> Tensors<'f> {
 }
 
 impl Statistic<'_> {
-    /// Positive finite numbers of all `nodes` of the next tree; where only leaves are stored, sums of the children elsewhere.
+    /// Reads positive finite numbers for all `nodes` of the next tree. If they are stored only for leaves, those of
+    /// splits are sums over their children.
     fn numbers(&mut self, nodes: &[Node], places: &Places) -> Result<Vec<f64>> {
         let name = self.stream.name();
         let wrong = || Error::corrupt(format!("`{name}` are not positive and finite"));
@@ -351,11 +358,11 @@ impl Statistic<'_> {
         let mut values = try_filled(WHAT, 0.0, nodes.len())?;
         place(&mut self.stream, &places.leaves, &mut values, |v| v, is_positive, wrong)?;
         sum_up(nodes, places, &mut values);
-        // No number is above the sum of all, which is that of the root.
+        // No number is larger than the sum of all, which is that of the root.
         if is_positive(values[0]) { Ok(values) } else { Err(wrong()) }
     }
 
-    /// The same of numbers that are whole and below 2³².
+    /// Like `numbers`, for numbers that are whole and below 2³².
     fn whole(&mut self, nodes: &[Node], places: &Places) -> Result<Vec<u32>> {
         let name = self.stream.name();
         let wrong = || Error::corrupt(format!("`{name}` are not positive and finite"));
@@ -366,7 +373,7 @@ impl Statistic<'_> {
         self.stream.check(places.leaves.len())?;
         let mut values = try_filled(WHAT, 0u32, nodes.len())?;
         place(&mut self.stream, &places.leaves, &mut values, |v| v as u32, is_positive, wrong)?;
-        // Splits are still zero. No sum is above that of the root.
+        // The elements of splits are still zero. No sum is larger than that of the root.
         if values.iter().map(|&n| u64::from(n)).sum::<u64>() > u32::MAX.into() {
             return Err(Error::corrupt(format!("`{name}` are not whole numbers below 2^32")));
         }

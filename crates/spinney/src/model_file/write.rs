@@ -1,4 +1,4 @@
-//! Writing: the tensors of a forest, each in the narrowest type that holds all of its numbers exactly.
+//! Writing: the tensors of a forest, each in the narrowest type that can represent all of its numbers exactly.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -26,12 +26,12 @@ pub(super) const WHAT: &str = "the bytes of the model";
 pub(super) struct Tensor {
     pub(super) name: Cow<'static, str>,
     pub(super) dtype: Dtype,
-    /// `None` for one dimension.
+    /// The shape; `None`: the array has one dimension.
     pub(super) shape: Option<Vec<usize>>,
     pub(super) bytes: Vec<u8>,
 }
 
-/// A file in parts: what lies before the arrays, and the arrays in their order.
+/// A file in parts: the bytes before the arrays, and the arrays in their order.
 #[derive(Debug)]
 pub(super) struct Parts {
     start: Vec<u8>,
@@ -46,10 +46,10 @@ impl Tensor {
 }
 
 impl Forest {
-    /// The forest as a safetensors file. Equal forests give equal bytes.
+    /// Returns the forest as a safetensors file. Equal forests have equal bytes.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Invalid`] for a forest without trees, [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Invalid`] for a forest without trees, or [`crate::ErrorKind::OutOfMemory`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.parts(&Extra::default())?.into_bytes()
     }
@@ -63,13 +63,13 @@ impl Forest {
 }
 
 impl Tensor {
-    /// One row of numbers.
+    /// Creates a one-dimensional tensor.
     pub(super) fn new(name: &'static str, dtype: Dtype, bytes: Vec<u8>) -> Self {
         Tensor { name: name.into(), dtype, shape: None, bytes }
     }
 }
 
-/// The tensors of trees, in their order.
+/// Returns the tensors of trees, in the order of the trees.
 pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor>> {
     let trees = || all.iter().map(|tree| &**tree);
     let placed: Vec<Placed<'_>> = trees().map(Placed::new).collect::<Result<_>>()?;
@@ -127,7 +127,7 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
     Ok(tensors)
 }
 
-/// The tensors of leaves, tree after tree, but for their totals.
+/// Returns the tensors of leaves, in the order of the trees, except their totals.
 pub(super) fn leaf_tensors(tables: &[&LeafTable], outputs: &Outputs) -> Result<Vec<Tensor>> {
     let sparse = || tables.iter().filter(|leaves| leaves.is_sparse());
     let listed = || tables.iter().filter(|leaves| !leaves.has_rows());
@@ -177,18 +177,19 @@ pub(super) fn leaf_tensors(tables: &[&LeafTable], outputs: &Outputs) -> Result<V
     Ok(tensors)
 }
 
-/// Outputs of trees, which are the same of all.
+/// Returns the outputs of trees, which all trees have in common.
 fn outputs_of(all: &[Arc<Tree>]) -> &Outputs {
     const NONE: &Outputs = &Outputs::Labels { n_labels: 0 };
     all.first().map_or(NONE, |tree| tree.outputs())
 }
 
-/// The threshold of a split; zero where it lists categories.
+/// Returns the threshold of a split, or zero if it lists categories.
 fn threshold(node: &Node) -> f32 {
     if node.tests_categories() { 0.0 } else { node.threshold() }
 }
 
-/// A number of each leaf, or of each node where splits are not the sums of their children.
+/// Returns a tensor with one number for each leaf, or for each node if the numbers of splits are not the sums over
+/// their children.
 fn statistic(all: &[Placed<'_>], name: &'static str, of: impl Fn(&Tree, usize) -> f64) -> Result<Tensor> {
     let is_sum = |placed: &Placed<'_>| {
         placed.splits().all(|(tree, i)| of(tree, i + 1) + of(tree, tree.nodes[i].right() as usize) == of(tree, i))
@@ -201,7 +202,7 @@ fn statistic(all: &[Placed<'_>], name: &'static str, of: impl Fn(&Tree, usize) -
     }
 }
 
-/// A tree and which of its nodes are splits and which are leaves, found once for all the tensors.
+/// A tree with the lists of its splits and its leaves, which are computed once for all tensors.
 struct Placed<'t> {
     tree: &'t Tree,
     splits: Vec<u32>,
@@ -210,8 +211,8 @@ struct Placed<'t> {
 
 impl<'t> Placed<'t> {
     fn new(tree: &'t Tree) -> Result<Self> {
-        // Each node is written to both lists, and stays in one: no branch, which no processor could foretell. There is
-        // one leaf more than splits, and the last node is a leaf.
+        // Each node is written to both lists, and kept in one of them. This avoids a branch, which the processor could
+        // not predict. There is one leaf more than there are splits, and the last node is a leaf.
         let n_splits = tree.n_nodes() / 2;
         let mut splits = try_filled(WHAT, 0, n_splits + 1)?;
         let mut leaves = try_filled(WHAT, 0, n_splits + 1)?;
@@ -226,12 +227,12 @@ impl<'t> Placed<'t> {
         Ok(Placed { tree, splits, leaves })
     }
 
-    /// Nodes that are splits, in order.
+    /// Returns the nodes that are splits, in order.
     fn splits(&self) -> impl Iterator<Item = (&'t Tree, usize)> {
         self.splits.iter().map(|&i| (self.tree, i as usize))
     }
 
-    /// Nodes that are leaves, in order.
+    /// Returns the nodes that are leaves, in order.
     fn leaves(&self) -> impl Iterator<Item = (&'t Tree, usize)> {
         self.leaves.iter().map(|&i| (self.tree, i as usize))
     }
@@ -248,7 +249,7 @@ fn layout(leaves: &LeafTable, outputs: &Outputs) -> u8 {
     cells | counts | partial | type_bits(&leaves.amounts, leaves.scales.as_deref())
 }
 
-/// Bits of the type of floats, where the numbers alone do not tell.
+/// Returns the bits for the type of floats, which cannot be seen from the numbers.
 pub(super) fn type_bits(amounts: &Amounts, scales: Option<&[f64]>) -> u8 {
     let precision = match amounts {
         Amounts::I8(_) => BYTES,
@@ -259,14 +260,14 @@ pub(super) fn type_bits(amounts: &Amounts, scales: Option<&[f64]>) -> u8 {
     precision | if scales.is_some() { SCALED } else { 0 }
 }
 
-/// Whole numbers, as a model has them.
+/// Whole numbers in the type in which the model stores them.
 enum Whole<'t> {
     U8(&'t [u8]),
     U16(&'t [u16]),
     U32(&'t [u32]),
 }
 
-/// Evaluates `$body` with the numbers of `$whole`, a slice of whichever type.
+/// Evaluates `$body` with the numbers of `$whole`, a slice of any of the types.
 macro_rules! with_slice {
     ($whole:expr, |$slice:ident| $body:expr) => {
         match $whole {
@@ -277,7 +278,7 @@ macro_rules! with_slice {
     };
 }
 
-/// What [`narrowest`] makes of the same numbers.
+/// Returns the same tensor as [`narrowest`] for the same numbers.
 #[expect(clippy::useless_conversion, clippy::unnecessary_cast, reason = "one code for slices of three types")]
 fn whole<'t, I: Iterator<Item = Whole<'t>>>(name: &'static str, parts: impl Fn() -> I) -> Result<Tensor> {
     let (mut n, mut largest) = (0, 0u32);
@@ -293,7 +294,7 @@ fn whole<'t, I: Iterator<Item = Whole<'t>>>(name: &'static str, parts: impl Fn()
             parts().for_each(|part| with_slice!(part, |slice| bytes.extend(slice.iter().map(|&v| v as u8))));
             Tensor::new(name, Dtype::U8, bytes)
         }
-        // Above 65 535 there are no whole numbers of 16 bits, float16 included.
+        // Whole numbers above 65 535 do not fit into 16 bits; the largest float16 is smaller.
         l if l <= u16::MAX.into() => spread(name, Dtype::U16, n, parts(), |v| (v as u16).to_le_bytes())?,
         _ => spread(name, Dtype::U32, n, parts(), u32::to_le_bytes)?,
     })
@@ -307,7 +308,7 @@ fn spread<'t, const N: usize>(
     parts: impl Iterator<Item = Whole<'t>>,
     encode: impl Fn(u32) -> [u8; N],
 ) -> Result<Tensor> {
-    /// Numbers that stay in the cache between two looks.
+    /// The number of values that are encoded at a time, so that they stay in the cache.
     const AT_ONCE: usize = 1 << 12;
     let mut bytes: Vec<u8> = try_with_capacity(WHAT, n * N)?;
     let mut encoded = [[0; N]; AT_ONCE];
@@ -320,12 +321,13 @@ fn spread<'t, const N: usize>(
     Ok(Tensor::new(name, dtype, bytes))
 }
 
-/// Features of all nodes, the largest number of the type in leaves: 16 bits where that is no feature.
+/// Returns the features of all nodes, with the largest number of the type for leaves. The type has 16 bits if this
+/// number is not a feature.
 fn features(trees: &[Arc<Tree>], n_features: usize) -> Result<Tensor> {
     let nodes = || trees.iter().flat_map(|tree| &tree.nodes);
     let n = trees.iter().map(|tree| tree.n_nodes()).sum();
     if n_features <= usize::from(u16::MAX) {
-        // The mark of leaves, 2³² − 1, is cut to 2¹⁶ − 1.
+        // The mark of leaves, 2³² − 1, becomes 2¹⁶ − 1.
         bytes("features", Dtype::U16, n, nodes().map(|node| (node.feature() as u16).to_le_bytes()))
     } else {
         bytes("features", Dtype::U32, n, nodes().map(|node| node.feature().to_le_bytes()))
@@ -336,9 +338,9 @@ fn floats<I: Iterator<Item = f32>>(name: &'static str, values: impl Fn() -> I) -
     bytes(name, Dtype::F32, values().count(), values().map(f32::to_le_bytes))
 }
 
-/// `values` in the narrowest of u8, u16, f16, u32, f32 and f64 that holds all of them exactly.
+/// Returns `values` in the narrowest of u8, u16, f16, u32, f32 and f64 that can represent all of them exactly.
 ///
-/// They are gone through by `for_each`: of iterators within iterators that is loops within loops.
+/// The iterators are run by `for_each`, which turns nested iterators into nested loops.
 pub(super) fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
     let (mut n, mut largest) = (0, 0.0f64);
     let (mut whole, mut single) = (true, true);
@@ -361,7 +363,7 @@ pub(super) fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: imp
     }
 }
 
-/// A tensor of `n` values.
+/// Returns a tensor of `n` values.
 pub(super) fn bytes<const N: usize>(
     name: &'static str,
     dtype: Dtype,
@@ -374,7 +376,7 @@ pub(super) fn bytes<const N: usize>(
 }
 
 impl Parts {
-    /// Wide types first, so that every tensor is aligned.
+    /// Puts the tensors in order of decreasing width of their types, so that each of them is aligned.
     pub(super) fn new(header: &Header, mut tensors: Vec<Tensor>, extra: &Extra) -> Result<Self> {
         tensors.extend(extra.tensors()?);
         tensors.sort_by(|a, b| b.dtype.bitsize().cmp(&a.dtype.bitsize()).then_with(|| a.name.cmp(&b.name)));
@@ -394,7 +396,7 @@ impl Parts {
         Ok(Parts { start, tensors })
     }
 
-    /// The file as one array of bytes.
+    /// Returns the file as one array of bytes.
     pub(super) fn into_bytes(self) -> Result<Vec<u8>> {
         let n_data: usize = self.tensors.iter().map(|tensor| tensor.bytes.len()).sum();
         let mut file = try_with_capacity(WHAT, self.start.len() + n_data)?;
@@ -403,7 +405,7 @@ impl Parts {
         Ok(file)
     }
 
-    /// Puts the file at `path`, without a copy of it.
+    /// Writes the file to `path`, without a copy of it in memory.
     pub(super) fn write(self, path: &Path) -> Result<()> {
         disk::write(path, std::iter::once(&self.start[..]).chain(self.tensors.iter().map(|tensor| &tensor.bytes[..])))
     }

@@ -1,7 +1,7 @@
-//! Sets of categories, one for each split that lists them: those that go left.
+//! Sets of categories. Each split that lists categories has a set of those that go left.
 //!
-//! A set holds no more categories than the node had in training, so that all sets of a tree are no longer than the samples
-//! of its nodes, whatever the number of categories of a feature.
+//! A set has only categories that the node had during training. The sets of a tree are therefore not larger than the
+//! numbers of samples of its nodes, whatever the number of categories of a feature.
 
 use crate::data::Category;
 use crate::error::{Result, try_copied, try_extend, try_push};
@@ -11,9 +11,9 @@ const WHAT: &str = "the categories of splits";
 /// The sets of one tree, numbered from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CategorySets {
-    /// One past the last category of each set.
+    /// The end of each set in `categories`.
     ends: Vec<usize>,
-    /// Rising in each set.
+    /// The categories, in increasing order within each set.
     categories: Vec<Category>,
 }
 
@@ -22,14 +22,14 @@ impl CategorySets {
         self.ends.is_empty()
     }
 
-    /// The categories of a set, rising.
+    /// Returns the categories of a set, in increasing order.
     pub(crate) fn of(&self, set: u32) -> &[Category] {
         let set = set as usize;
         let start = if set == 0 { 0 } else { self.ends[set - 1] };
         &self.categories[start..self.ends[set]]
     }
 
-    /// Adds a set of rising categories; returns its number.
+    /// Adds a set of categories, which must be in increasing order, and returns its number.
     pub(crate) fn push(&mut self, categories: impl ExactSizeIterator<Item = Category>) -> Result<u32> {
         try_extend(WHAT, &mut self.categories, categories)?;
         try_push(WHAT, &mut self.ends, self.categories.len())?;

@@ -1,4 +1,5 @@
-//! Dense X: columns gathered and sorted at each node, or sorted once and carried down.
+//! Partitioners for dense X. Columns are gathered and sorted at each node, or sorted once and carried from node to
+//! node.
 
 use super::decision::Decision;
 use super::permutation::Permutation;
@@ -9,7 +10,7 @@ use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_filled, try_with_capacity};
 use crate::partition::lottery::Lottery;
 
-/// Gathers the node's rows of each drawn column: drawn features × samples of the node.
+/// Gathers the values of the node's samples in each drawn column. The cost is drawn features × samples of the node.
 #[derive(Debug)]
 pub(crate) struct DensePartitioner<'a> {
     x: &'a DenseColumns<'a>,
@@ -30,7 +31,7 @@ impl<'a> DensePartitioner<'a> {
         })
     }
 
-    /// Entries of `feature` among `rows`, zeros left out.
+    /// Returns the non-zero entries of a column among `rows`.
     fn gather<'b>(buffer: &'b mut [Entry], column: &[f32], rows: &[u32]) -> &'b mut [Entry] {
         let mut n = 0;
         for &row in rows {
@@ -98,13 +99,13 @@ impl Partitioner for DensePartitioner<'_> {
     }
 }
 
-/// Least and largest of some values, at least one; `None` where one is missing. Eight of each are kept at a time, for the
-/// processor's vector registers.
+/// Returns the smallest and the largest of at least one value, or `None` if one of them is missing. Eight minima and
+/// maxima are kept at a time, so that the compiler can use vector registers.
 fn range_of(values: &[f32]) -> Option<(f32, f32)> {
     if values.iter().fold(false, |any, value| any | value.is_nan()) {
         return None;
     }
-    // Comparisons instead of `f32::min`, which also cares for NaN.
+    // `f32::min` is slower, because it also handles NaN.
     let least = |a: f32, b: f32| if b < a { b } else { a };
     let largest = |a: f32, b: f32| if b > a { b } else { a };
     let (lanes, tail) = values.as_chunks::<8>();
@@ -121,7 +122,7 @@ fn range_of(values: &[f32]) -> Option<(f32, f32)> {
     Some((tail.iter().copied().fold(low, least), tail.iter().copied().fold(high, largest)))
 }
 
-/// Every column of the whole data set sorted by value: made once, shared by all trees of a forest.
+/// All columns of the whole data set, sorted by value. They are computed once and shared by all trees of a forest.
 #[derive(Debug)]
 pub(crate) struct SortedOrder {
     entries: Vec<Entry>,
@@ -146,10 +147,10 @@ impl SortedOrder {
     }
 }
 
-/// Carries every column down, sorted, split stably at each node: nothing is sorted twice.
+/// Carries every column, sorted, from node to node, and splits it stably at each node, so that nothing is sorted twice.
 ///
-/// Invariant: for every feature j and every node, `lists[j * n..][samples of the node]` holds the node's samples, sorted
-/// by the value of j.
+/// Invariant: for every feature j and every node, `lists[j * n..][samples of the node]` holds the samples of the node,
+/// sorted by the value of j.
 #[derive(Debug)]
 pub(crate) struct SortedColumns<'a> {
     x: &'a DenseColumns<'a>,

@@ -1,14 +1,15 @@
-//! The feature lottery: which features a node examines, and in what order they count as drawn.
+//! The feature lottery: which features a node examines, and the order in which they are drawn.
 //!
-//! The order is a keyed pseudo-random permutation of the features, known both ways: `feature(i)` is the i-th drawn,
-//! `position(f)` tells when f is drawn. So a partitioner may meet the features in any order it likes
-//! (and skip those that cannot vary) and the outcome is still a function of the key alone.
+//! The order is a keyed pseudo-random permutation of the features, which can be computed in both directions:
+//! `feature(i)` is the i-th feature drawn, and `position(f)` is the position at which f is drawn. A partitioner may
+//! therefore visit features in any order, and skip those that cannot vary, and the outcome depends only on the key.
 //!
-//! Up to 64 features are shuffled (Fisher–Yates), and of up to 4 096 those that every node examines; the shuffle is undone
-//! before the next node. Whatever comes later, and all of more features, needs no memory: it is an unbalanced Feistel
-//! network on ⌈log₂ n⌉ bits, walked until it lands below n (less than two walks on average). Its rounds are pairwise
-//! independent multiply-shift hashes (Dietzfelbinger 1996), of which four are enough on large domains (Naor and Reingold
-//! 1999); on small ones, where such hashes show their structure, there are more rounds and a stronger hash.
+//! Up to 64 features are shuffled (Fisher–Yates). Of up to 4 096 features, only those that every node examines are
+//! shuffled. The shuffle is undone before the next node. All later features, and all features if there are more, need
+//! no memory: they are permuted by an unbalanced Feistel network on ⌈log₂ n⌉ bits, which is iterated until the result
+//! is below n (less than two iterations on average). Its rounds are pairwise independent multiply-shift hashes
+//! (Dietzfelbinger 1996). Four of them are sufficient on large domains (Naor and Reingold 1999). On small domains,
+//! where the structure of such hashes would be visible, there are more rounds and a stronger hash.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -19,30 +20,32 @@ use crate::rng::{Key, Stream};
 
 const ROUNDS: usize = 6;
 const WEAK_ROUNDS: usize = 4;
-/// Most features that are all shuffled.
+/// The maximum number of features that are all shuffled.
 const FEW: usize = 64;
-/// Most features of which the first are shuffled. With more, a shuffle leaves the cache and the network is quicker.
+/// The maximum number of features of which the first ones are shuffled. With more features, a shuffle does not fit into
+/// the cache and the network is faster.
 const MANY: usize = 4096;
 
-/// The order in which the features of one node are drawn: *positions* rise, and some of the later ones are void.
+/// The order in which the features of one node are drawn. A feature has a *position*, and some later positions are
+/// void.
 #[derive(Debug)]
 pub(crate) struct Lottery {
     n: u32,
-    /// So many positions come first, from the shuffle.
+    /// The number of positions that come from the shuffle; they are the first ones.
     n_shuffled: u32,
     shuffle: Shuffle,
-    /// Then those of all features, void where the shuffle has had the feature.
+    /// The later positions. A position is void if the shuffle has already drawn its feature.
     network: OnceCell<Network>,
     key: Key,
-    /// Features that a node examines at least, where it may examine all.
+    /// The minimum number of features that a node examines if it may examine all of them.
     n_drawn: u32,
-    /// Those that the node may examine; `None` for all. The positions of others are void.
+    /// The features that the node may examine; `None`: all features. The positions of other features are void.
     among: Option<Arc<FeatureSet>>,
-    /// Positions that the node examines at least.
+    /// The minimum number of positions that the node examines.
     n_examined: u32,
 }
 
-/// Some of the features.
+/// A set of features.
 #[derive(Debug)]
 pub(crate) struct FeatureSet {
     features: BitSet,
@@ -50,7 +53,7 @@ pub(crate) struct FeatureSet {
 }
 
 impl FeatureSet {
-    /// Of `n_features` these, which may be named more than once.
+    /// Creates a set of these features, some of which may be repeated, out of `n_features`.
     pub(crate) fn new(n_features: usize, features: impl Iterator<Item = u32>) -> Result<Self> {
         let mut set = FeatureSet { features: BitSet::new(n_features)?, n: 0 };
         for feature in features {
@@ -70,12 +73,13 @@ impl FeatureSet {
     }
 }
 
-/// The position of features that are not drawn at all.
+/// The position of features that are never drawn.
 pub(crate) const NEVER: u32 = u32::MAX;
 
-/// A permutation of which the first places are drawn.
+/// A permutation whose first places are drawn at random.
 ///
-/// Invariants: `feature[place[f]] == f`; what is neither drawn nor swapped with a drawn place is in its own.
+/// Invariants: `feature[place[f]] == f`; features that are neither drawn nor swapped with a drawn place are in their
+/// own places.
 #[derive(Debug)]
 struct Shuffle {
     feature: Vec<u16>,
@@ -92,7 +96,7 @@ impl Shuffle {
     }
 
     fn draw(&mut self, key: Key, n_drawn: usize) {
-        // Only the places drawn and those that they were swapped with have left the identity.
+        // Only the drawn places and those with which they were swapped differ from the identity.
         for (place, other) in self.swaps.drain(..).enumerate() {
             for i in [place, other.into()] {
                 (self.feature[i], self.place[i]) = (i as u16, i as u16);
@@ -110,12 +114,13 @@ impl Shuffle {
     }
 }
 
-/// Rounds come in pairs: the high half takes a hash of the low one, then the low half one of the high.
+/// Rounds come in pairs: the high half is combined with a hash of the low half, then the low half with a hash of the
+/// high half.
 #[derive(Clone, Copy, Debug, Default)]
 struct Network {
     low_bits: u32,
     low_mask: u32,
-    /// Shifts that leave the upper bits of a hash: as many as the low or the high half has.
+    /// The shifts that leave as many upper bits of a hash as the low or the high half has.
     to_low: u32,
     to_high: u32,
     strong: bool,
@@ -129,7 +134,7 @@ struct Round {
 }
 
 impl Round {
-    /// A multiply-shift hash, mixed further if `STRONG`.
+    /// Returns a multiply-shift hash, which is mixed further if `STRONG`.
     #[inline]
     fn hash<const STRONG: bool>(self, x: u32, shift: u32) -> u32 {
         let mut h = self.multiply.wrapping_mul(u64::from(x)).wrapping_add(self.add);
@@ -159,7 +164,7 @@ impl Network {
         }
     }
 
-    /// One turn of the permutation of `0..2^bits`, or of its inverse.
+    /// Applies the permutation of `0..2^bits` once, or its inverse.
     #[inline]
     fn turn<const STRONG: bool, const INVERSE: bool>(&self, x: u32) -> u32 {
         let (mut low, mut high) = (x & self.low_mask, x >> self.low_bits);
@@ -189,16 +194,16 @@ impl Network {
     }
 }
 
-/// Bits of the numbers below n.
+/// Returns the number of bits of the numbers below n.
 fn bits_below(n: u32) -> u32 {
     32 - n.saturating_sub(1).leading_zeros()
 }
 
-/// Domains of fewer bits get the stronger hash.
+/// Domains with fewer bits use the stronger hash.
 const STRONG_BELOW: u32 = 13;
 
 impl Lottery {
-    /// Every node examines `n_drawn` features at least; the order depends on it.
+    /// Creates the lottery for nodes that examine at least `n_drawn` features; the order depends on this number.
     pub(crate) fn new(key: Key, n_features: usize, n_drawn: u32) -> Result<Self> {
         let n_shuffled = match n_features {
             ..=FEW => n_features as u32,
@@ -212,9 +217,9 @@ impl Lottery {
         Ok(lottery)
     }
 
-    /// The lottery of another key among some of the features, in the same memory. Drawn are those that come first among
-    /// them, as many as would be drawn of all features, or all of them if they are fewer: O(features) where not all may
-    /// be drawn.
+    /// Restarts the lottery with another key, among some of the features, in the same memory. The features that come
+    /// first among these are drawn. Their number is that for all features, or all of them if there are fewer. If not
+    /// all features may be drawn, this takes O(features) time.
     pub(crate) fn restart(&mut self, key: Key, among: Option<&Arc<FeatureSet>>) {
         self.key = key;
         self.network.take();
@@ -233,18 +238,19 @@ impl Lottery {
         }
     }
 
-    /// Positions that the node examines at least: of void ones too where it may not examine all features.
+    /// Returns the minimum number of positions that the node examines. This includes void positions if the node may not
+    /// examine all features.
     pub(crate) fn n_examined(&self) -> u32 {
         self.n_examined
     }
 
-    /// Whether the node may examine a feature.
+    /// Returns whether the node may examine a feature.
     #[inline]
     pub(crate) fn allows(&self, feature: u32) -> bool {
         self.among.as_ref().is_none_or(|among| among.contains(feature))
     }
 
-    /// Whether the node examines all features.
+    /// Returns whether the node examines all features.
     pub(crate) fn examines_all(&self) -> bool {
         self.among.is_none() && self.n_examined >= self.n
     }
@@ -254,19 +260,19 @@ impl Lottery {
         self.network.get_or_init(|| Network::new(self.key, self.n))
     }
 
-    /// Number of positions, void ones included.
+    /// Returns the number of positions, including void ones.
     pub(crate) fn n_positions(&self) -> u32 {
         if self.n_shuffled == self.n { self.n } else { self.n_shuffled + self.n }
     }
 
-    /// The feature drawn at `position`, which is below [`Lottery::n_positions`]. Where all features may be drawn, none of the
-    /// first positions is void, as many as every node examines.
+    /// Returns the feature drawn at `position`, which must be below [`Lottery::n_positions`]. If all features may be
+    /// drawn, the first positions, as many as every node examines, are not void.
     #[inline]
     pub(crate) fn feature(&self, position: u32) -> Option<u32> {
         self.of_all(position).filter(|&feature| self.allows(feature))
     }
 
-    /// The same where all features may be drawn.
+    /// Returns the feature drawn at `position` among all features.
     #[inline]
     fn of_all(&self, position: u32) -> Option<u32> {
         if position < self.n_shuffled {
@@ -277,7 +283,7 @@ impl Lottery {
         (!is_void).then_some(feature)
     }
 
-    /// When `feature` is drawn; [`NEVER`] where it may not be.
+    /// Returns the position at which `feature` is drawn, or [`NEVER`] if it may not be drawn.
     #[inline]
     pub(crate) fn position(&self, feature: u32) -> u32 {
         if !self.allows(feature) {
@@ -292,8 +298,8 @@ impl Lottery {
         self.n_shuffled + self.network().walk::<true>(feature, self.n)
     }
 
-    /// What a draw costs, in turns of the network with weak rounds. A walk that goes on is not foreseen by the processor:
-    /// its further turns count three times.
+    /// Returns the cost of a draw, in applications of the network with weak rounds. The processor cannot predict
+    /// whether there is a further iteration, so further iterations count three times.
     pub(crate) fn turns(&self) -> f64 {
         if self.n_shuffled > 0 {
             return 0.5;
@@ -301,7 +307,7 @@ impl Lottery {
         self.later_turns()
     }
 
-    /// The same for what comes after the shuffle.
+    /// Returns the cost of a draw after the shuffle.
     pub(crate) fn later_turns(&self) -> f64 {
         let further = u64::from(self.n).next_power_of_two() as f64 / f64::from(self.n) - 1.0;
         (1.0 + 3.0 * further) * if bits_below(self.n) < STRONG_BELOW { 2.5 } else { 1.0 }
@@ -337,13 +343,13 @@ mod tests {
         }
     }
 
-    /// χ² statistic of `counts` against equal shares of `total`.
+    /// Returns the χ² statistic of `counts` against equal shares of `total`.
     fn chi2(counts: &[u32], total: u32) -> f64 {
         let expected = f64::from(total) / counts.len() as f64;
         counts.iter().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum()
     }
 
-    /// Standard deviations by which the counts of ordered draws leave uniformity.
+    /// Returns the deviation of the counts of ordered draws from uniformity, in standard deviations.
     fn excess(n: usize, n_drawn: u32, drawn: usize, cells: usize, n_keys: u64) -> f64 {
         let mut counts = std::collections::HashMap::<Vec<u32>, u32>::new();
         for k in 0..n_keys {
@@ -354,7 +360,7 @@ mod tests {
         let mut counts: Vec<u32> = counts.into_values().collect();
         assert!(counts.len() <= cells);
         counts.resize(cells, 0);
-        // χ² has mean cells − 1 and standard deviation √(2 (cells − 1)).
+        // χ² has the mean cells − 1 and the standard deviation √(2 (cells − 1)).
         let df = (cells - 1) as f64;
         (chi2(&counts, n_keys as u32) - df) / (2.0 * df).sqrt()
     }
@@ -366,7 +372,7 @@ mod tests {
             assert!(triple < 6.0, "triples of {n}: {triple}");
         }
         for n in [65usize, 100, 128, 129, 200, 500] {
-            // From the network alone, from the shuffle alone, and one from each.
+            // Both draws come from the network, both come from the shuffle, or one comes from each.
             for n_drawn in [n as u32, 2, 1] {
                 let pair = excess(n, n_drawn, 2, n * (n - 1), 400_000);
                 assert!(pair < 6.0, "pairs of {n}, {n_drawn} drawn: {pair}");
@@ -386,10 +392,10 @@ mod tests {
         }
         let df = (n - 1) as f64;
         let z = (chi2(&counts, n_keys as u32 * k) - df) / (2.0 * df).sqrt();
-        // Six standard deviations, of a statistic that is nearly normal.
+        // The tolerance is six standard deviations of a statistic that is nearly normal.
         assert!(z.abs() < 6.0, "z = {z}");
         let expected = n_keys as f64 * (70.0 * 69.0) / (5000.0 * 4999.0);
-        // Six standard deviations of a count that is nearly one of Poisson.
+        // The tolerance is six standard deviations of a count that is nearly Poisson distributed.
         assert!((f64::from(together) - expected).abs() < 6.0 * expected.sqrt() + 1.0, "{together} against {expected}");
     }
 }

@@ -1,10 +1,10 @@
-//! Columns cut down to the rows of a node, for the nodes inside it.
+//! Columns that contain only the samples of a node, for the nodes below it.
 //!
-//! A column is stored for all rows, and walking it to find the few of a small node is most of the work in deep trees. So
-//! a node that is [`SHRINKAGE`] times smaller than the last one for which this was done, and about to be split, gets columns
-//! of its own, gathered from its rows: a *level*. Levels lie inside one another like the nodes on a path; each entry is
-//! copied once for every factor of [`SHRINKAGE`] between root and leaf. Features that no row of the node stores have no
-//! column: they are zero in all nodes inside it.
+//! A column is stored for all samples, and reading it to find the few samples of a small node is most of the work in
+//! deep trees. Therefore, a node that is [`SHRINKAGE`] times smaller than the last one for which this was done, and is
+//! about to be split, gets columns of its own, which are gathered from its rows. They are called a *level*. Levels are
+//! nested like the nodes on a path. Each entry is copied once for every factor of [`SHRINKAGE`] between root and leaf.
+//! Features that no sample of the node stores have no column: they are zero in all nodes below it.
 
 use std::ops::Range;
 
@@ -14,24 +14,25 @@ use super::{Entry, Span};
 use crate::data::SparseColumns;
 use crate::error::{Result, try_filled, try_with_capacity};
 
-/// A node of fewer samples than this share of those of the last level gets a level.
+/// A node gets a level if its number of samples is less than that of the last level divided by this.
 const SHRINKAGE: u32 = 4;
 
-/// Nodes of fewer samples get none: their rows are quicker to walk.
+/// Nodes with fewer samples get no level, because their rows can be read faster.
 const FEWEST: u32 = 16;
 
-/// Columns that a node may have for each one it draws: where it looks at fewer, copying all does not pay.
+/// The maximum number of columns for each feature that a node draws. If a node examines fewer features, copying all
+/// columns does not pay.
 const MOST_PER_DRAWN: usize = 64;
 
 const WHAT: &str = "the columns of a node";
 
-/// The columns, and the levels around the node visited last.
+/// The columns, and the levels that contain the node visited last.
 #[derive(Debug)]
 pub(super) struct NestedColumns<'a> {
     x: &'a SparseColumns<'a>,
-    /// Each inside the one before it.
+    /// The levels, each inside the previous one.
     levels: Vec<Level>,
-    /// To be used again.
+    /// Levels that can be reused.
     spare: Vec<Level>,
 }
 
@@ -39,11 +40,12 @@ pub(super) struct NestedColumns<'a> {
 #[derive(Debug)]
 struct Level {
     samples: Range<u32>,
-    /// Where each feature's column starts and ends: nowhere if no row of the node stores it.
+    /// The start and the end of each feature's column, which is empty if no sample of the node stores the feature.
     columns: Vec<(u32, u32)>,
-    /// Features that have a column.
+    /// The features that have a column.
     features: Vec<u32>,
-    /// Column after column, rows rising. Never shrinks: what is left over from larger nodes is not looked at.
+    /// The entries, column by column, with samples in increasing order. The vector never shrinks; entries left over
+    /// from larger nodes are ignored.
     entries: Vec<Entry>,
 }
 
@@ -52,7 +54,7 @@ impl<'a> NestedColumns<'a> {
         NestedColumns { x, levels: Vec::new(), spare: Vec::new() }
     }
 
-    /// Leaves the levels that are not around the node.
+    /// Drops the levels that do not contain the node.
     #[inline]
     pub(super) fn leave(&mut self, span: &Span) {
         let Range { start, end } = span.samples;
@@ -61,40 +63,40 @@ impl<'a> NestedColumns<'a> {
         }
     }
 
-    /// Adds a level for the node, which lies inside the last one and whose samples rise.
+    /// Adds a level for the node, which must be inside the last one. Its samples are in increasing order.
     pub(super) fn cut(&mut self, span: &Span, samples: &Permutation) {
         let n_features = self.x.by_column.n_major();
         let level = self.spare.pop().map_or_else(|| Level::new(n_features), Ok);
         let rows = samples.rows(span.samples.clone());
-        // Only speed hangs on a level: where memory is short there is none.
+        // A level affects only speed, so none is added if there is not enough memory.
         self.levels.extend(level.and_then(|level| level.gather(span, rows, self.x)));
     }
 
-    /// Whether a node of `n` samples inside the last level, about to be split, should get columns of its own, where nodes
-    /// draw `n_drawn` features.
+    /// Returns whether a node with `n` samples inside the last level, which is about to be split, should get columns of
+    /// its own, if nodes draw `n_drawn` features.
     pub(super) fn are_worth_cutting(&self, n: u32, n_drawn: u32) -> bool {
         let draws_many = n_drawn as usize >= self.x.by_column.n_major() / MOST_PER_DRAWN;
         n >= FEWEST && n < self.n_samples() / SHRINKAGE && draws_many
     }
 
-    /// Mean number of stored entries of a row.
+    /// Returns the mean number of stored entries of a sample.
     pub(super) fn per_row(&self) -> f64 {
         self.x.by_column.values().len() as f64 / self.x.by_column.n_minor() as f64
     }
 
-    /// Samples over which the columns run.
+    /// Returns the number of samples over which the columns extend.
     #[inline]
     pub(super) fn n_samples(&self) -> u32 {
         self.levels.last().map_or(self.x.by_column.n_minor() as u32, |l| l.samples.end - l.samples.start)
     }
 
-    /// Whether the columns are those of all rows.
+    /// Returns whether the columns are those of all samples.
     #[inline]
     pub(super) fn are_whole(&self) -> bool {
         self.levels.is_empty()
     }
 
-    /// A column: the entries of the node are among its own.
+    /// Returns a column, which contains the entries of the node.
     #[inline]
     pub(super) fn column(&self, feature: u32) -> StoredColumn<'_> {
         match self.levels.last() {
@@ -109,7 +111,7 @@ impl<'a> NestedColumns<'a> {
         }
     }
 
-    /// As if no node had been visited yet.
+    /// Resets the state to that before the first node.
     #[cfg(feature = "bench-internals")]
     pub(super) fn clear(&mut self) {
         self.spare.append(&mut self.levels);
@@ -122,7 +124,7 @@ impl Level {
         Ok(Level { samples: 0..0, columns, features: try_with_capacity(WHAT, n_features)?, entries: Vec::new() })
     }
 
-    /// Two walks through the node's rows: O(their stored entries).
+    /// Reads the node's rows twice, in O(stored entries of these rows) time.
     fn gather(mut self, span: &Span, rows: &[u32], x: &SparseColumns<'_>) -> Result<Self> {
         self.samples = span.samples.clone();
         let (columns, features) = (&mut self.columns[..], &mut self.features);

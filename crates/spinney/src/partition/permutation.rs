@@ -1,14 +1,14 @@
-//! Which samples are in a node: one array of sample ids in which every node owns a range, and its inverse.
+//! The samples of nodes: an array of samples in which every node owns a range, and its inverse.
 
 use std::ops::Range;
 
 use crate::control::Control;
 use crate::error::{Result, try_collected};
 
-/// `order` lists the samples of the tree; `mapping` is its inverse.
+/// `order` lists the samples of the tree, and `mapping` is its inverse.
 ///
-/// Invariants: `mapping[order[i]] == i` for every i; `mapping[row] == OUT` for rows that are not in the tree; inside
-/// every node rows rise. Where nobody looks rows up there is no mapping.
+/// Invariants: `mapping[order[i]] == i` for every i; `mapping[row] == OUT` for samples that are not in the tree;
+/// samples are in increasing order within every node. There is no mapping if samples are never looked up.
 #[derive(Debug)]
 pub(crate) struct Permutation {
     order: Vec<u32>,
@@ -16,11 +16,11 @@ pub(crate) struct Permutation {
     scratch: Vec<u32>,
 }
 
-/// Mapping of rows outside the tree: larger than any position.
+/// The mapping of samples outside the tree, which is larger than any position.
 const OUT: u32 = u32::MAX;
 
 impl Permutation {
-    /// `rows` rise strictly and are below `n_samples`.
+    /// `rows` must be strictly increasing and below `n_samples`.
     pub(crate) fn new(rows: &[u32], n_samples: usize, control: &Control) -> Result<Self> {
         let mut mapping = control.try_filled("the mapping of samples", OUT, n_samples)?;
         let mut places = 0..;
@@ -32,7 +32,7 @@ impl Permutation {
         Ok(Permutation { mapping, ..Permutation::one_way(rows, control)? })
     }
 
-    /// The same without a mapping: rows cannot be looked up.
+    /// Creates a permutation without a mapping, in which samples cannot be looked up.
     pub(crate) fn one_way(rows: &[u32], control: &Control) -> Result<Self> {
         let scratch = control.try_filled("the order of samples", 0, rows.len())?;
         let order = try_collected("the order of samples", rows.iter().copied())?;
@@ -44,12 +44,12 @@ impl Permutation {
     }
 
     pub(crate) fn contains(&self, node: &Range<u32>, row: u32) -> bool {
-        // One comparison for both bounds: positions before the node wrap around.
+        // One comparison is sufficient for both bounds, because positions before the node wrap around.
         self.mapping[row as usize].wrapping_sub(node.start) < node.end - node.start
     }
 
-    /// Moves the rows for which `goes_right` holds behind the others, both sides in rising order; returns the place of the
-    /// first of them.
+    /// Moves the samples for which `goes_right` holds behind the others, keeping both sides in increasing order.
+    /// Returns the place of the first of them.
     pub(crate) fn split(&mut self, node: Range<u32>, goes_right: impl Fn(u32) -> bool) -> u32 {
         let range = node.start as usize..node.end as usize;
         let rows = &mut self.order[range.clone()];
@@ -57,7 +57,7 @@ impl Permutation {
         for i in 0..rows.len() {
             let row = rows[i];
             let right = goes_right(row);
-            // Branch-free: write to both places, advance one.
+            // There is no branch: the sample is written to both places, and one of them advances.
             rows[n_left] = row;
             self.scratch[n_right] = row;
             n_left += usize::from(!right);

@@ -1,4 +1,4 @@
-//! Sparse X: entries sorted once by (feature, value) and carried down.
+//! A partitioner for sparse X. Entries are sorted once by (feature, value) and carried from node to node.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -12,13 +12,13 @@ use crate::data::sort::sort_by_value;
 use crate::error::{Result, try_extend, try_push, try_reserve, try_with_capacity};
 use crate::partition::lottery::{Lottery, NEVER};
 
-/// All entries of X sorted by feature, then value: made once, shared by all trees. `features[i]` is the feature of
-/// `entries[i]`.
+/// All entries of X, sorted by feature, then by value. They are computed once and shared by all trees. `features[i]` is
+/// the feature of `entries[i]`.
 #[derive(Debug)]
 pub(crate) struct SortedOrder {
     features: Vec<u32>,
     entries: Vec<Entry>,
-    /// Buffers of trees that are grown, to be used again.
+    /// Buffers of finished trees, which can be reused.
     spare: Mutex<Vec<Buffers>>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct SortedOrder {
 struct Buffers {
     features: Vec<u32>,
     entries: Vec<Entry>,
-    /// Entries of the smaller side of a node.
+    /// The entries of the smaller side of a node.
     scratch: Vec<(u32, Entry)>,
 }
 
@@ -49,7 +49,7 @@ impl SortedOrder {
         Ok(SortedOrder { features, entries, spare: Mutex::default() })
     }
 
-    /// The entries of some features alone, rising, which are numbered anew.
+    /// Returns the entries of some features, which must be in increasing order and are renumbered.
     pub(crate) fn narrowed(&self, kept: &[u32], control: &Control) -> Result<Self> {
         let (mut features, mut entries) = (Vec::new(), Vec::new());
         for (new, &feature) in (0..).zip(kept) {
@@ -66,7 +66,7 @@ impl SortedOrder {
         self.spare.lock().expect("nothing panics while the lock is held: it guards moves only")
     }
 
-    /// The entries of some rows, all in the same order.
+    /// Returns the entries of some samples, in the same order.
     fn of_rows(&self, samples: &Permutation, n: usize, n_samples: usize, control: &Control) -> Result<Buffers> {
         let spare = self.spare().pop();
         let mut buffers = spare.unwrap_or_default();
@@ -106,11 +106,12 @@ impl SortedOrder {
 
 const WHAT: &str = "the sorted entries of X";
 
-/// All entries of a tree, sorted by feature, then value, and split stably at each node: a node costs the stored entries of
-/// its samples, nothing is sorted twice, and features that are zero everywhere in the node are never met.
+/// Holds all entries of a tree, sorted by feature, then by value, and splits them stably at each node. A node costs the
+/// stored entries of its samples, nothing is sorted twice, and features that are zero in the whole node are never
+/// visited.
 ///
-/// Invariants: `features[i]` is the feature of `entries[i]`; every node that may still be searched owns a range in which
-/// they rise by (feature, value).
+/// Invariants: `features[i]` is the feature of `entries[i]`; every node that may still be searched owns a range in
+/// which entries are in increasing order of (feature, value).
 #[derive(Debug)]
 pub(crate) struct SortedEntries<'a> {
     x: &'a SparseView<'a>,
@@ -144,7 +145,8 @@ impl<'a> SortedEntries<'a> {
         })
     }
 
-    /// Shows the varying columns whose feature `wanted` accepts; returns whether there was any.
+    /// Passes to the visitor the varying columns of the features that `wanted` accepts, and returns whether there are
+    /// any.
     #[inline]
     fn visit_groups(&mut self, span: &Span, wanted: impl Fn(&BitSet, u32) -> bool, visitor: &mut impl Visitor) -> bool {
         let n_samples = span.n_samples() as usize;
@@ -153,8 +155,9 @@ impl<'a> SortedEntries<'a> {
         let mut any = false;
         let mut start = 0;
         while let Some(&feature) = features.get(start) {
-            // A group of at least `least` entries reaches `least - 1` places on. If this one does not, neither does any that
-            // ends before the group found there, whose start is looked for backwards.
+            // A group of at least `least` entries extends at least `least - 1` places further. If this group does not,
+            // it is too short, and so are all groups that end before the group found at that place, whose start is then
+            // searched backwards.
             let least = visitor.least_entries().min(span.n_samples()) as usize;
             if least > 1 {
                 let Some(&reached) = features.get(start + least - 1) else { break };
@@ -178,7 +181,7 @@ impl<'a> SortedEntries<'a> {
         any
     }
 
-    /// The feature that is drawn first among those that vary.
+    /// Returns the varying feature that is drawn first.
     fn earliest(&mut self, span: &Span, lottery: &Lottery) -> Option<u32> {
         struct Earliest<'a>(&'a Lottery, Option<u32>);
         impl Visitor for Earliest<'_> {
@@ -192,8 +195,8 @@ impl<'a> SortedEntries<'a> {
         earliest.1.filter(|&at| at != NEVER).and_then(|at| lottery.feature(at))
     }
 
-    /// Moves the entries of marked rows behind the others; returns the number of the others. The side with fewer samples
-    /// waits in the scratch meanwhile.
+    /// Moves the entries of marked samples behind the others, and returns the number of the others. Meanwhile, the side
+    /// with fewer samples is kept in the scratch buffer.
     fn separate(&mut self, span: &Span, marked: &BitSet, mid: u32) -> Result<usize> {
         let features = &mut self.buffers.features[span.entries.clone()];
         let entries = &mut self.buffers.entries[span.entries.clone()];
@@ -216,7 +219,7 @@ impl<'a> SortedEntries<'a> {
             }
             Ok(kept)
         } else {
-            // Backwards, the places just below `kept` are free.
+            // When going backwards, the places just below `kept` are free.
             let mut kept = entries.len();
             for i in (0..entries.len()).rev() {
                 let (feature, entry) = (features[i], entries[i]);
@@ -236,11 +239,11 @@ impl<'a> SortedEntries<'a> {
         }
     }
 
-    /// Keeps the entries of the rows that `goes` does not name, in front; returns how many.
+    /// Moves the entries of samples for which `goes` does not hold to the front, and returns their number.
     fn compact(&mut self, span: &Span, goes: impl Fn(u32) -> bool) -> usize {
         let features = &mut self.buffers.features[span.entries.clone()];
         let entries = &mut self.buffers.entries[span.entries.clone()][..features.len()];
-        // Often few entries go: nothing moves before the first of them.
+        // Often only few entries go. Nothing moves before the first of them.
         let first = entries.iter().position(|e| goes(e.row())).unwrap_or(entries.len());
         let mut kept = first;
         for i in first..features.len() {
@@ -290,7 +293,7 @@ impl Partitioner for SortedEntries<'_> {
         let mut marked = std::mem::take(&mut self.goes_right);
         self.samples.rows(right.clone()).iter().for_each(|&row| marked.insert(row));
         let spans = match searched {
-            // The entries of a leaf are not needed any more: they are overwritten.
+            // The entries of a leaf are not needed any more, and are overwritten.
             [true, false] | [false, true] => {
                 let [stays_left, _] = searched;
                 let n = self.compact(span, |row| marked.contains(row) == stays_left);

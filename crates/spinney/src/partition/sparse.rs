@@ -1,12 +1,13 @@
-//! Sparse X: three ways to find a column's entries inside a node.
+//! A partitioner for sparse X, with three ways to find a column's entries inside a node.
 //!
-//! Thesis ch. 8 gives the first two; its switch rule is printed the wrong way round.
-//! * *mapping*: walk the column, keep the rows that the permutation places in the node: O(stored entries of the column);
-//! * *binary search* of each sample of the node in the column: O(samples × log stored entries);
-//! * *row gather*: walk the node's rows and keep the entries of drawn features, all columns at once:
-//!   O(stored entries of the node's rows).
+//! The first two are in chapter 8 of the thesis, whose rule for switching between them is printed the wrong way round.
+//! * *mapping*: read the column, and keep the samples that the permutation places in the node, in O(stored entries of
+//!   the column) time;
+//! * *binary search*: search each sample of the node in the column, in O(samples × log stored entries) time;
+//! * *row gather*: read the node's rows and keep the entries of drawn features, for all columns at once, in O(stored
+//!   entries of the node's rows) time.
 //!
-//! The columns are X's own, or cut down to the rows of a node around this one: see [`super::nested`].
+//! The columns are those of X, or contain only the samples of a node above this one: see [`super::nested`].
 
 use std::ops::Range;
 
@@ -20,49 +21,49 @@ use crate::data::SparseColumns;
 use crate::error::{self, try_extend, try_grow, try_with_capacity};
 use crate::partition::lottery::{Lottery, NEVER};
 
-/// Costs in nanoseconds, set by hand so that they reproduce what `benches/rust/extraction.rs` measures. They decide speed
-/// only: every way finds the same entries.
+/// Costs in nanoseconds, which are set by hand to reproduce the measurements of `benches/rust/extraction.rs`. They
+/// affect only speed, because every way finds the same entries.
 pub(super) mod cost {
-    /// One turn of the lottery, see [`Lottery::turns`](super::Lottery::turns).
+    /// One application of the lottery's network: see [`Lottery::turns`](super::Lottery::turns).
     pub(crate) const TURN: f64 = 6.0;
-    /// A drawn column, whatever it holds: a jump to its place in memory.
+    /// A drawn column, whatever its length: a jump to its place in memory.
     pub(crate) const COLUMN: f64 = 55.0;
-    /// The same where columns are those of a small node, in the cache.
+    /// A drawn column if columns are those of a small node, which are in the cache.
     pub(crate) const NESTED_COLUMN: f64 = 15.0;
-    /// One stored entry of a column, looked up in the mapping.
+    /// One stored entry of a column, which is looked up in the mapping.
     pub(crate) const MAPPING: f64 = 1.0;
-    /// One halving of a binary search.
+    /// One step of a binary search.
     pub(crate) const BISECTION: f64 = 2.4;
-    /// An entry found in a column, taken and sorted.
+    /// An entry found in a column, including its sorting.
     pub(crate) const FOUND_IN_COLUMN: f64 = 12.0;
-    /// A row, whatever it holds.
+    /// A row, whatever its length.
     pub(crate) const ROW: f64 = 25.0;
-    /// One stored entry of a row, looked up in the set of drawn features.
+    /// One stored entry of a row, which is looked up in the set of drawn features.
     pub(crate) const GATHER: f64 = 3.0;
-    /// An entry found in a row, taken and sorted by feature and value.
+    /// An entry found in a row, including its sorting by feature and value.
     pub(crate) const FOUND_IN_ROW: f64 = 40.0;
 }
 
 const WHAT: &str = "the entries of a node";
 
-/// Columns asked for at once.
+/// The number of columns that are requested from memory at once.
 const BATCH: usize = 32;
 
-/// Stored entries from which it is remembered that a column is constant.
+/// The minimum number of stored entries of a column for which it is recorded that the column is constant.
 const WORTH_KNOWING: u32 = 16;
 
-/// Whence the entries of a node's drawn columns come.
+/// Where the entries of a node's drawn columns come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// From the drawn columns, one by one.
+    /// The drawn columns, one by one.
     Columns,
-    /// From the node's rows: every stored feature is looked up in the set of drawn ones.
+    /// The node's rows: every stored feature is looked up in the set of drawn features.
     RowsBySet,
-    /// From the node's rows: the place in the lottery of every stored feature is computed.
+    /// The node's rows: for every stored feature, its position in the lottery is computed.
     RowsByPlace,
 }
 
-/// What is done instead of what costs least, where it is set.
+/// Choices that replace the cheapest ones, if they are set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Forced {
     pub(crate) way: Option<Way>,
@@ -71,7 +72,7 @@ pub(crate) struct Forced {
     pub(crate) nests: Option<bool>,
 }
 
-/// Finds the entries of drawn columns at each node, each node in the way that costs least.
+/// Finds the entries of drawn columns at each node, in the way that is cheapest for the node.
 #[derive(Debug)]
 pub(crate) struct SparsePartitioner<'a> {
     x: &'a SparseColumns<'a>,
@@ -79,26 +80,26 @@ pub(crate) struct SparsePartitioner<'a> {
     n: u32,
     constants: KnownConstants,
     columns: NestedColumns<'a>,
-    /// What the rows of some nodes store, each node inside the one before it, where columns are not cut down; and sets to be
-    /// used again.
+    /// The features that the rows of some nodes store, while columns are those of all samples. Each of these nodes is
+    /// inside the previous one. `spare` has sets that can be reused.
     presence: Vec<Presence>,
     spare: Vec<BitSet>,
-    /// Features that the node visited last drew.
+    /// The number of features that the node visited last has drawn.
     n_drawn: u32,
-    /// Entries of one column in one node: there is room for all rows.
+    /// The entries of one column in one node, with room for all samples.
     buffer: Vec<Entry>,
-    /// Features drawn at the node under way; empty between nodes.
+    /// The features drawn at the current node. It is empty between nodes.
     drawn: BitSet,
-    /// (feature, entry) of every entry found in the node's rows.
+    /// The (feature, entry) pairs of all entries found in the node's rows.
     found: Vec<(u32, Entry)>,
-    /// Places in the lottery of the features in the node's rows.
+    /// The positions in the lottery of the features in the node's rows.
     places: Vec<u32>,
     goes_right: BitSet,
     #[cfg(any(test, feature = "bench-internals"))]
     pub(crate) forced: Forced,
 }
 
-/// Features that the rows of a node store: the others are zero in it, and in every node inside it.
+/// The features that the rows of a node store. All others are zero in the node and in every node below it.
 #[derive(Debug)]
 struct Presence {
     samples: Range<u32>,
@@ -127,7 +128,7 @@ impl<'a> SparsePartitioner<'a> {
         })
     }
 
-    /// As if no node had been visited yet.
+    /// Resets the state to that before the first node.
     #[cfg(feature = "bench-internals")]
     pub(crate) fn forget_constants(&mut self) -> error::Result<()> {
         self.constants = KnownConstants::new(self.x.by_column.n_major())?;
@@ -136,13 +137,13 @@ impl<'a> SparsePartitioner<'a> {
         Ok(())
     }
 
-    /// Moves the rows for which `goes_right` holds behind the others.
+    /// Moves the samples for which `goes_right` holds behind the others.
     #[cfg(feature = "bench-internals")]
     pub(crate) fn split_rows(&mut self, span: &Span, goes_right: impl Fn(u32) -> bool) -> u32 {
         self.samples.split(span.samples.clone(), goes_right)
     }
 
-    /// The way that costs least if columns and rows have mean length.
+    /// Returns the cheapest way if columns and rows have average lengths.
     pub(crate) fn cheapest(&self, n_node: u32, lottery: &Lottery, n_drawn: u32) -> Way {
         let n_features = f64::from(lottery.n_features());
         let per_column = f64::from(self.columns.n_samples()) * self.columns.per_row() / n_features;
@@ -151,8 +152,8 @@ impl<'a> SparsePartitioner<'a> {
         let draw = lottery.turns() * cost::TURN;
         let stored = n_node * self.columns.per_row();
         let found = stored * n_drawn / n_features;
-        // About how likely none of the drawn features is stored in the node (Poisson). Then columns are drawn until one is,
-        // and the places of the rows' features are needed after all.
+        // The approximate probability that none of the drawn features is stored in the node (Poisson). In this case,
+        // further columns are drawn until one is, and the positions of the features in the rows are needed, too.
         let none = (-found).exp();
         let bisection = cost::BISECTION * n_node * per_column.max(2.0).log2();
         let column = draw + jump + bisection.min(cost::MAPPING * per_column);
@@ -180,7 +181,7 @@ impl<'a> SparsePartitioner<'a> {
         Forced::default()
     }
 
-    /// One column, if it varies in the node.
+    /// Returns a column, if it varies in the node.
     fn column(&mut self, span: &Span, feature: u32) -> Option<Column<'_>> {
         let column = self.columns.column(feature);
         let lookup = self.forced().lookup.unwrap_or_else(|| Lookup::cheaper(column.len(), span.n_samples()));
@@ -195,7 +196,7 @@ impl<'a> SparsePartitioner<'a> {
         Column::varying(feature, &mut self.buffer, false, n_zeros)
     }
 
-    /// Whether all rows of the node store the same. Mostly the first two tell that they do not.
+    /// Returns whether all samples of the node store the same values. The first two usually show that they do not.
     fn is_one_row_repeated(&self, span: &Span) -> bool {
         let mut rows = self.samples.rows(span.samples.clone()).iter().map(|&row| self.x.by_row.slice(row as usize));
         rows.next().is_none_or(|first| rows.all(|row| row == first))
@@ -239,7 +240,8 @@ impl<'a> SparsePartitioner<'a> {
         Ok(())
     }
 
-    /// Shows the columns drawn at `positions`, or only the `first` that varies; returns whether one varies.
+    /// Passes to the visitor the columns drawn at `positions`, or only the first one that varies if `first` is true.
+    /// Returns whether one varies.
     #[inline]
     fn visit_batch(
         &mut self,
@@ -249,11 +251,11 @@ impl<'a> SparsePartitioner<'a> {
         first: bool,
         visitor: &mut impl Visitor,
     ) -> bool {
-        // Columns lie far apart in memory. Asking for a batch of them at once lets the waits overlap.
+        // Columns are far apart in memory. Requesting a batch of them at once lets the memory latencies overlap.
         let mut drawn = [0; BATCH];
         let mut n_drawn = 0;
         let mut touched = 0;
-        // Brought up to date only where columns are whole.
+        // The presence is up to date only if columns are those of all samples.
         let presence = self.presence.last().filter(|_| self.columns.are_whole());
         for feature in positions.filter_map(|position| lottery.feature(position)) {
             // A feature that is not present, or has no entries, is zero in the whole node.
@@ -276,21 +278,22 @@ impl<'a> SparsePartitioner<'a> {
         found
     }
 
-    /// Brings the presence of features up to date: afterwards the last one, if any, is that of a node around this one.
+    /// Updates the presence of features. Afterwards, the last one, if there is any, is that of a node that contains
+    /// this node.
     fn find_presence(&mut self, span: &Span) {
         let Range { start, end } = span.samples;
         while self.presence.last().is_some_and(|p| start < p.samples.start || p.samples.end < end) {
             self.spare.extend(self.presence.pop().map(|p| p.features));
         }
-        // Worth a walk through the node's rows where these can store but a part of the features, and where the last walk
-        // was over many more rows.
+        // Reading the node's rows pays if they cannot store most of the features, and if the last such node had many
+        // more samples.
         let n = f64::from(span.n_samples());
         let n_last = self.presence.last().map_or(f64::INFINITY, |p| f64::from(p.samples.end - p.samples.start));
         let n_features = self.x.by_column.n_major();
         if n * self.columns.per_row() >= n_features as f64 || 4.0 * n > n_last {
             return;
         }
-        // Only speed hangs on it: where memory is short there is none.
+        // The presence affects only speed, so there is none if there is not enough memory.
         let spare = self.spare.pop().map_or_else(|| BitSet::new(n_features), Ok);
         let Ok(mut features) = spare else { return };
         features.clear();
@@ -300,15 +303,15 @@ impl<'a> SparsePartitioner<'a> {
         self.presence.push(Presence { samples: span.samples.clone(), features });
     }
 
-    /// Shows one column if it varies and may matter; returns whether it varies.
+    /// Passes one column to the visitor if it varies and may matter. Returns whether it varies.
     #[inline]
     fn visit_column(&mut self, span: &Span, feature: u32, visitor: &mut impl Visitor) -> bool {
         let stored = self.columns.column(feature).len() as u32;
         if stored < visitor.least_entries().min(span.n_samples()) {
-            // It may be constant, but then the visitor has already seen one that varies.
+            // It may be constant, but then the visitor has already seen a column that varies.
             return true;
         }
-        // Looking at a short column costs less than looking up whether it is known.
+        // Reading a short column costs less than looking up whether it is known to be constant.
         let known = stored >= WORTH_KNOWING;
         if known && self.constants.contains(feature, &span.samples) {
             return false;
@@ -327,8 +330,8 @@ impl<'a> SparsePartitioner<'a> {
         }
     }
 
-    /// Shows the drawn features of the node's rows: their entries are found by looking every stored feature up in the set
-    /// of drawn ones.
+    /// Passes to the visitor the drawn features of the node's rows. Their entries are found by looking up every stored
+    /// feature in the set of drawn features.
     fn visit_rows_by_set(
         &mut self,
         span: &Span,
@@ -355,8 +358,9 @@ impl<'a> SparsePartitioner<'a> {
         Ok(())
     }
 
-    /// The same by the place in the lottery of every stored feature. Also tells who comes next if none of the drawn varies,
-    /// which is frequent in small nodes.
+    /// Passes to the visitor the drawn features of the node's rows. Their entries are found by the position in the
+    /// lottery of every stored feature. The positions also show which feature is next if none of the drawn features
+    /// varies, which is frequent in small nodes.
     fn visit_rows_by_place(
         &mut self,
         span: &Span,
@@ -382,7 +386,7 @@ impl<'a> SparsePartitioner<'a> {
         Ok(())
     }
 
-    /// Places in the lottery of all features stored in the node's rows, row after row.
+    /// Computes the positions in the lottery of all features stored in the node's rows, row by row.
     fn find_places(&mut self, span: &Span, lottery: &Lottery) -> error::Result<()> {
         self.places.clear();
         for &row in self.samples.rows(span.samples.clone()) {
@@ -392,7 +396,7 @@ impl<'a> SparsePartitioner<'a> {
         Ok(())
     }
 
-    /// Shows the columns of the entries found; returns whether one varies.
+    /// Passes to the visitor the columns of the entries found, and returns whether one varies.
     fn visit_found(&mut self, span: &Span, visitor: &mut impl Visitor) -> bool {
         self.found.sort_unstable();
         let mut any = false;
@@ -412,11 +416,11 @@ impl<'a> SparsePartitioner<'a> {
         any
     }
 
-    /// Shows the first feature that varies from place `n_drawn` on, if any. A feature that no row of the node stores is zero
-    /// in all of them.
+    /// Passes to the visitor the first feature that varies from position `n_drawn` on, if there is one. A feature that
+    /// no row of the node stores is zero in all of them.
     fn visit_first_place(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) {
         let mut least = n_drawn;
-        // Nearly always the first one varies, so the least is looked for again and again instead of sorting all.
+        // The first one almost always varies, so searching the minimum repeatedly is faster than sorting.
         while let Some(&first) = self.places.iter().filter(|&&place| place >= least && place != NEVER).min() {
             if let Some(feature) = lottery.feature(first)
                 && let Some(column) = self.column(span, feature)
@@ -452,7 +456,7 @@ impl Partitioner for SparsePartitioner<'_> {
 
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         self.columns.leave(span);
-        // Both children will be searched, and all that is below them.
+        // Both children will be searched, and all nodes below them.
         let is_worth = || self.columns.are_worth_cutting(span.n_samples(), self.n_drawn);
         if self.forced().nests.unwrap_or_else(is_worth) {
             self.columns.cut(span, &self.samples);
@@ -460,7 +464,7 @@ impl Partitioner for SparsePartitioner<'_> {
         let column = self.columns.column(feature);
         let halvings = (self.columns.per_row() + 2.0).log2();
         if f64::from(span.n_samples()) * halvings * cost::BISECTION < column.len() as f64 * cost::MAPPING {
-            // Few samples: each is looked up in its own row.
+            // The node has few samples, each of which is looked up in its own row.
             let by_row = &self.x.by_row;
             return self.samples.split(span.samples.clone(), |row| {
                 let (features, values) = by_row.slice(row as usize);
@@ -486,7 +490,7 @@ mod tests {
         }
     }
 
-    /// Feature 0 parts the rows; each part stores features that the other does not.
+    /// Feature 0 separates the samples. Each side stores features that the other does not.
     #[test]
     fn presence_in_one_part_is_not_taken_for_that_of_another_with_cut_columns() {
         let (n, p) = (64u32, 600);

@@ -1,4 +1,4 @@
-//! The entries of one sparse column, and those of them that are in a node.
+//! The entries of one sparse column, and the search of those that are in a node.
 
 use super::decision::Decision;
 use super::permutation::Permutation;
@@ -8,14 +8,14 @@ use super::{BitSet, Entry, Span};
 /// How a column's entries inside a node are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// Of every stored entry: is its row in the node?
+    /// For every stored entry, the mapping says whether its sample is in the node.
     Mapping,
-    /// Of every sample of the node: is it stored?
+    /// Every sample of the node is searched in the column.
     Bisection,
 }
 
 impl Lookup {
-    /// The cheaper one.
+    /// Returns the cheaper of both.
     #[inline]
     pub(super) fn cheaper(n_stored: usize, n_node: u32) -> Self {
         let halvings = f64::from(usize::BITS - n_stored.leading_zeros());
@@ -27,12 +27,12 @@ impl Lookup {
     }
 }
 
-/// The entries of one column, rows rising.
+/// The entries of one column, with samples in increasing order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum StoredColumn<'a> {
-    /// As X stores them.
+    /// The column as X stores it.
     Whole(&'a [u32], &'a [f32]),
-    /// Those of the rows of some node.
+    /// The entries of the samples of some node.
     Cut(&'a [Entry]),
 }
 
@@ -53,7 +53,7 @@ impl StoredColumn<'_> {
         }
     }
 
-    /// Hands every entry in the node to `keep`.
+    /// Passes every entry in the node to `keep`.
     #[inline]
     pub(super) fn extract(self, samples: &Permutation, span: &Span, lookup: Lookup, mut keep: impl FnMut(Entry)) {
         let is_inside = |row| samples.contains(&span.samples, row);
@@ -77,7 +77,8 @@ impl StoredColumn<'_> {
     }
 }
 
-/// Looks for every one of `rows`, which rise, from where the last search ended; hands the places of those found to `keep`.
+/// Searches each of `rows`, which are in increasing order, from where the last search ended. Passes the places of those
+/// found to `keep`.
 #[inline]
 fn bisect(rows: &[u32], find: impl Fn(usize, u32) -> Result<usize, usize>, mut keep: impl FnMut(usize)) {
     let mut from = 0;
@@ -92,8 +93,8 @@ fn bisect(rows: &[u32], find: impl Fn(usize, u32) -> Result<usize, usize>, mut k
     }
 }
 
-/// Splits the samples of a node by one sparse column. Only the entries on the side away from zero are marked; `marked` is
-/// empty before and after.
+/// Splits the samples of a node by one sparse column. Only the entries that go to the other side than zeros are marked;
+/// `marked` is empty before and after the call.
 pub(crate) fn split_by_column(
     column: StoredColumn<'_>,
     samples: &mut Permutation,

@@ -56,7 +56,7 @@ impl ProjectionMatrix {
         self.project_to(y, rows, |_, row| row as usize, out, control)
     }
 
-    /// The same, with the results one after the other in the order of the list.
+    /// Projects samples and stores the results one after the other, in the order of the list.
     pub(crate) fn project_listed(
         &self,
         y: &TrainY<'_>,

@@ -85,10 +85,10 @@ mod tests {
             for i in 0..n {
                 for j in 0..n {
                     let rebuilt: f64 = (0..n).map(|k| vectors[i * n + k] * values[k] * vectors[j * n + k]).sum();
-                    // Rotations keep each entry to some units in the last place of the largest, n times.
+                    // Rotations change each entry by some units in the last place of the largest entry, n times.
                     prop_assert!((rebuilt - a[i * n + j]).abs() <= 1e-13 * scale * n as f64, "{rebuilt:e} {:e}", a[i * n + j]);
                     let dot: f64 = (0..n).map(|k| vectors[k * n + i] * vectors[k * n + j]).sum();
-                    // A product of two unit vectors of at most eleven entries.
+                    // Products of two unit vectors with at most eleven entries.
                     prop_assert!((dot - f64::from(u8::from(i == j))).abs() < 1e-13);
                 }
             }

@@ -367,7 +367,7 @@ pub(crate) fn principal(
     principal_of(y, n_outputs, q, &weights, rows, control)
 }
 
-/// The same if other workers may have some of the samples, which `weights` knows.
+/// Returns the principal directions of all samples, some of which may belong to other workers: those of `weights`.
 pub(crate) fn principal_of(
     y: &TrainY<'_>,
     n_outputs: usize,

@@ -359,7 +359,7 @@ mod tests {
     use crate::projection::Projection;
     use crate::rng::{Key, Stream};
 
-    /// Weighted covariance, d × d, from dense columns.
+    /// Returns the weighted covariance, of shape d × d, computed from dense columns.
     fn covariance(y: &Array2<f64>, w: &[f64]) -> Array2<f64> {
         let w = ndarray::ArrayView1::from(w);
         let total = w.sum();
@@ -377,23 +377,25 @@ mod tests {
         Array2::from_shape_fn((d, wanted), |(j, k)| block.row(j)[k])
     }
 
-    /// C v = λ v for orthonormal v, the λ falling, and not below any eigenvalue that is left.
+    /// Checks that C v = λ v for orthonormal v, with λ in decreasing order and not below any of the remaining
+    /// eigenvalues.
     fn assert_principal(vectors: &Array2<f64>, covariance: &Array2<f64>, tolerance: f64) {
         let d = covariance.nrows();
         let (values, _) = symmetric_eigen(covariance.iter().copied().collect(), d, &Control::default()).unwrap();
         let scale = values[0].max(f64::MIN_POSITIVE);
         let gram = vectors.t().dot(vectors);
-        // Vectors are orthonormal but for the rounding of their products.
+        // Vectors are orthonormal up to the rounding of their products.
         assert!(gram.indexed_iter().all(|((i, j), v)| (v - if i == j { 1.0 } else { 0.0 }).abs() < 1e-12));
         let image = covariance.dot(vectors);
         for (k, v) in vectors.columns().into_iter().enumerate() {
-            // The iteration ends at `TOLERANCE`; what the callers allow is for the rounding of the covariances, too.
+            // The iteration ends at `TOLERANCE`. The tolerance of the callers also covers the rounding of the
+            // covariances.
             let error = (&image.column(k) - &(&v * values[k])).mapv(f64::abs).sum();
             assert!(error <= tolerance * scale * d as f64, "{k}: {error:e} of {scale:e}");
         }
     }
 
-    /// Numbers of rank `rank`, plus constant columns, with eigenvalues that fall by `ratio`.
+    /// Returns numbers of rank `rank`, plus constant columns, whose eigenvalues decrease by the factor `ratio`.
     fn numbers(seed: u64, n: usize, d: usize, rank: usize, ratio: f64) -> Array2<f64> {
         let mut stream = Stream::new(Key::from_seed(seed));
         let mut normal = || -> f64 { StandardNormal.sample(&mut stream) };
@@ -426,7 +428,7 @@ mod tests {
             let w: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i > 0)) * 0.25 * (i % 5) as f64 + f64::from(u8::from(i == 0))).collect();
             let (labels, dense_labels) = labels(&numbers);
             let wanted = 1 + (seed as usize) % d;
-            // As growth does, some vectors more than wanted.
+            // As in growth, some more vectors than wanted are computed.
             let width = (wanted + OVERSAMPLING + extra).min(d);
             for (y, dense) in [(Targets::Real(numbers.view()), &numbers), (labels, &dense_labels)] {
                 assert_principal(&block(&y, d, &w, wanted, width), &covariance(dense, &w), 1e-8);
@@ -455,7 +457,7 @@ mod tests {
         {
             let w: Vec<f64> = w.iter().map(|w| w * weight_scale).collect();
             let scaled = block(&Targets::Real(numbers.mapv(|v| v * scale).view()), 10, &w, 3, 10);
-            // Scales are powers of two; what is left is the convergence of the iteration.
+            // Scales are powers of two. The remaining difference is due to the convergence of the iteration.
             assert!((&scaled - &plain).iter().all(|v| v.abs() < 1e-9), "{scale:e}");
         }
     }
@@ -505,7 +507,7 @@ mod tests {
         let (labels, _) = labels(&numbers);
         for y in [Targets::Real(numbers.view()), labels] {
             let y = TrainY::new(&y).unwrap();
-            // Rows of the others weigh nothing here.
+            // The samples of the other workers have weight zero.
             let found = |workers: &Workers, is_own: &dyn Fn(usize) -> bool| {
                 let own: Vec<f64> = (0..n).map(|i| if is_own(i) { w[i] } else { 0.0 }).collect();
                 let rows: Vec<u32> = (0..n as u32).filter(|&row| own[row as usize] > 0.0).collect();
@@ -541,7 +543,7 @@ mod tests {
             matrix.to_dense(&control).unwrap()
         };
         let (plain, mirrored) = (matrix(&numbers), matrix(&numbers.mapv(|v| -v)));
-        // Both are as exact as the iteration has converged, to `TOLERANCE` of the largest variance.
+        // Both are accurate to the convergence of the iteration, `TOLERANCE` of the largest variance.
         assert!((&plain - &mirrored).iter().all(|v| v.abs() < 1e-9));
         for row in plain.rows() {
             let largest = row.iter().fold(0.0f64, |m, v| if v.abs() > m.abs() { *v } else { m });

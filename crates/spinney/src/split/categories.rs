@@ -1,18 +1,21 @@
-//! The sets of categories of a feature: which of them go left.
+//! The search over sets of categories of a feature that go left.
 //!
-//! A search adds up the targets of each category once, see [`CategorySums`]; from then on a category is one sample with these
-//! sums, however they were found. Categories are put in order, and only the sets that an order begins with are offered: with
-//! one output or two classes, the best of all sets is among those in the order of the mean (Fisher 1958; Breiman et al. 1984,
-//! chapter 4). With several outputs the order is that of the means along the direction in which they differ most (Coppersmith,
-//! Hong and Hosking 1999), and where a node has at most [`FEW`] categories all sets are offered. Categories of equal means stay
-//! together: a cut between them is no better than the better one of those around. Only where all means are equal are they put
-//! apart, in the order of their weights: such a cut gains nothing by itself, but those below it may (y is whether two features
-//! differ). For the absolute error either order is a heuristic: the best set need not be among those offered.
+//! A search adds up the targets of each category once (see [`CategorySums`]); from then on a category is a single
+//! sample with these sums, however they were computed. Categories are put in order, and only the sets at the beginning
+//! of this order are offered. With one output or two classes, the best of all sets is among those in the order of the
+//! mean (Fisher 1958; Breiman et al. 1984, chapter 4). With several outputs, the order is that of the means along the
+//! direction in which they differ most (Coppersmith, Hong and Hosking 1999), and if a node has at most [`FEW`]
+//! categories, all sets are offered. Categories with equal means stay together, because a cut between them is no better
+//! than the better one of the cuts around them. They are separated only if all means are equal, in the order of their
+//! weights: such a cut gains nothing by itself, but cuts below it may (for example, if y is whether two features
+//! differ). For the absolute error, either order is a heuristic: the best set need not be among those offered.
 //!
-//! The categories of one side are *listed*; all others go right: those of the other side, those that the node has not seen,
-//! and missing ones. The side with missing values is never listed; where there are none, the lighter side is.
+//! The categories of one side are *listed*, and all others go right: those of the other side, those that the node did
+//! not have during training, and missing values. The side with missing values is never listed. If there are no missing
+//! values, the side with less weight is listed.
 //!
-//! Cost: the entries, categories × log, and outputs present × categories for the scores, for the direction about ten times so much.
+//! The cost is that of the entries, categories × log, and present outputs × categories for the scores. The direction
+//! takes about ten times as much as the scores.
 
 use super::cut::Cut;
 use super::scan::{MovedSide, Scan};
@@ -26,42 +29,42 @@ use crate::partition::decision::Side;
 use crate::partition::{BitSet, Column, Entry, PlainColumn};
 use crate::rng::Key;
 
-/// Categories have no order: which side a set counts as does not matter.
+/// Categories have no order, so it does not matter to which side a set belongs.
 const OF_SETS: Side = Side::Left;
 
-/// Categories of which all sets are offered, where one mean does not tell the order.
+/// The maximum number of categories for which all sets are offered, if one mean does not determine the order.
 const FEW: usize = 8;
 
-/// Steps towards the direction in which means differ most, at most.
+/// The maximum number of steps towards the direction in which means differ most.
 const MOST_STEPS: usize = 10;
 
-/// Categories between two looks at the flag that stops a search.
+/// The number of sets between two checks of the stop flag.
 const PULSE: usize = 256;
 
 const WHAT: &str = "the categories of a node";
 
-/// Memory for the categories of one feature in one node after the other.
+/// Memory for the categories of a feature in a node, which is reused for other features and nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Categories<S> {
     pub(super) sums: CategorySums<S>,
     order: Order,
-    /// The categories that the best cut lists, rising, if it lists some.
+    /// The categories that the best cut lists, in increasing order, if it lists any.
     listed: Vec<Category>,
-    /// What the categories that were added up leave of the sums of the node.
+    /// The sums of the node without those of the categories that were added up.
     rest: Vec<(u32, S)>,
-    /// Of random sets: the categories that are there, and which.
+    /// For random sets: the categories in the node, as a list and as a set.
     present: Vec<Category>,
     is_present: BitSet,
 }
 
 impl<S: SideSum> Categories<S> {
-    /// Takes memory where features are categories.
+    /// Allocates memory only if some features are categorical.
     pub(super) fn new(are_needed: bool) -> Result<Self> {
         let n_bits = if are_needed { MOST_CATEGORIES as usize + 1 } else { 0 };
         Ok(Categories { is_present: BitSet::new(n_bits)?, ..Categories::default() })
     }
 
-    /// The categories that the best cut lists, rising, if it lists some.
+    /// Returns the categories that the best cut lists, in increasing order, if it lists any.
     pub(super) fn listed(&self) -> &[Category] {
         &self.listed
     }
@@ -73,12 +76,12 @@ pub(crate) struct CategorySums<S> {
     categories: Vec<Category>,
     n: Vec<u32>,
     weight: Vec<S>,
-    /// Sums that are not zero, with their numbers; those of place i end at `ends[i]`.
+    /// The non-zero sums with their numbers. Those of place i end at `ends[i]`.
     sums: Vec<(u32, S)>,
     ends: Vec<usize>,
-    /// The place that holds missing values in place of a category.
+    /// The place that belongs to missing values instead of a category.
     missing: Option<usize>,
-    /// The place of category 0 where it came after the others.
+    /// The place of category 0, if it was added after the others.
     rest: Option<usize>,
 }
 
@@ -92,7 +95,8 @@ impl<S: SideSum> CategorySums<S> {
         (self.missing, self.rest) = (None, None);
     }
 
-    /// Adds `n` samples of a category, or of missing values; `show` shows their sums and returns their weight.
+    /// Adds `n` samples of a category, or of missing values. `show` passes their sums to its argument and returns their
+    /// weight.
     pub(super) fn push(
         &mut self,
         category: Option<Category>,
@@ -116,12 +120,13 @@ impl<S: SideSum> CategorySums<S> {
         try_push(WHAT, &mut self.ends, self.sums.len())
     }
 
-    /// Whether there is anything to part.
+    /// Returns whether there is more than one place.
     pub(super) fn varies(&self) -> bool {
         self.categories.len() > 1
     }
 
-    /// Places that hold categories, which rise: sums of floats over them are the same in every layout of X.
+    /// Returns the places of categories, in increasing order of categories, so that sums of floats over them are the
+    /// same for every layout of X.
     fn places(&self) -> impl Iterator<Item = usize> + '_ {
         let others = (0..self.categories.len()).filter(|&at| Some(at) != self.missing && Some(at) != self.rest);
         self.rest.into_iter().chain(others)
@@ -137,16 +142,16 @@ impl<S: SideSum> CategorySums<S> {
     }
 }
 
-/// The order of categories, and what finding it needs.
+/// The order of categories, and the data for computing it.
 #[derive(Debug, Default)]
 struct Order {
-    /// The key of each category: where it is in the order.
+    /// The key of each category, which determines its position in the order.
     keys: Vec<f64>,
-    /// Categories in order.
+    /// The places of categories, in order.
     places: Vec<u32>,
-    /// One past the last place of each group of equal keys.
+    /// The end of each group of equal keys in `places`.
     group_ends: Vec<u32>,
-    /// Numbers of the sums that are not zero, and for each number the mean, the direction, and the next direction.
+    /// The numbers of the non-zero sums and, for each number, the mean, the direction, and the next direction.
     numbers: Vec<u32>,
     mean: Vec<f64>,
     direction: Vec<f64>,
@@ -154,7 +159,7 @@ struct Order {
 }
 
 impl Order {
-    /// Orders the categories. `by_mean` is the number of the sum whose mean is the key, if one is.
+    /// Computes the order of the categories. `by_mean` is the number of the sum whose mean is the key, if there is one.
     fn find<S: SideSum>(
         &mut self,
         sums: &CategorySums<S>,
@@ -194,8 +199,8 @@ impl Order {
         Ok(())
     }
 
-    /// Keys are the means along the leading eigenvector of their weighted covariance, found by the power method from the
-    /// category that adds most to it.
+    /// Sets the keys to the means along the leading eigenvector of their weighted covariance. It is computed by the
+    /// power method, starting from the category that contributes most to the covariance.
     fn find_keys_along_direction<S: SideSum>(
         &mut self,
         sums: &CategorySums<S>,
@@ -221,7 +226,7 @@ impl Order {
         }
         let clear = |of_numbers: &mut [f64]| numbers.iter().for_each(|&number| of_numbers[number as usize] = 0.0);
         clear(direction);
-        // Without one all means are equal, and so are the keys.
+        // If there is no such category, all means are equal, and so are the keys.
         if let (Some(i), _) = first {
             let weight = sums.weight[i].as_f64();
             of(i).for_each(|(number, sum)| direction[*number as usize] = sum.as_f64() / weight);
@@ -241,7 +246,7 @@ impl Order {
             let square = |v: &[f64]| numbers.iter().map(|&j| v[j as usize].powi(2)).sum::<f64>();
             let (length, product) =
                 (square(next).sqrt(), numbers.iter().map(|&j| next[j as usize] * direction[j as usize]).sum::<f64>());
-            // All means are equal, or so nearly that the rest is rounding.
+            // All means are equal up to rounding.
             if length <= f64::MIN_POSITIVE {
                 break;
             }
@@ -254,14 +259,14 @@ impl Order {
         // Missing values have no place in the order.
         let key = |at: usize| if Some(at) == sums.missing { 0.0 } else { along(direction, at) };
         keys.extend((0..sums.categories.len()).map(key));
-        // All at rest for the next feature: zero wherever a number may not be there.
+        // The memory is reset to zero for the next feature.
         for of_numbers in [mean, direction, next] {
             numbers.iter().for_each(|&number| of_numbers[number as usize] = 0.0);
         }
         Ok(())
     }
 
-    /// The mean of all categories, and the numbers in which it may differ from zero.
+    /// Computes the mean of all categories, and the numbers for which it may differ from zero.
     fn find_mean<S: SideSum>(&mut self, sums: &CategorySums<S>, n_sums: u32) -> Result<()> {
         let total: f64 = sums.places().map(|at| sums.weight[at].as_f64()).sum();
         self.numbers.clear();
@@ -274,7 +279,7 @@ impl Order {
                         of_numbers.resize(width, 0.0);
                     }
                 }
-                // Marked until the numbers are in order.
+                // The number is marked until the numbers are sorted.
                 if self.next[number as usize] == 0.0 {
                     self.next[number as usize] = 1.0;
                     try_push(WHAT, &mut self.numbers, number)?;
@@ -289,8 +294,8 @@ impl Order {
 }
 
 impl<C: NodeCriterion> Scan<'_, C> {
-    /// Offers sets of the categories of a column. As elsewhere, zeros are never visited: their sums are those of the node
-    /// without all others.
+    /// Offers sets of the categories of a column. As elsewhere, zeros are never visited: their sums are those of the
+    /// node minus those of all others.
     pub(super) fn best_subset(&mut self, column: Column<'_>) {
         self.with_categories(|scan, categories| {
             if !column.sorted {
@@ -316,7 +321,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
         });
     }
 
-    /// Works with the memory for categories. A search that was stopped, or that lacks memory, tells nothing.
+    /// Calls `work` with the memory for categories. If the search is interrupted or runs out of memory, its result is
+    /// meaningless.
     pub(super) fn with_categories(&mut self, work: impl FnOnce(&mut Self, &mut Categories<C::Sum>) -> Result<()>) {
         let mut categories = std::mem::take(self.categories);
         if let Err(error) = work(self, &mut categories) {
@@ -325,7 +331,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
         *self.categories = categories;
     }
 
-    /// Adds category 0, of the `n` samples of the node that are in none of those added up, if any.
+    /// Adds category 0, for the `n` samples of the node that are in none of the categories added so far, if there are
+    /// any.
     pub(super) fn add_rest(&mut self, categories: &mut Categories<C::Sum>, n: u32) -> Result<()> {
         if n == 0 {
             return Ok(());
@@ -354,7 +361,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         })
     }
 
-    /// Offers sets of the categories that were added up.
+    /// Offers sets of the categories that were added.
     pub(super) fn offer_subsets(&mut self, feature: u32, categories: &mut Categories<C::Sum>) -> Result<()> {
         let Categories { sums, order, .. } = categories;
         if !sums.varies() {
@@ -363,7 +370,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let by_mean = self.criterion.ordering_sum();
         order.find(sums, by_mean, self.criterion.n_ordering_sums(), self.control)?;
         let sets = Sets { order, are_few: by_mean.is_none() && order.places.len() <= FEW };
-        // Missing values are on the side that is not moved, then on the other, then alone.
+        // Missing values are on the side that is not moved, then on the side that is moved, and then they are moved
+        // alone.
         self.offer_sets(feature, sums, &sets, false)?;
         if let Some(missing) = sums.missing {
             self.offer_sets(feature, sums, &sets, true)?;
@@ -405,7 +413,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
                 self.control.check()?;
             }
             if sets.are_few {
-                // Made anew: it is eight places at most.
+                // The set is built from scratch, because it has at most eight places.
                 (moved, n_moved, at) = (self.criterion.reset(), 0, 0);
             }
             if let (Some(missing), true, 0) = (sums.missing, moves_missing, at) {
@@ -425,14 +433,14 @@ impl<C: NodeCriterion> Scan<'_, C> {
         Ok(())
     }
 
-    /// Offers one set of categories, drawn uniformly among those that are neither empty nor all. Nothing is sorted but the
-    /// categories: O(entries).
+    /// Offers one set of categories, drawn uniformly among those that are neither empty nor complete. Only the
+    /// categories are sorted, so that the cost is O(entries).
     pub(super) fn random_subset(&mut self, column: Column<'_>) {
         let cells = column.entries.iter().map(|e| (e.value(), e.row()));
         self.offer_random_subset(column.feature, column.n_zeros > 0, cells);
     }
 
-    /// The same for a dense column without missing values.
+    /// Like [`Scan::random_subset`], for a dense column without missing values.
     pub(super) fn random_plain_subset(&mut self, column: PlainColumn<'_>) {
         let cells = column.values.iter().copied().zip(column.rows.iter().copied());
         self.offer_random_subset(column.feature, false, cells);
@@ -478,8 +486,9 @@ impl<C: NodeCriterion> Scan<'_, C> {
     }
 }
 
-/// The sets that are offered, numbered from 0: the first groups of the order; or where categories are few, those whose bit
-/// is set in the number plus one, never the last one.
+/// The sets that are offered, numbered from 0. A set consists of the first groups of the order. If there are few
+/// categories, it consists of those whose bits are set in the number of the set plus one, and never contains the last
+/// one.
 #[derive(Debug)]
 struct Sets<'a> {
     order: &'a Order,
@@ -492,42 +501,43 @@ impl Sets<'_> {
         if self.are_few { (1 << (places.len() - 1)) - 1 } else { group_ends.len() as u32 - 1 }
     }
 
-    /// One past the last place of the order that is in a set.
+    /// Returns the end of a set in the order.
     fn end(&self, set: u32) -> usize {
         if self.are_few { self.order.places.len() } else { self.order.group_ends[set as usize] as usize }
     }
 
-    /// Whether the category at a place of the order is in a set.
+    /// Returns whether the category at a place of the order is in a set.
     fn contains(&self, set: u32, at: usize) -> bool {
         if self.are_few { (set + 1) >> at & 1 == 1 } else { at < self.end(set) }
     }
 }
 
-/// A set of categories that is drawn.
+/// A random set of categories.
 #[derive(Clone, Copy, Debug)]
 struct DrawnSet {
     key: Key,
-    /// The only category beside missing values.
+    /// The only category, if there are missing values besides it.
     only: Option<Category>,
 }
 
 impl DrawnSet {
-    /// A set of some of `present`, which rise, and not of all; of all where only missing values are left for the other side.
+    /// Draws a set of some of `present`, which must be in increasing order, but not all of them. If there are missing
+    /// values, it may contain all of them, because missing values are on the other side.
     fn new(key: Key, present: &[Category], has_missing: bool) -> Self {
         if let ([only], true) = (present, has_missing) {
             return DrawnSet { key, only: Some(*only) };
         }
-        // Two tries on average with two categories, fewer with more.
+        // This takes two attempts on average with two categories, and fewer with more.
         let mut attempts = (0..).map(|attempt| DrawnSet { key: key.child(attempt), only: None });
         let is_proper = |drawn: &DrawnSet| {
             let n_drawn = present.iter().filter(|&&category| drawn.contains(category.into())).count();
-            // With missing values on the other side, all categories are a proper set too.
+            // If missing values are on the other side, the set of all categories is proper, too.
             (1..present.len() + usize::from(has_missing)).contains(&n_drawn)
         };
         attempts.find(is_proper).unwrap_or(DrawnSet { key, only: present.first().copied() })
     }
 
-    /// Missing values are on the other side.
+    /// Returns whether the set contains a value. It never contains missing values.
     fn contains(&self, value: f32) -> bool {
         category_of(value).is_some_and(|category| match self.only {
             Some(only) => category == only,

@@ -1,7 +1,7 @@
-//! What every split must leave on both of its sides.
+//! The minimum sizes of both sides of every split.
 //!
-//! A constraint on sizes is one implementation of [`Constraint`] and one row of [`Constraints`]. Those that nodes hand on
-//! to their children are in `monotonic` and `interactions`.
+//! A constraint on sizes is an implementation of [`Constraint`] and a row of [`Constraints`]. Constraints that nodes
+//! pass on to their children are in `monotonic` and `interactions`.
 
 use std::sync::Arc;
 
@@ -13,24 +13,25 @@ use crate::criterion::NodeStats;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CutSide {
     pub(crate) n: u32,
-    /// In units.
+    /// The weight in units.
     pub(crate) weight: f64,
 }
 
 /// A condition on splits.
 pub(crate) trait Constraint {
-    /// Whether the node may have an admitted cut. Where not, it is a leaf without a search.
+    /// Returns whether the node may have a cut that satisfies the constraint. If not, it becomes a leaf without a
+    /// search.
     fn may_split(&self, node: &NodeStats) -> bool;
 
-    /// Whether a cut with these sides is admitted.
+    /// Returns whether a cut with these sides satisfies the constraint.
     fn admits(&self, sides: [CutSide; 2]) -> bool;
 }
 
-/// Least samples and least weight of a leaf.
+/// The minimum number of samples and the minimum weight of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafSizes {
     pub(crate) min_samples: u32,
-    /// In units.
+    /// The minimum weight in units.
     pub(crate) min_weight: f64,
 }
 
@@ -49,9 +50,9 @@ impl Constraint for LeafSizes {
 #[derive(Clone, Debug)]
 pub(crate) struct Constraints {
     pub(crate) leaf_sizes: LeafSizes,
-    /// Directions of the features that are held; `None` where none has one.
+    /// The monotonic constraints; `None` if there are none.
     pub(crate) monotonic: Option<Arc<Directions>>,
-    /// Groups of the features that are held; `None` where all may interact.
+    /// The groups of features that may interact; `None` if all features may interact.
     pub(crate) interactions: Option<Arc<Groups>>,
 }
 

@@ -1,9 +1,9 @@
-//! Where a split parts the values of its feature, and to which side it sends missing ones.
+//! Where a split separates the values of its feature, and to which side it sends missing values.
 
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::{ABOVE_ALL, Decision, Side};
 
-/// Two neighbouring values of a feature in a node, or the codes of two neighbouring bins; `low < high`.
+/// Two neighbouring values of a feature in a node, or the codes of two neighbouring bins, with `low < high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Gap {
     pub(crate) low: f32,
@@ -11,17 +11,17 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// Between two that differ, given in either order.
+    /// Returns the gap between two different values, in either order.
     #[inline]
     pub(crate) fn between(a: f32, b: f32) -> Self {
         if a < b { Gap { low: a, high: b } } else { Gap { low: b, high: a } }
     }
 
-    /// The largest float32 τ that is not above the midpoint of two values.
+    /// Returns the largest float32 τ that is not above the midpoint of the two values.
     ///
-    /// The midpoint is between them in float64, so low <= τ < high even for neighbours. Rounding down, and not to the
-    /// nearest, sends every float32 to the side on which it lies of the midpoint itself: data on a grid have test values
-    /// half way between training values.
+    /// The midpoint is between them in float64, so that low <= τ < high even for neighbouring floats. Rounding down
+    /// instead of to the nearest sends every float32 to the side of the midpoint on which it is. This matters for data
+    /// on a grid, where test values can be exactly half-way between training values.
     pub(crate) fn threshold(self) -> f32 {
         let middle = (f64::from(self.low) + f64::from(self.high)) / 2.0;
         let nearest = middle as f32;
@@ -29,49 +29,49 @@ impl Gap {
     }
 }
 
-/// What a search found about a feature: where to part its values, and the side of missing ones.
+/// The result of a search for a feature: where its values are separated, and the side of missing values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cut {
     place: Place,
-    /// `None` where the node has no sample whose value is missing.
+    /// The side; `None` if the node has no missing values.
     missing: Option<Side>,
 }
 
-/// Where values are parted.
+/// Where values are separated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
-    /// Growth puts the threshold in it.
+    /// Growth chooses the threshold in this gap.
     Gap(Gap),
-    /// A threshold; there are none of codes, as bins are for the best splitter alone.
+    /// A given threshold. It is never a code, because bins are used only with the best splitter.
     Drawn(f32),
-    /// All values go left, and missing ones right.
+    /// All values go left, and missing values go right.
     AboveAll,
-    /// A set of categories goes left: its place among the sets of the feature while that is searched, then among those that
-    /// were found in the tree, [`CategorySets`].
+    /// A set of categories goes left. This is its index among the sets of the feature during the search, and afterwards
+    /// among the sets found in the tree, [`CategorySets`].
     Subset(u32),
 }
 
 impl Cut {
-    /// Between two neighbouring values, in either order, one of which may be missing.
+    /// Returns the cut between two neighbouring values, in either order, one of which may be missing.
     pub(crate) fn between(a: f32, b: f32, missing: Option<Side>) -> Self {
         if a.is_nan() || b.is_nan() { Cut::MISSING } else { Cut { place: Place::Gap(Gap::between(a, b)), missing } }
     }
 
-    /// At a threshold.
+    /// Returns the cut at a threshold.
     pub(crate) fn drawn(threshold: f32, missing: Option<Side>) -> Self {
         Cut { place: Place::Drawn(threshold), missing }
     }
 
-    /// Missing values against all others.
+    /// The cut between missing values and all others.
     pub(crate) const MISSING: Cut = Cut { place: Place::AboveAll, missing: Some(Side::Right) };
 
-    /// A set of categories against the others, which comes after so many sets of the feature; `sees_missing` is whether
-    /// some of the others are missing.
+    /// Returns the cut between set `place` of the categories of the feature and the others; `sees_missing` is whether
+    /// the others include missing values.
     pub(crate) fn of_subset(place: u32, sees_missing: bool) -> Self {
         Cut { place: Place::Subset(place), missing: sees_missing.then_some(Side::Right) }
     }
 
-    /// The place of its set of categories, if that is what it is.
+    /// Returns the index of its set of categories, if it is such a cut.
     pub(crate) fn subset(self) -> Option<u32> {
         match self.place {
             Place::Subset(place) => Some(place),
@@ -79,18 +79,18 @@ impl Cut {
         }
     }
 
-    /// The same cut with its set at another place.
+    /// Returns the same cut with another index of its set.
     pub(crate) fn with_subset(self, place: u32) -> Self {
         Cut { place: Place::Subset(place), ..self }
     }
 
-    /// The side of missing values, if the node has some.
+    /// Returns the side of missing values, if the node has any.
     pub(crate) fn missing(self) -> Option<Side> {
         self.missing
     }
 
-    /// Parts the samples of the node that was searched, among the values or codes that were searched: the same sides as
-    /// for every threshold inside the gap.
+    /// Returns a decision that separates the samples of the searched node, in terms of the values or codes that were
+    /// searched. All thresholds inside the gap give the same sides.
     pub(crate) fn parting(self, subsets: &CategorySets) -> Decision<'_> {
         match self.place {
             Place::Subset(subset) => self.sending_missing(Decision::any_of(subsets.of(subset))),
@@ -98,7 +98,7 @@ impl Cut {
         }
     }
 
-    /// The same of a cut that is no set of categories.
+    /// Like [`Cut::parting`], for a cut that is not a set of categories.
     #[inline]
     pub(crate) fn by_threshold(self) -> Decision<'static> {
         self.sending_missing(Decision::at_most(self.lowest()))
@@ -109,7 +109,7 @@ impl Cut {
         self.missing.map_or(decision, |side| decision.with_missing(side))
     }
 
-    /// The threshold of the tree. `values` turns a gap between codes into one between values.
+    /// Returns the threshold for the tree. `values` converts a gap between codes to one between values.
     pub(crate) fn threshold(self, values: impl FnOnce(Gap) -> Gap) -> f32 {
         match self.place {
             Place::Gap(gap) => values(gap).threshold(),
@@ -117,14 +117,15 @@ impl Cut {
         }
     }
 
-    /// Whether it comes before another cut of the same feature and node: those that send missing values right do, then
-    /// those of a lower threshold. Gaps of a feature do not overlap, and sets of categories are offered in order.
+    /// Returns whether the cut comes before another cut of the same feature and node. Cuts that send missing values
+    /// right come first, then those with a lower threshold. The gaps of a feature do not overlap, and sets of
+    /// categories are offered in order.
     pub(crate) fn is_before(self, other: Cut) -> bool {
         let rank = |cut: Cut| (cut.missing == Some(Side::Left), cut.lowest());
         rank(self) < rank(other)
     }
 
-    /// The lowest threshold that parts the node's samples in this way.
+    /// Returns the lowest threshold that separates the node's samples in this way.
     fn lowest(self) -> f32 {
         match self.place {
             Place::Gap(gap) => gap.low,

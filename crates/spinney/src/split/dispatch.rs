@@ -1,4 +1,5 @@
-//! The one place where runtime tags become concrete types: a store of X × the statistics of a criterion.
+//! The only place where runtime parameters are mapped to concrete types: a storage of X and the statistics of a
+//! criterion.
 
 use std::sync::Arc;
 
@@ -17,25 +18,26 @@ use crate::exact::reduce::Workers;
 use crate::partition::sorted_entries::{self, SortedEntries};
 use crate::partition::{dense, sparse};
 
-/// X as growth uses it.
+/// X in the form that growth uses.
 #[derive(Debug)]
 pub(crate) enum TrainX<'a> {
-    /// Columns gathered and sorted at each node.
+    /// Columns that are gathered and sorted at each node.
     Dense(DenseColumns<'a>),
-    /// Codes of bins, for histograms. Only for numbers.
+    /// Codes of bins, for histograms. Only for numerical outputs.
     Binned(Codes<'a>, Spare),
-    /// Columns sorted once and carried down.
+    /// Columns that are sorted once and carried from node to node.
     DenseSorted(DenseColumns<'a>, Arc<dense::SortedOrder>),
-    /// Entries found at each node.
+    /// Entries that are found at each node.
     Sparse(SparseColumns<'a>),
-    /// Entries sorted once and carried down. Needs columns only.
+    /// Entries that are sorted once and carried from node to node. Only columns are needed.
     SparseSorted(SparseView<'a>, sorted_entries::SortedOrder),
-    /// Codes of bins, for histograms of all features. Only for numbers.
+    /// Codes of bins, for histograms of all features. Only for numerical outputs.
     SparseBinned(SparseCells, Spare),
 }
 
 impl TrainX<'_> {
-    /// Whether it holds values, whose searches look at the rows of a node alone; not histograms.
+    /// Returns whether this holds values, for which a search reads only the samples of a node, rather than codes for
+    /// histograms.
     pub(crate) fn holds_values(&self) -> bool {
         match self {
             TrainX::Dense(_) | TrainX::DenseSorted(..) | TrainX::Sparse(_) | TrainX::SparseSorted(..) => true,
@@ -43,8 +45,8 @@ impl TrainX<'_> {
         }
     }
 
-    /// Some features alone, numbered anew in their order, rising. Dense X is lent; sparse X is copied, O(stored entries of
-    /// these features). `least_entries` as of [`SparseCells::try_new`].
+    /// Returns X with some features, which must be in increasing order and are renumbered. Dense X is borrowed; sparse
+    /// X is copied, in O(stored entries of these features) time. For `least_entries`, see [`SparseCells::try_new`].
     pub(crate) fn narrowed(&self, features: &[u32], least_entries: usize, control: &Control) -> Result<TrainX<'_>> {
         Ok(match self {
             TrainX::Dense(x) => TrainX::Dense(x.narrowed(features)?),
@@ -61,15 +63,15 @@ impl TrainX<'_> {
     }
 }
 
-/// Everything that one tree is searched with.
+/// All data for the search of one tree.
 #[derive(Debug)]
 pub(crate) struct SearchData<'a> {
     pub(crate) x: &'a TrainX<'a>,
     pub(crate) y: &'a TrainY<'a>,
     pub(crate) units: &'a RowUnits,
-    /// Units are whole multiples of samples (see `data::weights`).
+    /// Units are integer multiples of samples (see `data::weights`).
     pub(crate) exact_weights: bool,
-    /// Rows of positive weight, rising.
+    /// The samples of positive weight, in increasing order.
     pub(crate) rows: &'a [u32],
     pub(crate) criterion: Criterion,
     pub(crate) rules: Rules,
@@ -78,7 +80,7 @@ pub(crate) struct SearchData<'a> {
 }
 
 impl<'a> SearchData<'a> {
-    /// The search that fits the data.
+    /// Returns the search for these data.
     pub(crate) fn into_search(self) -> Result<Box<dyn SplitSearch + 'a>> {
         match self.units {
             RowUnits::Narrow(units) => self.with_units(units),

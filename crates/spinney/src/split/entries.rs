@@ -1,4 +1,4 @@
-//! The search of entries: every partitioner is a store without sums.
+//! The search on entries, for which every partitioner is a store without sums.
 
 use super::Task;
 use super::expand::Store;
@@ -9,7 +9,7 @@ use crate::partition::decision::Decision;
 use crate::partition::lottery::Lottery;
 use crate::partition::{Partitioner, Span};
 
-/// A partitioner, whose columns are scanned entry by entry.
+/// A partitioner whose columns are scanned entry by entry.
 #[derive(Debug)]
 pub(crate) struct Entries<P>(pub(crate) P);
 

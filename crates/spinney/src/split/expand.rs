@@ -1,7 +1,8 @@
-//! From a node to its children: the one expansion, for entries and for histograms.
+//! The expansion of a node into its children, which is the same for entries and for histograms.
 //!
-//! The smaller child is entered and searched first. Its sums are then taken away from those of the node, which leaves
-//! those of the larger child: of the criterion, and of bins where there are histograms. So a node costs its smaller child.
+//! The smaller child is entered and searched first. Its sums are then subtracted from those of the node, which gives
+//! those of the larger child. This applies to the sums of the criterion and, with histograms, to those of bins. The
+//! cost of a node is therefore that of its smaller child.
 
 use std::any::Any;
 
@@ -21,35 +22,35 @@ use crate::partition::decision::Decision;
 use crate::partition::lottery::Lottery;
 use crate::rng::Key;
 
-/// X in the form that a search wants, and the samples of each node.
+/// X in the form that a search needs, and the samples of each node.
 pub(crate) trait Store<C: NodeCriterion> {
-    /// Sums over a node's samples, of which those of its children are made.
+    /// The sums over a node's samples, from which those of its children are computed.
     type Sums;
 
-    /// All samples of the tree.
+    /// Returns all samples of the tree.
     fn root(&self) -> Span;
 
-    /// Samples of a node, rising.
+    /// Returns the samples of a node, in increasing order.
     fn rows(&self, span: &Span) -> &[u32];
 
-    /// Moves the samples that go right behind the others; returns where they start.
+    /// Moves the samples that go right behind the others, and returns the position of the first.
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32;
 
-    /// Whether columns are carried from node to node. Then [`Store::split_columns`] follows every
+    /// Whether columns are carried from node to node. If so, [`Store::split_columns`] is called after every
     /// [`Store::split_samples`] of a node that has a child to be searched, and both children must be known before.
     const CARRIES_COLUMNS: bool = false;
 
-    /// Splits what is carried, for the children that will be searched; returns the spans of both.
+    /// Partitions the carried columns for the children that will be searched, and returns both spans.
     fn split_columns(&mut self, span: &Span, mid: u32, _searched: [bool; 2]) -> Result<[Span; 2]> {
         Ok(span.halves(mid))
     }
 
-    /// The sums of a node that the criterion has entered; `None` where the node is searched without.
+    /// Returns the sums of a node that the criterion has entered, or `None` if the node is searched without sums.
     fn fill(&mut self, criterion: &C, span: &Span) -> Result<Option<Self::Sums>>;
 
-    /// The sums of the larger child: those of its parent, `whole`, without those of the smaller one, of which `part` is
-    /// filled as far as its search wanted. The criterion has entered both. `None` where that cannot be or is not worth it.
-    /// `lottery` is that of the larger child.
+    /// Returns the sums of the larger child: those of its parent, `whole`, minus those of the smaller child, whose
+    /// `part` is filled as far as its search needed. The criterion has entered both. Returns `None` if this is
+    /// impossible or does not pay. `lottery` is that of the larger child.
     fn subtract(
         &mut self,
         criterion: &C,
@@ -59,17 +60,17 @@ pub(crate) trait Store<C: NodeCriterion> {
         larger: &Span,
     ) -> Result<Option<Self::Sums>>;
 
-    /// How many nodes that wait to be split may keep their sums.
+    /// Returns the maximum number of waiting nodes that may keep their sums.
     fn most_kept(&self) -> usize;
 
-    /// Nobody uses these sums any more.
+    /// Returns sums that are no longer used.
     fn give_back(&mut self, sums: Self::Sums) -> Result<()>;
 
-    /// Shows the scan the features that the node draws.
+    /// Passes to the scan the features that the node draws.
     fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, sums: Option<&mut Self::Sums>) -> Result<()>;
 }
 
-/// The search for one store and one criterion, compiled together.
+/// The search for one store and one criterion, which are compiled together.
 #[derive(Debug)]
 pub(crate) struct NodeSearch<S: Store<C>, C: NodeCriterion> {
     pub(super) store: S,
@@ -80,33 +81,33 @@ pub(crate) struct NodeSearch<S: Store<C>, C: NodeCriterion> {
     lottery: Lottery,
     picked: Vec<u32>,
     categories: Categories<C::Sum>,
-    /// The sets of categories that were found, of nodes that wait and of those that are split.
+    /// The sets of categories that were found, for waiting nodes and for nodes that have been split.
     subsets: CategorySets,
-    /// What nodes may be split by, where that is restricted.
+    /// The constraints on the splits of nodes, if there are any.
     ranges: Option<Ranges>,
     allowed: Option<AllowedFeatures>,
     waiting: Vec<Waiting<C::Memory, S::Sums>>,
-    /// Places in `waiting` that are free.
+    /// The free places in `waiting`.
     free: Vec<usize>,
-    /// So many more nodes may keep their sums.
+    /// The number of further nodes that may keep their sums.
     n_kept_left: usize,
 }
 
-/// What is kept of a node that waits to be split.
+/// The data that are kept for a node that waits to be split.
 #[derive(Debug)]
 struct Waiting<M, S> {
     memory: M,
-    /// Whether the memory tells anything.
+    /// Whether the memory is meaningful.
     is_remembered: bool,
     sums: Option<S>,
 }
 
-/// What memory for waiting nodes is for.
+/// The purpose of memory for waiting nodes, for error messages.
 const WAITING: &str = "the waiting nodes of a tree";
 
 impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
     pub(crate) fn new(store: S, criterion: C, rules: Rules, control: Control) -> Result<Self> {
-        // A scan picks no more rows than the root has.
+        // A scan selects at most as many samples as the root has.
         let n_picked = if rules.splitter == Splitter::Random { store.root().n_samples() } else { 0 };
         Ok(NodeSearch {
             lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
@@ -126,7 +127,7 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         })
     }
 
-    /// Tells which workers have the samples, before the search begins.
+    /// Sets the workers that have the samples. It must be called before the search begins.
     pub(crate) fn set_workers(&mut self, workers: &Workers) {
         self.workers = workers.clone();
     }
@@ -135,7 +136,7 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         self.criterion.enter(self.store.rows(span))
     }
 
-    /// Enters the child that is left of `parent` when the node entered last is taken away.
+    /// Enters the child of `parent` that is not the node entered last, by subtraction if possible.
     fn enter_rest(&mut self, parent: &Task, span: &Span) -> Result<NodeStats> {
         let rows = self.store.rows(span);
         let waiting = parent.place.map(|place| &self.waiting[place]);
@@ -181,12 +182,12 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         Ok(())
     }
 
-    /// A place for one more node that waits.
+    /// Returns a place for one more waiting node.
     fn free_place(&mut self) -> Result<usize> {
         if let Some(place) = self.free.pop() {
             return Ok(place);
         }
-        // Room to give it back.
+        // This reserves memory for giving the place back.
         try_push(WAITING, &mut self.free, self.waiting.len())?;
         self.free.clear();
         let waiting = Waiting { memory: C::Memory::default(), is_remembered: false, sums: None };
@@ -194,7 +195,8 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         Ok(self.waiting.len() - 1)
     }
 
-    /// Keeps the sums of a searched node that will be split, if its children may be searched and there is room.
+    /// Keeps the sums of a searched node that will be split, if its children may be searched and the limit has not been
+    /// reached.
     fn keep(&mut self, task: &Task, sums: Option<S::Sums>) -> Result<()> {
         let Some(sums) = sums else { return Ok(()) };
         match task.place {
@@ -207,14 +209,15 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         }
     }
 
-    /// The sums that were kept of a node.
+    /// Returns the sums that were kept for a node.
     fn take(&mut self, task: &Task) -> Option<S::Sums> {
         let sums = self.waiting[task.place?].sums.take();
         self.n_kept_left += usize::from(sums.is_some());
         sums
     }
 
-    /// The sums of the larger child, which the criterion has entered: its parent's, less the smaller one's, or its own.
+    /// Returns the sums of the larger child, which the criterion has entered. They are those of its parent minus those
+    /// of the smaller child, or are computed from its samples.
     fn rest(
         &mut self,
         whole: Option<S::Sums>,
@@ -231,7 +234,7 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         self.store.fill(&self.criterion, &larger.span)
     }
 
-    /// Sums that nodes keep.
+    /// Returns the number of sums that are kept.
     #[cfg(test)]
     pub(super) fn n_kept(&self) -> usize {
         self.waiting.iter().filter(|waiting| waiting.sums.is_some()).count()
@@ -241,7 +244,7 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
 impl<S: Store<C>, C: NodeCriterion> Drop for NodeSearch<S, C> {
     fn drop(&mut self) {
         for sums in self.waiting.drain(..).filter_map(|waiting| waiting.sums) {
-            // Only speed hangs on them: where memory is short they go.
+            // They affect only speed, so they are dropped if there is not enough memory.
             if self.store.give_back(sums).is_err() {
                 return;
             }
@@ -264,7 +267,7 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
 
     fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
         let mid = self.store.split_samples(&parent.span, split.feature, split.cut.parting(&self.subsets));
-        // The one place where a span tells how many samples a node has: everything else asks its statistics.
+        // Only here does a span determine the number of samples of a node. Everything else uses its statistics.
         let n_left = self.workers.sum_of(mid - parent.span.samples.start)?;
         let mut children = parent.children(mid, n_left);
         let (smaller, larger) = by_size(&children);
@@ -282,7 +285,8 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
         }
 
         let searched = [0, 1].map(|side: usize| search && self.rules.may_split(&children[side]));
-        // Not worth it for two leaves; so it waits until both children are known, and the smaller one is entered again.
+        // Splitting columns does not pay for two leaves. It is therefore done when both children are known, and the
+        // smaller one is then entered again.
         if S::CARRIES_COLUMNS && (searched[0] || searched[1]) {
             let spans = self.store.split_columns(&parent.span, mid, searched)?;
             for (child, span) in children.iter_mut().zip(spans) {

@@ -1,8 +1,8 @@
-//! Interaction constraints: which features may meet on one path from the root to a leaf.
+//! Interaction constraints: which features may occur together on a path from the root to a leaf.
 //!
-//! Features are in groups, which may overlap. Below a node may be split on the features of those groups that have all
-//! features on the path to it. So groups only drop out on the way down, and the sets of features are few: each is made
-//! once, O(features).
+//! Features are in groups, which may overlap. A node may be split on the features of those groups that contain all
+//! features on the path to it. Groups are therefore only dropped on the way down, and there are few different sets of
+//! features. Each set is computed once, in O(features) time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,18 +12,19 @@ use crate::partition::lottery::FeatureSet;
 
 const WHAT: &str = "the groups of features";
 
-/// Groups of features that may interact: every feature is in one or more.
+/// Groups of features that may interact. Every feature is in at least one group.
 #[derive(Debug)]
 pub(crate) struct Groups {
     n_features: usize,
-    /// The features of each group, rising.
+    /// The features of each group, in increasing order.
     members: Vec<Vec<u32>>,
-    /// The groups of each feature, rising.
+    /// The groups of each feature, in increasing order.
     of_feature: Vec<Vec<u32>>,
 }
 
 impl Groups {
-    /// Each group's features, below `n_features` and named once each; all others are one more group.
+    /// Creates groups from the features of each, which must be below `n_features` and distinct. All other features form
+    /// one more group.
     pub(crate) fn new(n_features: usize, mut members: Vec<Vec<u32>>) -> Result<Self> {
         let mut of_feature: Vec<Vec<u32>> = try_with_capacity(WHAT, n_features)?;
         of_feature.resize_with(n_features, Vec::new);
@@ -44,17 +45,17 @@ impl Groups {
     }
 }
 
-/// The sets of features that nodes may be split on, each at a *place*.
+/// The sets of features on which nodes may be split. Each set has an index, its *place*.
 #[derive(Debug)]
 pub(super) struct AllowedFeatures {
     groups: Arc<Groups>,
-    /// Groups that have all features on the path; features of these.
+    /// The groups that contain all features on the path, and the features of these groups.
     sets: Vec<(Vec<u32>, Arc<FeatureSet>)>,
     places: HashMap<Vec<u32>, u32>,
 }
 
 impl AllowedFeatures {
-    /// With that of the root, at place 0: all features.
+    /// Starts with the set of the root, which has place 0 and contains all features.
     pub(super) fn new(groups: &Arc<Groups>) -> Result<Self> {
         let mut allowed = AllowedFeatures { groups: Arc::clone(groups), sets: Vec::new(), places: HashMap::new() };
         let mut all = try_with_capacity(WHAT, groups.members.len())?;
@@ -63,12 +64,12 @@ impl AllowedFeatures {
         Ok(allowed)
     }
 
-    /// The features that a node at `place` may be split on; `None` for all.
+    /// Returns the features on which a node at `place` may be split, or `None` for all features.
     pub(super) fn at(&self, place: u32) -> Option<&Arc<FeatureSet>> {
         Some(&self.sets[place as usize].1).filter(|features| (features.len() as usize) < self.groups.n_features)
     }
 
-    /// The place of both children of a node at `place` that is split on this feature.
+    /// Returns the place of both children of a node at `place` that is split on this feature.
     pub(super) fn below(&mut self, place: u32, feature: u32) -> Result<u32> {
         let of_feature = &self.groups.of_feature[feature as usize];
         let here = &self.sets[place as usize].0;
@@ -102,7 +103,7 @@ mod tests {
         let features = |allowed: &AllowedFeatures, place| {
             (0..6).filter(|&f| allowed.at(place).is_none_or(|set| set.contains(f))).collect::<Vec<_>>()
         };
-        // 4 and 5 are in no group that was given.
+        // Features 4 and 5 are in none of the given groups.
         for (path, expected) in [
             (&[0][..], &[0, 1, 2][..]),
             (&[2], &[0, 1, 2, 3]),

@@ -1,12 +1,13 @@
-//! Monotonic constraints: predictions that never fall, or never rise, with a feature.
+//! Monotonic constraints: predictions that never decrease, or never increase, with a feature.
 //!
-//! A cut on a feature with a direction must have its sides in that order, and whatever is below one side stays on its side
-//! of the *middle* of both: nodes hand on *ranges*, in which the means of both sides of every such cut must lie, and to
-//! which the values of leaves are cut off (`tree::constraints`). So a prediction is ordered along the feature whatever the
-//! other features are. It is scikit-learn's rule of single trees.
+//! The sides of a cut on a feature with a direction must be in this order, and everything below a side stays on its
+//! side of the *middle* between both. For this, nodes pass on *ranges*: the means of both sides of every later cut must
+//! be in the range, and the values of leaves are clipped to it (`tree::constraints`). Predictions are therefore ordered
+//! along the feature, whatever the values of the other features. This is scikit-learn's rule for single trees.
 //!
-//! Ranges are of columns of the sums of a criterion: outputs, and of a class output of two classes the second one. Cost: for
-//! a cut that would be the best so far, the columns that have a direction; nothing where there is none.
+//! Ranges are for columns of the sums of a criterion: outputs, or the second class of an output with two classes. The
+//! cost for a cut that would be the best so far is that of the columns that have a direction. There is no cost without
+//! constraints.
 
 use crate::criterion::NodeCriterion;
 use crate::error::{Result, try_extend, try_reserve};
@@ -14,17 +15,17 @@ use crate::partition::decision::Side;
 
 const WHAT: &str = "the ranges of nodes";
 
-/// In which directions columns may go with features.
+/// The directions of columns with respect to features.
 #[derive(Debug)]
 pub(crate) struct Directions {
-    /// Columns that have a direction with some feature.
+    /// The columns that have a direction with respect to some feature.
     columns: Vec<u32>,
-    /// −1, 0 or 1 of each of these: feature after feature.
+    /// The sign −1, 0 or 1 of each of these columns, feature by feature.
     signs: Vec<i8>,
 }
 
 impl Directions {
-    /// `signs` are those of `columns`, feature after feature.
+    /// `signs` has those of `columns`, feature by feature.
     pub(crate) fn new(columns: Vec<u32>, signs: Vec<i8>) -> Self {
         Directions { columns, signs }
     }
@@ -35,25 +36,25 @@ impl Directions {
     }
 }
 
-/// The ranges of nodes, each a least and a largest mean for every column that has a direction, at a *place*. Nodes that are
-/// restricted alike share theirs.
+/// The ranges of nodes: a minimum and a maximum of the mean for every column that has a direction. Each range has an
+/// index, its *place*. Nodes with the same restrictions share a range.
 #[derive(Debug)]
 pub(super) struct Ranges {
     values: Vec<[f64; 2]>,
     middles: Middles,
 }
 
-/// The middles of both sides of a cut.
+/// The middles between the means of both sides of a cut.
 #[derive(Debug, Default)]
 struct Middles {
-    /// Of the cut that is looked at; anything in columns without a direction.
+    /// The middles of the current cut. Those of columns without a direction are not meaningful.
     tested: Vec<f64>,
-    /// Of the best cut of the node so far.
+    /// The middles of the best cut of the node so far.
     best: Vec<f64>,
 }
 
 impl Ranges {
-    /// With that of the root, at place 0.
+    /// Starts with the range of the root, which has place 0.
     pub(super) fn new(directions: &Directions) -> Result<Self> {
         let mut values = Vec::new();
         try_extend(WHAT, &mut values, directions.columns.iter().map(|_| [f64::NEG_INFINITY, f64::INFINITY]))?;
@@ -63,13 +64,13 @@ impl Ranges {
         Ok(Ranges { values, middles })
     }
 
-    /// The search of a node whose range is at `place`.
+    /// Returns the constraints for the search of a node whose range is at `place`.
     pub(super) fn of_node<'a>(&'a mut self, directions: &'a Directions, place: u32) -> InRange<'a> {
         let n = directions.columns.len();
         InRange { directions, range: &self.values[place as usize * n..][..n], middles: &mut self.middles }
     }
 
-    /// The places of the children of a node at `place`, of which the search has found a split on this feature.
+    /// Returns the places of the children of a node at `place` for which the search has found a split on this feature.
     pub(super) fn children(&mut self, directions: &Directions, place: u32, feature: u32) -> Result<[u32; 2]> {
         let signs = directions.of(feature);
         if signs.iter().all(|&sign| sign == 0) {
@@ -82,7 +83,7 @@ impl Ranges {
         for is_right in [false, true] {
             for (at, (&sign, &middle)) in signs.iter().zip(&self.middles.best).enumerate() {
                 let [low, high] = self.values[start + at];
-                // Means are in the range of the node, and so is their middle.
+                // The means are in the range of the node, and so is their middle.
                 let range = match (sign, is_right) {
                     (0, _) => [low, high],
                     (1, false) | (-1, true) => [low, middle],
@@ -95,7 +96,7 @@ impl Ranges {
     }
 }
 
-/// The range of a node that is searched.
+/// The constraints for the search of a node.
 #[derive(Debug)]
 pub(super) struct InRange<'a> {
     directions: &'a Directions,
@@ -104,8 +105,8 @@ pub(super) struct InRange<'a> {
 }
 
 impl InRange<'_> {
-    /// Whether both sides of a cut are in the range and in order, in columns that have a direction with the feature; `side`
-    /// is that of the moved samples.
+    /// Returns whether both sides of a cut are in the range and in order, for the columns that have a direction with
+    /// respect to the feature; `side` is that of the moved samples.
     pub(super) fn admits<C: NodeCriterion>(
         &mut self,
         criterion: &C,
@@ -130,7 +131,7 @@ impl InRange<'_> {
         })
     }
 
-    /// The cut that was admitted last is the best so far.
+    /// Records that the cut that was admitted last is the best so far.
     pub(super) fn keep(&mut self) {
         std::mem::swap(&mut self.middles.tested, &mut self.middles.best);
     }

@@ -16,7 +16,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let (low, mut high) = column.entries.iter().fold((first, first), |(low, high), &e| (low.min(e), high.max(e)));
         let mut missing = None;
         if high.is_missing() {
-            // The smallest is not missing, because the column varies; so there is a largest value too.
+            // The smallest value is not missing, because the column varies; so there is a largest value, too.
             let present = column.entries.iter().filter(|e| !e.is_missing());
             high = present.fold(zero.unwrap_or(low), |high, &e| high.max(e));
             missing = Some(self.missing_side(column.feature));

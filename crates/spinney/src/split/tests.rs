@@ -1,4 +1,4 @@
-//! Every partitioner and criterion against an exhaustive search in plain loops, on small hostile data.
+//! Comparison of every partitioner and criterion with an exhaustive search in plain loops, on small hostile data.
 
 mod any_criterion;
 
@@ -22,7 +22,7 @@ use crate::partition::stored_column::Lookup;
 use crate::partition::{dense, sparse};
 use crate::tree::grow::{Structure, Values, grow};
 
-/// Values that break careless code: ties, both signs, neighbouring floats, denormals, large ratios.
+/// Values that are difficult: ties, both signs, neighbouring floats, denormals, large ratios.
 fn hostile_value() -> impl Strategy<Value = f32> {
     prop_oneof![
         4 => Just(0.0f32),
@@ -31,7 +31,7 @@ fn hostile_value() -> impl Strategy<Value = f32> {
     ]
 }
 
-/// The same, or missing.
+/// Such values, or missing ones.
 fn value_or_missing() -> impl Strategy<Value = f32> {
     prop_oneof![3 => hostile_value(), 1 => prop::sample::select(vec![f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001)])]
 }
@@ -42,10 +42,10 @@ struct Problem {
     p: usize,
     x: Vec<f32>,
     y: Y,
-    /// Cells of y that are not known.
+    /// The unknown cells of y.
     mask: Option<Array2<bool>>,
     weights: Option<Vec<f64>>,
-    /// Features that are categories.
+    /// Whether each feature is categorical.
     categories: Vec<bool>,
     n_drawn: u32,
     min_samples_leaf: usize,
@@ -114,7 +114,7 @@ fn problem() -> impl Strategy<Value = Problem> {
     })
 }
 
-/// Owns what the engine borrows.
+/// Owns the data that the engine borrows.
 struct Prepared<'a> {
     x: Array2<f32>,
     by_row: SparseView<'static>,
@@ -143,7 +143,7 @@ impl Problem {
         (0..self.n_outputs()).filter(|&output| self.is_known(row, output)).count()
     }
 
-    /// Weights of rows, of which those without a known cell have none.
+    /// Returns the weights of samples. Samples without a known cell have the weight zero.
     fn weights(&self) -> Option<Vec<f64>> {
         let weight = |row: usize| self.weights.as_ref().map_or(1.0, |weights| weights[row]);
         let all_are_there = (0..self.n).all(|row| self.n_known(row) > 0);
@@ -162,7 +162,7 @@ impl Problem {
         let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
         for row in x.rows() {
             for (j, &v) in row.iter().enumerate() {
-                // Every third zero is stored: explicit zeros are zeros.
+                // Every third zero is stored, because explicit zeros must be treated as zeros.
                 if v != 0.0 || (j + indices.len()) % 3 == 0 {
                     indices.push(j as u32);
                     values.push(v);
@@ -227,7 +227,7 @@ fn structure(
     grow(&mut search, &Values, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
 
-/// Searches the children of every expansion, whether asked to or not.
+/// A search that searches the children of every expansion, even if this was not requested.
 struct Eager<S>(S);
 
 impl<S: SplitSearch> SplitSearch for Eager<S> {
@@ -255,7 +255,7 @@ impl<S: SplitSearch> SplitSearch for Eager<S> {
 
 pub(super) type Fingerprint = (Vec<(u32, u32, u32, Side, bool, Vec<Category>)>, Vec<u64>, Vec<u64>, Vec<u32>);
 
-/// Everything that growth decides, with floats as bits.
+/// Returns everything that growth decides, with floats as bits.
 pub(super) fn fingerprint(s: &Structure) -> Fingerprint {
     let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect();
     (
@@ -274,8 +274,9 @@ pub(super) fn fingerprint(s: &Structure) -> Fingerprint {
     )
 }
 
-/// Mean impurity over the known cells of some rows, in plain floats: the sum over outputs, weighted by their known cells, over
-/// what as many samples of the root have on average.
+/// Returns the mean impurity over the known cells of some samples, in plain floats: the sum over outputs of impurity ×
+/// weight of their known cells, divided by the mean number of known cells of samples at the root with the same total
+/// weight.
 fn naive_impurity(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64]) -> f64 {
     let weigh = |rows: &[u32], of_row: &dyn Fn(usize) -> f64| -> f64 {
         rows.iter().map(|&i| weight[i as usize] * of_row(i as usize)).sum()
@@ -291,7 +292,7 @@ fn naive_impurity(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f6
     (0..problem.n_outputs()).map(of_output).sum::<f64>() / n_cells
 }
 
-/// Impurity of one output.
+/// Returns the impurity of one output.
 fn naive_impurity_of_output(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], j: usize) -> f64 {
     let total: f64 = rows.iter().map(|&i| weight[i as usize]).sum();
     let share = |test: &dyn Fn(usize) -> bool| -> f64 {
@@ -308,7 +309,7 @@ fn naive_impurity_of_output(problem: &Problem, criterion: &str, rows: &[u32], we
             let value = |i: u32| y[i as usize * q + j];
             let mean = rows.iter().map(|&i| weight[i as usize] * value(i)).sum::<f64>() / total;
             if criterion == "absolute-error" {
-                // One of the numbers is a median.
+                // The median is one of the values.
                 let from = |c: f64| rows.iter().map(|&i| weight[i as usize] * (value(i) - c).abs()).sum::<f64>();
                 return rows.iter().map(|&i| from(value(i))).fold(f64::INFINITY, f64::min) / total;
             }
@@ -327,20 +328,20 @@ fn naive_impurity_of_output(problem: &Problem, criterion: &str, rows: &[u32], we
     }
 }
 
-/// Whether an output sums to zero on a side and not in the node.
+/// Returns whether an output sums to zero on a side but not in the node.
 fn refused_by_poisson(problem: &Problem, rows: &[u32], sides: [&[u32]; 2]) -> bool {
     let Y::Real(y, q) = &problem.y else { return false };
     let is_zero = |rows: &[u32], j: usize| rows.iter().all(|&i| y[i as usize * q + j] == 0.0);
     (0..*q).any(|j| !is_zero(rows, j) && sides.iter().any(|side| is_zero(side, j)))
 }
 
-/// A cut, and by how much it decreases the impurity.
+/// A cut, and its decrease of the impurity.
 #[derive(Debug)]
 struct NaiveCut {
     feature: u32,
     asks: Asks,
     decrease: f64,
-    /// Whether a search must offer it.
+    /// Whether a search must offer this cut.
     is_offered: bool,
 }
 
@@ -360,8 +361,9 @@ impl Asks {
     }
 }
 
-/// Every set of the categories that some rows have, against the others and missing values. With one mean to order them by,
-/// and a limit on the sides, a search offers those alone that are the first or the last in that order.
+/// Returns every set of the categories of some samples, to be separated from the others and from missing values. If
+/// there is one mean by which categories are ordered, and the sides are limited, a search offers only sets that come
+/// first or last in this order.
 fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -> Vec<(Vec<Category>, bool)> {
     let x = |i: u32| problem.x[i as usize * problem.p + j as usize];
     let mut present: Vec<Category> =
@@ -374,7 +376,7 @@ fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -
         Y::Labels(y, 1) => Some(Box::new(|i| f64::from(u8::from(y[i as usize])))),
         Y::Real(..) | Y::Labels(..) | Y::Classes(..) => None,
     };
-    // With masked cells, rows may be gone and means are others: then nothing is asked of limited sides.
+    // With masked cells, samples may be missing and means differ. Nothing is required of limited sides then.
     let has_mask = problem.mask.as_ref().is_some_and(|mask| mask.iter().any(|&is_masked| is_masked));
     let mean = |category: Category| -> f64 {
         let Some(value) = &value else { return 0.0 };
@@ -390,7 +392,7 @@ fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -
             let (listed, others): (Vec<usize>, Vec<usize>) = (0..present.len()).partition(is_in);
             let means = |places: &[usize]| places.iter().map(|&at| mean(present[at])).collect::<Vec<f64>>();
             let (listed_means, other_means) = (means(&listed), means(&others));
-            // Between means that are equal but for rounding no cut must be offered.
+            // If means are equal up to rounding, no cut between them must be offered.
             let apart =
                 |low: &[f64], high: &[f64]| low.iter().all(|l| high.iter().all(|h| l + 1e-9 * (1.0 + h.abs()) < *h));
             let in_order = apart(&listed_means, &other_means) || apart(&other_means, &listed_means);
@@ -401,7 +403,7 @@ fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -
         .collect()
 }
 
-/// Every admissible cut of every feature among `features`.
+/// Returns every admissible cut of all `features`.
 fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], features: &[u32]) -> Vec<NaiveCut> {
     let x = |i: u32, j: u32| problem.x[i as usize * problem.p + j as usize];
     let of = |rows: &[u32]| -> f64 {
@@ -452,7 +454,7 @@ fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], 
     cuts
 }
 
-/// The features that the lottery makes a node examine.
+/// Returns the features that a node must examine according to the lottery.
 fn examined(problem: &Problem, rows: &[u32], lottery: &Lottery) -> Vec<u32> {
     let varies = |j: u32| {
         let x = |i: u32| problem.x[i as usize * problem.p + j as usize];
@@ -468,7 +470,7 @@ fn examined(problem: &Problem, rows: &[u32], lottery: &Lottery) -> Vec<u32> {
     drawn
 }
 
-/// Walks a grown structure down from the root and checks every node against the exhaustive search.
+/// Walks down a grown structure from the root and compares every node with the exhaustive search.
 fn check_against_exhaustive(
     problem: &Problem,
     data: &Prepared<'_>,
@@ -486,8 +488,8 @@ fn check_against_exhaustive(
         prop_assert_eq!(s.weight[node], rows.iter().map(|&i| weight[i as usize]).sum::<f64>());
         let impurity = naive_impurity(problem, criterion, &rows, &weight);
         let scale = naive_impurity(problem, criterion, &data.rows, &weight).max(1e-9);
-        // The mean that the naive impurity takes of equal numbers may differ from them in the last bit, and the deviance of
-        // Poisson by as much.
+        // The mean of equal numbers in the naive impurity may differ from them in the last bit, and the Poisson
+        // deviance by as much.
         let rounding = 4.0 * f64::EPSILON * largest;
         // Naive sums are rounded at each sample and cancel, so that they are exact in terms of the impurity of all
         // samples.
@@ -499,7 +501,8 @@ fn check_against_exhaustive(
         let pure = impurity <= 1e-12 * scale + rounding;
         let n = &s.nodes[node];
         if n.is_leaf() {
-            // A random threshold may leave a side that is not admitted although another would not.
+            // The sides of a random threshold may violate the constraints, although those of another threshold would
+            // not.
             let may_be_refused = problem.min_samples_leaf > 1 || criterion == "poisson";
             let forced = problem.splitter == Splitter::Random && may_be_refused;
             let is_cut = cuts.iter().any(|cut| cut.is_offered);
@@ -560,7 +563,7 @@ proptest! {
             for (way, other) in &others {
                 assert_eq!(fingerprint(&dense), fingerprint(other), "{name}, {way}");
             }
-            // Narrow and wide units, one output or many: the same arithmetic.
+            // Narrow and wide units, and one or many outputs, must give the same arithmetic.
             let print = fingerprint(&dense);
             let criterion = name.split(' ').next().unwrap();
             match narrow.iter().find(|(other, _)| other == criterion) {
@@ -575,7 +578,7 @@ proptest! {
     }
 }
 
-/// Larger sparse problems, where columns are passed over because they are too light: dense partitioners pass over none.
+/// Larger sparse problems, in which columns are skipped because they are too light. Dense partitioners skip none.
 #[test]
 fn passing_over_light_columns_changes_nothing() {
     use crate::rng::Stream;
@@ -583,11 +586,11 @@ fn passing_over_light_columns_changes_nothing() {
         let mut stream = Stream::new(Key::from_seed(seed));
         let (n, p, q) = (400, 150, 1 + (seed as usize % 3));
         let mut draw = |below: u64| stream.below(below);
-        // Rare categories too, in one column in five of some problems.
+        // Some problems also have rare categories, in every fifth column.
         let categories: Vec<bool> = (0..p).map(|j| seed % 3 == 1 && j % 5 == 2).collect();
         let x = (0..n * p)
             .map(|i| {
-                // The later the feature, the rarer its entries; a third of the features has both signs.
+                // Later features have fewer entries. A third of the entries has a random sign.
                 let rare = 2 + (i % p) as u64 / 4;
                 let sign = if i % 3 == 0 && !categories[i % p] && draw(2) == 0 { -1.0 } else { 1.0 };
                 if draw(rare) == 0 { sign * (1 + draw(3)) as f32 } else { 0.0 }
@@ -673,13 +676,14 @@ proptest! {
     }
 }
 
-/// Of two cuts that part the samples in the same way, or as well, that which sends missing values right is taken.
+/// If two cuts separate the samples in the same way, or are equally good, the one that sends missing values right is
+/// chosen.
 #[test]
 fn missing_values_go_right_where_both_sides_are_as_good() {
     for (x, y, threshold) in [
-        // 1 and missing against 2, or 2 and missing against 1: both are as good.
+        // The values 1 and missing are separated from 2, or 2 and missing from 1. Both cuts are equally good.
         (vec![1.0, 1.0, 2.0, 2.0, f32::NAN, f32::NAN], vec![0.0, 0.0, 1.0, 1.0, 0.0, 1.0], 1.5),
-        // Missing values against all others.
+        // Missing values are separated from all others.
         (vec![1.0, 2.0, 3.0, f32::NAN], vec![0.0, 0.0, 0.0, 1.0], f32::MAX),
         (vec![0.0, 0.0, 0.0, f32::NAN], vec![0.0, 0.0, 0.0, 1.0], f32::MAX),
     ] {
@@ -700,7 +704,7 @@ fn missing_values_go_right_where_both_sides_are_as_good() {
         let dense_x = DenseColumns::new(data.x.view()).unwrap();
         for_each_criterion(&data, |name, make| {
             if name.starts_with("poisson") {
-                // Four zeros and two ones against the reverse: not the same deviance.
+                // Four zeros and two ones do not have the same deviance as the reverse.
                 return;
             }
             let partitioner = dense::DensePartitioner::new(&dense_x, &data.rows, &Control::default()).unwrap();
@@ -710,7 +714,7 @@ fn missing_values_go_right_where_both_sides_are_as_good() {
     }
 }
 
-/// Of outputs that no row of a tree knows, nothing is seen: neither in the splits nor in the impurities.
+/// An output that no sample of a tree knows affects neither the splits nor the impurities.
 #[test]
 fn an_output_that_no_row_knows_leaves_the_tree_of_the_others() {
     for (seed, kind) in (0..60u64).zip([0, 1, 2].into_iter().cycle()) {
@@ -722,7 +726,8 @@ fn an_output_that_no_row_knows_leaves_the_tree_of_the_others() {
         let problem = |n_outputs: usize| {
             let of_row = |i: usize| cells[i][..n_outputs].iter().copied();
             let y: Vec<u32> = (0..n).flat_map(of_row).collect();
-            // All rows of the tree know one of the first two outputs, the last row all, and no other row the third.
+            // Every sample of the tree knows one of the first two outputs. The last sample knows all outputs, and no
+            // other sample knows the third.
             let is_masked = |(i, j): (usize, usize)| i + 1 < n && (j == 2 || masked[i][j] && !(j == 0 && masked[i][1]));
             let y = match kind {
                 0 => Y::Real(y.iter().map(|&y| f64::from(y) + 0.25).collect(), n_outputs),

@@ -1,5 +1,5 @@
-//! Small hostile problems of every kind, and forests grown on them: ties, duplicate rows, constant columns, missing values,
-//! rows of weight zero, single rows and single classes.
+//! Small difficult problems of every kind, and forests grown on them: ties, duplicate samples, constant columns,
+//! missing values, samples of weight zero, single samples and single classes.
 
 use ndarray::{Array2, ShapeBuilder};
 
@@ -19,7 +19,7 @@ pub(crate) enum Y {
     Labels(Vec<usize>, Vec<u32>, usize),
 }
 
-/// What a forest is grown on.
+/// The data and the configuration of a forest.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) x: Array2<f32>,
@@ -30,7 +30,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// Numbers are multiples of `scale`.
+    /// Creates a problem whose numerical outputs are multiples of `scale`.
     pub(crate) fn new(seed: u64, scale: f64) -> Self {
         let mut rng = Stream::new(Key::from_seed(seed).child(7));
         let (n, p) = (1 + rng.below(40) as usize, 1 + rng.below(4) as usize);
@@ -60,7 +60,7 @@ impl Problem {
                 let (mut ptr, mut indices) = (vec![0], Vec::new());
                 for _ in 0..n {
                     let mut label = 0;
-                    // Steps of about a quarter of the labels, so that rows share some.
+                    // Steps are up to about a quarter of the number of labels, so that samples share some labels.
                     while let Some(next) = Some(label + rng.below(2 + n_labels / 4)).filter(|&l| l < n_labels) {
                         indices.push(next as u32);
                         label = next + 1;
@@ -117,7 +117,7 @@ impl Problem {
             .unwrap()
     }
 
-    /// The forest with leaves of rows, as this problem gives them.
+    /// Returns the forest with leaves that refer to the samples of this problem.
     pub(crate) fn with_rows(&self, forest: &Forest) -> crate::Result<Forest> {
         let x = Matrix::from(self.x.view());
         let control = Control::with_threads(2);

@@ -1,4 +1,4 @@
-//! Naive twins and random data, for tests only.
+//! Reference implementations and random data, only for tests.
 
 pub(crate) mod grown;
 pub(crate) mod models;

@@ -1,4 +1,4 @@
-//! Random trees, forests and rows: not grown on data, but with every invariant of grown ones.
+//! Random trees, forests and samples. The trees are not grown on data, but have all invariants of grown trees.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::rng::{Key, Stream};
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
 
-/// What a random tree is like.
+/// The parameters of a random tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) n_features: usize,
     pub(crate) outputs: Outputs,
     pub(crate) max_leaves: usize,
-    /// Weight of one unit.
+    /// The weight of one unit.
     pub(crate) unit: f64,
 }
 
-/// Outputs of every kind, narrow and wide.
+/// Returns outputs of every kind, with few and with many columns.
 pub(crate) fn some_outputs(kind: u64) -> Outputs {
     match kind % 6 {
         0 => Outputs::Real { n_outputs: 1 },
@@ -36,7 +36,7 @@ pub(crate) fn some_outputs(kind: u64) -> Outputs {
     }
 }
 
-/// Values in quarters from −1 to 1, zero most often: rows often lie right on a threshold.
+/// Draws a multiple of a quarter from −1 to 1, most often zero, so that samples are often exactly at a threshold.
 pub(crate) fn quarter(rng: &mut Stream) -> f32 {
     if rng.below(2) == 0 { 0.0 } else { rng.below(9) as f32 / 4.0 - 1.0 }
 }
@@ -59,7 +59,8 @@ pub(crate) fn tree(rng: &mut Stream, shape: &Shape) -> Tree {
     };
     let mut leaves = LeafTableBuilder::new(shape.outputs.width());
     let mut leaf = 0;
-    // Pre-order with the number of leaves below each node still to place, and the split that it is the right child of.
+    // The nodes that are still to come, in pre-order: the number of leaves below each of them, and the split of which
+    // it is the right child.
     let mut todo = vec![(n_leaves, None)];
     while let Some((n_below, right_of)) = todo.pop() {
         let at = tree.nodes.len();
@@ -96,7 +97,7 @@ fn heavier_child(tree: &Tree, split: usize) -> Side {
     Side::heavier(weight[split + 1], weight[tree.nodes[split].right() as usize])
 }
 
-/// Makes the splits of some features tests of categories, in one tree in three.
+/// Turns the splits on some features into tests of categories, in one of three trees.
 fn list_categories(tree: &mut Tree, rng: &mut Stream) {
     if rng.below(3) > 0 {
         return;
@@ -111,7 +112,7 @@ fn list_categories(tree: &mut Tree, rng: &mut Stream) {
     }
 }
 
-/// Sides of missing values: one tree in two has seen none.
+/// Sets the sides of missing values. One of two trees has seen none.
 fn send_missing(tree: &mut Tree, rng: &mut Stream) {
     let has_seen = rng.below(2) == 0;
     for split in (0..tree.nodes.len()).filter(|&i| !tree.nodes[i].is_leaf()).collect::<Vec<_>>() {
@@ -126,7 +127,7 @@ fn send_missing(tree: &mut Tree, rng: &mut Stream) {
     }
 }
 
-/// Fills the statistics of internal nodes from their leaves'.
+/// Computes the statistics of internal nodes from their leaves.
 fn sum_statistics(tree: &mut Tree) {
     for i in (0..tree.nodes.len()).rev() {
         let node = tree.nodes[i];
@@ -176,13 +177,13 @@ pub(crate) fn forest(seed: u64, n_trees: usize, shape: &Shape) -> Forest {
     Forest { n_features: shape.n_features, outputs: shape.outputs.clone(), trees }
 }
 
-/// A forest of any kind of outputs, one to ten trees.
+/// Returns a forest of any kind of outputs, with one to ten trees.
 pub(crate) fn some_forest(seed: u64) -> Forest {
     let unit = [1.0, 0.25, 2f64.powi(-60)][seed as usize % 3];
     let shape = Shape { n_features: seed as usize % 7, outputs: some_outputs(seed / 7), max_leaves: 60, unit };
     let mut forest = forest(seed, 1 + seed as usize % 10, &shape);
     if seed % 4 == 3 {
-        // As grown on projections of the outputs, whatever they are.
+        // Such forests are like those grown on projections of the outputs, of any kind.
         for tree in &mut forest.trees {
             *tree = Arc::new(Tree { criterion: Criterion::Variance, ..Tree::clone(tree) });
         }
@@ -190,7 +191,8 @@ pub(crate) fn some_forest(seed: u64) -> Forest {
     forest
 }
 
-/// A tree whose every right child is a leaf, `depth` splits deep: two labels, feature 0, thresholds falling from zero.
+/// Returns a tree with `depth` splits, all of whose right children are leaves. It has two labels, one feature, and
+/// thresholds that decrease from zero.
 pub(crate) fn chain(depth: usize) -> Tree {
     let mut leaves = LeafTableBuilder::new(2);
     let (mut nodes, mut impurity) = (Vec::new(), Vec::new());
@@ -222,7 +224,7 @@ pub(crate) fn chain(depth: usize) -> Tree {
     tree
 }
 
-/// Rows in every layout.
+/// The same samples in every layout.
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) c_order: Array2<f32>,
@@ -237,7 +239,7 @@ pub(crate) fn rows(seed: u64, n: usize, p: usize) -> Rows {
     in_layouts(seed, Array2::from_shape_simple_fn((n, p), || quarter(&mut rng)))
 }
 
-/// The same, for odd seeds with some values missing.
+/// Draws samples, with some missing values for odd seeds.
 pub(crate) fn rows_with_missing(seed: u64, n: usize, p: usize) -> Rows {
     let mut rng = Stream::new(Key::from_seed(seed));
     let value = || if seed % 2 == 1 && rng.below(5) == 0 { f32::NAN } else { quarter(&mut rng) };

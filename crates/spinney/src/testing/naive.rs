@@ -1,4 +1,4 @@
-//! The same results by the shortest way that could be right.
+//! Reference implementations, as short as possible.
 
 use ndarray::{Array2, ArrayView1};
 
@@ -6,7 +6,7 @@ use crate::forest::Forest;
 use crate::model::SparseScores;
 use crate::tree::Tree;
 
-/// Nodes on the path of `row`.
+/// Returns the nodes on the path of sample `row`.
 pub(crate) fn path(tree: &Tree, row: ArrayView1<'_, f32>) -> Vec<usize> {
     fn walk(tree: &Tree, row: ArrayView1<'_, f32>, at: usize, passed: &mut Vec<usize>) {
         passed.push(at);
@@ -25,7 +25,7 @@ pub(crate) fn apply(tree: &Tree, row: ArrayView1<'_, f32>) -> usize {
     *path(tree, row).last().unwrap()
 }
 
-/// Values of all leaves, (n_leaves, width).
+/// Returns the values of all leaves, of shape (n_leaves, width).
 pub(crate) fn leaf_values(tree: &Tree) -> Array2<f64> {
     let mut values = Array2::zeros((tree.n_leaves(), tree.leaves.width()));
     for leaf in 0..tree.n_leaves() {
@@ -34,7 +34,7 @@ pub(crate) fn leaf_values(tree: &Tree) -> Array2<f64> {
     values
 }
 
-/// Mean over the trees for which `votes(row, tree)`; NaN without any.
+/// Returns the means over the trees for which `votes(sample, tree)` is true, or NaN if there are none.
 pub(crate) fn predict(forest: &Forest, x: &Array2<f32>, votes: impl Fn(usize, usize) -> bool) -> Array2<f64> {
     let tables: Vec<_> = forest.trees.iter().map(|tree| leaf_values(tree)).collect();
     let mut out = Array2::zeros((x.nrows(), forest.outputs.width()));
@@ -49,7 +49,7 @@ pub(crate) fn predict(forest: &Forest, x: &Array2<f32>, votes: impl Fn(usize, us
     out
 }
 
-/// The predictions of full ones that are positive and at least `floor`.
+/// Returns the entries of dense predictions that are positive and at least `floor`.
 pub(crate) fn at_least(scores: &Array2<f64>, floor: f64) -> SparseScores {
     let mut found = SparseScores { ptr: vec![0], columns: Vec::new(), values: Vec::new() };
     for row in scores.rows() {
@@ -62,7 +62,7 @@ pub(crate) fn at_least(scores: &Array2<f64>, floor: f64) -> SparseScores {
     found
 }
 
-/// The best k columns of each row of full predictions.
+/// Returns the best k columns of each row of dense predictions.
 pub(crate) fn topk(scores: &Array2<f64>, k: usize) -> Vec<Vec<(u32, f64)>> {
     let best = |row: ArrayView1<'_, f64>| {
         let mut columns: Vec<(u32, f64)> = (0..).zip(row.iter().copied()).collect();

@@ -1,11 +1,11 @@
-//! Workers on threads, whose sums meet in memory.
+//! Workers on threads that exchange their sums in memory.
 
 use std::error::Error as StdError;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::exact::reduce::{AllReduce, ReduceBuffer, ReduceOp, Workers};
 
-/// What one call is, which must be the same for all workers.
+/// The properties of a call that must be the same for all workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Call {
     op: ReduceOp,
@@ -22,28 +22,28 @@ enum Numbers {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Of the call under way: what each worker has brought.
+    /// The numbers of each worker for the current call.
     brought: Vec<(usize, Numbers)>,
     found: Option<Numbers>,
     n_left: usize,
     calls: Vec<Call>,
-    /// Workers that have ended.
+    /// The number of workers that have finished.
     n_gone: usize,
-    /// Why no more calls are made, if they are not.
+    /// The reason why no more calls are possible, if there is one.
     broken: Option<String>,
 }
 
-/// Where all workers meet.
+/// The state that all workers share.
 #[derive(Debug)]
 pub(crate) struct Meeting {
     n_workers: usize,
-    /// The call that fails, if any.
+    /// The number of the call that fails, if any.
     fails_at: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// The end of one worker.
+/// The access of one worker to the shared state.
 #[derive(Debug)]
 struct Seat {
     worker: usize,
@@ -57,7 +57,7 @@ impl Meeting {
 }
 
 fn reduced(brought: &mut [(usize, Numbers)], op: ReduceOp) -> Numbers {
-    // In the order of workers the other way around: it may not matter.
+    // Numbers are combined in the reverse order of workers, because the order must not matter.
     brought.sort_by_key(|(worker, _)| std::cmp::Reverse(*worker));
     let pairs = brought.iter().map(|(_, numbers)| numbers.clone());
     pairs
@@ -89,7 +89,7 @@ impl AllReduce for Seat {
         };
         let call = Call { op, is_float, len };
         let mut state = meeting.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // The last call is over for all.
+        // The previous call must have ended for all workers.
         while state.n_left > 0 && state.broken.is_none() {
             state = meeting.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -140,7 +140,7 @@ impl AllReduce for Seat {
     }
 }
 
-/// What each of `n_workers` finds, and the calls that were made. The call of this number fails.
+/// Returns the results of `n_workers` workers, and the calls that they made. Call number `fails_at` fails.
 pub(crate) fn on_reduces<T: Send>(
     n_workers: usize,
     fails_at: usize,
@@ -166,7 +166,7 @@ pub(crate) fn on_reduces<T: Send>(
     (found, calls)
 }
 
-/// What each of `n_workers` finds.
+/// Returns the results of `n_workers` workers.
 pub(crate) fn on_workers<T: Send>(n_workers: usize, work: impl Fn(usize, &Workers) -> T + Sync) -> Vec<T> {
     on_reduces(n_workers, usize::MAX, |worker, reduce| work(worker, &Workers::many(reduce))).0
 }

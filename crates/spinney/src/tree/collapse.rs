@@ -1,10 +1,11 @@
-//! The tree that is left when splits become leaves, and what those leaves predict.
+//! The tree that remains when splits are replaced by leaves, and the values of the new leaves.
 //!
-//! In: a tree and the splits that are to be leaves. Out: a tree, in pre-order again. A new leaf holds what growth would
-//! have put there: counts are sums of the counts of the leaves below it, hence exact; means of numbers are the weighted
-//! means of theirs, equal to rounding. Medians of leaves tell no median of all their samples: such trees are collapsed
-//! before leaves have values, see [`Structure::collapsed`], or not at all. Sparse leaves stay sparse, as the table is
-//! built anew from stored cells. O(n_nodes + stored cells), one scratch of the width of the outputs.
+//! The input is a tree and the splits that become leaves, and the output is a tree in pre-order. A new leaf has the
+//! value that growth would have given it: counts are sums of the counts of the leaves below it and therefore exact, and
+//! means of numbers are the weighted means of these leaves, equal up to rounding. The median of all samples does not
+//! follow from the medians of leaves: such trees are collapsed before their leaves have values (see
+//! [`Structure::collapsed`]), or not at all. Sparse leaves remain sparse, because the table is built from stored cells.
+//! O(n_nodes + stored cells), with one scratch array of the width of the outputs.
 
 use std::ops::Range;
 
@@ -19,12 +20,12 @@ use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 const WHAT: &str = "a pruned tree";
 
 impl Tree {
-    /// Whether leaves hold whole numbers of units over a total, rather than means.
+    /// Returns whether leaves hold whole numbers of units and their total, and not means.
     fn holds_counts(&self) -> bool {
         !matches!(self.outputs(), Outputs::Real { .. }) && self.leaves.total(0).is_some()
     }
 
-    /// One past the last node below each node: the subtree at node i is `i..ends[i]`.
+    /// Returns the end of the subtree of each node: the subtree of node i is `i..ends[i]`.
     pub(crate) fn subtree_ends(&self) -> Result<Vec<u32>> {
         ends_of(&self.nodes)
     }
@@ -64,13 +65,14 @@ impl Tree {
 }
 
 impl Structure {
-    /// The same of a tree whose leaves have no values yet: a new leaf owns the samples of those below it.
+    /// Returns the structure in which the selected splits are replaced by leaves, for a tree whose leaves do not have
+    /// values yet. A new leaf has the samples of the leaves below it.
     pub(crate) fn collapsed(mut self, is_leaf: impl Fn(usize) -> bool, control: &Control) -> Result<Structure> {
         let left = Left::new(&self.nodes, is_leaf)?;
         let mut leaf_samples = try_with_capacity(WHAT, left.leaves.len())?;
         let mut pulse = control.pulse();
         for (_, below) in &left.leaves {
-            // Samples lie as leaves do, from left to right.
+            // Samples are in the order of their leaves, from left to right.
             let samples = self.leaf_samples[below.start].start..self.leaf_samples[below.end - 1].end;
             if below.len() > 1 {
                 self.order[samples.start as usize..samples.end as usize].sort_unstable();
@@ -91,21 +93,21 @@ impl Structure {
     }
 }
 
-/// What is left of nodes when some splits become leaves.
+/// The nodes that remain when some splits become leaves.
 #[derive(Debug)]
 struct Left {
-    /// Nodes that stay, by their old numbers.
+    /// The old numbers of the nodes that remain.
     kept: Vec<u32>,
-    /// The same as nodes of the new tree.
+    /// The remaining nodes, with the numbers of the new tree.
     nodes: Vec<Node>,
-    /// For each new leaf: the old nodes of its subtree, and the old leaves below it.
+    /// For each new leaf, the old nodes of its subtree and the old leaves below it.
     leaves: Vec<(Range<usize>, Range<usize>)>,
 }
 
 impl Left {
     fn new(old: &[Node], is_leaf: impl Fn(usize) -> bool) -> Result<Self> {
         let ends = ends_of(old)?;
-        // Nodes that stay, and the place of each among them.
+        // The nodes that remain, and the position of each one among them.
         let mut kept: Vec<u32> = try_with_capacity(WHAT, old.len())?;
         let mut place = try_filled(WHAT, 0u32, old.len())?;
         let mut i = 0;
@@ -134,7 +136,7 @@ impl Left {
     }
 }
 
-/// See [`Tree::subtree_ends`].
+/// Returns the ends of subtrees, see [`Tree::subtree_ends`].
 fn ends_of(nodes: &[Node]) -> Result<Vec<u32>> {
     let mut ends = try_filled("the ends of subtrees", 0u32, nodes.len())?;
     for (i, node) in nodes.iter().enumerate().rev() {
@@ -147,20 +149,20 @@ fn kept_of<T: Copy>(values: &[T], kept: &[u32]) -> Result<Vec<T>> {
     try_collected(WHAT, kept.iter().map(|&i| values[i as usize]))
 }
 
-/// The leaves of the new tree, each from the old leaves below it.
+/// The leaves of the new tree, each computed from the old leaves below it.
 #[derive(Debug)]
 struct LeafSums {
     table: LeafTableBuilder,
-    /// Columns of the leaf under way that differ from zero in some leaf below.
+    /// The columns that are non-zero in some leaf below the current leaf.
     touched: Vec<u32>,
     cells: Vec<(u32, u64)>,
-    /// Invariant: all four are at rest (0, or no leaf seen) for columns that are not in `touched`.
+    /// Invariant: all three are 0, or `UNSEEN`, for columns that are not in `touched`.
     counts: Vec<u64>,
     means: Vec<f64>,
     ranges: Vec<Seen>,
 }
 
-/// The values of a column in the leaves below, those of zero left out.
+/// The non-zero values of a column in the leaves below.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     n_leaves: u32,
@@ -174,7 +176,7 @@ impl LeafSums {
     fn new(tree: &Tree) -> Result<Self> {
         const WHAT: &str = "the sums of leaves";
         let width = tree.leaves.width();
-        // Either the first or the other two are in use.
+        // Either the first array or the other two are used.
         let (n_counts, n_means) = if tree.holds_counts() { (width, 0) } else { (0, width) };
         Ok(LeafSums {
             table: LeafTableBuilder::new(width),
@@ -186,7 +188,7 @@ impl LeafSums {
         })
     }
 
-    /// The next leaf, in place of `nodes` of `tree` with its `leaves`. Returns the number of steps.
+    /// Adds the next leaf, in place of `nodes` of `tree` with its `leaves`. Returns the number of steps.
     fn push(&mut self, tree: &Tree, nodes: Range<usize>, leaves: Range<usize>) -> Result<usize> {
         if tree.holds_counts() { self.push_counts(tree, leaves) } else { self.push_means(tree, nodes, leaves.len()) }
     }
@@ -228,7 +230,7 @@ impl LeafSums {
             }
         }
         for &column in &self.touched {
-            // Leaves that agree are met exactly, whatever the rounding of shares.
+            // If all leaves have the same value, the result is this value, whatever the rounding of the shares.
             let seen = std::mem::replace(&mut self.ranges[column as usize], UNSEEN);
             let zero = if (seen.n_leaves as usize) < n_leaves { 0.0 } else { seen.low };
             let mean = &mut self.means[column as usize];
@@ -255,7 +257,7 @@ mod tests {
             let (old_value, value) = (tree.value().unwrap(), pruned.value().unwrap());
             let rows = models::rows(seed, 40, tree.n_features);
             for row in rows.c_order.rows() {
-                // The path of the old tree, cut at the first node that was to be a leaf.
+                // The path in the old tree ends at the first node that becomes a leaf.
                 let mut path = naive::path(tree, row);
                 if let Some(at) = path.iter().position(|&i| chosen(i)) {
                     path.truncate(at + 1);
@@ -267,12 +269,12 @@ mod tests {
                     assert_eq!(tree.n_node_samples[old], pruned.n_node_samples[new]);
                     assert_eq!(tree.weighted_n_node_samples[old], pruned.weighted_n_node_samples[new]);
                     let (a, b) = (old_value.index_axis(ndarray::Axis(0), old), value.index_axis(ndarray::Axis(0), new));
-                    // Counts are whole numbers; means of the nodes below are added in another order.
+                    // Counts are whole numbers; the means of the nodes below are added in another order.
                     let exact = tree.holds_counts();
                     assert!(a.iter().zip(&b).all(|(a, b)| if exact { a == b } else { (a - b).abs() < 1e-12 }));
                 }
             }
-            // Structure as a model file proves it.
+            // Reading a model file checks the structure.
             #[cfg(feature = "model-files")]
             {
                 use crate::forest::Forest;
@@ -283,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_that_agree_are_met_exactly_and_sparse_tables_stay_sparse() {
+    fn equal_leaves_give_their_exact_value_and_sparse_tables_stay_sparse() {
         let mut tree = models::chain(6);
         tree.outputs = crate::data::Outputs::Real { n_outputs: 300 }.into();
         tree.weighted_n_node_samples = (0..13).map(|i| 0.1 * f64::from(i) + 0.3).collect();

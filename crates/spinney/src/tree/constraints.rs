@@ -1,4 +1,5 @@
-//! Constraints of a configuration, brought to the columns and features of a fit; and leaves that are kept in order.
+//! The constraints of a configuration, for the columns and features of a fit, and the values of leaves in the order
+//! that monotonic constraints require.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ const INTERACTION: &str = "interaction_cst";
 const WHAT: &str = "the directions of features";
 
 impl TreeConfig {
-    /// Refuses constraints that do not fit the data. `is_masked` is whether some cells of y are not known.
+    /// Checks the constraints against the data. `is_masked` is whether some cells of y are unknown.
     pub(crate) fn check_constraints(&self, data: &Dataset<'_>, is_masked: bool) -> Result<()> {
         self.check_groups(data.n_features())?;
         let Some(signs) = &self.monotonic_cst else { return Ok(()) };
@@ -76,13 +77,13 @@ impl TreeConfig {
         }
     }
 
-    /// The monotonic constraints of features of X on the columns of `outputs`: of trees on classes, those of frequencies.
-    /// `None` where there is none.
+    /// Returns the monotonic constraints on the columns of `outputs`, for the features of X, or `None` if there are no
+    /// constraints. For classes, the columns are frequencies.
     pub(crate) fn directions(&self, outputs: &Outputs) -> Result<Option<MonotonicColumns>> {
         let columns = match outputs {
             Outputs::Classes { n_classes } => {
                 let starts = starts(n_classes)?;
-                // Of two classes the second one; one class has no direction.
+                // The constrained column is the second of two classes. A single class is not constrained.
                 try_collected(
                     WHAT,
                     n_classes.iter().zip(starts).map(|(&k, start)| (k == 2).then_some(start as u32 + 1)),
@@ -98,7 +99,7 @@ impl TreeConfig {
         }
     }
 
-    /// The same of one score, which is a column of y.
+    /// Returns the monotonic constraints on one score, which is a column of y.
     pub(crate) fn directions_of_score(&self, output: usize) -> Result<Option<MonotonicColumns>> {
         let Some(signs) = &self.monotonic_cst else { return Ok(None) };
         let column = if signs.ncols() == 1 { 0 } else { output };
@@ -106,7 +107,8 @@ impl TreeConfig {
         MonotonicColumns::new(of_score.insert_axis(Axis(1)), &[Some(0)])
     }
 
-    /// The groups of features that a tree holds, by their numbers in it.
+    /// Returns the groups of features of the interaction constraint, with the numbers that the features have in the
+    /// tree.
     pub(crate) fn groups(&self, features: &FeatureSubset, n_held: usize) -> Result<Option<Arc<Groups>>> {
         let Some(groups) = &self.interaction_cst else { return Ok(None) };
         let mut held = try_with_capacity("the groups of features", groups.len())?;
@@ -121,17 +123,17 @@ impl TreeConfig {
     }
 }
 
-/// Directions of all features of X.
+/// The directions of all features of X.
 #[derive(Debug)]
 pub(crate) struct MonotonicColumns {
     columns: Vec<u32>,
-    /// Feature after feature.
+    /// The signs of one feature after the other, one for each of `columns`.
     signs: Vec<i8>,
 }
 
 impl MonotonicColumns {
-    /// `signs` are of each feature and output, or of each feature for all outputs; `columns` are those of outputs, if they
-    /// have one. `None` where no feature has a direction.
+    /// `signs` has one column for each output, or a single column for all outputs. `columns` are the columns of
+    /// predictions of the outputs, `None` for outputs without one. Returns `None` if no feature has a direction.
     fn new(signs: ArrayView2<'_, i8>, columns: &[Option<u32>]) -> Result<Option<Self>> {
         let of_output = |output: usize| signs.column(if signs.ncols() == 1 { 0 } else { output });
         let directed = |&(output, column): &(usize, &Option<u32>)| {
@@ -156,12 +158,12 @@ impl MonotonicColumns {
         &self.signs[feature * n..][..n]
     }
 
-    /// The columns that have a direction with some feature.
+    /// Returns the columns that have a direction for some feature.
     pub(crate) fn columns(&self) -> &[u32] {
         &self.columns
     }
 
-    /// Those of the features that a tree holds.
+    /// Returns the directions of the features that a tree uses.
     pub(crate) fn held(&self, features: &FeatureSubset) -> Result<Directions> {
         let columns = try_copied(WHAT, &self.columns)?;
         let signs = match features.numbers() {
@@ -175,11 +177,13 @@ impl MonotonicColumns {
         Ok(Directions::new(columns, signs))
     }
 
-    /// Brings the values of leaves, `width` of each, in order: of every split on a feature with a direction, those below
-    /// its sides are cut off at the middle of the means of both sides. Returns whether any value was changed.
+    /// Moves the values of leaves, `width` for each leaf, so that they meet the constraints: at every split on a
+    /// feature with a direction, the values below each side are limited by the middle between the means of both sides.
+    /// Returns whether any value was changed.
     ///
-    /// Means are over the leaves below, by `weight`. Growth has put the sides of splits in order; what is below them may
-    /// have gone beyond the middle by splits on features without a direction. O(nodes × columns).
+    /// The mean of a side is the mean of its leaves, weighted by `weight`. Growth has put the sides of splits in order,
+    /// but values further down may have passed the middle because of splits on features without a direction. O(nodes ×
+    /// columns).
     pub(crate) fn order_leaves(
         &self,
         structure: &Structure,

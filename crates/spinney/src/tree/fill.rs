@@ -1,7 +1,7 @@
-//! Values of the leaves, filled once from the samples that ended in them.
+//! The values of the leaves, computed once from the samples of each leaf.
 //!
-//! Workers that have grown one structure on their own rows each fill all leaves alike: counts and means are over all rows.
-//! Medians are of one worker.
+//! Workers that have grown the same structure on their own samples all compute the same leaves, because counts and
+//! means are over the samples of all workers. Medians are only computed by a single worker.
 
 use super::constraints::MonotonicColumns;
 use super::grow::Structure;
@@ -20,7 +20,8 @@ use crate::error::{Result, try_filled, try_push, try_with_capacity};
 use crate::exact::exact_mean_of_all;
 use crate::exact::reduce::{Reduce, Workers};
 
-/// One pass over the samples, leaf by leaf: O(stored labels) or O(samples × outputs), for medians × log(samples of a leaf).
+/// Computes the values of all leaves in one pass over the samples: O(stored labels) or O(samples × outputs), for
+/// medians × log(samples of a leaf).
 pub(crate) fn leaf_values(
     structure: &Structure,
     targets: &TreeTargets<'_>,
@@ -50,7 +51,7 @@ pub(crate) fn leaf_values(
             None => fill_sparse_means(structure, y, units, &mut table, workers)?,
             Some(_) => fill_means(structure, (&y.rows()?, targets.monotonic), units, &mut table, workers)?,
         },
-        // Of one worker.
+        // There is only one worker if cells are masked.
         TrainY::MaskedSlots(y) => return masked_fill::frequencies(structure, y, units, control),
         TrainY::MaskedReal(y) => return masked_fill::means(structure, y, units, control),
     }
@@ -74,7 +75,7 @@ fn fill_counts(
         if workers.has_all_rows()
             && let &[row] = rows
         {
-            // Most leaves of a full tree hold one row, whose slots rise already.
+            // Most leaves of a full tree have one sample, whose slots are already in increasing order.
             let w = units(row);
             cells.extend(y.of(row).iter().map(|&slot| (slot, w)));
             table.push_counts(&cells, w)?;
@@ -100,7 +101,7 @@ fn fill_counts(
     Ok(())
 }
 
-/// The frequencies of the table, brought in order; the table itself where they are.
+/// Returns the table with its frequencies moved to meet the constraints, or unchanged if they already meet them.
 fn in_order(
     structure: &Structure,
     table: LeafTable,
@@ -118,7 +119,7 @@ fn in_order(
     let mut ordered = LeafTableBuilder::new(width);
     for row in values.chunks_exact_mut(width) {
         if are_classes {
-            // Of two classes, the other one has the rest.
+            // The other of two classes has the remaining frequency.
             monotonic.columns().iter().for_each(|&second| row[second as usize - 1] = 1.0 - row[second as usize]);
         }
         ordered.push_means(row)?;
@@ -148,7 +149,8 @@ fn fill_means(
             table.push_means(&means)
         });
     };
-    // In order but for what growth has rounded, and for cuts on features without a direction: see `order_leaves`.
+    // Apart from the rounding during growth and from splits on features without a direction, these means are in order:
+    // see `order_leaves`.
     let mut means = try_filled("the means of leaves", 0.0, n_leaves * y.n_outputs)?;
     let mut weights = try_with_capacity("the weights of leaves", n_leaves)?;
     for (leaf, means) in means.chunks_exact_mut(y.n_outputs).enumerate() {
@@ -159,7 +161,7 @@ fn fill_means(
     means.chunks_exact(y.n_outputs).try_for_each(|means| table.push_means(means))
 }
 
-/// The same of numbers that are mostly zero: O(entries × log), and the outputs that have some.
+/// Computes the means of numbers that are mostly zero: O(entries × log(entries)), plus the outputs that have entries.
 fn fill_sparse_means(
     structure: &Structure,
     y: &SparseNumbers<'_>,
@@ -179,7 +181,7 @@ fn fill_sparse_means(
         }
         entries.sort_unstable_by_key(|&(output, ..)| output);
         let own = rows.iter().map(|&row| units(row)).sum::<u64>();
-        // Of all workers: each has to name the same outputs, in the same order.
+        // All workers must list the same outputs, in the same order.
         outputs.clear();
         let mut of_each = entries.chunk_by(|a, b| a.0 == b.0).map(|of_one| of_one[0].0);
         of_each.try_for_each(|output| try_push(WHAT, &mut outputs, output))?;
@@ -230,7 +232,7 @@ mod tests {
     use crate::data::{LabelView, SparseTargets, Targets};
     use crate::exact::reduce::tests::by_two;
 
-    /// Leaves of the rows of some samples, by the leaf of each.
+    /// Returns leaves with some of the samples, given the leaf of each sample.
     fn structure(leaf_of: &[usize], n_leaves: usize, is_there: impl Fn(usize) -> bool) -> Structure {
         let mut structure = Structure::default();
         for leaf in 0..n_leaves {
@@ -249,7 +251,7 @@ mod tests {
         ) {
             let n = rows.len();
             let leaf_of: Vec<usize> = rows.iter().map(|row| row.0).collect();
-            // Every leaf has a row.
+            // Every leaf has a sample.
             let mut present = leaf_of.clone();
             present.sort_unstable();
             present.dedup();

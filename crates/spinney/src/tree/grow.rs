@@ -263,11 +263,11 @@ mod tests {
     use crate::split::HandedOver;
     use crate::split::cut::Cut;
 
-    /// Splits one sample off at a time, to the left or to the right.
+    /// A search that splits one sample off at a time, to the left or to the right.
     struct Peel {
         rows: Vec<u32>,
         left: bool,
-        /// Expansions whose children were searched.
+        /// The number of expansions whose children were searched.
         n_searched: usize,
     }
 

@@ -139,11 +139,11 @@ impl<'a> Grower<'a> {
         Ok(Grower { x, bins: None, n_features, features: FeatureSubset::default(), categories: None })
     }
 
-    /// As [`Grower::new`], for trees that have `n_of_tree` of the features (see [`Grower::of_drawn`]), of which some
-    /// may be `categories`, with the values of each of the others in at most `max_bins` bins, if any, and each category
-    /// in one. They are made from the rows that have `units`; others may not be grown on. Dense `x` is searched by
-    /// histograms, and sparse `x` whose columns have few distinct codes where nodes draw all features. These are of
-    /// numbers: [`Grower::structure`] wants [`TrainY::Real`] then.
+    /// Creates a grower for trees that use `n_of_tree` of the features (see [`Grower::of_drawn`]). With `max_bins`, the
+    /// values of each numerical feature are put into at most this number of bins, and each category into one bin;
+    /// `categories` are the categorical features. Bins are made from the samples with positive `units`, and trees may
+    /// not be grown on others. Searches of dense `x` then use histograms, as do those of sparse `x` whose columns have
+    /// few distinct codes, if nodes draw all features. Histograms require [`TrainY::Real`] in [`Grower::structure`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
@@ -160,12 +160,13 @@ impl<'a> Grower<'a> {
         Grower::binned_of(&Workers::One, config, x, n_of_tree, max_bins, categories, units, control)
     }
 
-    /// The same where workers have the rows, and have all searched by histograms: bins are those of all rows.
+    /// Creates a grower for one of `workers`. If several workers share the samples, all searches use histograms, with the
+    /// bins of all samples.
     ///
     /// # Errors
-    /// As [`Grower::binned`]; [`crate::ErrorKind::Invalid`] without bins, and for categories, where there are several
-    /// workers.
-    #[expect(clippy::too_many_arguments, reason = "those of `binned`")]
+    /// The errors of [`Grower::binned`]; [`crate::ErrorKind::Invalid`] if there are several workers and no bins, and
+    /// [`crate::ErrorKind::Unsupported`] for categories if there are several workers.
+    #[expect(clippy::too_many_arguments, reason = "the parameters of `binned`")]
     pub(crate) fn binned_of(
         workers: &Workers,
         config: &TreeConfig,
@@ -437,13 +438,13 @@ mod tests {
         let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
         let grow = || grower.structure(config, &targets, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
-        // In memory that was used before.
+        // The second tree is grown in memory that was used before.
         assert_eq!(first.nodes, grow().nodes);
         first
     }
 
     #[test]
-    fn layouts_threads_and_repeated_rows_cannot_be_seen() {
+    fn results_do_not_depend_on_layouts_threads_or_repeated_samples() {
         for seed in 0..30u64 {
             let mut stream = Stream::new(Key::from_seed(seed));
             let (n, p, q) = (150, 6, 1 + seed as usize % 3);
@@ -504,7 +505,7 @@ mod tests {
                 let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
                 let grow = || grower.structure(&config, &targets, &sample, key, &control).unwrap();
                 let first = grow();
-                // In memory that was used before.
+                // The second tree is grown in memory that was used before.
                 assert_eq!(first.nodes, grow().nodes);
                 first
             };
@@ -549,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_refused_where_there_can_be_none() {
+    fn bins_are_refused_if_they_are_not_supported() {
         let x = Array2::<f32>::zeros((3, 2));
         let x = x.view().into();
         let control = Control::default();

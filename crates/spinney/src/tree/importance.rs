@@ -1,20 +1,20 @@
-//! Which features reduced the impurity: mean decrease of impurity, of all outputs together or of chosen ones.
+//! Feature importances: the mean decrease of impurity, for all outputs or for selected ones.
 //!
-//! A split of node t into l and r decreases the impurity by (W_t·I_t − W_l·I_l − W_r·I_r) / W_root. For all outputs the
-//! impurities are those stored in the tree. For chosen outputs they are computed anew from the leaves: the frequencies
-//! (or means) of a node are the weighted means of its leaves', so no data is needed; the criterion says what a split
-//! takes away. Of medians it cannot: then outputs are chosen all together or not at all. A tree grown on projected
-//! outputs has stored the impurities of those; of chosen outputs it counts the variance of the labels' frequencies, or
-//! the sum of the variances of the frequencies of an output's classes. Columns go in chunks of [`CHUNK`], each one pass
-//! over the nodes from the last to the first with a stack: O(stored cells) a chunk, memory O(depth · CHUNK), never
-//! nodes × width.
+//! A split of node t into l and r decreases the impurity by (W_t·I_t − W_l·I_l − W_r·I_r) / W_root. For all outputs,
+//! the impurities are those stored in the tree. For selected outputs, they are computed from the leaves: the
+//! frequencies (or means) of a node are the weighted means of those of its leaves, so that no data are needed, and the
+//! criterion gives the decrease of each split. This is not possible for medians, for which only all outputs can be
+//! selected. A tree that was grown on projected outputs stores the impurities of these. For selected outputs, it uses
+//! the variance of the frequencies of labels, or the sum of the variances of the frequencies of the classes of an
+//! output. Columns are processed in chunks of [`CHUNK`], each in one pass over the nodes from the last to the first
+//! with a stack: O(n_nodes · CHUNK + stored cells) for each chunk, and O(depth · CHUNK) memory, never nodes × width.
 
 use super::Tree;
 use crate::criterion::{Decrease, SideSums, SplitSums};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_resize, try_with_capacity};
 
-/// Columns whose statistics go through the tree together.
+/// The number of columns whose statistics are computed in the same pass.
 const CHUNK: usize = 64;
 
 const WHAT: &str = "decreases of impurity";
@@ -37,7 +37,7 @@ impl Tree {
     /// Returns the decrease of impurity by the splits on each feature, of length n_features, in units of impurity.
     ///
     /// # Errors
-    /// The same as [`Tree::feature_importances`].
+    /// The errors of [`Tree::feature_importances`].
     pub fn unnormalized_feature_importances(&self, outputs: Option<&[usize]>) -> Result<Vec<f64>> {
         let decreases = match outputs {
             None => self.stored_decreases()?,
@@ -50,7 +50,7 @@ impl Tree {
         Ok(importances)
     }
 
-    /// Decrease of the stored impurity by each split.
+    /// Returns the decrease of the stored impurity by each split.
     fn stored_decreases(&self) -> Result<Vec<f64>> {
         let weighted = |i: usize| self.weighted_n_node_samples[i] * self.impurity[i];
         let root = self.weighted_n_node_samples[0];
@@ -60,7 +60,7 @@ impl Tree {
         try_collected(WHAT, self.nodes.iter().enumerate().map(decrease))
     }
 
-    /// Decrease of the mean impurity of `outputs` by each split.
+    /// Returns the decrease of the mean impurity of `outputs` by each split.
     fn decreases_of(&self, outputs: &[usize]) -> Result<Vec<f64>> {
         let groups = self.columns_of(outputs)?;
         let Some(decrease) = self.criterion.decrease() else {
@@ -73,7 +73,7 @@ impl Tree {
         let mut decreases = try_filled(WHAT, 0.0, self.n_nodes())?;
         let mut first = 0;
         while first < groups.len() {
-            // As many whole outputs as fit the chunk, at least one.
+            // A chunk has as many whole outputs as possible, and at least one.
             let mut last = first + 1;
             let mut n_columns = groups[first].len();
             while last < groups.len() && n_columns + groups[last].len() <= CHUNK {
@@ -88,7 +88,7 @@ impl Tree {
         Ok(decreases)
     }
 
-    /// Columns of each of the chosen outputs.
+    /// Returns the columns of each of the selected outputs.
     fn columns_of(&self, outputs: &[usize]) -> Result<Vec<std::ops::Range<usize>>> {
         const ACCEPTED: &str = "have at least one output, each below n_outputs and named once";
         let n_outputs = self.outputs.n_outputs();
@@ -113,7 +113,7 @@ impl Tree {
         }
     }
 
-    /// Adds the decreases of the sum of the impurities of outputs `groups`, weighted by the nodes' weights.
+    /// Adds the decreases of the sum of the impurities of the outputs `groups`, multiplied by the weights of the nodes.
     fn add_decreases(
         &self,
         groups: &[std::ops::Range<usize>],
@@ -125,8 +125,8 @@ impl Tree {
         let mut place = try_filled("the map of chosen outputs", NOT_CHOSEN, self.leaves.width)?;
         (0..).zip(groups.iter().cloned().flatten()).for_each(|(at, column)| place[column] = at);
         let widths = try_collected(WHAT, groups.iter().map(ExactSizeIterator::len))?;
-        // Invariant: the stack holds the sums of the subtrees seen whose parents are not: going backwards, a node finds
-        // its left child's on top and its right child's below.
+        // Invariant: the stack holds the sums of the subtrees whose parents are still to come. As nodes are visited
+        // backwards, a node finds the sums of its left child on top and those of its right child below.
         let (mut stack, mut totals): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut both: Vec<f64> = try_with_capacity(WHAT, n_columns)?;
         let are_labels = matches!(self.outputs(), Outputs::Labels { .. });
@@ -184,7 +184,7 @@ mod tests {
     use crate::forest::Forest;
     use crate::testing::models;
 
-    /// Impurity of output `o` in every node, by its definition on the values of all nodes.
+    /// Returns the impurity of output `o` in every node, by its definition on the values of all nodes.
     fn naive_impurity(tree: &Tree, o: usize) -> Vec<f64> {
         let value = tree.value().unwrap();
         let entropy = |p: f64| if p > 0.0 { -p * p.log2() } else { 0.0 };
@@ -196,8 +196,8 @@ mod tests {
             Criterion::Poisson => panic!("models of this criterion have leaves that are not negative"),
             Criterion::AbsoluteError => panic!("medians of leaves do not tell the impurity"),
             Criterion::Variance => {
-                // Σ W (m − mean)² over the leaves below: the variance between leaves, which is all that splits change.
-                // Of labels the second column, of classes all of them.
+                // Σ W (m − mean)² over the leaves below is the variance between leaves, which is all that splits
+                // change. Labels have their frequency in the second column, classes have all columns.
                 let columns = match tree.outputs() {
                     Outputs::Labels { .. } => 1..2,
                     _ => 0..value.dim().2,
@@ -213,7 +213,7 @@ mod tests {
         (0..tree.n_nodes()).map(of_node).collect()
     }
 
-    /// One past the last node below node `i`.
+    /// Returns the end of the subtree of node `i`.
     fn end_of(tree: &Tree, i: usize) -> usize {
         let mut last = i;
         while !tree.nodes[last].is_leaf() {
@@ -224,7 +224,7 @@ mod tests {
 
     fn assert_close(a: &[f64], b: &[f64]) {
         let scale = b.iter().fold(1e-3f64, |m, v| m.max(v.abs()));
-        // Decreases are differences of sums, in another order than in the naive twin.
+        // Decreases are differences of sums, which are added in another order than in the reference.
         assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-11 * scale), "{a:?} {b:?}");
     }
 
@@ -250,11 +250,11 @@ mod tests {
     }
 
     #[test]
-    fn shares_sum_to_one_and_single_leaves_have_no_say() {
+    fn shares_sum_to_one_and_single_leaves_are_ignored() {
         let shape = models::Shape { n_features: 5, outputs: models::some_outputs(5), max_leaves: 40, unit: 1.0 };
         let forest = models::forest(2, 9, &shape);
         let mean = forest.feature_importances(Some(&[3, 1])).unwrap();
-        // Shares of each tree are divided by their sum, and the mean over the trees is rounded.
+        // The importances of each tree are divided by their sum, and the mean over the trees is rounded.
         assert!((mean.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let stump = models::forest(2, 1, &models::Shape { max_leaves: 1, ..shape });
         assert_eq!(stump.feature_importances(None).unwrap(), [0.0; 5]);

@@ -1,18 +1,20 @@
 //! What the leaves predict, filled once after growth and stored in the smaller of two layouts.
 //!
-//! Frequencies are kept as exact amounts (units of weight) over the leaf's total, so a count takes one or two bytes and
-//! the predicted value is the correctly rounded quotient. Means of numbers are kept as they are. A table may be made
-//! smaller afterwards (`compact`): numbers of fewer bits, down to eight with a factor for each leaf, the largest
-//! columns only, or the training rows of each leaf in place of its values (`rows`), which live once for all trees.
+//! Frequencies are stored as exact amounts (units of weight) and the total of the leaf, so that a count takes one or
+//! two bytes and the predicted value is the correctly rounded quotient. Means of numbers are stored as they are. A
+//! table can be made smaller afterwards (`compact`): by numbers of fewer bits, down to eight with a factor for each
+//! leaf, by keeping only the largest columns, or by the training samples of each leaf in place of its values (`rows`),
+//! which are stored once for all trees.
 //!
 //! | file | what |
 //! |---|---|
-//! | `amounts`, `half` | arrays of the narrowest types; float16 |
+//! | `amounts`, `half` | arrays of the narrowest sufficient types; float16 |
 //! | `compact` | fewer bits, fewer columns |
-//! | `rows` | the rows of y that leaves refer to |
+//! | `rows` | the samples of y that leaves refer to |
 //!
-//! A *cell* is a stored pair of column and amount. In: the cells of each leaf, in the order of the leaves. Out: a
-//! [`LeafTable`]. Cost: O(cells) while building; the dense layout is only written when it is the smaller one.
+//! A *cell* is a stored pair of column and amount. The input are the cells of each leaf, in the order of the leaves,
+//! and the output is a [`LeafTable`]. Building takes O(cells); the dense layout is only written if it is the smaller
+//! one.
 
 mod amounts;
 mod compact;
@@ -35,15 +37,15 @@ pub(crate) use rows::StoredValues;
 
 const WHAT: &str = "the table of leaf values";
 
-/// Where the amounts of a leaf lie.
+/// Where the amounts of a leaf are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Layout {
-    /// Leaf l owns amounts `l * width..(l + 1) * width`.
+    /// Leaf l has the amounts `l * width..(l + 1) * width`.
     Dense,
-    /// Leaf l owns `ptr[l]..ptr[l + 1]`; columns rise strictly inside a leaf.
+    /// Leaf l has the amounts and columns `ptr[l]..ptr[l + 1]`; the columns of a leaf are strictly increasing.
     Sparse { ptr: Vec<u32>, columns: Indices },
-    /// Leaf l owns the rows `ids[ptr[l]..ptr[l + 1]]` of `stored`, which rise strictly; amounts are their units. A leaf
-    /// has at least one row.
+    /// Leaf l has the samples `ids[ptr[l]..ptr[l + 1]]` of `stored`, which are strictly increasing; the amounts are
+    /// their units. A leaf has at least one sample.
     Rows { ptr: Vec<u32>, ids: Indices, stored: Arc<StoredRows> },
 }
 
@@ -163,7 +165,7 @@ impl LeafTable {
         }
     }
 
-    /// The same times a factor.
+    /// Adds the values of `leaf`, multiplied by a factor, to a row of `width` numbers.
     pub(crate) fn add_times(&self, leaf: usize, factor: f64, row: &mut [f64]) {
         if factor == 1.0 {
             return self.add_to(leaf, row);
@@ -171,7 +173,7 @@ impl LeafTable {
         self.visit(leaf, |column, value| row[column as usize] += factor * value);
     }
 
-    /// Calls `each` with the columns of `leaf` and their values, which differ from zero, in any order.
+    /// Calls `each` with the columns of `leaf` and their non-zero values, in any order.
     pub(crate) fn visit(&self, leaf: usize, mut each: impl FnMut(u32, f64)) {
         let (range, total) = (self.range(leaf), self.total(leaf));
         let is_scaled = self.scales.is_some() || self.leaf_scales.is_some();
@@ -205,7 +207,7 @@ impl LeafTable {
         }
     }
 
-    /// Adds the values of `leaves`, one after the other, to as many `rows`.
+    /// Adds the values of each of `leaves` to the row of the same position in `rows`.
     pub(crate) fn add_each(&self, leaves: impl Iterator<Item = usize>, rows: &mut [f64]) {
         let totals = self.totals.as_deref();
         match (&self.layout, &self.amounts) {
@@ -221,7 +223,7 @@ impl LeafTable {
         }
     }
 
-    /// Adds amounts of 8 bits times the scale of their leaf.
+    /// Adds amounts of 8 bits, multiplied by the scale of their leaf.
     fn add_bytes(&self, leaf: usize, scale: f64, row: &mut [f64]) {
         let range = self.range(leaf);
         match (&self.layout, &self.amounts) {
@@ -237,7 +239,7 @@ impl LeafTable {
         leaves.zip(rows.chunks_exact_mut(self.width)).for_each(|(leaf, row)| self.add_to(leaf, row));
     }
 
-    /// Rows `range` of the table's list, with their units.
+    /// Returns the samples `range` of the table's list, with their units.
     fn leaf_rows<'a>(&'a self, ids: &'a Indices, range: Range<usize>) -> rows::LeafRows<'a> {
         rows::LeafRows { ids, units: &self.amounts, range }
     }
@@ -254,11 +256,11 @@ impl LeafTable {
         }
     }
 
-    /// Columns and amounts of `leaf` that differ from zero, before the division by the total.
+    /// Returns the columns and non-zero amounts of `leaf`, before the division by the total.
     pub(crate) fn cells(&self, leaf: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let range = self.range(leaf);
         let start = range.start;
-        // Those of stored rows are summed up beforehand, those of the other layouts read one by one.
+        // Stored samples are summed in advance; the cells of the other layouts are read one by one.
         let (listed, columns, summed) = match &self.layout {
             Layout::Rows { ids, stored, .. } => (0..0, None, stored.cells(&self.leaf_rows(ids, range))),
             Layout::Dense => (range, None, Vec::new()),
@@ -273,12 +275,12 @@ impl LeafTable {
         listed.chain(summed).filter(|&(_, amount)| amount != 0.0)
     }
 
-    /// Divisor of `leaf`; `None` when the table holds means.
+    /// Returns the divisor of `leaf`, or `None` if the table holds means.
     pub(crate) fn total(&self, leaf: usize) -> Option<f64> {
         self.totals.as_ref().map(|totals| totals[leaf])
     }
 
-    /// Where the cells of `leaf` lie.
+    /// Returns the range of the cells of `leaf`.
     pub(crate) fn range(&self, leaf: usize) -> Range<usize> {
         match &self.layout {
             Layout::Dense => leaf * self.width..(leaf + 1) * self.width,
@@ -346,17 +348,18 @@ fn visit_sparse<C: ColumnIndex, A: Copy + Into<f64>>(
     }
 }
 
-/// Collects the leaves of a tree, in pre-order; holds stored cells only.
+/// Collects the leaves of a tree in pre-order. It only holds stored cells.
 #[derive(Debug)]
 pub(crate) struct LeafTableBuilder {
     width: usize,
-    /// End of each leaf's cells, after a leading zero. Wraps beyond `u32::MAX` cells, which `finish` refuses.
+    /// The end of each leaf's cells, after a leading zero. The ends wrap beyond `u32::MAX` cells, which `finish`
+    /// rejects.
     ptr: Vec<u32>,
     columns: Indices,
     amounts: Amounts,
     totals: Vec<f64>,
     scales: Option<Vec<f64>>,
-    /// Of leaves of 8-bit amounts.
+    /// The scales of leaves of 8-bit amounts.
     leaf_scales: Vec<f64>,
 }
 
@@ -373,17 +376,19 @@ impl LeafTableBuilder {
         }
     }
 
-    /// For leaves of means, of which those of some columns are given.
+    /// Creates a builder for leaves of means, of which only the values of some columns are given.
     pub(crate) fn of_means(width: usize) -> Self {
         LeafTableBuilder::of_floats(width, Amounts::F64(Vec::new()), None)
     }
 
-    /// For leaves of numbers that are kept in `amounts`, empty and of floats, each divided by the scale of its column.
+    /// Creates a builder for leaves of numbers. `amounts` must be empty and not of unsigned integers. The numbers are
+    /// divided by the scales of their columns.
     fn of_floats(width: usize, amounts: Amounts, scales: Option<Vec<f64>>) -> Self {
         LeafTableBuilder { amounts, scales, ..LeafTableBuilder::new(width) }
     }
 
-    /// The next leaf, as numbers of some columns, which rise strictly; for a builder [`LeafTableBuilder::of_floats`].
+    /// Adds the next leaf, as the numbers of some columns in strictly increasing order. The builder must be one of
+    /// [`LeafTableBuilder::of_floats`].
     pub(crate) fn push_rounded(&mut self, cells: impl Iterator<Item = (u32, f64)>) -> Result<()> {
         for (column, value) in cells {
             self.columns.push(column)?;
@@ -392,7 +397,8 @@ impl LeafTableBuilder {
         self.push_end()
     }
 
-    /// The next leaf, as counts: strictly rising columns with their positive units, and the units of the whole leaf.
+    /// Adds the next leaf, as counts: columns in strictly increasing order with their positive units, and the units of
+    /// the whole leaf.
     pub(crate) fn push_counts(&mut self, cells: &[(u32, u64)], total_units: u64) -> Result<()> {
         debug_assert!(cells.windows(2).all(|w| w[0].0 < w[1].0));
         debug_assert!(cells.iter().all(|&(c, units)| (c as usize) < self.width && units > 0));
@@ -404,7 +410,7 @@ impl LeafTableBuilder {
         self.push_end()
     }
 
-    /// The next leaf, as means of all columns. A table holds counts or means, not both.
+    /// Adds the next leaf, as the means of all columns. A table holds either counts or means.
     pub(crate) fn push_means(&mut self, means: &[f64]) -> Result<()> {
         debug_assert!(means.len() == self.width && self.totals.is_empty());
         if self.ptr.len() == 1 {
@@ -417,12 +423,12 @@ impl LeafTableBuilder {
         self.push_end()
     }
 
-    /// The leaf under way has all its cells.
+    /// Ends the current leaf.
     fn push_end(&mut self) -> Result<()> {
         try_push(WHAT, &mut self.ptr, self.amounts.len() as u32)
     }
 
-    /// The table, in the layout that takes fewer bytes.
+    /// Returns the table, in the layout that takes fewer bytes.
     ///
     /// # Errors
     /// [`ErrorKind::TooMany`] beyond 2³² − 1 stored cells, [`ErrorKind::OutOfMemory`].

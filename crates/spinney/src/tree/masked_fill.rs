@@ -1,10 +1,11 @@
-//! Values of the leaves where some cells of y are not known.
+//! The values of the leaves if some cells of y are unknown.
 //!
-//! A leaf predicts the mean of its known cells of each output; without any, that of the nearest node above that has some;
-//! without any in the tree, that of all rows of the fit. Columns are computed one after the other, each in two passes over
-//! the nodes: upwards, which nodes have known cells; downwards, where each leaf's value comes from. A mean is computed once
-//! for each node that one is taken from. O(known cells + nodes × columns), and for numbers the samples of the nodes that
-//! give to the leaves below; memory O(nodes + stored values).
+//! For each output, a leaf predicts the mean of its known cells; if it has none, the mean of the nearest node above
+//! that has some; and if the tree has none, the mean of all samples of the fit. The columns are computed one after the
+//! other, each in two passes over the nodes: an upward pass that finds which nodes have known cells, and a downward
+//! pass that finds the node from which each leaf takes its value. A mean is computed once for each node from which a
+//! leaf takes it. O(known cells + nodes × columns), and for numbers also the samples of the nodes from which leaves
+//! below take their values. Memory: O(nodes + stored values).
 
 use std::ops::Range;
 
@@ -17,12 +18,12 @@ use crate::exact::exact_mean;
 
 const WHAT: &str = "the values of leaves";
 
-/// Nodes of a tree as their columns are computed.
+/// The nodes of a tree, while their columns are computed.
 #[derive(Debug)]
 struct Nodes<'s> {
     structure: &'s Structure,
     parents: Vec<u32>,
-    /// Samples of each node: a range of [`Structure::order`].
+    /// The samples of each node: a range of [`Structure::order`].
     samples: Vec<Range<u32>>,
     leaves: Vec<u32>,
 }
@@ -53,15 +54,15 @@ impl<'s> Nodes<'s> {
         &self.structure.order[range.start as usize..range.end as usize]
     }
 
-    /// Adds what is of the leaves to the nodes above.
+    /// Adds the numbers of leaves to the nodes above them.
     fn sum_up<T: Copy + std::ops::Add<Output = T>>(&self, of_nodes: &mut [T]) {
         for (i, node) in self.structure.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
             of_nodes[i] = of_nodes[i + 1] + of_nodes[node.right() as usize];
         }
     }
 
-    /// Finds for each node the nearest one, itself or above, that has known cells. `has` tells which have: all above one
-    /// that has have some too.
+    /// Finds for each node the nearest one, itself or above, that has known cells. `has` returns whether a node has
+    /// some; if a node has some, then all nodes above it do.
     fn find_nearest(&self, has: impl Fn(usize) -> bool, nearest: &mut [u32]) {
         for i in 0..nearest.len() {
             nearest[i] = match i {
@@ -75,7 +76,7 @@ impl<'s> Nodes<'s> {
 
 const NOBODY: u32 = u32::MAX;
 
-/// Values of leaves other than zero, column after column.
+/// The non-zero values of leaves, one column after the other.
 #[derive(Debug)]
 struct Columns {
     ptr: Vec<usize>,
@@ -89,7 +90,7 @@ impl Columns {
         Ok(Columns { ptr, cells: Vec::new() })
     }
 
-    /// The next column, by leaf.
+    /// Adds the next column, given its value in each leaf.
     fn push(&mut self, values: impl Iterator<Item = f64>) -> Result<()> {
         for cell in (0u32..).zip(values).filter(|(_, value)| *value != 0.0) {
             try_push(WHAT, &mut self.cells, cell)?;
@@ -100,7 +101,7 @@ impl Columns {
 
     fn into_table(self, n_leaves: usize) -> Result<LeafTable> {
         let width = self.ptr.len() - 1;
-        // Leaf after leaf: a counting sort keeps the columns rising.
+        // A counting sort groups the values by leaf and keeps the columns in increasing order.
         let mut ends = try_filled(WHAT, 0usize, n_leaves + 1)?;
         self.cells.iter().for_each(|(leaf, _)| ends[*leaf as usize + 1] += 1);
         (0..n_leaves).for_each(|leaf| ends[leaf + 1] += ends[leaf]);
@@ -121,7 +122,7 @@ impl Columns {
     }
 }
 
-/// Of numbers.
+/// Computes the leaves for numerical outputs.
 pub(super) fn means(
     structure: &Structure,
     y: &MaskedNumbers,
@@ -159,7 +160,7 @@ pub(super) fn means(
     columns.into_table(nodes.leaves.len())
 }
 
-/// Of classes and labels: frequencies, all weights in units.
+/// Computes the leaves for classes and labels: frequencies, from weights in units.
 pub(super) fn frequencies(
     structure: &Structure,
     y: &MaskedSlots<'_>,
@@ -168,8 +169,8 @@ pub(super) fn frequencies(
 ) -> Result<LeafTable> {
     let nodes = Nodes::new(structure)?;
     let (n_nodes, width, n_outputs) = (structure.nodes.len(), y.width(), y.known().n_outputs());
-    // What leaves have of each slot, and of each output more than rows have of which most cells are known: (leaf's node,
-    // units), column after column.
+    // The units that each leaf has of each slot, and of each output a correction to `mostly`, the units of samples of
+    // which the majority of outputs is known. Both are pairs (node of the leaf, units), one column after the other.
     let mut mostly = try_filled(WHAT, 0i64, n_nodes)?;
     let (mut of_slots, mut of_outputs) = (ByColumn::new(width)?, ByColumn::new(n_outputs)?);
     for count in [true, false] {
@@ -198,7 +199,7 @@ pub(super) fn frequencies(
     let mut output = None;
     for slot in 0..width as u32 {
         control.check()?;
-        // Slots of an output follow each other.
+        // The slots of an output are adjacent.
         if output != Some(y.output(slot)) {
             output = Some(y.output(slot));
             weights.copy_from_slice(&mostly);
@@ -218,10 +219,10 @@ pub(super) fn frequencies(
     columns.into_table(nodes.leaves.len())
 }
 
-/// Units of leaves, column after column; counted first, then put.
+/// The units of leaves, one column after the other. Cells are first counted and then stored.
 #[derive(Debug)]
 struct ByColumn {
-    /// Ends of the columns before they are filled, and of what is filled after.
+    /// Before the cells are stored, the start of each column; afterwards, its end.
     ends: Vec<usize>,
     starts: Vec<usize>,
     cells: Vec<(u32, i64)>,

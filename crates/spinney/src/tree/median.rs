@@ -4,8 +4,9 @@ use crate::control::Control;
 use crate::data::sort::sort_by;
 use crate::error::Result;
 
-/// Weighted median of values of positive weight, at least one, which it sorts: the least with more than half of the weight
-/// at or below it, or where a value has exactly half, the mean of that one and the next. The same for every order.
+/// Returns the weighted median of values of positive weight, of which there is at least one, and sorts them: the
+/// smallest value with more than half of the weight at or below it, or, if exactly half of the weight is at or below a
+/// value, the mean of this value and the next one. It does not depend on the order of the values.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Interrupted`].

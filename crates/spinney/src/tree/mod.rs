@@ -357,7 +357,7 @@ mod tests {
                         .map(|l| tree.weighted_n_node_samples[l] * leaves[[tree.nodes[l].right() as usize, column]])
                         .sum();
                     let got = value[[i, place / max_n_classes, place % max_n_classes]];
-                    // The mean of the leaves below, in another order.
+                    // The mean of the leaves below, computed in another order.
                     assert!((got - sum / tree.weighted_n_node_samples[i]).abs() < 1e-12);
                     if tree.nodes[i].is_leaf() && tree.leaves.totals.is_some() {
                         assert_eq!(got, leaves[[tree.nodes[i].right() as usize, column]]);

@@ -1,59 +1,61 @@
-//! A node in 12 bytes, as prediction walks it.
+//! A node in 12 bytes, in the form that prediction uses.
 
 use crate::data::MOST_FEATURES;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::{Decision, Side};
 
-/// A node of a tree: a leaf, or a split with its decision, see [`crate::Tree::decision`]. Nodes are in pre-order: the left child of node i is i + 1.
+/// A node of a tree: a leaf, or a split with its decision (see [`crate::Tree::decision`]). Nodes are in pre-order: the
+/// left child of node i is i + 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Node {
-    /// Feature tested, with [`MISSING_LEFT`], [`SAW_MISSING`] and [`TESTS_CATEGORIES`]; or [`Node::LEAF`].
+    /// The tested feature, with the flags [`MISSING_LEFT`], [`SAW_MISSING`] and [`TESTS_CATEGORIES`], or
+    /// [`Node::LEAF`].
     feature: u32,
-    /// Samples with `x[feature] <= threshold` go left. Zero in leaves; of a test of categories, the bits are the number of
-    /// its set.
+    /// Samples with `x[feature] <= threshold` go left. It is zero in leaves; in a test of categories, its bits are the
+    /// number of the set.
     threshold: f32,
-    /// Index of the right child, or the leaf's row.
+    /// The index of the right child, or the number of the leaf.
     right: u32,
 }
 
-/// Set in [`Node::feature`] of splits where missing values go left. Not in [`Node::right`]: a walk waits for the right
-/// child, and the processor has guessed the side long before it knows the feature.
+/// The flag in [`Node::feature`] of splits that send missing values left. It is not in [`Node::right`], because a
+/// traversal waits for the right child, whereas the processor predicts the side long before it has read the feature.
 const MISSING_LEFT: u32 = 1 << 31;
 
-/// Set in [`Node::feature`] of splits that saw missing values.
+/// The flag in [`Node::feature`] of splits whose samples had missing values in growth.
 const SAW_MISSING: u32 = 1 << 30;
 
-/// Set in [`Node::feature`] of splits that list the categories that go left.
+/// The flag in [`Node::feature`] of splits that list the categories that go left.
 const TESTS_CATEGORIES: u32 = 1 << 29;
 
 const FLAGS: u32 = MISSING_LEFT | SAW_MISSING | TESTS_CATEGORIES;
 
 impl Node {
-    /// What [`Node::feature`] is in leaves.
+    /// The value of [`Node::feature`] in leaves.
     pub const LEAF: u32 = u32::MAX;
 
-    /// Most nodes of a tree.
+    /// The maximum number of nodes of a tree.
     pub(crate) const MOST: usize = 1 << 31;
 
-    /// A leaf, with its row in the table of leaves.
+    /// Creates a leaf with its row in the table of leaves.
     pub(crate) fn leaf(row: u32) -> Self {
         Node { feature: Node::LEAF, threshold: 0.0, right: row }
     }
 
-    /// Node number `at`, a leaf, as walks of a given number of steps need it: a split that every value passes back to
-    /// itself, for none is as small as its threshold.
+    /// Creates node number `at`, a leaf, for traversals with a fixed number of steps: a split that sends every value
+    /// right, back to itself, because no value is as small as its threshold.
     pub(crate) fn standstill(at: u32) -> Self {
         Node { feature: 0, threshold: f32::NEG_INFINITY, right: at }
     }
 
-    /// A split at a threshold whose right child is not known yet; missing values go right, none were seen.
+    /// Creates a split at a threshold whose right child is not yet known. Missing values go right, and none were seen.
     pub(crate) fn split(feature: u32, threshold: f32) -> Self {
         debug_assert!((feature as usize) < MOST_FEATURES);
         Node { feature, threshold, right: 0 }
     }
 
-    /// The same of categories: those of set number `set` go left.
+    /// Creates a split that sends the categories of set number `set` left.
     pub(crate) fn split_by_set(feature: u32, set: u32) -> Self {
         let mut node = Node::split(feature, 0.0);
         node.set_categories(set);
@@ -65,88 +67,91 @@ impl Node {
         self.feature &= !TESTS_CATEGORIES;
     }
 
-    /// Makes it a test of categories.
+    /// Turns the split into a test of categories.
     pub(crate) fn set_categories(&mut self, set: u32) {
         self.threshold = f32::from_bits(set);
         self.feature |= TESTS_CATEGORIES;
     }
 
-    /// The side of missing values, and whether some were seen.
+    /// Sets the side of missing values, and whether some were seen.
     pub(crate) fn set_missing(&mut self, side: Side, is_seen: bool) {
         let side = if side == Side::Left { MISSING_LEFT } else { 0 };
         let saw = if is_seen { SAW_MISSING } else { 0 };
         self.feature = self.feature & !(MISSING_LEFT | SAW_MISSING) | side | saw;
     }
 
-    /// The same split of another feature.
+    /// Replaces the feature of the split.
     pub(crate) fn set_feature(&mut self, feature: u32) {
         debug_assert!((feature as usize) < MOST_FEATURES);
         self.feature = self.feature & FLAGS | feature;
     }
 
-    /// Names the right child of a split.
+    /// Sets the right child of a split.
     #[inline]
     pub(crate) fn set_right(&mut self, right: u32) {
         debug_assert!((right as usize) < Node::MOST);
         self.right = right;
     }
 
-    /// The same split with another right child.
+    /// Returns the split with another right child.
     pub(crate) fn with_right(mut self, right: u32) -> Self {
         self.set_right(right);
         self
     }
 
-    /// Whether the node is a leaf.
+    /// Returns whether the node is a leaf.
     #[inline]
     pub fn is_leaf(&self) -> bool {
         self.feature == Node::LEAF
     }
 
-    /// Feature that a split tests; [`Node::LEAF`] in leaves.
+    /// Returns the feature that a split tests, or [`Node::LEAF`] for leaves.
     #[inline]
     pub fn feature(&self) -> u32 {
         if self.is_leaf() { Node::LEAF } else { self.feature & !FLAGS }
     }
 
-    /// The same of a split.
+    /// Returns the feature that a split tests. The node must not be a leaf.
     #[inline]
     pub(crate) fn tested(&self) -> usize {
         debug_assert!(!self.is_leaf());
         self.feature_bits()
     }
 
-    /// The same of any node, for walks that choose afterwards; it is larger than any feature in leaves.
+    /// Returns the feature of any node, for traversals that check for leaves afterwards. In leaves it is larger than
+    /// any feature.
     #[inline]
     pub(crate) fn feature_bits(&self) -> usize {
         (self.feature & !FLAGS) as usize
     }
 
-    /// Whether it is a split that lists the categories that go left.
+    /// Returns whether the node is a split that lists the categories that go left.
     #[inline]
     pub fn tests_categories(&self) -> bool {
         !self.is_leaf() && self.feature & TESTS_CATEGORIES != 0
     }
 
-    /// Threshold of a split, see [`crate::Test::AtMost`]; zero in leaves, NaN where categories are tested.
+    /// Returns the threshold of a split (see [`crate::Test::AtMost`]), zero for leaves, or NaN if categories are
+    /// tested.
     #[inline]
     pub fn threshold(&self) -> f32 {
         if self.tests_categories() { f32::NAN } else { self.threshold }
     }
 
-    /// Number of the set of categories that go left, of a split that tests them.
+    /// Returns the number of the set of categories that go left, for a split that tests categories.
     #[inline]
     pub(crate) fn set(&self) -> Option<u32> {
         self.tests_categories().then(|| self.threshold.to_bits())
     }
 
-    /// Index of the right child; in a leaf, the leaf's row in the [`crate::LeafTable`] (leaves are numbered in pre-order).
+    /// Returns the index of the right child, or, for a leaf, its row in the [`crate::LeafTable`] (leaves are numbered
+    /// in pre-order).
     #[inline]
     pub fn right(&self) -> u32 {
         self.right
     }
 
-    /// Which values of the feature go left, in a tree with these sets. Means nothing in leaves.
+    /// Returns which values of the feature go left, in a tree with these sets. It is meaningless for leaves.
     #[inline]
     pub(crate) fn decision<'a>(&self, sets: &'a CategorySets) -> Decision<'a> {
         match self.set() {
@@ -155,7 +160,7 @@ impl Node {
         }
     }
 
-    /// The same of a node that is known to test no categories.
+    /// Returns the decision of a node that is known not to test categories.
     #[inline]
     pub(crate) fn threshold_decision(&self) -> Decision<'static> {
         self.with_missing_side(Decision::at_most(self.threshold))
@@ -189,7 +194,8 @@ mod tests {
                     );
                     let sides = [-3.0, -2.5, 0.0, f32::NAN].map(|value| node.decision(&sets).goes_left(value));
                     assert_eq!(sides, [true, true, false, missing == Side::Left]);
-                    // Tests of categories send missing values right: with all flags, the last feature would be a leaf's mark.
+                    // Tests of categories send missing values right: with all flags set, the last feature would be the
+                    // mark of a leaf.
                     node.set_missing(Side::Right, decision.saw_missing());
                     node.set_categories(0);
                     assert!(node.tests_categories() && node.threshold().is_nan());

@@ -179,7 +179,7 @@ mod tests {
     use crate::rng::{Key, Stream};
     use crate::testing::{models, naive};
 
-    /// One point, by recursion over all nodes.
+    /// Computes the mean prediction at one point by recursion over all nodes.
     fn naive_mean(
         tree: &Tree,
         leaves: &Array2<f64>,
@@ -220,7 +220,7 @@ mod tests {
                         features.iter().position(|&f| f == feature as usize).map(|c| points[[p, c]])
                     };
                     let expected = naive_mean(tree, &leaves, 0, &given, column);
-                    // Sums of the same terms in another order: a few units in the last place.
+                    // Sums of the same terms in another order differ by a few units in the last place.
                     prop_assert!((mean - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{mean} {expected}");
                 }
                 sum += &found;

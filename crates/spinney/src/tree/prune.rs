@@ -1,17 +1,18 @@
 //! Minimal cost-complexity pruning: the weakest link first (Breiman, Friedman, Olshen and Stone, 1984, chapter 3).
 //!
-//! The cost of a leaf t is R(t) = impurity(t) · weight(t) / weight(root); that of a tree the sum over its leaves, and α
-//! for each of them. A split t is as dear as the leaf in its place at its *link* α(t) = (R(t) − R(T_t)) / (|T_t| − 1),
-//! where T_t is what is left of the subtree below. The weakest link, the split of least α(t), becomes a leaf; then the
-//! next.
+//! The cost of a leaf t is R(t) = impurity(t) · weight(t) / weight(root). The cost of a tree is the sum over its
+//! leaves, plus α for each leaf. The *link* of a split t is the value of α at which the split costs as much as a leaf
+//! in its place, α(t) = (R(t) − R(T_t)) / (|T_t| − 1), where T_t is what remains of the subtree below. The split with
+//! the smallest α(t), the weakest link, becomes a leaf; then the procedure is repeated.
 //!
-//! That loop recomputes links after each step. Here each link is found once, from the leaves up: α(t) is where the line
-//! R(t) + α meets the least cost of the two subtrees below, a concave function of α that is linear between their links.
-//! It is walked from its right end, where both are leaves, so that every link is taken up once and laid down at most
-//! once, in a mergeable heap (a skew heap): O(n log n) for n nodes, chains included, and O(n) memory.
+//! This procedure recomputes the links after each step. Here each link is computed once, from the leaves up: α(t) is
+//! the intersection of the line R(t) + α with the minimum cost of the two subtrees below, which is a concave function
+//! of α that is linear between their links. This function is followed from its right end, where both subtrees are
+//! leaves, so that every link is added to and removed from a mergeable heap (a skew heap) at most once: O(n log n) for
+//! n nodes, including chains, and O(n) memory.
 //!
-//! Equal links: of two splits, one below the other, the upper one becomes a leaf and the lower one is no step.
-//! Impurities are those that chose the splits: for a tree grown on projected outputs, those of the projected outputs.
+//! Of two splits with equal links, one below the other, only the upper one is a step and becomes a leaf. The impurities
+//! are those that determined the splits: for a tree grown on projected outputs, those of the projected outputs.
 
 use super::grow::Structure;
 use super::{Node, Tree};
@@ -95,15 +96,15 @@ impl Tree {
 }
 
 impl Structure {
-    /// As [`Tree::pruned`] before leaves have values, by a complexity above zero: new leaves own the samples below
-    /// them.
+    /// Returns the pruned structure, like [`Tree::pruned`], before leaves have values, for a positive complexity. New
+    /// leaves have the samples below them.
     pub(crate) fn pruned(self, ccp_alpha: f64, control: &Control) -> Result<Structure> {
         let alpha = Links::new(&self.nodes, &self.impurity, &self.weight, control)?.alpha;
         self.collapsed(|i| alpha[i] <= ccp_alpha, control)
     }
 }
 
-/// Refuses what is not a complexity.
+/// Checks that a complexity is valid.
 pub(crate) fn check_alpha(ccp_alpha: f64) -> Result<()> {
     if ccp_alpha >= 0.0 && ccp_alpha.is_finite() {
         return Ok(());
@@ -114,28 +115,29 @@ pub(crate) fn check_alpha(ccp_alpha: f64) -> Result<()> {
 const WHAT: &str = "the links of a tree";
 const NONE: u32 = u32::MAX;
 
-/// What is left below a split when its turn comes.
+/// What remains below a split when it becomes a leaf.
 #[derive(Clone, Copy, Debug, Default)]
 struct Below {
-    /// Sum of R over the leaves.
+    /// The sum of R over the leaves.
     cost: f64,
     n_leaves: u32,
 }
 
-/// The links of all splits, and a heap of those below each node under way; the largest link is on top.
+/// The links of all splits, and heaps of the links below the nodes whose parents are still to come, with the largest
+/// link on top.
 #[derive(Debug)]
 struct Links {
-    /// R of each node.
+    /// The cost R of each node.
     cost: Vec<f64>,
-    /// Link of each split that becomes a leaf before any above it; infinite for the others, and for leaves.
+    /// The link of each split that becomes a leaf before any split above it; infinite for other splits and for leaves.
     alpha: Vec<f64>,
     below: Vec<Below>,
-    /// Children of each split in its heap.
+    /// The children of each split in its heap.
     children: Vec<[u32; 2]>,
 }
 
 impl Links {
-    /// Of nodes in pre-order, with the impurity and the weight of each.
+    /// Computes the links of nodes in pre-order, given the impurity and the weight of each node.
     fn new(nodes: &[Node], impurity: &[f64], weight: &[f64], control: &Control) -> Result<Self> {
         let n_nodes = nodes.len();
         let cost = weight.iter().zip(impurity).map(|(w, impurity)| w * impurity / weight[0]);
@@ -145,7 +147,8 @@ impl Links {
             below: try_filled(WHAT, Below::default(), n_nodes)?,
             children: try_filled(WHAT, [NONE; 2], n_nodes)?,
         };
-        // Heaps of the subtrees seen whose parents are not: going backwards, a split finds its left child's on top.
+        // The heaps of the subtrees whose parents are still to come. As nodes are visited backwards, a split finds the
+        // heap of its left child on top.
         let mut heaps: Vec<u32> = try_with_capacity(WHAT, n_nodes.div_ceil(2))?;
         let mut pulse = control.pulse();
         for (i, node) in nodes.iter().enumerate().rev() {
@@ -163,9 +166,10 @@ impl Links {
         Ok(links)
     }
 
-    /// Finds the link of split `i`, given its children and the heap of the links below. Returns the heap with its own.
+    /// Computes the link of split `i`, given its children and the heap of the links below. Returns the heap with this
+    /// link.
     fn add(&mut self, i: usize, children: [usize; 2], mut heap: u32, n_steps: &mut usize) -> u32 {
-        // At the right end both children are leaves. Every split taken off the heap has its subtree back.
+        // At the right end, both children are leaves. A split that is removed from the heap gets its subtree back.
         let mut below = Below { cost: children.map(|child| self.cost[child]).iter().sum(), n_leaves: 2 };
         loop {
             let alpha = (self.cost[i] - below.cost) / f64::from(below.n_leaves - 1);
@@ -184,10 +188,11 @@ impl Links {
         }
     }
 
-    /// One heap of two: the right spines are merged from the top, and children change sides on the way.
+    /// Merges two heaps: their right spines are merged from the top, and the children of the splits on them are
+    /// swapped.
     fn merged(&mut self, mut a: u32, mut b: u32, n_steps: &mut usize) -> u32 {
         let mut root = NONE;
-        // Where the rest of the merged heap hangs: the left child of this split, or the root.
+        // The split whose left child is the rest of the merged heap, or `NONE` if the rest is the whole heap.
         let mut parent = NONE;
         while a != NONE && b != NONE {
             if self.alpha[a as usize] < self.alpha[b as usize] {
@@ -217,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn trees_of_medians_are_pruned_in_the_fit_alone_and_new_leaves_have_medians() {
+    fn trees_of_medians_are_only_pruned_by_a_fit_and_new_leaves_have_medians() {
         use crate::RuleStyle;
         use crate::forest::config::Sampling;
         let mut stream = crate::rng::Stream::new(crate::rng::Key::from_seed(5));
@@ -228,7 +233,7 @@ mod tests {
         let whole = config.fit((&x, &y), &control).unwrap();
         let alphas = whole.cost_complexity_pruning_path(&control).unwrap().ccp_alphas;
         assert!(alphas.len() > 5);
-        // Splits that take nothing away have the link 0, at which nothing is pruned.
+        // Splits that do not decrease the impurity have a link of 0, at which nothing is pruned.
         for &alpha in alphas.iter().filter(|alpha| **alpha > 0.0) {
             let tree = TreeConfig { ccp_alpha: alpha, ..config.clone() }.fit((&x, &y), &control).unwrap();
             let links = whole.links(&control).unwrap().alpha;
@@ -255,13 +260,13 @@ mod tests {
         assert!(whole.rules(&RuleStyle::default(), &control).unwrap().contains("samples"));
         let forest = crate::Forest::from(whole.clone());
         says(forest.with_stored_rows((&x, &y), Sampling::All, 0, &control).unwrap_err());
-        // Of some outputs alone nothing is known; of all of them, what is stored.
+        // The impurity of only some outputs is not known; that of all outputs is stored.
         let error = whole.feature_importances(Some(&[1])).unwrap_err();
         assert!(error.to_string().starts_with("outputs must be all outputs"), "{error}");
         assert_eq!(whole.feature_importances(Some(&[1, 0])).unwrap(), whole.feature_importances(None).unwrap());
     }
 
-    /// How many leaves are left when these splits become leaves.
+    /// Returns the number of leaves if these splits become leaves.
     fn naive_leaves(tree: &Tree, is_leaf: impl Fn(usize) -> bool + Copy) -> usize {
         fn below(tree: &Tree, is_leaf: impl Fn(usize) -> bool + Copy, i: usize) -> usize {
             if tree.nodes[i].is_leaf() || is_leaf(i) {
@@ -272,7 +277,8 @@ mod tests {
         below(tree, is_leaf, 0)
     }
 
-    /// The loop of the definition: all links anew before each step, the first of the least.
+    /// The procedure of the definition: all links are computed before each step, and the first of the smallest links is
+    /// chosen.
     fn naive_steps(tree: &Tree, cost: &[f64]) -> Vec<(f64, f64, Vec<usize>)> {
         fn leaves_below(tree: &Tree, is_leaf: &[bool], i: usize) -> Vec<usize> {
             if is_leaf[i] {
@@ -288,7 +294,7 @@ mod tests {
         loop {
             let leaves = leaves_below(tree, &is_leaf, 0);
             steps.push((alpha, sum(&leaves), leaves.clone()));
-            // Splits that are left: those above a leaf that is left.
+            // The splits that remain.
             let mut best: Option<(f64, usize)> = None;
             let mut todo = vec![0];
             while let Some(i) = todo.pop().filter(|_| leaves.len() > 1) {
@@ -307,7 +313,8 @@ mod tests {
         }
     }
 
-    /// A tree whose costs are whole numbers, and links so far apart, or so equal, that rounding decides nothing.
+    /// Returns a tree whose costs are whole numbers, and whose links are either equal or so different that rounding
+    /// does not matter.
     fn whole_costs(seed: u64, max_leaves: usize, largest: u64) -> Tree {
         let shape = models::Shape { n_features: 3, outputs: models::some_outputs(seed), max_leaves, unit: 1.0 };
         let mut tree = Tree::clone(models::forest(seed, 1, &shape).tree(0));
@@ -321,19 +328,19 @@ mod tests {
         let control = Control::default();
         let path = tree.cost_complexity_pruning_path(&control).unwrap();
         let expected = naive_steps(tree, &tree.impurity);
-        // Costs are sums over subtrees, which the naive twin adds in another order.
+        // Costs are sums over subtrees, which the reference adds in another order.
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs());
         assert_eq!(path.ccp_alphas.len(), expected.len(), "{path:?} {expected:?}");
-        // Steps of equal links come in either order: sums are compared where the next link differs.
+        // Steps with equal links are in any order. Sums are only compared where the next link differs.
         for (at, (alpha, impurity, leaves)) in expected.iter().enumerate() {
             assert!(close(path.ccp_alphas[at], *alpha), "{path:?} {expected:?}");
             if expected.get(at + 1).is_some_and(|next| close(next.0, *alpha)) {
                 continue;
             }
             assert!(close(path.impurities[at], *impurity));
-            // Splits that raise the cost go below zero.
+            // Splits that increase the cost have negative links.
             if *alpha >= 0.0 && expected.get(at + 1).is_none_or(|next| next.0 > *alpha) {
-                // Above the link by more than `close` allows.
+                // The complexity is above the link by more than the tolerance of `close`.
                 let pruned = tree.pruned(alpha + 1e-7 * (1.0 + alpha.abs()), &control).unwrap();
                 assert_eq!(pruned.n_leaves(), leaves.len());
                 let of_leaves: Vec<f64> =
@@ -349,13 +356,13 @@ mod tests {
             assert_path(&whole_costs(seed, max_leaves, largest));
         }
 
-        /// No pruning of the tree costs less, and none as cheap is smaller.
+        /// No pruned tree costs less, and none of the same cost is smaller.
         #[test]
         fn no_subtree_is_cheaper(seed in any::<u64>(), max_leaves in 1usize..9, half in 0u64..4000) {
             let tree = whole_costs(seed, max_leaves, 300);
             let alpha = half as f64 * 2520.0 / 7.0 + 1.0;
             let pruned = tree.pruned(alpha, &Control::default()).unwrap();
-            // (cost, leaves) of every pruning of the subtree at a node.
+            // Returns (cost, leaves) for every pruning of the subtree of a node.
             fn prunings(tree: &Tree, i: usize) -> Vec<(f64, usize)> {
                 let mut all = vec![(tree.impurity[i], 1)];
                 if !tree.nodes[i].is_leaf() {
@@ -402,7 +409,7 @@ mod tests {
         let mut tree = models::chain(100_000);
         let control = Control::default();
         for upwards in [true, false] {
-            // Links that fall, or rise, on the way down.
+            // Links that decrease, or increase, from the root to the leaves.
             let n = tree.nodes.len();
             tree.impurity = (0..n)
                 .map(|i| match i {
@@ -412,7 +419,7 @@ mod tests {
                 })
                 .collect();
             let path = tree.cost_complexity_pruning_path(&control).unwrap();
-            // A sum over 100 000 leaves and more, rounded at each.
+            // A sum over more than 100 000 leaves, each of which is rounded.
             assert!((path.impurities.last().unwrap() - tree.impurity[0]).abs() < 1e-9);
             let middle = path.ccp_alphas[path.ccp_alphas.len() / 2];
             let pruned = tree.pruned(middle, &control).unwrap();

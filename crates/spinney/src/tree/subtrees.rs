@@ -1,7 +1,9 @@
-//! One tree on several threads: the upper nodes are grown by one, and what is below them side by side.
+//! Growth of one tree on several threads: one thread grows the upper nodes, and the subtrees below them are grown in
+//! parallel.
 //!
-//! What is below a node is a function of its samples and of what its search handed over. So a search of these samples alone
-//! grows the same subtree as the search of all, and threads cannot be seen.
+//! A subtree is a function of the samples of its root and of what the search hands over. A search of these samples
+//! alone therefore grows the same subtree as the search of all samples, and the result does not depend on the number of
+//! threads.
 
 use std::cmp::Reverse;
 
@@ -12,26 +14,29 @@ use crate::pool;
 use crate::rng::Key;
 use crate::split::{HandedOver, SplitSearch};
 
-/// Nodes of fewer samples are not worth a search of their own. Tests have few samples.
+/// The smallest number of samples for which a node gets a search of its own. It is small in tests, which have few
+/// samples.
 const FEW_SAMPLES: usize = if cfg!(test) { 2 } else { 1024 };
 
-/// Subtrees for each thread: more share the work more evenly, and leave less to the upper nodes. Each arranges X anew.
+/// The number of subtrees for each thread. More subtrees balance the work better and leave less to the upper nodes, but
+/// each one has to arrange X anew.
 const SUBTREES_A_THREAD: usize = 2;
 
-/// Samples of the largest nodes that are grown apart from the others; `None` where the tree has too few.
+/// Returns the maximum number of samples of the nodes that are grown separately, or `None` if the tree has too few
+/// samples.
 pub(super) fn largest(n_samples: usize, n_threads: usize) -> Option<u32> {
     let until = (n_samples / (SUBTREES_A_THREAD * n_threads)).max(FEW_SAMPLES);
     (n_threads > 1 && 2 * until <= n_samples).then_some(until as u32)
 }
 
-/// The searches of one tree.
+/// Creates the searches of one tree.
 pub(super) trait Searches: Sync {
-    /// That of some of its rows, rising.
+    /// Returns a search of some of the samples of the tree, in increasing order.
     fn of<'s>(&'s self, rows: &'s [u32]) -> Result<Box<dyn SplitSearch + 's>>;
 }
 
-/// As [`super::grow::grow`] depth-first on `rows`, where the subtrees of nodes of at most `until` samples are grown on all
-/// threads of `control`.
+/// Grows `rows` depth-first, as [`super::grow::grow`] does, but grows the subtrees of nodes of at most `until` samples
+/// on all threads of `control`.
 pub(super) fn grow_side_by_side(
     searches: &impl Searches,
     rows: &[u32],
@@ -51,7 +56,7 @@ pub(super) fn grow_side_by_side(
             try_push(WHAT, &mut subtrees, (number, Subtree::Waits(search.hand_over(&node.task)?)))?;
         }
     }
-    // The largest first, so that threads end together.
+    // The largest subtrees are grown first, so that the threads finish at about the same time.
     let task = |number: u32| &grown[number as usize].task;
     subtrees.sort_unstable_by_key(|(number, _)| (Reverse(task(*number).stats.n), *number));
     pool::for_each(
@@ -70,7 +75,7 @@ pub(super) fn grow_side_by_side(
     in_pre_order(&grown, &grown_apart, &*search, decode)
 }
 
-/// What is below one node.
+/// The subtree of one node.
 #[derive(Debug)]
 enum Subtree {
     Waits(HandedOver),
@@ -136,7 +141,7 @@ mod tests {
                 ..TreeConfig::new(criterion)
             };
             let n_features = problem.x.ncols();
-            // The first feature may be a category: of five codes, or missing.
+            // The first feature may be categorical, with five codes and missing values.
             let code = |v: f32| if v.is_nan() { v } else { (v.abs() * 4.0).trunc() };
             let (kinds, x) = if seed % 3 == 1 {
                 let mut kinds = vec![FeatureKind::Ordered; n_features];

@@ -1,13 +1,14 @@
-//! Walking rows down trees.
+//! Finding the leaves of samples.
 //!
-//! In: nodes and dense rows (a sparse row is scattered into a dense one beforehand). Out: the index of the leaf's
-//! node. A step down a tree waits for memory and guesses a branch. Dense rows guess badly, so [`LANES`] walks make their
-//! steps in turn, without branches on the data: their waits overlap. They are the walks of many rows down one tree, or of
-//! one row down many trees. Sparse rows are zero almost everywhere and guess well, so a plain loop, which the processor runs
-//! ahead of itself, is faster for them.
+//! The input are nodes and dense samples (a sparse sample is expanded into a dense one beforehand), and the output is
+//! the index of the leaf's node. Each step down a tree waits for memory and needs a branch prediction. Branches are
+//! predicted poorly for dense samples, so [`LANES`] traversals make their steps in turn, without branches that depend
+//! on the data, so that their waiting times overlap. They are either many samples in one tree, or one sample in many
+//! trees. Sparse samples are almost entirely zero and their branches are predicted well, so a plain loop, which the
+//! processor executes speculatively, is faster for them.
 //!
-//! Rows of which some value is missing ask at each step whether it is the one; of others it is known that none is, and
-//! their steps compare and do nothing else: `MISSING` tells which they are.
+//! If some value is missing, each step checks whether the tested value is. If it is known that none is missing, steps
+//! only compare. The parameter `MISSING` tells which of the two is the case.
 //!
 //! Not here: what leaves predict, threads, and samples that go down trees with few leaves together: [`super::few_leaves`].
 
@@ -17,10 +18,10 @@ use std::hint::{black_box, select_unpredictable};
 use super::Tree;
 use super::node::Node;
 
-/// Walks under way at once.
+/// The number of simultaneous traversals.
 pub(crate) const LANES: usize = 8;
 
-/// Calls `visit` with each node on the path of `row`, from the root to the leaf.
+/// Calls `visit` with each node on the path of sample `row`, from the root to the leaf.
 pub(crate) fn path<const MISSING: bool>(tree: &Tree, row: &[f32], mut visit: impl FnMut(u32)) {
     if !tree.sets.is_empty() {
         return path_by_categories(tree, row, visit);
@@ -39,15 +40,16 @@ pub(crate) fn path<const MISSING: bool>(tree: &Tree, row: &[f32], mut visit: imp
         at = if goes_left {
             at + 1
         } else {
-            // The compiler cannot see that this is nothing, and keeps the branch. It would choose without one, and wait for
-            // the value at each step: three times as long on text (`benches/two_builds.py`, "predict forest, text").
+            // This call does nothing, but the compiler cannot know that and therefore keeps the branch. Without it, the
+            // compiler would select the node without a branch, and each step would wait for the value, which takes
+            // three times as long on text (`benches/two_builds.py`, "predict forest, text").
             black_box(());
             node.right()
         };
     }
 }
 
-/// The same in a tree with tests of categories, which look the value up in a set.
+/// Calls `visit` with each node on the path, in a tree with tests of categories, which look the value up in a set.
 fn path_by_categories(tree: &Tree, row: &[f32], mut visit: impl FnMut(u32)) {
     let mut at = 0;
     loop {
@@ -60,15 +62,15 @@ fn path_by_categories(tree: &Tree, row: &[f32], mut visit: impl FnMut(u32)) {
     }
 }
 
-/// The node of the leaf that `row` reaches.
+/// Returns the node of the leaf that sample `row` reaches.
 pub(crate) fn leaf_node<const MISSING: bool>(tree: &Tree, row: &[f32]) -> u32 {
     let mut leaf = 0;
     path::<MISSING>(tree, row, |at| leaf = at);
     leaf
 }
 
-/// The leaves' nodes of all `rows` (row-major, `tree.n_features` wide), of which there are a multiple of [`LANES`]: that of
-/// row r goes to `ids[r * stride]`.
+/// Finds the nodes of the leaves of all `rows` (row-major, `tree.n_features` wide), whose number must be a multiple of
+/// [`LANES`]. The node of row r is written to `ids[r * stride]`.
 pub(crate) fn walk_rows<const MISSING: bool>(
     tree: &Tree,
     rows: &[f32],
@@ -98,21 +100,24 @@ pub(crate) fn walk_rows<const MISSING: bool>(
     }
 }
 
-/// A copy of a tree for more rows than it has nodes: all take as many steps as the longest path has, and none asks whether it
-/// has arrived. Leaves lead back to themselves ([`Node::standstill`]). Steps are a third faster than those that ask.
+/// A copy of a tree, for at least as many samples as it has nodes. All samples take as many steps as the longest path
+/// has, without checks for leaves, because leaves lead back to themselves ([`Node::standstill`]). Such steps are a
+/// third faster than steps with checks.
 #[derive(Debug, Default)]
 pub(crate) struct SmallTree {
     nodes: Vec<Node>,
-    /// Of each node.
+    /// The depth of each node.
     depths: Vec<u8>,
     n_steps: u8,
 }
 
 impl SmallTree {
-    /// Longest path: a tree with one that is longer has leaves at many depths, and rows would stand still most of the time.
+    /// The maximum number of steps. A tree with a longer path has leaves at many depths, and samples would stay at
+    /// their leaf most of the time.
     const MOST_STEPS: u8 = 16;
 
-    /// Whether the tree, without categories, is copied: where it is too deep, or memory is refused, it is walked as it is.
+    /// Copies the tree, which must be without categories, and returns whether it was copied. A tree that is too deep,
+    /// or for which memory is refused, is not copied.
     fn copy(&mut self, tree: &Tree) -> bool {
         let SmallTree { nodes, depths, n_steps } = self;
         nodes.clear();
@@ -121,7 +126,7 @@ impl SmallTree {
         if nodes.try_reserve(tree.nodes.len()).is_err() || depths.try_reserve(tree.nodes.len()).is_err() {
             return false;
         }
-        // Children come after their parent.
+        // Children come after their parents.
         depths.resize(tree.nodes.len(), 0);
         for (at, node) in tree.nodes.iter().enumerate() {
             if node.is_leaf() {
@@ -140,7 +145,7 @@ impl SmallTree {
         true
     }
 
-    /// The leaves' nodes that rows reach.
+    /// Returns the nodes of the leaves that samples reach.
     #[inline(always)]
     fn walk<const MISSING: bool>(&self, rows: [&[f32]; LANES]) -> [u32; LANES] {
         let nodes = &self.nodes[..];
@@ -157,22 +162,22 @@ impl SmallTree {
     }
 }
 
-/// The leaves' nodes that one row reaches in `trees`.
+/// Finds the nodes of the leaves that one sample reaches in `trees`.
 pub(crate) fn walk_trees<const MISSING: bool>(trees: &[&Tree], row: &[f32], ids: &mut [u32]) {
     for (trees, ids) in trees.chunks(LANES).zip(ids.chunks_mut(LANES)) {
-        // Trees with categories are walked one by one.
+        // Trees with categories are traversed one by one.
         if trees.len() == 1 || row.is_empty() || trees.iter().any(|tree| !tree.sets.is_empty()) {
             trees.iter().zip(ids).for_each(|(tree, id)| *id = leaf_node::<MISSING>(tree, row));
         } else {
-            // The last lanes walk the last tree again.
+            // The remaining lanes repeat the last tree.
             let lanes = array::from_fn(|lane| &trees[lane.min(trees.len() - 1)].nodes[..]);
             ids.copy_from_slice(&walk_lanes::<MISSING>(lanes, [row; LANES])[..trees.len()]);
         }
     }
 }
 
-/// The leaves' nodes that [`LANES`] rows, which are not empty, reach, each in a tree without categories; lanes that have
-/// arrived stand still until the last one has.
+/// Returns the nodes of the leaves that [`LANES`] non-empty samples reach, each in a tree without categories. Lanes
+/// that have reached their leaf stay there until all have.
 #[inline(always)]
 fn walk_lanes<const MISSING: bool>(nodes: [&[Node]; LANES], rows: [&[f32]; LANES]) -> [u32; LANES] {
     let mut at = [0u32; LANES];
@@ -181,7 +186,7 @@ fn walk_lanes<const MISSING: bool>(nodes: [&[Node]; LANES], rows: [&[f32]; LANES
         for lane in 0..LANES {
             let (row, node) = (rows[lane], &nodes[lane][at[lane] as usize]);
             let is_leaf = node.is_leaf();
-            // Of a leaf this is any feature: what follows from it is not chosen.
+            // In a leaf this is an arbitrary feature, and the result is discarded.
             let value = row[node.feature_bits().min(row.len() - 1)];
             let decision = node.threshold_decision();
             let goes_left = if MISSING { decision.goes_left(value) } else { decision.sends_left(value) };

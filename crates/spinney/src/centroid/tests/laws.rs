@@ -1,4 +1,4 @@
-//! What results do not depend on, and degenerate inputs.
+//! Properties that results do not depend on, and degenerate inputs.
 
 use ndarray::{Axis, array};
 
@@ -16,7 +16,7 @@ fn bits(scores: &Array2<f64>) -> Vec<u64> {
     scores.iter().map(|v| v.to_bits()).collect()
 }
 
-/// All readings of a forest agree with each other, for any layout and number of threads.
+/// Checks that all kinds of predictions of a forest agree with each other, for any layout and number of threads.
 fn assert_readings_agree(forest: &CentroidForest, x: &Array2<f32>) -> Result<(), TestCaseError> {
     let whole = forest.predict(x, &control()).unwrap();
     let csr = sparse(x);
@@ -43,7 +43,7 @@ fn assert_readings_agree(forest: &CentroidForest, x: &Array2<f32>) -> Result<(),
             prop_assert_eq!(whole[[i, column as usize]].to_bits(), best.scores[[i, j]].to_bits());
         }
     }
-    // A row alone is routed in another way.
+    // A single sample takes another code path.
     for i in 0..whole.nrows() {
         let alone = forest.predict(x.index_axis(Axis(0), i).insert_axis(Axis(0)), &control()).unwrap();
         prop_assert_eq!(bits(&alone), whole.row(i).iter().map(|v| v.to_bits()).collect::<Vec<_>>());
@@ -66,7 +66,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn layouts_and_threads_are_not_seen(data in some_data(30), config in some_config(), rules in some_rules()) {
+    fn results_do_not_depend_on_layouts_or_threads(data in some_data(30), config in some_config(), rules in some_rules()) {
         let (routing, shrinkage, store_rows, precision) = rules;
         let config =
             config.routing(routing).leaf_shrinkage(shrinkage).store_rows(store_rows).centroid_precision(precision);
@@ -99,7 +99,7 @@ proptest! {
 
     #[test]
     fn weights_are_counts(data in some_data(25), config in some_config(), rules in some_rules(), bootstrap in any::<bool>()) {
-        // Rows that are drawn, and steps that follow one another, see how many rows there are.
+        // Drawn samples, and sequential steps of a refinement, depend on the number of samples.
         let config = config.sample_size(None).refinement(Refinement::None).normalize(true);
         let config = config.routing(rules.0).leaf_shrinkage(rules.1);
         let (x, weights) = (data.x(), data.weights());
@@ -107,7 +107,7 @@ proptest! {
             (0..data.n()).flat_map(|row| std::iter::repeat_n(row, data.weights[row] as usize)).collect();
         let by_weight = fit(&config, &data);
         let by_rows = fit(&config, &data.at(&repeated));
-        // A row of the largest label may be missing from neither.
+        // The sample with the largest label is in both data sets, because all weights are positive.
         prop_assert_eq!(
             bits(&by_weight.predict(&x, &control()).unwrap()),
             bits(&by_rows.predict(&x, &control()).unwrap())
@@ -117,7 +117,7 @@ proptest! {
             prop_assert_eq!(&a.weighted_n_node_samples, &b.weighted_n_node_samples);
         }
 
-        // A row of weight zero, of any values, is none.
+        // A sample of weight zero has no effect, whatever its values are.
         let sampling = if bootstrap { Sampling::Bootstrap(None) } else { Sampling::All };
         let config = config.sampling(sampling).refinement(Refinement::Logistic { scale: 5.0, rate: 3.0 });
         let mut more = data.clone();
@@ -228,7 +228,7 @@ fn rows_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
     assert_eq!(listed.n_trees, oob.n_trees);
 }
 
-/// What a forest of labels says where nothing can be parted.
+/// Checks the predictions of forests on labels if the samples cannot be divided.
 fn one_leaf(x: Array2<f32>, labels: Vec<Vec<u32>>) {
     let n = x.nrows();
     let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; n] };
@@ -243,7 +243,7 @@ fn one_leaf(x: Array2<f32>, labels: Vec<Vec<u32>>) {
 }
 
 #[test]
-fn what_cannot_be_parted_is_a_leaf() {
+fn nodes_that_cannot_be_divided_are_leaves() {
     one_leaf(array![[1.0, 2.0]], vec![vec![0, 1]]);
     one_leaf(Array2::from_shape_fn((30, 3), |(i, j)| (i * j) as f32), vec![vec![1]; 30]);
     one_leaf(Array2::from_shape_fn((30, 3), |(i, j)| (i * j) as f32), vec![vec![]; 30]);
@@ -252,7 +252,7 @@ fn what_cannot_be_parted_is_a_leaf() {
 }
 
 #[test]
-fn one_feature_parts_by_its_sign() {
+fn one_feature_divides_by_its_sign() {
     let x = Array2::from_shape_fn((20, 1), |(i, _)| if i % 2 == 0 { 1.0 } else { -3.0 });
     let labels = (0..20).map(|i| vec![i % 2]).collect();
     let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 20] };
@@ -272,7 +272,7 @@ fn more_children_than_samples_and_very_many_labels() {
     let y = LabelView::try_new((0..=n as usize).map(|i| 2 * i).collect::<Vec<_>>(), indices, 70_000).unwrap();
     let config = CentroidForestConfig::plain().n_trees(2).n_children(1000).max_leaf_samples(1);
     let forest = config.fit((&x, y), &Control::with_threads(2)).unwrap();
-    // Each row is its own leaf.
+    // Each sample has its own leaf.
     assert_eq!(forest.tree(0).n_leaves(), 200);
     let best: TopK = forest.predict_topk(&x, 2, &control()).unwrap();
     assert_eq!(best.indices.row(7).to_vec(), [7, 69_992]);

@@ -1,4 +1,4 @@
-//! Laws of centroid forests, and their twin by plain loops.
+//! Properties of centroid forests, and their comparison with a reference implementation.
 
 mod laws;
 mod twin;
@@ -11,7 +11,7 @@ use crate::control::Control;
 use crate::data::{Dataset, LabelView, Matrix, SparseView, Targets};
 use twin::Data;
 
-/// Rows with ties, repetitions, zeros of both signs and neighbours; labels that rows may lack.
+/// Samples with ties, repetitions, zeros of both signs and neighbouring numbers; some labels may have no sample.
 fn some_data(max_rows: usize) -> impl Strategy<Value = Data> {
     let cell = prop_oneof![
         4 => Just(0.0f32),
@@ -91,7 +91,7 @@ impl Data {
         self.weights.iter().map(|&w| f64::from(w)).collect()
     }
 
-    /// Rows by these places, of weight one.
+    /// Returns the samples at these positions, with weight one.
     fn at(&self, rows: &[usize]) -> Data {
         Data {
             x: rows.iter().map(|&row| self.x[row].clone()).collect(),
@@ -106,7 +106,7 @@ fn fit(config: &CentroidForestConfig, data: &Data) -> CentroidForest {
     config.fit(Dataset::new(&x, data.y()).sample_weight(&weights[..]), &Control::default()).unwrap()
 }
 
-/// Stored zeros of some cells are left to the layouts.
+/// Returns X as a sparse matrix in which some zeros are stored.
 fn sparse(x: &Array2<f32>) -> SparseView<'static> {
     let (mut ptr, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in x.rows() {
@@ -119,7 +119,7 @@ fn sparse(x: &Array2<f32>) -> SparseView<'static> {
     SparseView::try_new(ptr, columns, values, x.ncols()).unwrap()
 }
 
-/// Compares a tree with its twin, node by node.
+/// Compares a tree with the reference, node by node.
 fn assert_equal(tree: &CentroidTree, twin: &twin::Node, data: &Data) -> Result<(), TestCaseError> {
     let mut nodes = vec![twin];
     let mut node = 0;

@@ -1,4 +1,5 @@
-//! The same forest of labels by plain loops: dense rows, one node after the other, the same draws.
+//! A reference implementation of the same forest on labels, by plain loops: dense samples, one node after the other,
+//! and the same draws.
 
 use crate::centroid::config::{CentroidForestConfig, CentroidPrecision, Clustering, DirectionScope, Refinement};
 use crate::centroid::fit::GROWTH;
@@ -8,23 +9,23 @@ use crate::forest::bootstrap::tree_key;
 use crate::loss::exponentials::exp;
 use crate::rng::{Key, Stream};
 
-/// Labels of rows, and what each row weighs: whole numbers, not zero.
+/// The labels of samples, and their weights: positive whole numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Data {
-    /// Rows of X, dense.
+    /// The samples of X, dense.
     pub(super) x: Vec<Vec<f32>>,
     pub(super) labels: Vec<Vec<u32>>,
     pub(super) weights: Vec<u32>,
 }
 
-/// A node with the rows in it, and the centroids of its children.
+/// A node with its samples, and the centroids of its children.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) rows: Vec<usize>,
     pub(super) children: Vec<(Vec<(u32, f32)>, Node)>,
 }
 
-/// Tree `index` of a forest.
+/// Grows tree `index` of a forest.
 pub(super) fn grow(config: &CentroidForestConfig, data: &Data, index: usize) -> Node {
     let idf = if config.idf { idf(data) } else { vec![1.0; data.x[0].len()] };
     let prepared = Data { x: data.x.iter().map(|row| prepared(row, &idf, config.normalize)).collect(), ..data.clone() };
@@ -103,7 +104,7 @@ impl Tree<'_> {
         (0..n).map(|i| if words[i / 64] >> (i % 64) & 1 == 1 { -1 } else { 1 }).collect()
     }
 
-    /// Whole coordinates, 2¹⁴ to one.
+    /// Returns the coordinates as whole numbers, in units of 2⁻¹⁴.
     fn points(&self, rows: &[usize], weights: &[u32], node: Key) -> Vec<Vec<i64>> {
         let n = self.config.n_projections;
         let mut sums: Vec<Vec<i64>> = Vec::new();
@@ -132,9 +133,9 @@ impl Tree<'_> {
         sums.iter().map(scaled).collect()
     }
 
-    /// Rows of the clusters, heaviest first.
+    /// Returns the samples of the clusters, in decreasing order of weight.
     fn clusters(&self, rows: &[usize], key: Key) -> Vec<Vec<usize>> {
-        // The first row of each set of labels.
+        // The first sample of each set of labels.
         let alike = |a: usize, b: usize| self.data.labels[a] == self.data.labels[b];
         let is_first = |at: &usize| rows[..*at].iter().all(|&before| !alike(before, rows[*at]));
         let different: Vec<usize> = (0..rows.len()).filter(is_first).map(|at| rows[at]).collect();
@@ -221,7 +222,7 @@ impl Tree<'_> {
         let of = |cluster| rows.iter().copied().filter(move |&row| cluster_of_row(row) == cluster);
         let mut clusters: Vec<Vec<usize>> = (0..centres.len()).map(|cluster| of(cluster).collect()).collect();
         clusters.retain(|rows| !rows.is_empty());
-        // Stable: of equal weights the first stays first.
+        // The sort is stable: of equal weights the first one remains first.
         clusters.sort_by_key(|rows| std::cmp::Reverse(self.weight(rows)));
         clusters
     }
@@ -254,7 +255,7 @@ impl Tree<'_> {
         }
     }
 
-    /// The entries of largest magnitude, so many as centroids keep.
+    /// Returns the entries of largest magnitude, as many as a centroid keeps.
     fn most(&self, mut entries: Vec<(u32, f64)>) -> Vec<(u32, f64)> {
         if let Some(most) = self.config.max_centroid_features {
             entries.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
@@ -279,7 +280,7 @@ impl Tree<'_> {
             weights
         };
         let mut weights: Vec<Vec<f32>> = means.iter().map(start).collect();
-        // Features that some centroid has.
+        // The features that some centroid has.
         let is_there: Vec<bool> = (0..p).map(|f| means.iter().flatten().any(|e| e.0 as usize == f)).collect();
         let rows: Vec<(usize, usize)> =
             clusters.iter().enumerate().flat_map(|(c, rows)| rows.iter().map(move |&row| (row, c))).collect();
@@ -309,7 +310,7 @@ impl Tree<'_> {
     }
 }
 
-/// Places drawn without replacement, rising.
+/// Returns positions drawn without replacement, in increasing order.
 fn drawn(size: usize, n: usize, key: Key) -> Vec<usize> {
     let mut stream = Stream::new(key);
     let mut places = std::collections::BTreeSet::new();
@@ -320,14 +321,14 @@ fn drawn(size: usize, n: usize, key: Key) -> Vec<usize> {
     places.into_iter().collect()
 }
 
-/// A share of the largest weight, as the nearest of 10^(-k/7), k from 0 to 7, or zero.
+/// Returns the number nearest to a share of the largest weight, among zero and 10^(-k/7) for k from 0 to 7.
 fn nearest_level(share: f64) -> f64 {
     let levels = (0..8).map(|k| f64::from(10f64.powf(-f64::from(k) / 7.0) as f32)).chain([0.0]);
     let nearest = levels.min_by(|a, b| (share.abs() - a).abs().total_cmp(&(share.abs() - b).abs()));
     nearest.unwrap() * share.signum()
 }
 
-/// Entries in few bits, times a factor.
+/// Returns the entries in few bits, multiplied by a factor.
 fn in_few_bits(entries: &[(u32, f64)], at_length_one: bool, precision: CentroidPrecision) -> Vec<(u32, f32)> {
     let largest = entries.iter().map(|e| e.1.abs()).fold(0.0, f64::max);
     let (of_largest, code): (f64, fn(f64) -> f64) = match precision {
@@ -346,7 +347,7 @@ fn product(x: &[f32], weights: &[f32]) -> f32 {
     x.iter().zip(weights).fold(0.0, |sum, (x, w)| sum + x * w)
 }
 
-/// The place of the centroid with the greatest product, the first of equals.
+/// Returns the position of the centroid with the largest product, the first of equals.
 pub(super) fn nearest(x: &[f32], centroids: &[Vec<(u32, f32)>]) -> usize {
     let mut best = (f32::NEG_INFINITY, 0);
     for (child, centroid) in centroids.iter().enumerate() {

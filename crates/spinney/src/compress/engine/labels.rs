@@ -208,7 +208,7 @@ impl Keeper for Labels {
         coefficients: &mut Coefficients,
         control: &Control,
     ) -> Result<f64> {
-        // Of residuals before the step.
+        // These are the products with the residuals before the step.
         let products = self.products(scores.nodes, coefficients, step.direction)?;
         let is_new = coefficients.slot(step.node).is_none();
         coefficients.add(step)?;

@@ -80,10 +80,11 @@ mod tests {
             found = extrapolation.after_sweep(&coordinates).unwrap();
         }
         for (found, to) in found.unwrap().iter().zip(fixed) {
-            // After as many sweeps alone 2.8 are left of the first one; the damping is felt in it.
+            // The same number of sweeps alone would reduce the first coordinate only to 2.8. The damping of the
+            // extrapolation has a visible effect on it.
             assert!((found - to).abs() <= 1e-3, "{found} {to}");
         }
-        // Nothing moves any more: there is no proposal.
+        // There is no proposal if coordinates no longer change.
         assert!((0..2 * SWEEPS + 2).all(|_| extrapolation.after_sweep(&coordinates).unwrap().is_none()));
     }
 }

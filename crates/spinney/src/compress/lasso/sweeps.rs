@@ -51,7 +51,7 @@ impl Solver<'_, ResidualRows> {
             pulse.after(inside.len() * width)?;
             sums.iter_mut().zip(&*overall).for_each(|(s, all)| *s = -share * all);
             if width == 1 {
-                // The same in one register.
+                // With one score, the sum stays in one register.
                 let row = |&i: &u32| rows.rows().weight[i as usize] * rows.gradient(i as usize)[0];
                 sums[0] += inside.iter().map(row).sum::<f64>();
             } else {

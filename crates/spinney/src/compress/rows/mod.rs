@@ -39,7 +39,7 @@ use units::Units;
 
 const WHAT: &str = "residuals";
 
-/// What all samples have, whatever the loss.
+/// What all samples have, for any loss.
 #[derive(Clone, Debug)]
 pub(crate) struct CommonRows {
     /// The number of scores.
@@ -160,9 +160,9 @@ const FAR_TARGETS: f64 = 1e100;
 /// then normal float32, as scores of nodes are.
 const NEAR: i32 = 40;
 
-/// Multiplies weights that are far from one by a common power of two, which changes no path; with very large targets,
-/// so that their total is below one. Weights below 2^-40 of the largest are set to zero: their share of the total
-/// weight would be less than rounding errors of other nodes.
+/// Multiplies weights that are far from one by a common power of two, which does not change the path; with very large
+/// targets, so that their total is below one. Positive weights below 2^-40 of the largest are replaced by this value:
+/// their share of the total weight is still less than the rounding errors of other nodes.
 fn bring_near_one(weights: &mut [f64], is_far: bool) {
     let largest = weights.iter().copied().fold(0.0, f64::max);
     if largest == 0.0 {
@@ -187,11 +187,11 @@ pub(crate) trait LossRows: std::fmt::Debug {
     /// Returns the reported loss of a sample, from its residuals or its scores.
     fn reported(&self, row: usize, values: &[f64]) -> f64;
 
-    /// Returns a bound on the curvature of the loss of a sample along any direction; the squared error is halved for
-    /// it.
+    /// Returns a bound on the curvature of the loss of a sample along any direction, where the squared error is
+    /// multiplied by one half.
     fn curvature(&self) -> f64;
 
-    /// Returns whether hardly anything is left of a loss that was `at_first`.
+    /// Returns whether the loss, which was `at_first` for the constant, has nearly vanished.
     fn fits_all(&self, at_first: f64) -> bool;
 
     /// Returns the mean loss of held-out samples for predictions of a forest (one row of predictions for each sample of
@@ -273,7 +273,7 @@ impl FitRows {
                 KeptRows::Residuals(ResidualRows::of_columns(rows, on, control)?)
             }
             (TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_), _) => {
-                unreachable!("y has its values here, and `known` tells of its cells")
+                unreachable!("y has no masked or sparse form here, and `known` has the known cells")
             }
             (TrainY::Slots(slots), CompressLoss::LogLoss) => {
                 let on = OnColumns::new(&slots, &rows.ids)?;
@@ -320,7 +320,6 @@ impl KeptRows {
 impl CompressConfig {
     /// Returns whether each step moves only the samples of one node, and all by the same amount: residuals then follow
     /// from coefficients.
-    /// coefficients.
     fn may_imply_residuals(&self) -> bool {
         match self.method {
             CompressMethod::Stagewise { .. } => !self.standardize,

@@ -1,4 +1,4 @@
-//! Cross-validation, and what is refused.
+//! Cross-validation, and its errors.
 
 use ndarray::{Array2, array};
 
@@ -79,7 +79,7 @@ fn folds_are_paths_of_forests_grown_on_their_rows_alone() {
 }
 
 #[test]
-fn bad_requests_are_refused_by_name() {
+fn errors_name_invalid_arguments() {
     let x: Array2<f32> = array![[0.0], [1.0], [2.0], [3.0]];
     let y = array![[0.0], [1.0], [0.0], [2.0]];
     let (x, y) = (Matrix::from(x.view()), Targets::Real(y.view()));

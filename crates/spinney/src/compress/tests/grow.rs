@@ -1,4 +1,4 @@
-//! Globally induced forests against a naive twin, and what must hold for them.
+//! Globally induced forests: comparison with a reference implementation, and their properties.
 
 use ndarray::{Array1, Array2, Axis};
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ proptest! {
             let best = (0..names.len()).filter(|&j| open[j] && mass[j] > 0.0).map(gain).fold(0.0, f64::max);
             let node = node as usize;
             prop_assert!(open[node], "step {}", s);
-            // Ties apart: nodes of the same rows.
+            // Nodes of the same samples may tie.
             prop_assert!(gain(node) >= best * (1.0 - 1e-6) - 1e-12, "step {}: {} {}", s, gain(node), best);
             let weight = c.row(node).mapv(|c| learning_rate * c / (curvature * mass[node]));
             f += &(&z.column(node).insert_axis(Axis(1)) * &weight.view().insert_axis(Axis(0)));
@@ -57,7 +57,7 @@ proptest! {
         }
         let found = &linear(&path, path.n_steps(), &p.x) / &scale.view().insert_axis(Axis(0));
         let reach = f.iter().fold(1.0f64, |a, b| a.max(b.abs()));
-        // Directions of steps are rounded to float32.
+        // The directions of steps are rounded to float32.
         prop_assert!(found.iter().zip(&f).all(|(a, b)| (a - b).abs() <= 1e-5 * reach));
         if path.width == 1 || kind % 3 != 0 {
             // Losses are rounded sums of terms of about 1.
@@ -80,7 +80,8 @@ proptest! {
         prop_assert_eq!(path.at_step(path.n_steps(), &Control::default()).unwrap(), again.at_step(again.n_steps(), &Control::default()).unwrap());
         let chosen: Vec<(u32, u32)> = path.coefficients(path.n_steps(), &Control::default()).unwrap().into_iter().map(|c| (c.tree, c.node)).collect();
         for &(tree, node) in &chosen {
-            // A root's child, or a child of one that was chosen. Nodes of no gradient get no coefficient.
+            // A root is never chosen. The parents of chosen nodes are not checked, because nodes without a gradient
+            // have no coefficient.
             prop_assert!(node > 0);
             prop_assert!((tree as usize) < forest.n_trees());
         }

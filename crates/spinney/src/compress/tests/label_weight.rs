@@ -1,4 +1,4 @@
-//! Labels that count differently: what the weights mean, to the bit where nothing is rounded.
+//! The meaning of label weights, checked to the bit where nothing is rounded.
 
 use super::stagewise::{linear, weighted_problem};
 use crate::compress::{CompressConfig, CompressLoss, CompressMethod, CompressionPath};
@@ -7,7 +7,7 @@ use crate::data::{Dataset, LabelView, Outputs, Targets};
 use crate::error::ErrorKind;
 use crate::forest::Forest;
 
-/// Rows, some of them held out, and a forest on three labels.
+/// Samples, some of which are held out, and a forest on three labels.
 struct Labels {
     x: ndarray::Array2<f32>,
     of_rows: Vec<Vec<u32>>,
@@ -15,7 +15,7 @@ struct Labels {
 }
 
 fn labels(seed: u64) -> Labels {
-    // Four labels.
+    // The problem has four labels for such seeds.
     let seed = 3 * seed + 1;
     let p = weighted_problem(seed, 40, 2);
     let y = p.columns();
@@ -24,7 +24,7 @@ fn labels(seed: u64) -> Labels {
 }
 
 impl Labels {
-    /// The path of the labels at these places; places may be there twice.
+    /// Returns the path of the labels at these positions, which may be repeated.
     fn path(&self, config: &CompressConfig, places: &[u32]) -> CompressionPath {
         let (mut ptr, mut on) = (vec![0], Vec::new());
         for row in &self.of_rows {
@@ -32,7 +32,7 @@ impl Labels {
             ptr.push(on.len());
         }
         let y = Targets::Labels(LabelView::try_new(ptr, on, places.len()).unwrap());
-        // Where its trees split is all that a path takes from a forest.
+        // A path only uses the splits of a forest.
         let forest = Forest { outputs: Outputs::Labels { n_labels: places.len() }, ..self.forest.clone() };
         let (w, held): (Vec<f64>, Vec<f64>) =
             (0..40).map(|i| if i % 5 == 0 { (0.0, 1.5) } else { (1.0 + f64::from(i % 2), 0.0) }).unzip();
@@ -57,11 +57,11 @@ fn is_logistic_lasso(config: &CompressConfig) -> bool {
 }
 
 #[test]
-fn a_label_of_weight_zero_is_no_label() {
+fn a_label_of_weight_zero_has_no_effect() {
     for (seed, config) in (0..2).flat_map(|seed| configs().into_iter().map(move |config| (seed, config))) {
         let labels = labels(seed);
-        // Quadratic models of a logistic loss have a least curvature, which is that of this label: their steps may be
-        // others, to the same end.
+        // The quadratic models of the logistic loss have a minimum curvature, which applies to this label. The steps
+        // may therefore differ, but they lead to the same solution.
         let exact = !is_logistic_lasso(&config);
         for (weights, of_two) in [(vec![3.0, 3.0, 0.0], None), (vec![1.0, 2.5, 0.0], Some(vec![1.0, 2.5]))] {
             let three = labels.path(&config.clone().output_weights(weights), &[0, 1, 2]);
@@ -70,7 +70,8 @@ fn a_label_of_weight_zero_is_no_label() {
             assert_eq!(three.n_test_nodes(), two.n_test_nodes());
             let records = [three.l1_norm(), three.train_loss(), three.test_loss()];
             for (one, other) in records.into_iter().zip([two.l1_norm(), two.train_loss(), two.test_loss()]) {
-                // Logistic descent ends at a gap of `tol`, 1e-8; scores (below) are exact to its root.
+                // Logistic descent ends at a gap of `tol`, 1e-8, so that scores (below) are accurate to its square
+                // root.
                 let near = |(a, b): (&f64, &f64)| if exact { a == b } else { (a - b).abs() <= 1e-6 * b.abs().max(1.0) };
                 assert!(one.iter().zip(other).all(near), "{config:?} {one:?} {other:?}");
             }
@@ -86,7 +87,7 @@ fn a_label_of_weight_zero_is_no_label() {
     }
 }
 
-/// Lengths are in units of the mean of weights: √(2/3) of those of three labels that count alike.
+/// Lengths are in units of the mean weight: those of three labels of equal weight are multiplied by √(2/3).
 #[test]
 fn a_label_of_weight_two_is_the_label_twice() {
     let unit = (2.0f64 / 3.0).sqrt();
@@ -97,8 +98,8 @@ fn a_label_of_weight_two_is_the_label_twice() {
             shorter.method = CompressMethod::Stagewise { step_size: unit * step_size, max_steps };
         }
         let (twice, weighted) = (labels.path(&config, &[0, 0, 1]), labels.path(&shorter, &[0, 1]));
-        // Sums are rounded otherwise, directions are float32, and nodes that are equally good but for that may come in
-        // another order: what they lower is the same.
+        // Sums are rounded differently, directions are in float32, and nodes that only differ by rounding may be chosen
+        // in another order, with the same decrease of the loss.
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-5 * b.abs().max(1e-3);
         assert_eq!(twice.n_steps(), weighted.n_steps(), "{config:?}");
         for step in 0..=twice.n_steps() {
@@ -110,7 +111,7 @@ fn a_label_of_weight_two_is_the_label_twice() {
 }
 
 #[test]
-fn equal_weights_are_none() {
+fn equal_weights_have_no_effect() {
     let labels = labels(0);
     for config in configs() {
         let plain = labels.path(&config, &[0, 1, 2]);
@@ -123,7 +124,7 @@ fn equal_weights_are_none() {
 }
 
 #[test]
-fn bad_weights_are_refused_by_name() {
+fn errors_name_invalid_weights() {
     let labels = labels(0);
     let y = Targets::Labels(LabelView::try_new(vec![0; 41], vec![], 3).unwrap());
     let forest = Forest { outputs: Outputs::Labels { n_labels: 3 }, ..labels.forest.clone() };

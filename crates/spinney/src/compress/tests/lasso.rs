@@ -1,4 +1,4 @@
-//! Lasso paths against the conditions of optimality on the explicit matrix of indicators.
+//! Lasso paths, checked by the optimality conditions on the explicit matrix of indicators.
 
 use ndarray::{Array1, Array2, Axis};
 use proptest::prelude::*;
@@ -48,9 +48,9 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
     let (z, names) = indicators(&forest, &p.x);
     let w = Array1::from_vec(p.weight.clone());
     let total = w.sum();
-    // Coefficients and scores of the path are those of the model by these.
+    // The coefficients and scores of the path are those of the model divided by these factors.
     let scale = Array1::from_vec(path.scale.clone());
-    // Labels are multiplied by the roots of their weights where gradients are taken.
+    // Labels are multiplied by the square roots of their weights when gradients are computed.
     let y = if p.label_weight.is_some() { p.columns() } else { &p.columns() / &scale.view().insert_axis(Axis(0)) };
     let penalty: Vec<f64> = z
         .columns()
@@ -58,7 +58,7 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
         .map(|z| {
             let share = (&z * &w).sum() / total;
             let deviation = (share * (1.0 - share)).max(0.0).sqrt();
-            // Deviations this small are rounding: a share is one or zero.
+            // Deviations this small are rounding errors: the share is one or zero.
             if deviation < 1e-7 {
                 f64::INFINITY
             } else if config.standardize {
@@ -76,11 +76,12 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
     let (c, _) = slopes(&linear(&path, 0, &p.x));
     let largest = (0..z.ncols()).filter(|&j| names[j].1 != 0).map(|j| norm(c.row(j)) / penalty[j]).fold(0.0, f64::max);
     if path.n_steps() == 0 {
-        // Slopes are sums of gradients that cancel, but for rounding.
+        // Slopes are sums of gradients that cancel except for rounding.
         prop_assert!(largest < 1e-9);
         return Ok(());
     }
-    // Descent ends at a gap of `tol`, 1e-6 of the loss: slopes are off by less than its root, 1e-3 of the first.
+    // Descent ends at a gap of `tol`, 1e-6 of the loss, so that slopes are accurate to its square root, 1e-3 of the
+    // first slope.
     let tolerance = 2e-4 * largest;
     for step in 0..=path.n_steps() {
         let lambda = largest * 0.03f64.powf(step as f64 / 7.0);
@@ -96,7 +97,7 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
                     let beta = Array1::from_vec(b.values.clone()) / &scale;
                     let expected = &beta * (lambda / norm(beta.view()));
                     l1 += penalty[j] * norm(beta.view());
-                    // The direction of a tiny coefficient is known the less.
+                    // The direction of a tiny coefficient is less accurate.
                     let slack = tolerance + lambda * (1e-6 / norm(beta.view())).min(2.0);
                     prop_assert!(norm((&slope - &expected).view()) <= slack, "{} {}", slope, expected);
                 }
@@ -116,21 +117,21 @@ fn every_point_of_path_is_optimal(p: &Problem, seed: u64, kind: u64, between: f6
     Ok(())
 }
 
-/// Three columns and 40 nodes on 12 rows: sweeps alone come nearer by less than one in ten thousand each, and were still 2 %
-/// off after 20 000.
+/// Three columns and 40 nodes on 12 samples: each sweep alone reduced the gap by less than one in ten thousand, and it
+/// was still 2 % after 20 000 sweeps.
 #[test]
-fn slow_sweeps_are_quickened() {
+fn slow_sweeps_are_extrapolated() {
     every_point_is_optimal(9046, 13, 1, 0.5).unwrap();
 }
 
-/// A column of two values that are neighbouring floats, as 36/7 + 12/7 and 48/7 are: its variance is rounding.
+/// A column with two neighbouring floats as values, such as 36/7 + 12/7 and 48/7: its variance is a rounding error.
 #[test]
 fn neighbouring_numbers_are_constant() {
     every_point_is_optimal(8057, 3, 3, 0.5).unwrap();
 }
 
 #[test]
-fn norms_between_penalties_are_reached() {
+fn norms_between_penalties_are_found() {
     let p = problem(3, 40, 0);
     let forest = p.forest(3);
     let x = Matrix::from(p.x.view());
@@ -143,7 +144,8 @@ fn norms_between_penalties_are_reached() {
             let t = a + share * (b - a);
             let found = lasso.solve_norm(t, step, &Control::default()).unwrap();
             let norm: f64 = found.betas.values().map(|b| b.iter().map(|b| b * b).sum::<f64>().sqrt()).sum();
-            // The search for the penalty ends at a norm that is within 1e-9, or where descent (`tol`) cannot tell norms apart.
+            // The search for the penalty ends when the norm is accurate to 1e-9, or when descent with tolerance `tol`
+            // can no longer distinguish norms.
             assert!((norm - t).abs() <= 1e-6 * t, "{norm} {t}");
         }
     }

@@ -1,4 +1,4 @@
-//! What must hold for compression, apart from what modules test of themselves.
+//! Properties of compression, in addition to the tests of single modules.
 
 mod cross_validate;
 mod grow;

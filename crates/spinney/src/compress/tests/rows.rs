@@ -1,4 +1,4 @@
-//! Where paths start.
+//! The start of paths.
 
 use ndarray::{Array2, array};
 
@@ -20,7 +20,7 @@ fn intercept(y: &Targets<'_>) -> Vec<f64> {
 
 #[test]
 fn labels_and_classes_without_weight_start_where_boosting_starts() {
-    // Of three labels, one is always on, one never, one in half of the rows.
+    // Of three labels, the first belongs to all samples, the second to none, and the third to half of the samples.
     let labels = LabelView::try_new(vec![0, 2, 4, 5, 6], vec![0, 2, 0, 2, 0, 0], 3).unwrap();
     let expected = [4.0, 0.0, 2.0].map(|on| LogLoss.start(&[-1.0, 1.0], &[4.0 - on, on], &Control::default()).unwrap());
     assert_eq!(intercept(&Targets::Labels(labels)), expected);

@@ -1,4 +1,5 @@
-//! Stagewise paths against a naive twin on the explicit matrix of indicators, and what must hold for all paths.
+//! Stagewise paths: comparison with a reference implementation on the explicit matrix of indicators, and properties of
+//! all paths.
 
 use ndarray::{Array1, Array2, Axis};
 use proptest::prelude::*;
@@ -11,7 +12,7 @@ use crate::forest::Forest;
 use crate::forest::config::ForestConfig;
 use crate::rng::{Key, Stream};
 
-/// A small problem with ties, duplicate rows, constant columns and rows of no weight.
+/// A small problem with ties, duplicate samples, constant columns and samples of weight zero.
 pub(super) struct Problem {
     pub(super) x: Array2<f32>,
     numbers: Array2<f64>,
@@ -20,7 +21,7 @@ pub(super) struct Problem {
     ptr: Vec<usize>,
     on: Vec<u32>,
     pub(super) weight: Vec<f64>,
-    /// How often each label counts.
+    /// The weight of each label.
     pub(super) label_weight: Option<Vec<f64>>,
     kind: u64,
 }
@@ -50,7 +51,7 @@ pub(super) fn problem(seed: u64, n: usize, kind: u64) -> Problem {
     Problem { x, numbers, codes, n_classes, ptr, on, weight, label_weight: None, kind }
 }
 
-/// The same of labels that count differently, some for nothing; never all.
+/// Returns a problem with label weights, some of which are zero but not all.
 pub(super) fn weighted_problem(seed: u64, n: usize, kind: u64) -> Problem {
     let mut p = problem(seed, n, kind);
     let mut rng = Stream::new(Key::from_seed(seed + 1));
@@ -62,7 +63,7 @@ pub(super) fn weighted_problem(seed: u64, n: usize, kind: u64) -> Problem {
 }
 
 impl Problem {
-    /// The root of how often each column counts: of the weights over the mean of those that are not zero.
+    /// Returns the square root of the weight of each column, relative to the mean of the weights that are not zero.
     pub(super) fn roots(&self) -> Array1<f64> {
         let Some(weights) = &self.label_weight else { return Array1::ones(self.columns().ncols()) };
         let n = weights.iter().filter(|w| **w > 0.0).count() as f64;
@@ -70,7 +71,7 @@ impl Problem {
         weights.iter().map(|w| (w * n / total).sqrt()).collect()
     }
 
-    /// Scores of the model, from those of the path.
+    /// Returns the scores of the model, computed from those of the path.
     fn raw(&self, f: &Array2<f64>) -> Array2<f64> {
         f / &self.roots().mapv(|root| if root > 0.0 { root } else { 1.0 }).insert_axis(Axis(0))
     }
@@ -86,7 +87,7 @@ impl Problem {
         }
     }
 
-    /// y as columns of scores.
+    /// Returns y as columns of scores.
     pub(super) fn columns(&self) -> Array2<f64> {
         let n = self.x.nrows();
         match self.y() {
@@ -125,7 +126,7 @@ impl Problem {
     }
 }
 
-/// The indicators of all nodes but roots, (rows, nodes), and the node of each column.
+/// Returns the indicators of all nodes, of shape (samples, nodes), and the tree and node of each column.
 pub(super) fn indicators(forest: &Forest, x: &Array2<f32>) -> (Array2<f64>, Vec<(u32, u32)>) {
     let path = forest.decision_path(x, &Control::default()).unwrap();
     let mut z = Array2::zeros((x.nrows(), path.tree_offsets[forest.n_trees()]));
@@ -139,14 +140,15 @@ pub(super) fn indicators(forest: &Forest, x: &Array2<f32>) -> (Array2<f64>, Vec<
     (z, names)
 }
 
-/// What the naive twin moved: node, direction; and losses.
+/// The steps of a path: the tree and node, and the direction.
 type Moves = Vec<((u32, u32), Vec<f64>)>;
 
 fn logistic(f: f64) -> f64 {
     1.0 / (1.0 + (-2.0 * f).exp())
 }
 
-/// Negative gradients along the scores of the path, and the loss of all rows, labels counted by their weights.
+/// Returns the negative gradients with respect to the scores of the path, and the loss of all samples, with labels
+/// multiplied by their weights.
 pub(super) fn gradient(
     config: &CompressConfig,
     p: &Problem,
@@ -191,8 +193,9 @@ pub(super) fn gradient(
     (g, loss)
 }
 
-/// Step by step as the definition reads, all sums anew from the explicit matrix: each step of `found` from where the steps
-/// before it have led. What differs, if anything.
+/// Follows the definition step by step, with all sums computed anew from the explicit matrix. Each step of `found` is
+/// checked at the point where the previous steps have led. Returns a description of the first difference, if there is
+/// one.
 fn differs(
     config: &CompressConfig,
     p: &Problem,
@@ -219,7 +222,7 @@ fn differs(
         admissible[j] &= share > 0.0;
         if config.standardize {
             let deviation = (share * (1.0 - share)).max(0.0).sqrt();
-            // A deviation this small is rounding: all samples are on one side.
+            // A deviation this small is a rounding error: all samples are on one side.
             admissible[j] &= deviation > 1e-7;
             column.mapv_inplace(|v| if deviation > 1e-7 { (v - share) / deviation } else { 0.0 });
         }
@@ -235,12 +238,12 @@ fn differs(
         let score = |j: usize| (&c.row(j) * &c.row(j)).sum().sqrt();
         let may_move = |j: usize| {
             let products = &c.row(j) * &beta.row(j);
-            // A slope is a sum of gradients, of which rounding leaves something where they cancel.
+            // A slope is a sum of gradients, which leaves a rounding error if they cancel.
             let lost = (&beta.row(j).mapv(f64::abs) * &gradients).sum();
             let slack = 1e-9 * products.iter().map(|p| p.abs()).sum::<f64>() + 1e-12 * lost;
             (admissible[j] && products.sum() >= -slack, admissible[j] && products.sum() >= slack)
         };
-        // The first of those within rounding of the best.
+        // The first of the nodes that are within rounding of the best one.
         let best = (0..z.ncols()).filter(|&j| may_move(j).1).map(score).fold(0.0, f64::max);
         let expected = (0..z.ncols()).find(|&j| may_move(j).0 && score(j) as f32 >= best as f32);
         let gain = |u: &Array1<f64>, j: usize| {
@@ -248,7 +251,7 @@ fn differs(
             let rise = gradient(config, p, &y, &next, &w).1 - loss;
             (next, rise)
         };
-        // Along all columns, or the largest, of equals the first.
+        // The direction along all columns, or along the largest ones, the first of equals.
         let along = |columns: &[usize], j: usize| {
             let length = columns.iter().map(|&k| c[[j, k]].powi(2)).sum::<f64>().sqrt();
             Array1::from_shape_fn(y.ncols(), |k| {
@@ -264,19 +267,20 @@ fn differs(
         // Losses are rounded sums.
         let noise = 1e-12 * (1.0 + loss.abs());
         let Some(((tree, node), u)) = found.get(step) else {
-            // The path has ended: rightly, if no step lowers the loss, or hardly any of a logistic one is left.
+            // The path has ended. This is right if no step decreases the loss, or if a logistic loss has almost
+            // vanished.
             let fits_all = config.loss == CompressLoss::LogLoss && loss <= 1.000_001e-3 * at_first;
             let ended = fits_all || expected.is_none_or(|j| score(j) < 1e-9 || gain(&rounded(j), j).1 >= -noise);
             return (!ended).then(|| format!("ended at step {step}"));
         };
         let j = names.iter().position(|name| name == &(*tree, *node)).unwrap();
         let u = Array1::from_vec(u.clone());
-        // Scores are compared in float32, 6e-8.
+        // Scores are compared in float32, with an accuracy of 6e-8.
         let tie = may_move(j).0 && score(j) >= best * (1.0 - 1e-6) - 1e-12;
         if expected != Some(j) && !tie {
             return Some(format!("step {step}: {:?} in place of {:?}", names[j], expected.map(|j| names[j])));
         }
-        // Which of columns that are equal but for rounding is left open.
+        // If columns only differ by rounding, any of them may be chosen.
         let on: Vec<usize> = (0..y.ncols()).filter(|&k| u[k] != 0.0).collect();
         let least = on.iter().map(|&k| c[[j, k]].abs()).fold(f64::INFINITY, f64::min);
         let left_out = (0..y.ncols()).filter(|k| !on.contains(k)).map(|k| c[[j, k]].abs()).fold(0.0, f64::max);
@@ -284,7 +288,7 @@ fn differs(
             return Some(format!("step {step}: not along the largest of {}", c.row(j)));
         }
         let expected = if most < y.ncols() { along(&on, j) } else { rounded(j) };
-        // Directions are float32; slopes that cancel are known to 1e-12, which counts the more the shorter they are.
+        // Directions are in float32. Slopes that cancel are accurate to 1e-12, which matters more for shorter slopes.
         if score(j) > 1e-9 && (&u - &expected).iter().any(|d| d.abs() > 1e-6 + 1e-12 / score(j)) {
             return Some(format!("step {step}: along {u} in place of {expected}"));
         }
@@ -318,7 +322,7 @@ pub(super) fn config(kind: u64, step_size: f64, max_steps: usize) -> CompressCon
     CompressConfig { loss, standardize: kind % 12 >= 6, ..CompressConfig::new(method) }
 }
 
-/// Linear model over explicit indicators.
+/// Computes the linear model on explicit indicators.
 pub(super) fn linear(path: &CompressionPath, step: usize, x: &Array2<f32>) -> Array2<f64> {
     let (z, names) = indicators(&path.forest, x);
     let intercept = path.intercept(step, &Control::default()).unwrap();
@@ -391,7 +395,7 @@ proptest! {
         prop_assert_eq!(model.n_test_nodes(), path.n_test_nodes()[step]);
         prop_assert_eq!(path.at(path.l1_norm()[step], &Control::default()).unwrap(), model.clone());
         prop_assert_eq!(path.coefficients(step, &Control::default()).unwrap().len(), path.n_nonzero()[step]);
-        // No leaf is left whose sibling says the same for want of coefficients.
+        // Predictions have the width of the outputs, and those of classes and labels are probabilities.
         let predictions = model.predict(&x, &Control::default()).unwrap();
         prop_assert_eq!(predictions.ncols(), p.y().outputs().width());
         if kind % 3 != 0 {
@@ -423,7 +427,7 @@ proptest! {
             before = now;
         }
         if path.width == 1 || kind % 3 != 0 {
-            // Near the minimum a step lowers the loss by less than the rounding of its sum.
+            // Near the minimum, a step decreases the loss by less than the rounding error of its sum.
             prop_assert!(path.train_loss().windows(2).all(|l| l[1] < l[0] + 1e-14));
         }
         prop_assert!(path.n_test_nodes().windows(2).all(|n| n[0] <= n[1]));
@@ -455,7 +459,7 @@ proptest! {
         let expected = match p.y() {
             Targets::Classes { codes, n_classes } if n_classes == [2] => {
                 let threshold = if config.loss == CompressLoss::LogLoss { 0.0 } else { 0.5 };
-                // Scores this near to the threshold, or to each other below, may be rounded to either side.
+                // Scores that are this close to the threshold, or to each other (below), may be rounded to either side.
                 let ties = rows.iter().filter(|&&i| (f[[i, 0]] - threshold).abs() < 1e-9).count();
                 if ties > 0 { return Ok(()); }
                 rows.iter().filter(|&&i| (f[[i, 0]] > threshold) != (codes[[i, 0]] == 1)).count() as f64

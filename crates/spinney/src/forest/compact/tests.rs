@@ -7,7 +7,7 @@ use crate::testing::{models, naive};
 
 const SCALES: [f64; 6] = [1.0, 1e-310, 1e149, 3e5, 1e-7, 1e-200];
 
-/// What two forests predict, and rank highest, for the same rows in every layout, as bits.
+/// Returns the predictions and the best columns of a forest for the same samples in every layout, as bits.
 fn results(forest: &Forest, seed: u64, n_threads: usize) -> Vec<Vec<u64>> {
     let rows = models::rows(seed, 40, forest.n_features);
     let control = Control::with_threads(n_threads);
@@ -21,7 +21,7 @@ fn results(forest: &Forest, seed: u64, n_threads: usize) -> Vec<Vec<u64>> {
     all.collect()
 }
 
-/// Largest change of a leaf's value, tree by tree, from dense tables.
+/// Returns the largest change of a value of a leaf in each tree, computed from dense tables.
 fn naive_changes(a: &Forest, b: &Forest) -> Vec<f64> {
     let change = |(a, b): (&Arc<Tree>, &Arc<Tree>)| {
         let (a, b) = (naive::leaf_values(a), naive::leaf_values(b));
@@ -48,7 +48,7 @@ proptest! {
         for (a, b) in forest.trees.iter().zip(&compact.trees) {
             prop_assert_eq!(a.value().unwrap(), b.value().unwrap());
         }
-        // Rows again from rows, and bytes.
+        // Leaves can be replaced by samples again, and the model file is reproduced.
         prop_assert_eq!(&problem.with_rows(&compact).unwrap(), &compact);
         let bytes = compact.to_bytes().unwrap();
         let loaded = Forest::from_bytes(&bytes).unwrap();
@@ -69,7 +69,7 @@ proptest! {
             for (old, new) in forest.trees.iter().zip(&compact.trees) {
                 prop_assert_eq!(&old.nodes, &new.nodes);
                 let (a, b) = (naive::leaf_values(old), naive::leaf_values(new));
-                // Of rows, the largest of the column of y.
+                // If leaves refer to samples, the bound is relative to the largest magnitude of the column of y.
                 let largest = |column: usize| match &problem.y {
                     Y::Real(y) if rows => y.column(column).iter().fold(0.0, |m: f64, v| m.max(v.abs())),
                     _ => a.column(column).iter().fold(0.0, |m: f64, v| m.max(v.abs())),
@@ -78,13 +78,14 @@ proptest! {
                 for ((leaf, column), &value) in a.indexed_iter() {
                     let difference = (value - b[[leaf, column]]).abs();
                     change = change.max(difference);
-                    // Without samples the bound holds to the bit; with them values are means of quotients.
+                    // Without stored samples the bound holds exactly; with stored samples, values are means of rounded
+                    // numbers.
                     let slack = if rows { 1.0 + 1e-12 } else { 1.0 };
                     prop_assert!(difference <= slack * bound * largest(column), "{} {}", value, b[[leaf, column]]);
                 }
                 changes.push(change);
                 for (a, b) in old.impurity.iter().zip(&new.impurity) {
-                    // Impurities are float16: 11 bits.
+                    // Impurities are in float16, with 11 bits.
                     prop_assert!((a - b).abs() <= 2f64.powi(-11) * forest_impurity(&forest), "{} {}", a, b);
                 }
             }
@@ -93,7 +94,7 @@ proptest! {
             let x = &problem.x;
             let (a, b) = (forest.predict(x, &control).unwrap(), compact.predict(x, &control).unwrap());
             for (a, b) in a.iter().zip(&b) {
-                // Means over the trees are rounded, at the least to the least number that there is.
+                // Means over the trees are rounded, at least to the smallest positive number.
                 prop_assert!((a - b).abs() <= expected + 1e-14 * a.abs() + 5e-323);
             }
             prop_assert_eq!(compact.with_precision(precision, &control).unwrap().to_bytes(), compact.to_bytes());
@@ -120,7 +121,7 @@ proptest! {
             let (a, b) = (naive::leaf_values(old), naive::leaf_values(new));
             for (a, b) in a.rows().into_iter().zip(b.rows()) {
                 let largest = if rows { f64::INFINITY } else { a.iter().fold(0.0, |m: f64, v| m.max(v.abs())) };
-                // Whole steps of the largest value over 127.
+                // The steps are at most the largest value divided by 127.
                 prop_assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= largest / 127.0), "{a} {b}");
             }
             prop_assert!(rows || new.leaves.n_bytes() <= old.leaves.n_bytes() + 8 * old.n_leaves());
@@ -128,7 +129,7 @@ proptest! {
         let change = forest.largest_change(&compact, &control).unwrap();
         let (a, b) = (forest.predict(&problem.x, &control).unwrap(), compact.predict(&problem.x, &control).unwrap());
         for (a, b) in a.iter().zip(&b) {
-            // As above.
+            // The tolerance is the same as above.
             prop_assert!((a - b).abs() <= change + 1e-14 * a.abs() + 5e-323);
         }
         prop_assert_eq!(&compact.with_precision(Precision::Byte, &control).unwrap(), &compact);
@@ -137,7 +138,7 @@ proptest! {
         prop_assert_eq!(&loaded, &compact);
         prop_assert_eq!(loaded.to_bytes().unwrap(), bytes);
         prop_assert_eq!(results(&compact, seed, 1), results(&loaded, seed, 2));
-        // Beside trees of other forms, whose numbers are floats.
+        // The model file may also contain trees of other forms, whose numbers are floats.
         let merged = Forest::merge(&[&compact, &forest]).unwrap();
         prop_assert_eq!(&Forest::from_bytes(&merged.to_bytes().unwrap()).unwrap(), &merged);
     }
@@ -155,7 +156,7 @@ proptest! {
             Y::Classes(_, n_classes) if n_classes.len() == 2 => vec![0..2, 2..6],
             _ => std::iter::once(0..forest.outputs.width()).collect(),
         };
-        // Of counts, of frequencies and of rows.
+        // Leaves with counts, with frequencies and with samples.
         let narrow = forest.with_precision(Precision::Half, &control).unwrap();
         for forest in [&forest, &narrow, &problem.with_rows(&forest).unwrap()] {
             let compact = forest.with_top_k(k, &control).unwrap();
@@ -182,7 +183,7 @@ fn forest_impurity(forest: &Forest) -> f64 {
     forest.trees.iter().flat_map(|tree| &tree.impurity).copied().fold(0.0, f64::max)
 }
 
-/// Sixty rows of labels of which every tree draws most; weights of their own, whole.
+/// Returns a problem with sixty samples of labels, most of which every tree draws, and with whole sample weights.
 fn plain_problem(sampling: Sampling) -> Problem {
     let n = 60;
     let mut problem = Problem::new(4, 1.0);

@@ -9,18 +9,18 @@ use crate::tree::leaves::{Amounts, Half};
 fn frequencies_of_classes_sum_to_one() {
     let control = Control::default();
     let why = "the frequencies of the classes of a leaf do not sum to one";
-    // Counts: one amount less, so that the others are still below their totals.
+    // Counts: one amount is decreased by one, so that all amounts are still below their totals.
     let mut file = parts();
     file.edit("leaf_amounts", None, |amounts| {
         let largest = (0..amounts.len()).max_by_key(|&i| amounts[i]).unwrap();
         amounts[largest] -= 1;
     });
     corrupt(&file.bytes(), why);
-    // Floats: beyond what rounding to float16 can do, and within.
+    // Floats: changes beyond what rounding to float16 can cause, and within it.
     let outputs = Outputs::Classes { n_classes: vec![3, 2] };
     let shape = models::Shape { n_features: 3, outputs, max_leaves: 9, unit: 1.0 };
     let grown = models::forest(1, 2, &shape);
-    // Amounts of eight bytes, which floats are smaller than.
+    // Amounts take eight bytes, so that floats are narrower.
     let mut trees = grown.trees.clone();
     for tree in &mut trees {
         let mut wide = crate::Tree::clone(tree);
@@ -57,7 +57,7 @@ fn frequencies_of_classes_sum_to_one() {
             assert!(done);
             let mut file = Parts::new(&changed.to_bytes().unwrap());
             if !right {
-                // What is too little is said to be left out when it is written.
+                // When frequencies that are too small are written, the file says that classes were left out.
                 file.edit("leaf_layout", None, |layouts| layouts.iter_mut().for_each(|layout| *layout &= !64));
                 corrupt(&file.bytes(), why);
             } else {
@@ -69,13 +69,14 @@ fn frequencies_of_classes_sum_to_one() {
 
 #[test]
 fn stored_rows_have_one_class_of_each_output() {
-    // Problems of one output of classes.
+    // Problems with one output of classes.
     let refused = (2..60).step_by(6).filter_map(|seed| {
         let problem = crate::testing::grown::Problem::new(seed, 1.0);
         let rows = problem.with_rows(&problem.fit()).unwrap();
         let mut file = Parts::new(&rows.to_bytes().unwrap());
         assert_eq!(Forest::from_bytes(&file.bytes()).unwrap(), rows);
-        // The class of the second row becomes another one of the first, where it is above it.
+        // The first sample gets the class of the second one in addition, if this class is larger, and the second one
+        // gets none.
         file.edit("set_sizes", None, |sizes| {
             if let [first, second, ..] = &mut sizes[..] {
                 (*first, *second) = (2, 0);
@@ -85,14 +86,18 @@ fn stored_rows_have_one_class_of_each_output() {
     });
     let refused: Vec<String> = refused.map(|error| error.to_string()).collect();
     assert!(refused.len() > 5);
-    assert!(refused.iter().any(|why| why.contains("a stored row has not one class of each output")), "{refused:?}");
+    assert!(
+        refused.iter().any(|why| why.contains("a stored sample does not have one class of each output")),
+        "{refused:?}"
+    );
 }
 
-/// Children have no numbers in a file: a node is a split or a leaf, in pre-order, and the children follow. Marks that would
-/// make a node its own child, or that of two splits, or of a later one, are marks that do not close each tree where it
-/// ends: all marks of five nodes are tried, of which two are trees.
+/// Files do not store the indices of children: a node is a split or a leaf, in pre-order, and its children follow it. A
+/// node that is its own child, the child of two splits, or the child of a later node cannot be expressed. What can be
+/// wrong are marks that do not close each tree where it ends. All marks of five nodes are tried, of which two are
+/// trees.
 #[test]
-fn children_that_go_backwards_or_have_two_parents_cannot_be_said_and_marks_that_do_not_close_are_refused() {
+fn invalid_children_cannot_be_expressed_and_incomplete_trees_are_refused() {
     let shape = models::Shape { n_features: 3, outputs: Outputs::Real { n_outputs: 1 }, max_leaves: 3, unit: 1.0 };
     let of_five = |forest: &Forest| forest.trees[0].n_nodes() == 5;
     let forest = (0..).map(|seed| models::forest(seed, 1, &shape)).find(of_five).unwrap();
@@ -126,7 +131,7 @@ fn features_out_of_range() {
     for feature in [3u16, 4, 1000, 65_534] {
         let mut file = parts();
         file.edit("features", None, |bytes| bytes[..2].copy_from_slice(&feature.to_le_bytes()));
-        corrupt(&file.bytes(), &format!("feature {feature} of 3"));
+        corrupt(&file.bytes(), &format!("feature {feature} is out of range: there are 3 features"));
     }
 }
 
@@ -181,7 +186,8 @@ fn values_that_are_finite_but_add_up_to_infinity() {
     }
 }
 
-/// Leaves have sizes and no places, so that no two can share a cell; sizes must add up to what there is.
+/// Leaves have sizes and no positions, so that two leaves cannot share a cell. Sizes must add up to the number of
+/// cells.
 #[test]
 fn slices_of_leaves_cannot_overlap_and_sizes_that_do_not_add_up_are_refused() {
     let shape = models::Shape { n_features: 3, outputs: Outputs::Labels { n_labels: 90 }, max_leaves: 9, unit: 1.0 };
@@ -202,10 +208,10 @@ fn slices_of_leaves_cannot_overlap_and_sizes_that_do_not_add_up_are_refused() {
             corrupt(&file.bytes(), why);
         }
     }
-    // Columns that fall or repeat inside a leaf.
+    // The columns of a leaf are not in increasing order.
     let mut file = Parts::new(&file);
     file.edit("leaf_columns", None, |bytes| bytes.fill(7));
-    corrupt(&file.bytes(), "do not rise");
+    corrupt(&file.bytes(), "not in increasing order");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files on the disk, and what travels with a model.
+//! Files on the disk, and data that are stored with a model.
 
 use std::fs;
 use std::io::{self, Seek, Write};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::model_file::{Array, Extra, Kind, Model, ModelFile, Values, inspect, inspect_bytes};
 
-/// A folder of its own, removed at the end.
+/// A temporary folder, which is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -47,7 +47,7 @@ fn extra() -> Extra {
 }
 
 #[test]
-fn files_hold_the_bytes_and_come_back() {
+fn files_contain_the_bytes_and_can_be_loaded() {
     let folder = Folder::new("files");
     let path = folder.0.join("model");
     for seed in 0..4 {
@@ -66,7 +66,7 @@ fn files_hold_the_bytes_and_come_back() {
 }
 
 #[test]
-fn what_travels_with_a_model_comes_back_and_is_left_out_by_those_who_do_not_ask() {
+fn extras_are_restored_and_are_ignored_if_they_are_not_requested() {
     for seed in 0..20 {
         let forest = models::some_forest(seed);
         let file = ModelFile { model: forest.clone().into(), extra: extra() };
@@ -84,7 +84,7 @@ fn what_travels_with_a_model_comes_back_and_is_left_out_by_those_who_do_not_ask(
 }
 
 #[test]
-fn any_float_comes_back_bit_for_bit() {
+fn any_float_is_restored_bit_for_bit() {
     let bits = [0x7FF0_0000_0000_0001, 0xFFF8_0000_0000_0000, 1, u64::MAX];
     let values = Values::F64(bits.map(f64::from_bits).to_vec());
     let arrays = [("nan".to_owned(), Array::try_new(vec![4], values).unwrap())].into();
@@ -96,7 +96,7 @@ fn any_float_comes_back_bit_for_bit() {
 }
 
 #[test]
-fn summaries_tell_what_the_header_says() {
+fn summaries_have_the_data_of_the_header() {
     let folder = Folder::new("inspect");
     let path = folder.0.join("model");
     let shape = models::Shape { n_features: 5, outputs: Outputs::Labels { n_labels: 90 }, max_leaves: 9, unit: 1.0 };
@@ -116,11 +116,11 @@ fn summaries_tell_what_the_header_says() {
     let arrays: u64 = summary.tensors.iter().map(|tensor| tensor.n_bytes).sum();
     assert_eq!(summary.n_header_bytes + arrays, summary.n_bytes);
     let share: f64 = summary.tensors.iter().map(|tensor| tensor.share).sum();
-    // A sum of some dozen quotients.
+    // The tolerance covers the rounding of a sum of some dozen quotients.
     assert!((share - arrays as f64 / bytes.len() as f64).abs() < 1e-12);
     let features = summary.tensors.iter().find(|tensor| tensor.name == "features").unwrap();
     assert_eq!((features.dtype.as_str(), &features.shape), ("U16", &vec![summary.n_nodes as usize]));
-    // Arrays are not looked at.
+    // Only the header is read.
     let mut broken = bytes;
     let n_header = summary.n_header_bytes as usize;
     broken[n_header..].fill(0xFF);
@@ -143,7 +143,7 @@ fn system_error(error: &crate::Error) -> io::ErrorKind {
 }
 
 #[test]
-fn what_the_system_refuses_is_told_and_leaves_nothing_behind() {
+fn errors_of_the_system_are_returned_and_leave_no_files() {
     let folder = Folder::new("refused");
     let forest = models::some_forest(1);
     let missing = folder.0.join("missing");
@@ -191,7 +191,7 @@ fn a_model_that_cannot_be_written_leaves_the_old_file() {
     assert_eq!(folder.names(), ["model"]);
 }
 
-/// Two gigabytes of holes and more: only the header is there.
+/// The files have gigabytes of holes; only the header is on the disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn headers_of_files_of_five_gigabytes_are_read_and_their_faults_are_found_before_the_arrays_are() {
@@ -230,13 +230,13 @@ fn headers_of_files_of_five_gigabytes_are_read_and_their_faults_are_found_before
     let amounts = summary.tensors.iter().find(|tensor| tensor.name == "leaf_amounts").unwrap();
     assert_eq!((&amounts.shape, amounts.n_bytes), (&vec![5_000_000_000], 5_000_000_000));
     assert!(summary.n_bytes > 5_000_000_000 && amounts.share > 0.999);
-    // Two leaves of one number do not fill five gigabytes: refused without a look at them.
+    // Two leaves with one number each do not fill five gigabytes. The error is found without reading them.
     large(1);
     let error = Forest::load(&path).unwrap_err();
     assert!(error.to_string().contains("`leaf_amounts` is too long"), "{error}");
 }
 
-/// Arrays before those of the trees are holes of the file: the trees lie beyond 2³².
+/// The array before those of the trees is a hole of the file, so that the trees are beyond 2³² bytes.
 #[cfg(target_os = "linux")]
 #[test]
 fn trees_beyond_four_gigabytes_are_read_and_no_more_of_the_file_than_they_take() {
@@ -260,7 +260,7 @@ fn trees_beyond_four_gigabytes_are_read_and_no_more_of_the_file_than_they_take()
     assert_eq!(inspect(&path).unwrap().tensors[0].n_bytes, n_hole);
     assert_eq!(Forest::load(&path).unwrap(), forest);
     assert_eq!(Model::load(&path).unwrap(), Model::Forest(forest));
-    // A byte less, or more: both ends are proven.
+    // One byte less and one byte more are both errors.
     let length = file.metadata().unwrap().len();
     for length in [length - 1, length + 1] {
         file.set_len(length).unwrap();
@@ -269,7 +269,7 @@ fn trees_beyond_four_gigabytes_are_read_and_no_more_of_the_file_than_they_take()
 }
 
 #[test]
-fn trees_that_are_longer_than_a_piece_come_back_from_the_disk_as_from_memory() {
+fn trees_that_are_longer_than_a_piece_are_loaded_from_files_as_from_bytes() {
     let folder = Folder::new("pieces");
     let path = folder.0.join("model");
     let shape = |outputs, max_leaves| models::Shape { n_features: 9, outputs, max_leaves, unit: 0.5 };
@@ -286,7 +286,7 @@ fn trees_that_are_longer_than_a_piece_come_back_from_the_disk_as_from_memory() {
         assert_eq!(ModelFile::load(&path).unwrap(), file);
         assert_eq!(ModelFile::from_bytes(&bytes).unwrap(), file);
         assert_eq!(Forest::load(&path).unwrap(), forest);
-        // What is wrong in memory is wrong on the disk, and the same is said of it.
+        // A fault that is found in memory is also found on the disk, with the same message.
         for at in (bytes.len() / 9..bytes.len()).step_by(bytes.len() / 40) {
             let mut broken = bytes.clone();
             broken[at] ^= 0xFF;
@@ -311,17 +311,18 @@ fn a_tree_of_many_outputs_has_them_in_common_with_the_others() {
     assert!(forest.trees.iter().all(|tree| std::sync::Arc::ptr_eq(&tree.outputs, &forest.trees[0].outputs)));
 }
 
-/// A model that no machine holds: the header tells of it, and is not believed before the system was asked.
+/// The header describes a model that is larger than any memory. Memory is requested from the operating system before
+/// anything else is read.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_model_that_no_memory_holds_is_refused_before_its_arrays_are_read() {
+fn a_model_that_exceeds_memory_is_refused_before_its_arrays_are_read() {
     let folder = Folder::new("memory");
     let path = folder.0.join("model");
     let shape = models::Shape { n_features: 3, outputs: Outputs::Labels { n_labels: 3 }, max_leaves: 2, unit: 1.0 };
     let bytes = models::forest(1, 1, &shape).to_bytes().unwrap();
     let n_header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let mut header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + n_header]).unwrap();
-    // 2⁴⁰ splits: terabytes of holes, of which ext4 files may have 16.
+    // 2⁴⁰ splits take terabytes of holes. ext4 files may have 16 terabytes.
     let n_splits = 1u64 << 40;
     let mut end = 0;
     let needless = ["leaf_impurity", "leaf_totals", "weights"];
@@ -348,7 +349,7 @@ fn a_model_that_no_memory_holds_is_refused_before_its_arrays_are_read() {
     }
     assert_eq!(inspect(&path).unwrap().n_nodes, 2 * n_splits + 1);
     let error = Forest::load(&path).unwrap_err();
-    // Where the system promises whatever it is asked for, what is wrong with the arrays is found first.
+    // If the operating system grants any request for memory, the fault in the arrays is found first.
     let promises_all = fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "1");
     assert!(promises_all || matches!(error.kind(), ErrorKind::OutOfMemory { .. }), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Each fault of a file by itself: what is wrong is said, and nothing else is wrong.
+//! Each test makes one fault in a file, and checks that the error names it.
 
 use serde_json::{Value, json};
 
@@ -24,17 +24,17 @@ fn steps_in_float8() {
         file.edit(name, dtype, edit);
         file.bytes()
     };
-    let unknown = "the steps in float8 are not those of spinney";
-    // No number, above the codes that are written, minus zero.
+    let unknown = "the steps in float8 are invalid";
+    // The codes are NaN, a code above those that are written, and minus zero.
     for code in [0x7F, 0x78, 0x80] {
         corrupt(&edited("step_sizes", None, &|codes| codes[4] = code), unknown);
     }
-    // Exponents of float16: 0.5, an infinity, one out of range.
+    // Exponents as float16: 0.5, infinity, and one that is out of range.
     for bits in [0x3800u16, 0x7C00, 0x6400 + 1] {
         let exponents = bits.to_le_bytes().repeat(2);
         corrupt(&edited("step_exponents", Some("F16"), &|bytes| *bytes = exponents.clone()), unknown);
     }
-    let contradiction = "stages, trees, steps and losses do not fit each other";
+    let contradiction = "the numbers of stages, trees, steps and losses are inconsistent";
     corrupt(&edited("step_exponents", Some("U8"), &|bytes| *bytes = vec![1]), contradiction);
     corrupt(&edited("step_sizes", None, &|codes| codes.truncate(3)), contradiction);
     assert_eq!(whole.oob_score().len(), 2);
@@ -47,7 +47,7 @@ fn steps_in_float8() {
     let mut file = parts();
     file.header.as_object_mut().unwrap().remove("step_exponents");
     assert!(Boosted::from_bytes(&file.bytes()).is_err());
-    // Leaves that hold what is added leave no steps to keep.
+    // If leaves hold what is added, there are no steps in float8.
     let mut file = parts();
     let mut entry = file.entry();
     entry["boosting"]["combine"] = "leaves".into();
@@ -74,7 +74,7 @@ fn a_header_of_more_than_100_megabytes() {
         file[..8].copy_from_slice(&length.to_le_bytes());
         corrupt(&file, "bytes long, more than 100000000");
     }
-    // It would not be written either.
+    // Such a header cannot be written either.
     let extra = Extra { estimator: Some("x".repeat(MOST_HEADER_BYTES as usize)), ..Extra::default() };
     let error = ModelFile { model: forest().into(), extra }.to_bytes().unwrap_err();
     assert!(error.to_string().contains("at most 100 000 000 bytes"), "{error}");
@@ -125,7 +125,7 @@ fn names_that_are_not_known() {
     let mut file = parts();
     file.header["more"] = json!({"dtype": "U8", "shape": [0], "data_offsets": [0, 0]});
     corrupt(&file.bytes(), "`more`, which is not known");
-    // Tensors of other kinds of models are not those of this one.
+    // Tensors of other kinds of models are unknown in this one.
     for name in ["step_sizes", "l1_norm"] {
         let mut file = parts();
         file.header[name] = json!({"dtype": "F64", "shape": [0], "data_offsets": [0, 0]});
@@ -142,7 +142,7 @@ fn names_that_are_not_known() {
     for name in ["estimator.", "estimator.a b", "estimator.\u{e9}", &format!("estimator.{}", "x".repeat(257))] {
         let mut file = parts();
         file.header[name] = json!({"dtype": "U8", "shape": [0], "data_offsets": [0, 0]});
-        corrupt(&file.bytes(), "is no name");
+        corrupt(&file.bytes(), "the name of an array of the estimator is invalid");
     }
     let mut file = parts();
     file.header["estimator.a"] = json!({"dtype": "BF16", "shape": [0], "data_offsets": [0, 0]});
@@ -267,7 +267,7 @@ fn offsets_that_overlap_or_leave_gaps() {
         *offsets = moved;
         corrupt(&file.bytes(), "the header");
     }
-    // One after the other, but the end before the start.
+    // The tensors follow one another, but the end of one is before its start.
     let mut file = parts();
     let offsets = file.header[&name]["data_offsets"].clone();
     file.header[&name]["data_offsets"] = json!([offsets[1], offsets[0]]);
@@ -281,7 +281,7 @@ fn offsets_that_are_not_aligned_are_allowed() {
     text.push_str(&" ".repeat(9 - text.len() % 8));
     assert!(!text.len().is_multiple_of(8));
     assert_eq!(Forest::from_bytes(&with_header(&text, &file.data)).unwrap(), forest());
-    // A byte before all others: every wide number begins at an odd place.
+    // There is one byte before all others, so that every wide number starts at an odd position.
     let all = file.header.as_object_mut().unwrap();
     for (_, info) in all.iter_mut().filter(|(name, _)| *name != "__metadata__") {
         let moved = |i: usize| info["data_offsets"][i].as_u64().unwrap() + 1;
@@ -315,7 +315,7 @@ fn json_nested_without_end() {
             file.header["__metadata__"]["spinney"] = entry.into();
             corrupt(&file.bytes(), "the entry `spinney`");
         }
-        // What travels with the model is a text, whatever it is.
+        // The text that is stored with the model may be any text.
         let mut file = parts();
         file.header["__metadata__"]["estimator"] = deep.as_str().into();
         assert_eq!(ModelFile::from_bytes(&file.bytes()).unwrap().extra.estimator, Some(deep));
@@ -326,7 +326,7 @@ fn json_nested_without_end() {
 fn format_versions_other_than_this() {
     for version in [0u64, 2, 1 << 32, u64::MAX] {
         let mut file = parts();
-        // A later version may have other keys: it is named all the same.
+        // A later version may have other keys. The error names the version in any case.
         file.set_entry(&json!({"format_version": version, "trees": [1, 2]}));
         let error = refused(
             &file.bytes(),
@@ -356,7 +356,7 @@ fn one_number_is_one_number() {
     for norms in [vec![], vec![1.0, 2.0], vec![-1.0], vec![f64::NAN]] {
         let mut file = Parts::new(&file);
         file.edit("l1_norm", None, |bytes| *bytes = norms.iter().flat_map(|norm: &f64| norm.to_le_bytes()).collect());
-        corrupt(&file.bytes(), "`l1_norm` is not one number");
+        corrupt(&file.bytes(), "`l1_norm` is not one non-negative number");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Round trips, and bytes that are not what was written.
+//! Round trips, and damaged files.
 
 mod damaged_trees;
 mod files;
@@ -14,7 +14,7 @@ use crate::testing::models;
 use crate::tree::Precision;
 
 #[test]
-fn what_was_saved_comes_back_equal_and_saves_to_the_same_bytes() {
+fn loaded_models_are_equal_and_are_saved_as_the_same_bytes() {
     for seed in 0..300 {
         let forest = models::some_forest(seed);
         let bytes = forest.to_bytes().unwrap();
@@ -28,7 +28,7 @@ fn what_was_saved_comes_back_equal_and_saves_to_the_same_bytes() {
 }
 
 #[test]
-fn many_features_wide_outputs_and_statistics_that_are_no_sums_come_back() {
+fn many_features_wide_outputs_and_statistics_that_are_no_sums_are_restored() {
     for n_features in [65_535, 65_536, 200_000] {
         let outputs = Outputs::Labels { n_labels: 70_000 };
         let shape = models::Shape { n_features, outputs, max_leaves: 4, unit: 1.0 };
@@ -42,7 +42,7 @@ fn many_features_wide_outputs_and_statistics_that_are_no_sums_come_back() {
     }
 }
 
-/// Loads and uses what loads; returns whether it did.
+/// Reads a file and uses the model. Returns whether the file could be read.
 fn survives(bytes: &[u8]) -> bool {
     let Ok(forest) = Forest::from_bytes(bytes) else { return false };
     if forest.n_features() > 100_000 || forest.outputs().width() > 100_000 {
@@ -56,7 +56,7 @@ fn survives(bytes: &[u8]) -> bool {
         if let Outputs::Classes { n_classes } = forest.outputs() {
             assert!(scores.rows().into_iter().all(|row| {
                 let mut columns = row.iter();
-                // Every file of these tests has the frequencies of all classes, in float16 some of them.
+                // Every file of these tests has the frequencies of all classes, some of them in float16.
                 n_classes.iter().all(|&k| (columns.by_ref().take(k as usize).sum::<f64>() - 1.0).abs() < 0.003)
             }));
         }
@@ -79,7 +79,7 @@ fn small_files() -> impl Iterator<Item = Vec<u8>> {
     })
 }
 
-/// Models with compact leaves of every form.
+/// Models with all forms of compact leaves.
 fn compact_files() -> impl Iterator<Item = Vec<u8>> {
     (0..6).flat_map(|kind| {
         let control = Control::default();
@@ -98,7 +98,7 @@ fn compact_files() -> impl Iterator<Item = Vec<u8>> {
 }
 
 #[test]
-fn classes_that_were_left_out_are_told_by_the_file() {
+fn the_file_records_classes_that_were_left_out() {
     let control = Control::default();
     for kind in [2, 3] {
         let shape = models::Shape { n_features: 3, outputs: models::some_outputs(kind), max_leaves: 9, unit: 0.5 };
@@ -109,7 +109,7 @@ fn classes_that_were_left_out_are_told_by_the_file() {
             let bytes = forest.to_bytes().unwrap();
             assert_eq!(&Forest::from_bytes(&bytes).unwrap(), forest);
         }
-        // The same leaves without what tells of it, and whole leaves with it.
+        // The same leaves without the bit that says that classes were left out, and complete leaves with this bit.
         for forest in [&few, &forest] {
             let mut file = parts::Parts::new(&forest.to_bytes().unwrap());
             file.edit("leaf_layout", None, |layouts| layouts.iter_mut().for_each(|layout| *layout ^= 64));
@@ -158,7 +158,7 @@ fn every_truncation_and_extension_is_refused() {
     }
 }
 
-/// A file whose entry `spinney` is changed by `edit`.
+/// Returns a file whose entry `spinney` is changed by `edit`.
 fn edited(edit: impl Fn(&str) -> String) -> Vec<u8> {
     let file = small_files().nth(4).unwrap();
     let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
@@ -175,7 +175,7 @@ fn a_newer_format_says_so() {
 }
 
 #[test]
-fn lies_in_the_header_are_refused() {
+fn false_headers_are_refused() {
     let lies = [
         ("labels", "real"),
         ("gini", "nonsense"),
@@ -201,13 +201,13 @@ fn lies_in_the_header_are_refused() {
 }
 
 #[test]
-fn lies_about_rows_are_refused() {
+fn false_data_of_stored_samples_are_refused() {
     let problem = Problem::new(5, 1.0);
     let file = problem.with_rows(&problem.fit()).unwrap().to_bytes().unwrap();
     let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
     let header = std::str::from_utf8(&file[8..end]).unwrap();
     for name in ["row_ids", "set_rows", "set_layout", "set_sizes", "set_slots"] {
-        // Under another name it is not there.
+        // A tensor with another name counts as missing.
         assert!(header.contains(name));
         let lie = header.replace(name, &name.to_uppercase());
         let file = [&file[..8], lie.as_bytes(), &file[end..]].concat();
@@ -216,7 +216,7 @@ fn lies_about_rows_are_refused() {
 }
 
 #[test]
-fn a_chain_comes_back() {
+fn a_chain_is_restored() {
     let forest = Forest::from(models::chain(100_000));
     assert_eq!(Forest::from_bytes(&forest.to_bytes().unwrap()).unwrap(), forest);
 }

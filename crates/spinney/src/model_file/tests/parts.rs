@@ -1,4 +1,4 @@
-//! Files taken apart, and what is said of them when they are put together again.
+//! Files in parts, and checks of the errors after they have been changed.
 
 use ndarray::Array2;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::loss::LossKind;
 use crate::model_file::Model;
 use crate::projection::{NProjections, Projection};
 
-/// A file taken apart.
+/// A file in parts.
 pub(super) struct Parts {
     pub(super) header: Value,
     pub(super) data: Vec<u8>,
@@ -26,7 +26,7 @@ impl Parts {
         with_header(&self.header.to_string(), &self.data)
     }
 
-    /// The object in the entry `spinney`.
+    /// Returns the object in the entry `spinney`.
     pub(super) fn entry(&self) -> Value {
         serde_json::from_str(self.header["__metadata__"]["spinney"].as_str().unwrap()).unwrap()
     }
@@ -35,7 +35,7 @@ impl Parts {
         self.header["__metadata__"]["spinney"] = entry.to_string().into();
     }
 
-    /// Replaces the bytes of a tensor by those that `edit` makes of them.
+    /// Replaces the bytes of a tensor, as `edit` changes them.
     pub(super) fn edit(&mut self, name: &str, dtype: Option<&str>, edit: impl Fn(&mut Vec<u8>)) {
         let range = |info: &Value| {
             let offsets = &info["data_offsets"];
@@ -72,7 +72,7 @@ pub(super) fn with_header(text: &str, data: &[u8]) -> Vec<u8> {
     [&(text.len() as u64).to_le_bytes(), text.as_bytes(), data].concat()
 }
 
-/// Two trees of two classes: nine nodes and more.
+/// Returns two trees for two classes, with more than five nodes each.
 pub(super) fn forest() -> Forest {
     let outputs = Outputs::Classes { n_classes: vec![2] };
     let shape = models::Shape { n_features: 3, outputs, max_leaves: 9, unit: 1.0 };
@@ -97,7 +97,7 @@ pub(super) fn corrupt(bytes: &[u8], why: &str) {
     assert!(matches!(error.kind(), ErrorKind::Corrupt { .. }), "{error:?}");
 }
 
-/// Two stages of three scores each, whose steps are float8, with losses of the rows that they left out.
+/// Returns a model with two stages of three scores each, whose steps are float8, and with out-of-bag losses.
 pub(super) fn boosted() -> Boosted {
     let x = Array2::from_shape_fn((20, 2), |(i, j)| (i * (j + 3) % 7) as f32);
     let y = Array2::from_shape_fn((20, 3), |(i, j)| f64::from(x[[i, 0]]) * (j + 1) as f64 + f64::from(x[[i, 1]]));

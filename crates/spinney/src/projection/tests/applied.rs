@@ -1,4 +1,4 @@
-//! Products with rows of y against naive ones.
+//! Products with samples of y, compared with naive products.
 
 use ndarray::array;
 use proptest::prelude::*;
@@ -49,13 +49,13 @@ proptest! {
                         }
                     }
                 }
-                // One row alone, as one among others.
+                // A sample alone has the same bits as among others.
                 if let Some(&row) = rows.last() {
                     let alone = project(&matrix, &y, &[row]);
                     let alone = alone.row(row as usize);
                     prop_assert!(alone.iter().zip(found.row(row as usize)).all(|(a, b)| a.to_bits() == b.to_bits()));
                 }
-                // Whatever the form, written out or not.
+                // The products do not depend on the form of the matrix, explicit or not.
                 let (ptr, indices, values) = matrix.csr();
                 let sparse = ProjectionMatrix::from_csr(&ptr, &indices, &values, width).unwrap();
                 let dense_form = ProjectionMatrix::from_dense(matrix.dense().view()).unwrap();
@@ -95,7 +95,7 @@ fn labels_are_numbers_of_value_one() {
 }
 
 #[test]
-fn matrices_come_back_from_rows() {
+fn matrices_are_restored_from_their_rows() {
     let matrix = array![[0.0, 1.5, 0.0, -2.0], [0.0; 4], [3.0, 0.0, 0.0, 1e-300]];
     let dense = ProjectionMatrix::from_dense(matrix.view()).unwrap();
     assert_eq!(dense.dense(), matrix);

@@ -1,4 +1,4 @@
-//! Draws against their definitions.
+//! Random matrices, compared with their definitions.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ fn draw(family: &Projection, d: usize, q: usize, seed: u64) -> ProjectionMatrix 
     family.draw(d, q, seed, None, None, &Control::default()).unwrap()
 }
 
-/// Greatest plausible χ²: mean plus six standard deviations.
+/// Checks χ² against its largest plausible value: the mean plus six standard deviations.
 fn assert_plausible(found: &[f64], expected: &[f64]) {
     let chi_square: f64 = found.iter().zip(expected).map(|(f, e)| (f - e).powi(2) / e).sum();
     let degrees = found.len() as f64 - 1.0;
@@ -34,7 +34,7 @@ fn normal_entries_have_the_moments_of_normal_numbers() {
         assert!((mean - expected).abs() < 5.0 * error, "{power}: {mean}");
     }
     let beyond = |x: f64| entries.iter().filter(|v| v.abs() > x).count() as f64 / entries.len() as f64;
-    // Normal tails, the last of them beyond the ziggurat's steps.
+    // The tails of the normal distribution, the last of which is beyond the steps of the ziggurat.
     for (x, p) in [(1.0, 0.317_310_5), (2.0, 0.045_500_3), (3.0, 0.002_699_8), (3.7, 0.000_215_6)] {
         // Five standard deviations of a share of the draws.
         assert!((beyond(x) - p).abs() < 5.0 * (p / entries.len() as f64).sqrt(), "{x}");
@@ -49,7 +49,7 @@ fn dense_signs_are_fair_and_independent() {
     let dense = matrix.dense();
     assert!(dense.iter().all(|v| v.abs() == 1.0 / (q as f64).sqrt()));
     let signs = dense.mapv(f64::signum);
-    // Five standard deviations of a mean of independent signs; so are the products of rows below.
+    // Five standard deviations of a mean of independent signs. The products of signs below are also independent.
     let bound = 5.0 / ((q * d) as f64).sqrt();
     assert!(signs.mean().unwrap().abs() < bound);
     for lag in [1, 2, 63, 64, 65] {
@@ -61,7 +61,7 @@ fn dense_signs_are_fair_and_independent() {
     }
     for k in 1..q {
         let product = signs.row(0).dot(&signs.row(k)) / d as f64;
-        // As above, of the signs of one row.
+        // Five standard deviations, as above, for the signs of one row.
         assert!(product.abs() < 5.0 / (d as f64).sqrt(), "{k}");
     }
 }
@@ -76,7 +76,7 @@ fn sparse_rows_follow_the_distribution_of_rows_that_are_not_empty() {
         assert!(row.iter().all(|v| *v == 0.0 || v.abs() == (s / q as f64).sqrt()));
         *found.entry(row.iter().map(|v| v.partial_cmp(&0.0).unwrap() as i8).collect()).or_default() += 1.0;
     }
-    // All patterns of −, 0 and + but the empty one.
+    // All patterns of −, 0 and + except the empty one.
     let patterns: Vec<Vec<i8>> = (1..81)
         .map(|code: i32| (0..4).map(|j| (code / 3i32.pow(j) % 3) as i8).map(|x| if x == 2 { -1 } else { x }).collect())
         .collect();
@@ -97,7 +97,7 @@ fn density_of_wide_sparse_rows_is_one_in_s() {
         let (d, q) = (10_000, 30);
         let (_, _, values) = draw(&Projection::Rademacher { sparsity }, d, q, 2).csr();
         let (n, p): (f64, f64) = ((q * d) as f64, 1.0 / s);
-        // Six standard deviations of binomial counts, here and of the signs.
+        // Six standard deviations of binomial counts, here and for the signs.
         assert!((values.len() as f64 - n * p).abs() <= 6.0 * (n * p * (1.0 - p)).sqrt() + 1.0, "{s}: {}", values.len());
         let positive = values.iter().filter(|v| **v > 0.0).count() as f64;
         assert!((positive - values.len() as f64 / 2.0).abs() < 6.0 * (values.len() as f64 / 4.0).sqrt());
@@ -111,7 +111,7 @@ fn no_row_is_empty_however_sparse() {
         let (ptr, indices, _) = draw(&Projection::Rademacher { sparsity: Sparsity::Factor(s) }, d, q, 1).csr();
         assert!(ptr.windows(2).all(|w| w[1] > w[0]), "{s:e}");
         if s > 1e9 {
-            // One entry each, anywhere with the same probability.
+            // Each row has a single entry, with the same probability in each position.
             assert_eq!(indices.len(), q);
             let mut found = vec![0.0; d];
             indices.iter().for_each(|&j| found[j as usize] += 1.0);
@@ -124,7 +124,7 @@ fn no_row_is_empty_however_sparse() {
     }
 }
 
-/// Mean over seeds of |Φy|² / |y|².
+/// Checks the mean of |Φy|² / |y|² over seeds.
 #[test]
 fn squared_norms_are_kept_in_the_mean() {
     let (d, q) = (64, 6);
@@ -140,7 +140,7 @@ fn squared_norms_are_kept_in_the_mean() {
         let ratio =
             |seed| draw(&family, d, q, seed).dense().dot(&ndarray::ArrayView1::from(&y)).mapv(|z| z * z).sum() / norm;
         let (mean, error) = mean(&(0..4000).map(ratio).collect::<Vec<_>>());
-        // Five standard errors of a mean of 4000 draws, which are small enough to see an error of a tenth.
+        // Five standard errors of a mean of 4000 draws. They are small enough to detect an error of a tenth.
         assert!((mean - expected).abs() < 5.0 * error, "{family:?}: {mean} {expected}");
         assert!(error < 0.02 * expected);
     }
@@ -183,7 +183,7 @@ fn hadamard_rows_are_those_of_the_matrix_and_orthogonal() {
         let matrix = draw(&Projection::Hadamard, d, order, 6);
         assert!(!matrix.is_sparse());
         let dense = matrix.dense() * (order as f64).sqrt();
-        // All rows, each once, in another order.
+        // All rows occur exactly once, in another order.
         let cut = |rows: &Array2<f64>| {
             let mut rows: Vec<Vec<i8>> =
                 rows.rows().into_iter().map(|r| r.iter().take(d).map(|v| v.round() as i8).collect()).collect();
@@ -207,17 +207,17 @@ fn a_row_does_not_depend_on_the_number_of_rows() {
         let (few, many) = (draw(&family, 70, 3, 11).dense(), draw(&family, 70, 12, 11).dense());
         let scale = if matches!(family, Projection::Subsample { .. }) { 1.0 } else { 2.0 };
         for ((k, j), v) in few.indexed_iter() {
-            // Entries of at most a few units, divided by a root that is rounded.
+            // Entries of at most a few units, divided by a rounded square root.
             assert!((v - scale * many[[k, j]]).abs() < 1e-14, "{family:?}");
         }
         assert_ne!(few, draw(&family, 70, 3, 12).dense(), "{family:?}");
     }
 }
 
-/// A change of any of these changes models and belongs in the changelog.
+/// A change of any of these numbers changes models and belongs in the changelog.
 #[test]
 fn draws_are_pinned() {
-    // Output and value of the first entries of row 2, in units of 1/√q.
+    // The output and the value of the first entries of row 2, in units of 1/√q.
     let first = |family: &Projection| {
         let (ptr, indices, values) = draw(family, 40, 4, 1).csr();
         let entries = indices[ptr[2]..ptr[3]].iter().copied().zip(values[ptr[2]..].iter().map(|v| v * 2.0));
@@ -245,14 +245,14 @@ fn draws_are_pinned() {
     for (first, expected) in firsts.iter().zip(expected) {
         assert_eq!(first, expected);
     }
-    // Tails of the ziggurat are among so many.
+    // So many draws include the tails of the ziggurat.
     let mut hash = 0u64;
     for v in &draw(&Projection::Gaussian, 983, 25, 7).dense() {
         hash = Key::from_seed(hash ^ ((v * 1e6).round() as i64 as u64)).bits();
     }
     assert_eq!(hash, 625883745368878583);
     let (_, indices, _) = draw(&Projection::Rademacher { sparsity: Sparsity::Sqrt }, 983, 25, 7).csr();
-    // Computed apart from this code, from the definition.
+    // These numbers were computed from the definition, independently of this code.
     assert_eq!(indices[..12], [0, 21, 30, 55, 72, 83, 101, 138, 143, 146, 167, 205]);
 }
 

@@ -1,4 +1,4 @@
-//! What is refused, and by which name.
+//! Invalid arguments, and the names in their errors.
 
 use ndarray::array;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::projection::{NProjections, OutputProjection, ProjectionMatrix, johnson_lindenstrauss_dim};
 use crate::{Criterion, ErrorKind, ForestConfig, TreeConfig};
 
-/// Name of the argument at fault.
+/// Returns the name of the invalid argument.
 fn at_fault<T: std::fmt::Debug>(result: crate::Result<T>) -> &'static str {
     match result.unwrap_err().kind() {
         ErrorKind::Invalid { what, .. }
@@ -49,7 +49,7 @@ fn families_refuse_what_they_cannot_draw() {
 
 #[test]
 fn dimensions_of_johnson_and_lindenstrauss() {
-    // ⌈8 ln n / ε²⌉ by hand: 8 · 6.907755 / 0.01 = 5526.2.
+    // ⌈8 ln n / ε²⌉, computed by hand: 8 · 6.907755 / 0.01 = 5526.2.
     assert_eq!(johnson_lindenstrauss_dim(1000, 0.1).unwrap(), 5527);
     assert_eq!(johnson_lindenstrauss_dim(1, 0.1).unwrap(), 1);
     assert_eq!(johnson_lindenstrauss_dim(2, 0.999).unwrap(), 6);

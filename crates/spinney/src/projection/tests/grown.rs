@@ -1,4 +1,4 @@
-//! Projected trees against trees.
+//! Trees with projections, compared with trees without.
 
 use ndarray::Axis;
 use proptest::prelude::*;
@@ -15,7 +15,8 @@ fn projected(family: Projection, q: usize) -> Option<OutputProjection> {
     Some(OutputProjection { n_projections: q.into(), ..OutputProjection::new(family) })
 }
 
-/// As growth would see y: variance for everything, also without a projection.
+/// Returns a configuration with the criterion of projected trees, variance, which is also used for trees without a
+/// projection.
 fn config(family: Projection, q: usize, seed: u64) -> TreeConfig {
     TreeConfig {
         output_projection: projected(family, q),
@@ -38,7 +39,8 @@ fn given(matrix: &ProjectionMatrix) -> Projection {
     Projection::Given(vec![matrix.clone()])
 }
 
-/// All but what tells labels from numbers: impurities to the bit, and predictions.
+/// Compares the nodes, the bits of the impurities, and the weights of nodes, which do not depend on the kind of the
+/// outputs.
 fn assert_same_structure(a: &Tree, b: &Tree) {
     assert_eq!(a.nodes, b.nodes);
     assert_eq!(a.impurity, b.impurity);
@@ -58,7 +60,7 @@ fn the_identity_gives_the_tree_of_the_outputs_themselves() {
         for matrix in [&identity, &sparse] {
             let config = TreeConfig { output_projection: projected(given(matrix), 9), ..plain.clone() };
             assert_eq!(fit(&config, &x, &targets.real(), None), expected);
-            // Labels grow as the same numbers do; their leaves hold frequencies.
+            // Trees on labels are the same as trees on these labels as numbers, but their leaves hold frequencies.
             let (labels, numbers) = targets.kinds().swap_remove(0);
             let (of_labels, of_numbers) =
                 (fit(&config, &x, &labels, None), fit(&plain, &x, &Targets::Real(numbers.view()), None));
@@ -161,7 +163,7 @@ fn trees_of_a_forest_share_a_projection_or_do_not() {
         let own = fit_forest(&forest(family.clone(), ProjectionScope::Tree, Sampling::All), &x, &y);
         let roots =
             own.trees().iter().map(|tree| tree.impurity()[0].to_bits()).collect::<std::collections::HashSet<_>>();
-        // A root's impurity is the variance of the projected outputs of all rows, whatever the features.
+        // The impurity of the root is the variance of the projected outputs of all samples, for any features.
         assert_eq!(roots.len(), if family == Projection::Pca { 1 } else { 5 }, "{family:?}");
     }
 }
@@ -186,7 +188,7 @@ fn given_matrices_go_to_their_trees() {
 }
 
 #[test]
-fn threads_layouts_and_parts_cannot_be_seen() {
+fn results_do_not_depend_on_threads_layouts_or_parts() {
     let rows = models::rows(11, 90, 6);
     let targets = SomeTargets::new(11, 90, 70);
     for (y, _) in targets.kinds() {
@@ -248,7 +250,7 @@ fn weights_of_any_size_and_single_outputs_grow() {
             }
         }
     }
-    // More projections than outputs, where the family has them.
+    // There are more projections than outputs, which only some families allow.
     for family in [Projection::Gaussian, Projection::Rademacher { sparsity: Sparsity::Factor(2.0) }] {
         let tree = fit(&config(family, 9, 1), &x, &Targets::Real(y.view()), None);
         assert!(tree.n_nodes() > 3);
@@ -283,7 +285,7 @@ fn projected_forests_are_saved_and_merge_with_their_kind_only() {
     }
 }
 
-/// Σ w |y − mean|² / Σ w.
+/// Returns Σ w |y − mean|² / Σ w.
 fn variance(y: &Array2<f64>, rows: &[usize], w: &[f64]) -> f64 {
     let total: f64 = rows.iter().map(|&i| w[i]).sum();
     let mean = rows.iter().fold(ndarray::Array1::<f64>::zeros(y.ncols()), |sum, &i| sum + &y.row(i) * w[i]) / total;
@@ -293,7 +295,7 @@ fn variance(y: &Array2<f64>, rows: &[usize], w: &[f64]) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
 
-    /// Thesis, ch. 5: what holds for the squared distances of all pairs holds for the variance of every node.
+    /// Thesis, ch. 5: bounds on the squared distances of all pairs also hold for the variance of every node.
     #[test]
     fn variances_of_nodes_are_kept_as_well_as_distances(seed in any::<u64>(), q in 5usize..60) {
         let n = 25;
@@ -312,7 +314,7 @@ proptest! {
             for node in 0..tree.n_nodes() {
                 let rows: Vec<usize> = (0..n).filter(|&i| paths[i].contains(&node)).collect();
                 let (original, stored) = (variance(&targets.real, &rows, &w), tree.impurity()[node] * q as f64);
-                // Naive variances are rounded sums of projected outputs, which are rounded as well (also below).
+                // Naive variances are rounded sums of projected outputs, which are also rounded (here and below).
                 prop_assert!((stored - variance(&z, &rows, &w)).abs() <= 1e-9 * (1.0 + stored));
                 prop_assert!((stored - original).abs() <= eps * original * (1.0 + 1e-9) + 1e-9, "{} {} {}", stored, original, eps);
             }

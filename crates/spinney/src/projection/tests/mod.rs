@@ -1,4 +1,4 @@
-//! Draws against their definitions, products against naive ones, trees against trees.
+//! Tests of random matrices, of their products and of trees with projections.
 
 mod applied;
 mod draws;
@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::data::{LabelView, Targets};
 use crate::rng::{Key, Stream};
 
-/// Families that need no data.
+/// Returns the families that need no data.
 fn random_families() -> Vec<Projection> {
     vec![
         Projection::Gaussian,
@@ -26,7 +26,7 @@ fn random_families() -> Vec<Projection> {
     ]
 }
 
-/// A matrix in other forms, with the memory that they need.
+/// Converts a matrix to other forms, in as much memory as needed.
 trait Forms {
     fn dense(&self) -> Array2<f64>;
     fn csr(&self) -> (Vec<usize>, Vec<u32>, Vec<f64>);
@@ -48,7 +48,7 @@ fn families() -> Vec<Projection> {
     families
 }
 
-/// Targets of every kind, owned.
+/// Targets of every kind, in owned form.
 #[derive(Debug)]
 struct SomeTargets {
     labels: Vec<Vec<u32>>,
@@ -58,7 +58,8 @@ struct SomeTargets {
 }
 
 impl SomeTargets {
-    /// Rows of `d` labels or numbers, some of them empty, some labels in none; and three class outputs.
+    /// Draws samples of `d` labels or numbers, some without labels, with some labels that no sample has, and three
+    /// outputs of classes.
     fn new(seed: u64, n: usize, d: usize) -> Self {
         let mut rng = Stream::new(Key::from_seed(seed));
         let mut row = |_| {
@@ -94,7 +95,7 @@ impl SomeTargets {
         Targets::Real(self.real.view())
     }
 
-    /// Each kind with its dense columns.
+    /// Returns each kind of targets with its dense columns.
     fn kinds(&self) -> Vec<(Targets<'_>, Array2<f64>)> {
         let n = self.real.nrows();
         let labels =

@@ -1,4 +1,4 @@
-//! Work that is stopped, and work that memory does not hold.
+//! Interrupted work, and work for which memory does not suffice.
 
 use super::*;
 use crate::ErrorKind;
@@ -69,10 +69,10 @@ fn matrices_that_memory_does_not_hold() {
         let drawn = family.draw(all, all, 0, None, None, &Control::default());
         assert!(is_out_of_memory(&drawn.unwrap_err()));
     }
-    // Not stored, drawn in an instant; written out, 2⁵⁵ bytes.
+    // The matrix is drawn quickly, because it is not stored; its explicit form would take 2⁵⁵ bytes.
     let matrix = Projection::Hadamard.draw(all, 1 << 20, 0, None, None, &Control::default()).unwrap();
     assert!(is_out_of_memory(&matrix.to_dense(&Control::default()).unwrap_err()));
-    // The vectors of an iteration for principal directions.
+    // The vectors of an iteration for the principal directions.
     let block = crate::projection::block::Block::start(all, all, &Control::default());
     assert!(is_out_of_memory(&block.unwrap_err()));
 }

@@ -14,20 +14,20 @@ use crate::exact::reduce::Reduce;
 use crate::pool;
 use crate::split::Rules;
 
-/// Bytes of a histogram of some features, where there is none of all.
+/// The size in bytes of a histogram of some features, for nodes without a histogram of all features.
 pub(super) const BATCH_BYTES: usize = 4 << 20;
 
-/// Additions from which filling a histogram is worth several threads; set by hand.
+/// The minimum number of additions for which a histogram is filled by several threads; it is set by hand.
 pub(super) const MANY_CELLS: usize = 1 << 19;
 
 /// How the samples of a side are counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Counting {
-    /// One is enough, and a cut leaves that.
+    /// They are not counted: each side needs only one sample, which every cut leaves.
     Not,
-    /// All weigh the same.
+    /// All samples have the same weight, so they are counted by weight.
     ByWeight(f64),
-    /// In each bin.
+    /// They are counted in each bin.
     InBins,
 }
 
@@ -46,7 +46,8 @@ impl Counting {
 }
 
 impl Counting {
-    /// Samples of a bin of this weight, with its count, if there is one; one where that is enough.
+    /// Returns the number of samples of a bin with this weight, and with this count if there is one. It is one if
+    /// samples are not counted.
     pub(super) fn n_samples(self, weight: f64, count: Option<&u32>) -> u32 {
         match self {
             Counting::Not => 1,
@@ -56,12 +57,12 @@ impl Counting {
     }
 }
 
-/// Sums and counts of the bins of all features or of some.
+/// The sums and counts of the bins of all features, or of some of them.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     pub(super) sums: Vec<f64>,
     pub(super) counts: Vec<u32>,
-    /// Features whose bins are filled; the others hold anything.
+    /// The features whose bins are filled. The contents of the others are not specified.
     pub(super) is_filled: Vec<bool>,
     pub(super) frame: u32,
 }
@@ -76,16 +77,16 @@ impl Histogram {
 #[derive(Debug)]
 pub(super) struct Builder<'a> {
     pub(super) x: &'a Codes<'a>,
-    /// Items of a sample.
+    /// The number of items of a sample.
     pub(super) len: usize,
     pub(super) counting: Counting,
     pub(super) n_threads: usize,
-    /// Additions from which several threads fill.
+    /// The minimum number of additions for which several threads are used.
     pub(super) many_cells: usize,
-    /// Samples of one node, one after the other, and the node.
+    /// Copies of the samples of one node in consecutive memory, and the node.
     pub(super) gathered: Vec<[f64; 2]>,
     pub(super) gathered_of: Range<u32>,
-    /// A histogram of the features drawn last, one after the other, for nodes that have none of their own.
+    /// A histogram of the features drawn last, for nodes without a histogram of their own.
     pub(super) batch: Histogram,
 }
 
@@ -101,14 +102,14 @@ impl Builder<'_> {
         Ok(Histogram { sums, counts: try_filled(WHAT, 0, n_counts)?, ..Histogram::default() })
     }
 
-    /// Features of a batch.
+    /// Returns the number of features of a batch.
     pub(super) fn n_at_once(&self) -> u32 {
         let mean = self.x.n_bins().div_ceil(self.x.n_features());
         let n = (BATCH_BYTES / self.bytes(mean)).next_multiple_of(GROUP);
         u32::try_from(n).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Fills those of the `drawn` features that the histogram lacks.
+    /// Fills the `drawn` features that the histogram does not have yet.
     pub(super) fn fill_whole<U: Units, M: BinnedSums>(
         &mut self,
         criterion: &Variance<'_, U, M>,
@@ -154,7 +155,7 @@ impl Builder<'_> {
         filled
     }
 
-    /// Fills features whose bins lie at rising places.
+    /// Fills features whose bins are at increasing places.
     pub(super) fn fill<U: Units, M: BinnedSums>(
         &mut self,
         criterion: &Variance<'_, U, M>,
@@ -195,7 +196,8 @@ impl Builder<'_> {
             let pairs = table.as_chunks::<2>().0;
             if rows.len() == pairs.len() {
                 gathered = pairs;
-                // A worker's rows of a node may all be those of one child, in another frame.
+                // With several workers, the samples of a worker in a node may all be in one child, whose frame differs
+                // from that of the node.
             } else if self.gathered_of != *node || !criterion.workers().has_all_rows() {
                 self.gathered.clear();
                 try_extend("the samples of a node", &mut self.gathered, rows.iter().map(|&row| pairs[row as usize]))?;

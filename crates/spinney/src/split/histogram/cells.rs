@@ -1,42 +1,42 @@
-//! Sparse codes by cell, for histograms.
+//! Codes of sparse X by cell, for histograms.
 //!
-//! A *cell* is a value other than zero that a column stores. In counts and flags they are few: a column of thousands of
-//! entries may have five. Columns of fewer entries than a cut must move have none, as no cut of theirs is admitted in any
-//! node.
+//! A *cell* is a non-zero value that a column stores. Counts and flags have few of them: a column with thousands of
+//! entries may have five. Columns with fewer entries than a cut must move have no cells, because none of their cuts
+//! satisfies the constraints in any node.
 
 use crate::control::Control;
 use crate::data::SparseView;
 use crate::error::{ErrorKind, Result, try_filled, try_grow, try_push, try_with_capacity};
 
-/// Histograms are worth it where cells have at least so many entries on average.
+/// The minimum mean number of entries of a cell for which histograms pay.
 const ENTRIES_PER_CELL: usize = 4;
 
 const WHAT: &str = "the cells of X";
 
-/// Codes of sparse X relative to that of zero.
+/// The codes of sparse X, relative to that of zero.
 #[derive(Debug)]
 pub(crate) struct SparseCells {
     pub(super) by_column: SparseView<'static>,
-    /// Columns that have cells, rising.
+    /// The features that have cells, in increasing order.
     features: Vec<u32>,
-    /// Those of column i are `start[i]..start[i + 1]`.
+    /// The cells of column i are `start[i]..start[i + 1]`.
     start: Vec<u32>,
-    /// Of each cell; rising in a column, NaN last.
+    /// The value of each cell, in increasing order within a column, with NaN last.
     values: Vec<f32>,
-    /// Column of each cell.
+    /// The column of each cell.
     column_of: Vec<u32>,
     row_start: Vec<usize>,
-    /// Cells of the rows' entries, row after row, rising in a row.
+    /// The cells of the entries, row by row, in increasing order within a row.
     of_rows: Vec<u32>,
     /// Whether the cells are those of all workers.
     of_all: bool,
 }
 
 impl SparseCells {
-    /// `codes` holds columns of whole numbers; those of fewer than `least_entries` entries are left out. Gives them back
-    /// where cells would be too many to be worth it.
+    /// Creates cells from `codes`, which are columns of whole numbers. Columns with fewer than `least_entries` entries
+    /// are left out. Returns the codes if there are too many cells for histograms to pay.
     ///
-    /// Two walks through the stored entries.
+    /// The cost is two passes over the stored entries.
     pub(crate) fn try_new(
         codes: SparseView<'static>,
         least_entries: usize,
@@ -45,7 +45,7 @@ impl SparseCells {
         Self::where_worth(codes, least_entries, ENTRIES_PER_CELL, control)
     }
 
-    /// The same with another number of entries per cell.
+    /// Like [`SparseCells::try_new`], with another minimum number of entries per cell.
     pub(super) fn where_worth(
         codes: SparseView<'static>,
         least_entries: usize,
@@ -59,8 +59,9 @@ impl SparseCells {
         cells.with_rows(codes, control).map(Ok)
     }
 
-    /// The same where other workers have entries as well: `values_of` tells the codes of a feature that any has, but for
-    /// zero, rising and NaN last. There may be more cells than are worth it, and columns of few entries.
+    /// Creates cells if other workers have entries, too. `values_of` returns the codes of a feature that any worker
+    /// has, except that of zero, in increasing order and with NaN last. There may be more cells than pay, and columns
+    /// with few entries.
     pub(crate) fn of_all<V: AsRef<[f32]>>(
         codes: SparseView<'static>,
         values_of: impl Fn(usize) -> Result<V>,
@@ -69,13 +70,14 @@ impl SparseCells {
         Cells::of_all(&codes, values_of, control)?.with_rows(codes, control)
     }
 
-    /// Cells of a feature, if it has any.
+    /// Returns the cells of a feature, if it has any.
     pub(super) fn cells(&self, feature: u32) -> Option<std::ops::Range<usize>> {
         let column = self.features.binary_search(&feature).ok()?;
         Some(self.start[column] as usize..self.start[column + 1] as usize)
     }
 
-    /// Some features alone, rising, which are numbered anew: two walks through their stored entries.
+    /// Returns the cells of some features, which must be in increasing order and are renumbered. The cost is two passes
+    /// over their stored entries.
     pub(crate) fn narrowed(&self, features: &[u32], least_entries: usize, control: &Control) -> Result<Self> {
         let codes = self.by_column.narrowed(features, control)?;
         if self.of_all {
@@ -89,12 +91,12 @@ impl SparseCells {
         self.values.len()
     }
 
-    /// Mean number of entries of a row.
+    /// Returns the mean number of entries of a row.
     pub(super) fn per_row(&self) -> f64 {
         self.of_rows.len() as f64 / self.by_column.n_minor() as f64
     }
 
-    /// Features that have cells, each with its cells.
+    /// Returns the features that have cells, with their cells.
     pub(super) fn columns(&self) -> impl Iterator<Item = (u32, std::ops::Range<usize>)> {
         let ranges = self.start.windows(2).map(|w| w[0] as usize..w[1] as usize);
         self.features.iter().copied().zip(ranges)
@@ -104,7 +106,7 @@ impl SparseCells {
         &self.values[cells]
     }
 
-    /// Place of a cell's column among those that have cells, and its value.
+    /// Returns the index of a cell's column among those that have cells, and the value of the cell.
     pub(super) fn cell(&self, cell: u32) -> (u32, f32) {
         (self.column_of[cell as usize], self.values[cell as usize])
     }
@@ -119,7 +121,7 @@ impl SparseCells {
     }
 }
 
-/// The cells of all columns, before the rows have theirs.
+/// The cells of all columns, before they are assigned to the entries of rows.
 #[derive(Debug)]
 struct Cells {
     features: Vec<u32>,
@@ -163,7 +165,7 @@ impl Cells {
         Ok(Cells { features, start, values, column_of, row_start, n_entries, of_all: false })
     }
 
-    /// As [`SparseCells::of_all`].
+    /// See [`SparseCells::of_all`].
     fn of_all<V: AsRef<[f32]>>(
         codes: &SparseView<'_>,
         values_of: impl Fn(usize) -> Result<V>,
@@ -195,7 +197,7 @@ impl Cells {
         Ok(Cells { features, start, values, column_of, row_start, n_entries, of_all: true })
     }
 
-    /// With the cells of the rows' entries; `codes` are those that the cells were made of.
+    /// Adds the cells of the entries of rows; `codes` must be those from which the cells were made.
     fn with_rows(self, codes: SparseView<'static>, control: &Control) -> Result<SparseCells> {
         let Cells { features, start, values, column_of, row_start, n_entries, of_all } = self;
         let n_rows = codes.n_minor();
@@ -221,7 +223,7 @@ impl Cells {
     }
 }
 
-/// Places of the codes of a column in a table, rising; that of missing values is the last.
+/// The places of the codes of a column in a table, in increasing order. Missing values have the last place.
 #[derive(Clone, Copy, Debug)]
 struct Places {
     low: f32,
@@ -230,7 +232,7 @@ struct Places {
 
 impl Places {
     fn of(codes: &[f32]) -> Self {
-        // Missing values are in no range.
+        // The minimum and the maximum ignore missing values.
         let range = |(low, high): (f32, f32), &code: &f32| (code.min(low), code.max(high));
         let (low, high) = codes.iter().fold((0.0, 0.0), range);
         Places { low, high }
@@ -248,7 +250,7 @@ impl Places {
         if place == self.of_missing() { f32::NAN } else { place as f32 + self.low }
     }
 
-    /// A table with an item for each place.
+    /// Fills a table with one item for each place.
     fn fill<T: Clone>(self, table: &mut Vec<T>, item: T) -> Result<()> {
         table.clear();
         try_grow(WHAT, table, self.of_missing() + 1)?;

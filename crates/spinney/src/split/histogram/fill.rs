@@ -1,4 +1,4 @@
-//! Sums by bin: the hot loops.
+//! The sums of bins, in the innermost loops.
 
 use crate::criterion::variance::{Many, MovedSums, One};
 use crate::data::codes::Code;
@@ -8,36 +8,36 @@ use crate::exact::reduce::{Part, Reduce, Workers};
 /// The samples of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Samples<'a> {
-    /// Items of a sample.
+    /// The number of items of a sample.
     pub(super) len: usize,
-    /// Samples of all rows.
+    /// The table of all samples.
     pub(super) table: &'a [f64],
-    /// Rows of the node.
+    /// The samples of the node.
     pub(super) rows: &'a [u32],
-    /// Their samples one after the other, where [`BinnedSums::GATHERS`].
+    /// Copies of these samples in consecutive memory, if [`BinnedSums::GATHERS`].
     pub(super) gathered: &'a [[f64; 2]],
 }
 
-/// One feature's codes, and its bins: the sum of their samples, laid out as a sample is.
+/// The codes of one feature and its bins. A bin has the sum of its samples, in the layout of a sample.
 #[derive(Debug)]
 pub(crate) struct BinnedColumn<'a, C = u8> {
     pub(super) codes: &'a [C],
     pub(super) sums: &'a mut [f64],
-    /// Samples in each bin, where wanted; otherwise empty.
+    /// The number of samples in each bin, or empty if it is not needed.
     pub(super) counts: &'a mut [u32],
 }
 
 impl<C> BinnedColumn<'_, C> {
-    /// Those without samples hold anything.
+    /// Sets bins without samples, whose contents are not specified, to zero.
     fn clear_empty_bins(&mut self, len: usize) {
         self.sums.chunks_exact_mut(len).filter(|bin| bin[0] == 0.0).for_each(|bin| bin.fill(0.0));
     }
 }
 
-/// Sums that are sent together, at most, but for those of one feature.
+/// The maximum number of sums that are sent together, unless a single feature has more.
 const SENT_AT_ONCE: usize = 1 << 22;
 
-/// The bins of all workers in place of those of one, whose samples have `len` items.
+/// Replaces the bins of this worker by the sums over all workers. A sample has `len` items.
 pub(super) fn sum_over<C>(columns: &mut [BinnedColumn<'_, C>], workers: &Workers, len: usize) -> Result<()> {
     const WHAT: &str = "the sums of all workers";
     if workers.has_all_rows() {
@@ -79,19 +79,19 @@ pub(super) fn sum_over<C>(columns: &mut [BinnedColumn<'_, C>], workers: &Workers
     Ok(())
 }
 
-/// Features that are filled together.
+/// The number of features that are filled together.
 pub(super) const GROUP: usize = 4;
 
 /// Sums that can be collected in bins.
 pub(crate) trait BinnedSums: MovedSums {
-    /// Whether the samples of a node are copied one after the other before its columns are filled.
+    /// Whether the samples of a node are copied to consecutive memory before its columns are filled.
     const GATHERS: bool;
 
-    /// Sums the samples of each bin, for at most [`GROUP`] columns. Bins without samples have the weight zero; what else
-    /// they hold means nothing.
+    /// Sums the samples of each bin, for at most [`GROUP`] columns. Bins without samples have the weight zero; the rest
+    /// of their contents is not specified.
     fn fill(samples: Samples<'_>, columns: &mut [BinnedColumn<'_>]);
 
-    /// Takes the samples of `part` out of `whole`, the same bins with samples of so many items.
+    /// Subtracts `part` from `whole`, which have the same bins, for samples with `len` items.
     fn take_away(whole: &mut [f64], part: &[f64], len: usize);
 }
 
@@ -103,7 +103,7 @@ impl BinnedSums for One {
             [a, b, c, d] => fill_together(samples, [a, b, c, d]),
             [a, b, c] => fill_together(samples, [a, b, c]),
             [a, b] => fill_together(samples, [a, b]),
-            // One, or more than there are at once.
+            // There is one column, or there are more than are filled together.
             [] | [_] | [_, _, _, _, _, ..] => columns.iter_mut().for_each(|column| fill_together(samples, [column])),
         }
     }
@@ -113,8 +113,8 @@ impl BinnedSums for One {
     }
 }
 
-/// Every sample is read once for all columns. Bins lie in a table of their own meanwhile, as long as there are codes, so
-/// that no code needs a check.
+/// Reads every sample once for all columns. Meanwhile, bins are in a table that has one bin for each possible code, so
+/// that no code needs a bounds check.
 fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColumn<'_>; K]) {
     let mut bins = [[[0.0f64; 2]; 256]; K];
     let codes: [&[u8]; K] = std::array::from_fn(|k| columns[k].codes);
@@ -156,7 +156,7 @@ impl BinnedSums for Many {
     }
 }
 
-/// Of samples of any length, and codes of any type.
+/// Fills bins for samples of any length and codes of any type.
 pub(super) fn fill_any<C: Code>(samples: Samples<'_>, columns: &mut [BinnedColumn<'_, C>]) {
     match samples.len {
         2 => fill_short::<2, C>(samples, columns),
@@ -173,8 +173,8 @@ pub(super) fn fill_any<C: Code>(samples: Samples<'_>, columns: &mut [BinnedColum
     }
 }
 
-/// Samples of few items: their number is known to the compiler, which then needs no loop for them. Two columns at a time, as
-/// their bins fit the innermost cache.
+/// Fills bins for samples with few items. The number of items is known to the compiler, which then needs no loop for
+/// them. Two columns are filled at a time, because their bins fit into the innermost cache.
 fn fill_short<const LEN: usize, C: Code>(samples: Samples<'_>, columns: &mut [BinnedColumn<'_, C>]) {
     fn add<const LEN: usize, C: Code>(column: &mut BinnedColumn<'_, C>, row: u32, sample: &[f64; LEN]) {
         let bin = &mut column.sums.as_chunks_mut::<LEN>().0[column.codes[row as usize].place()];
@@ -196,7 +196,8 @@ fn fill_short<const LEN: usize, C: Code>(samples: Samples<'_>, columns: &mut [Bi
     }
 }
 
-/// Samples of many items. Bins are not cleared but overwritten by the first sample: few rows touch few of them.
+/// Fills bins for samples with many items. Bins are not cleared but overwritten by their first sample, because few
+/// samples touch few bins.
 fn fill_long<C: Code>(samples: Samples<'_>, column: &mut BinnedColumn<'_, C>) {
     let len = samples.len;
     column.sums.chunks_exact_mut(len).for_each(|bin| bin[0] = 0.0);
@@ -211,7 +212,7 @@ fn fill_long<C: Code>(samples: Samples<'_>, column: &mut BinnedColumn<'_, C>) {
     }
 }
 
-/// Counts the samples of each bin, where wanted.
+/// Counts the samples of each bin, if the counts are needed.
 pub(super) fn count<C: Code>(rows: &[u32], column: &mut BinnedColumn<'_, C>) {
     if !column.counts.is_empty() {
         column.counts.fill(0);

@@ -1,15 +1,16 @@
-//! The search by histograms, for dense X in bins (see [`crate::data::bins`]) and numbers; for sparse X see [`sparse`].
+//! The search on histograms, for dense X in bins (see [`crate::data::bins`]) and numerical outputs. For sparse X, see
+//! [`sparse`].
 //!
-//! A *histogram* holds for every bin of a feature the sum of the node's samples in it, each its weight and weight × rounded
-//! target (see [`crate::criterion::variance`]). Scanning bins in place of samples meets the same cuts with the same sums,
-//! so the outcome is that of every other search on the same codes, bit for bit.
+//! A *histogram* has, for every bin of a feature, the sum over the node's samples in it of their weights, and of weight
+//! × rounded target (see [`crate::criterion::variance`]). Scanning bins instead of samples visits the same cuts with
+//! the same sums, so that the result is bit for bit that of every other search on the same codes.
 //!
-//! Sums are exact: the histogram of the larger child is that of its parent minus that of the smaller child, and no bit is
-//! lost. Nodes that wait to be split keep theirs, up to a number of bytes; where there is none, or where one of the two
-//! children has a frame of its own, a histogram is built from the samples. Small nodes have none: their samples are
-//! sorted as elsewhere.
+//! Sums are exact: the histogram of the larger child is that of its parent minus that of the smaller child, and no bit
+//! is lost. Nodes that wait to be split keep their histograms, up to a number of bytes. If there is no histogram, or if
+//! one of the two children has a frame of its own, it is built from the samples. Small nodes have none: their samples
+//! are sorted as elsewhere.
 //!
-//! Cost of a node: drawn features × (samples of the smaller child + bins).
+//! The cost of a node is drawn features × (samples of the smaller child + bins).
 
 mod builder;
 mod cells;
@@ -45,13 +46,14 @@ use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::{Column, Entry, KnownConstants, Span, Visitor};
 
-/// Nodes of fewer samples than this share of the bins of a feature are sorted, and of so much more for each further output,
-/// up to the last; set by hand after `benches/rust/histogram.rs`.
+/// Nodes are sorted if their number of samples is less than this fraction of the number of bins of a feature. The
+/// fraction increases for each further output, up to the last value. The values are set by hand from
+/// `benches/rust/histogram.rs`.
 const FEW_SHARE: f64 = 0.4;
 const FEW_SHARE_OF_OUTPUT: f64 = 0.2;
 const MOST_FEW_SHARE: f64 = 2.0;
 
-/// Nodes of fewer samples are sorted, whatever the bins.
+/// Nodes with fewer samples are sorted, whatever the number of bins.
 const FEW_SAMPLES: u32 = 16;
 
 /// The samples of one tree, and the bins of dense X.
@@ -61,11 +63,12 @@ pub(crate) struct Histograms<'a> {
     n: u32,
     samples: Permutation,
     control: Control,
-    /// Where this worker has all rows: places of samples tell nodes apart there alone.
+    /// The features known to be constant, if this worker has all samples. Otherwise ranges of samples do not identify
+    /// nodes.
     constants: Option<KnownConstants>,
     builder: Builder<'a>,
     unused: Unused<'a>,
-    /// Histograms of waiting nodes; without any there are none of all features.
+    /// The maximum number of histograms of waiting nodes. If it is zero, there are no histograms of all features.
     n_places: usize,
     few_samples: u32,
     entries: Vec<Entry>,
@@ -83,7 +86,7 @@ impl<'a> Histograms<'a> {
         let counting = Counting::of(criterion, rows, rules)?;
         let share = FEW_SHARE + FEW_SHARE_OF_OUTPUT * (criterion.sample_len() - 2) as f64;
         let few_samples = share.min(MOST_FEW_SHARE) * x.n_bins() as f64 / x.n_features() as f64;
-        // Sorted samples are those of one worker.
+        // Nodes are sorted only if one worker has all samples.
         let has_all_rows = criterion.workers().has_all_rows();
         let few_samples = if has_all_rows { FEW_SAMPLES.max(few_samples as u32) } else { 0 };
         let builder = Builder {
@@ -111,7 +114,7 @@ impl<'a> Histograms<'a> {
         Ok(histograms.with_limit(MOST_BYTES))
     }
 
-    /// The same with so many bytes for the histograms that are kept.
+    /// Sets the maximum number of bytes of the histograms that are kept.
     fn with_limit(mut self, most_bytes: usize) -> Self {
         self.n_places = most_bytes / self.builder.bytes(self.x.n_bins()).max(1);
         self
@@ -121,12 +124,12 @@ impl<'a> Histograms<'a> {
         span.n_samples() < self.few_samples
     }
 
-    /// Whether a feature is known to be constant in a node.
+    /// Returns whether a feature is known to be constant in a node.
     fn is_constant(&self, feature: u32, node: &Range<u32>) -> bool {
         self.constants.as_ref().is_some_and(|constants| constants.contains(feature, node))
     }
 
-    /// A histogram in which nothing is filled.
+    /// Returns a histogram in which no feature is filled.
     fn empty(&mut self, frame: u32) -> Result<Histogram> {
         let bytes = self.builder.bytes(self.x.n_bins());
         let used = self.unused.take();
@@ -141,19 +144,19 @@ impl<'a> Histograms<'a> {
     }
 }
 
-/// Shows the sums of a bin, each with its output; returns their weight.
+/// Passes the sums of a bin, each with its output, to `visit`, and returns their weight.
 fn show_sums(sums: &[f64], visit: &mut dyn FnMut(u32, f64)) -> f64 {
     (0..).zip(&sums[1..]).for_each(|(output, &sum)| visit(output, sum));
     sums[0]
 }
 
-/// A code as the value that is searched.
+/// Returns a code as the value that is searched.
 fn value_of(code: impl Code, missing: Option<usize>) -> f32 {
     let place = code.place();
     if Some(place) == missing { f32::NAN } else { place as f32 }
 }
 
-/// Entries of some rows, their codes as values; zeros left out.
+/// Collects the non-zero entries of some samples, with their codes as values.
 fn gather(entries: &mut Vec<Entry>, codes: &[impl Code], missing: Option<usize>, rows: &[u32]) {
     entries.clear();
     let coded = rows.iter().map(|&row| (value_of(codes[row as usize], missing), row)).filter(|&(code, _)| code != 0.0);
@@ -182,7 +185,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         }
     }
 
-    /// Nothing is filled yet: the search fills the features that it draws.
+    /// No feature is filled yet: the search fills the features that it draws.
     fn fill(&mut self, criterion: &Variance<'a, U, M>, span: &Span) -> Result<Option<Histogram>> {
         if self.n_places == 0 || self.is_small(span) {
             return Ok(None);
@@ -190,7 +193,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         self.empty(criterion.number_of_last_frame()).map(Some)
     }
 
-    /// Of the features that the search of the larger child draws. What the smaller one lacks is filled.
+    /// Computes the features that the search of the larger child draws. Features that the smaller child does not have
+    /// yet are filled first.
     fn subtract(
         &mut self,
         criterion: &Variance<'a, U, M>,
@@ -241,7 +245,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         self.unused.give_back(histogram)
     }
 
-    /// Bins that the histogram lacks are filled.
+    /// Bins that the histogram does not have yet are filled.
     fn search(
         &mut self,
         scan: &mut Scan<'_, Variance<'a, U, M>>,
@@ -255,7 +259,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         let (mut found, mut next) = (false, 0);
         let mut drawn = Vec::new();
         while next < lottery.n_positions() && !(next >= n_drawn && found) && !scan.is_over() {
-            // Later ones are drawn one by one, until one varies.
+            // Later features are drawn one by one, until one varies.
             let end = if next < n_drawn { n_drawn.min(next + n_at_once) } else { next + 1 };
             drawn.clear();
             try_grow(WHAT, &mut drawn, (end - next) as usize)?;
@@ -303,7 +307,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
 }
 
 impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
-    /// Offers every cut between bins that are not empty, the lowest first; returns whether there is any. The last bin may
+    /// Offers every cut between non-empty bins, in increasing order, and returns whether there is any. The last bin may
     /// be that of missing values.
     fn best_bin(
         &mut self,
@@ -322,13 +326,13 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         if !has_missing || self.criterion.sums(sums, last)[0] == 0.0 {
             return self.move_bins(feature, histogram, bins, None, counting);
         }
-        // Right, missing values come after all bins; left, before them.
+        // On the right, missing values come after all bins; on the left, they come before them.
         let varies = self.move_bins(feature, histogram, bins.clone(), Some(Side::Right), counting);
         self.move_bins(feature, histogram, bins, Some(Side::Left), counting);
         varies
     }
 
-    /// The same of a feature whose bins are categories.
+    /// Like `best_bin`, for a feature whose bins are categories.
     fn best_subset_of_bins(
         &mut self,
         feature: u32,
@@ -356,7 +360,7 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         varies
     }
 
-    /// The same with the missing values, which the last bin holds, on one side.
+    /// Offers every cut between non-empty bins, with missing values, which are in the last bin, on one side.
     fn move_bins(
         &mut self,
         feature: u32,
@@ -376,7 +380,7 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         } else {
             (bins.len(), 0)
         };
-        // Every sample has a positive weight. Where nothing but missing values is there, nothing is to be cut.
+        // Every sample has a positive weight. If all values are missing, there is no cut.
         let is_empty = |at: usize| self.criterion.sums(sums, at)[0] == 0.0;
         let Some(mut at) = (0..n_bins).find(|&at| !is_empty(at)) else { return false };
         let mut varies = false;

@@ -1,18 +1,18 @@
-//! Histograms in nobody's use.
+//! Histograms that are not in use.
 
 use std::sync::{Mutex, MutexGuard};
 
 use super::builder::Histogram;
 use crate::error::{Result, try_push};
 
-/// Bytes that the histograms of waiting nodes may take.
+/// The maximum number of bytes of the histograms of waiting nodes.
 pub(super) const MOST_BYTES: usize = 256 << 20;
 
-/// What memory is for.
+/// The purpose of memory, for error messages.
 pub(super) const WHAT: &str = "the histograms of a tree";
 
-/// Histograms that no tree uses at the moment, for the next one: writing to memory for the first time takes longer than
-/// filling them.
+/// Histograms that no tree uses at the moment, for the next tree. They are kept because the first write to new memory
+/// takes longer than filling a histogram.
 #[derive(Debug, Default)]
 pub(crate) struct Spare(Mutex<Vec<Histogram>>);
 
@@ -22,7 +22,7 @@ impl Spare {
     }
 }
 
-/// Those of one tree, which come from all trees' and go back to them.
+/// The unused histograms of one tree, which are taken from those of all trees and returned to them.
 #[derive(Debug)]
 pub(super) struct Unused<'a> {
     shared: &'a Spare,
@@ -34,7 +34,7 @@ impl<'a> Unused<'a> {
         Unused { shared, own: Vec::new() }
     }
 
-    /// One of whatever lengths.
+    /// Returns an unused histogram of any length.
     pub(super) fn take(&mut self) -> Option<Histogram> {
         self.own.pop().or_else(|| self.shared.lock().pop())
     }
@@ -47,7 +47,7 @@ impl<'a> Unused<'a> {
 impl Drop for Unused<'_> {
     fn drop(&mut self) {
         let mut shared = self.shared.lock();
-        // Only speed hangs on them: where memory is short they go.
+        // They affect only speed, so they are dropped if there is not enough memory.
         if shared.try_reserve(self.own.len()).is_err() {
             return;
         }

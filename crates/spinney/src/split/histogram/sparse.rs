@@ -1,8 +1,9 @@
-//! The search by histograms for sparse X in bins (see [`super::cells`]) and numbers, where nodes examine all features.
+//! The search on histograms for sparse X in bins (see [`super::cells`]) and numerical outputs, if nodes examine all
+//! features.
 //!
-//! A histogram holds the sums of each cell; zeros are the node minus the cells of a column. So a node costs the entries of
-//! its smaller child and the cells of X, however many entries a column has. The cuts, their sums and ties are those of every
-//! other search, bit for bit.
+//! A histogram has the sums of each cell. The sums of zeros are those of the node minus those of a column's cells. The
+//! cost of a node is therefore that of the entries of its smaller child plus the cells of X, however many entries a
+//! column has. The cuts, their sums and the resolution of ties are bit for bit those of every other search.
 
 use std::ops::Range;
 
@@ -26,12 +27,12 @@ use crate::split::expand::Store;
 use crate::split::scan::{MovedSide, Scan};
 use crate::split::{Rules, Task};
 
-/// Sorting an entry costs as much as looking at so many cells; set by hand.
+/// Sorting an entry costs as much as reading this number of cells; it is set by hand.
 const CELLS_PER_ENTRY: f64 = 8.0;
 
 const ENTRIES: &str = "the entries of a node";
 
-/// Rows, or columns, between two looks at the control.
+/// The number of rows, or columns, between two checks of the stop flag.
 const PULSE: usize = 256;
 
 /// The samples of one tree, and the cells of sparse X.
@@ -39,24 +40,25 @@ const PULSE: usize = 256;
 pub(crate) struct SparseHistograms<'a> {
     x: &'a SparseCells,
     n: u32,
-    /// Items of a sample.
+    /// The number of items of a sample.
     len: usize,
     samples: Permutation,
     goes_right: BitSet,
     control: Control,
     counting: Counting,
     unused: Unused<'a>,
-    /// Histograms of waiting nodes.
+    /// The maximum number of histograms of waiting nodes.
     n_places: usize,
-    /// Nodes of fewer samples are sorted.
+    /// Nodes with fewer samples are sorted.
     pub(super) few_samples: u32,
-    /// Cells and rows of a small node.
+    /// The cells and samples of a small node.
     found: Vec<u64>,
     entries: Vec<Entry>,
 }
 
 impl<'a> SparseHistograms<'a> {
-    /// Nodes examine all features, and no fewer samples a leaf than `x` was made for.
+    /// Nodes must examine all features, and the minimum number of samples of a leaf must not be smaller than that for
+    /// which `x` was made.
     pub(crate) fn new<U: Units, M: BinnedSums>(
         x: &'a SparseCells,
         shared: &'a Spare,
@@ -78,7 +80,7 @@ impl<'a> SparseHistograms<'a> {
             control,
             unused: Unused::new(shared),
             n_places: 0,
-            // Sorted samples are those of one worker.
+            // Nodes are sorted only if one worker has all samples.
             few_samples: if has_all_rows { FEW_SAMPLES.max(few_samples as u32) } else { 0 },
             found: Vec::new(),
             entries: Vec::new(),
@@ -86,7 +88,7 @@ impl<'a> SparseHistograms<'a> {
         Ok(histograms.with_limit(MOST_BYTES))
     }
 
-    /// The same with so many bytes for the histograms that are kept.
+    /// Sets the maximum number of bytes of the histograms that are kept.
     pub(super) fn with_limit(mut self, most_bytes: usize) -> Self {
         let bytes = self.n_sums() * size_of::<f64>() + self.n_counts() * size_of::<u32>();
         self.n_places = most_bytes / bytes.max(1);
@@ -105,7 +107,7 @@ impl<'a> SparseHistograms<'a> {
         span.n_samples() < self.few_samples
     }
 
-    /// Adds the rows of a node, or takes them away.
+    /// Adds the samples of a node to a histogram, or subtracts them.
     fn move_rows<U: Units, M: BinnedSums, const ADD: bool>(
         &self,
         criterion: &Variance<'_, U, M>,
@@ -142,7 +144,7 @@ impl<'a> SparseHistograms<'a> {
 }
 
 impl SparseHistograms<'_> {
-    /// The features that a node draws, as the searches of entries draw them: until one varies.
+    /// Searches the features that a node draws, until one varies, as searches on entries do.
     fn search_drawn<U: Units, M: BinnedSums>(
         &self,
         scan: &mut Scan<'_, Variance<'_, U, M>>,
@@ -249,7 +251,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         self.unused.give_back(histogram)
     }
 
-    /// Of the node's sorted entries where there is no histogram.
+    /// If there is no histogram, the sorted entries of the node are searched.
     fn search(
         &mut self,
         scan: &mut Scan<'_, Variance<'a, U, M>>,
@@ -298,7 +300,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
 }
 
 impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
-    /// Whether a column of these cells varies in the node: what they lack of it are zeros.
+    /// Returns whether a column with these cells varies in the node. The weight of the node that is not in the cells is
+    /// that of zeros.
     fn has_several(&self, histogram: &Histogram, cells: Range<usize>) -> bool {
         let len = self.criterion.sample_len();
         let weights = || cells.clone().map(|cell| histogram.sums[cell * len]).filter(|weight| *weight != 0.0);
@@ -306,8 +309,8 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         weights().count() + usize::from(has_zeros) > 1
     }
 
-    /// Offers every cut of a column: its cells have rising `values`, of which the last may be missing, and what they lack
-    /// of the node are zeros.
+    /// Offers every cut of a column. Its cells have increasing `values`, the last of which may be missing. The weight
+    /// of the node that is not in the cells is that of zeros.
     fn best_cell(
         &mut self,
         feature: u32,
@@ -339,20 +342,21 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         let mut side = ColumnCells { feature, values, sums, counts, counting, missing, goes: Side::Right };
         let n_negative = if values[0] > 0.0 { 0 } else { values.partition_point(|&value| value < 0.0) };
         let zero = (weight < self.weight).then_some(0.0);
-        // Without zeros the cut between the signs is offered by the positive side alone.
+        // If there are no zeros, the cut between the signs is offered only by the positive side.
         let last_negative = || (0..n_negative).rev().find(|&i| sums[i * len] != 0.0).map(|i| values[i]);
         let below_positive = zero.or_else(last_negative);
         self.move_cells(&side, (n_negative..n).rev(), below_positive, None);
         self.move_cells(&side.going_left(), 0..n_negative, zero, None);
         if has_missing {
-            // On the left, missing values count as the least; the cut between them and all others has been offered.
+            // On the left, missing values are treated as the smallest. The cut between them and all others has been
+            // offered already.
             side.missing = Some(Side::Left);
             self.move_cells(&side, (n_negative..n - 1).rev(), below_positive, None);
             self.move_cells(&side.going_left(), 0..n_negative, zero, Some(n - 1));
         }
     }
 
-    /// The same of a feature whose cells are categories, or the last one missing values.
+    /// Like `best_cell`, for a feature whose cells are categories and possibly missing values.
     fn best_subset_of_cells(&mut self, feature: u32, values: &[f32], sums: &[f64], counts: &[u32], counting: Counting) {
         let len = self.criterion.sample_len();
         self.with_categories(|scan, categories| {
@@ -371,8 +375,9 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         });
     }
 
-    /// Moves cells from the outermost inwards and offers the cut after each that is not empty. `inner` is the value in the
-    /// node that comes after the last one, if any; the cell `before` the first is on its side in every cut.
+    /// Moves cells from the outermost inwards and offers the cut after each non-empty cell. `inner` is the value in the
+    /// node after the last cell, if there is one. The cell `before` the first is on the side of the moved cells in
+    /// every cut.
     #[inline]
     fn move_cells(
         &mut self,
@@ -431,12 +436,12 @@ struct ColumnCells<'a> {
     counting: Counting,
     /// The side of missing values, if there are any.
     missing: Option<Side>,
-    /// The side on which moved cells end up.
+    /// The side to which the moved cells go.
     goes: Side,
 }
 
 impl ColumnCells<'_> {
-    /// The same for cells that end up on the left.
+    /// Returns the same cells with the left side for moved cells.
     fn going_left(self) -> Self {
         ColumnCells { goes: Side::Left, ..self }
     }

@@ -1,4 +1,5 @@
-//! Histograms against the other searches on the same codes, and against the exact search, on small hostile data.
+//! Comparison of histograms with the other searches on the same codes, and with the exact search, on small hostile
+//! data.
 
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -28,7 +29,7 @@ struct Problem {
     y: Vec<f64>,
     q: usize,
     weights: Option<Vec<f64>>,
-    /// Features that are categories.
+    /// Whether each feature is categorical.
     categories: Vec<bool>,
     max_bins: usize,
     n_drawn: u32,
@@ -38,7 +39,7 @@ struct Problem {
     seed: u64,
 }
 
-/// Values that break careless code: ties, both signs, neighbouring floats, denormals, large ratios.
+/// Values that are difficult: ties, both signs, neighbouring floats, denormals, large ratios.
 fn hostile_value() -> impl Strategy<Value = f32> {
     prop_oneof![
         4 => Just(0.0f32),
@@ -53,7 +54,7 @@ fn problem() -> impl Strategy<Value = Problem> {
         let y = prop_oneof![
             prop::collection::vec((-4i8..4).prop_map(f64::from), n * q),
             prop::collection::vec(-1e3f64..1e3, n * q),
-            // Outliers: nodes without them get frames of their own.
+            // There are outliers, so that nodes without them get their own frames.
             prop::collection::vec(prop_oneof![8 => -1.0..1.0, 1 => Just(1e15), 1 => Just(-1e9)], n * q),
         ];
         let weight = prop_oneof![Just(0.0f64), Just(1.0), Just(2.0), Just(0.5), 0.1f64..3.0];
@@ -115,7 +116,7 @@ fn problem() -> impl Strategy<Value = Problem> {
     })
 }
 
-/// What engines borrow.
+/// The data that searches borrow.
 struct Data {
     y: RealTargets<'static>,
     units: Vec<u64>,
@@ -133,7 +134,7 @@ impl Problem {
         let (mut ptr, mut indices, mut values) = (vec![0], vec![], vec![]);
         for column in self.x.columns() {
             for (i, &v) in column.iter().enumerate() {
-                // Every third zero is stored: explicit zeros are zeros.
+                // Every third zero is stored, because explicit zeros must be treated as zeros.
                 if v != 0.0 || (i + indices.len()) % 3 == 0 {
                     indices.push(i as u32);
                     values.push(v);
@@ -174,14 +175,14 @@ impl Problem {
         }
     }
 
-    /// Codes as values.
+    /// Returns the codes as values.
     fn codes(&self, codes: &Codes) -> Array2<f32> {
         Array2::from_shape_fn(self.x.dim(), |(i, j)| {
             value_of(codes.column(j as u32).of(i) as u16, codes.missing(j as u32))
         })
     }
 
-    /// With thresholds between values; of codes, those of `bins`.
+    /// Grows a tree. Its thresholds are between values; those of codes are converted with `bins`.
     fn grown(&self, search: &mut dyn SplitSearch, bins: Option<&Edges>) -> Structure {
         struct Decoded<'a>(Option<&'a Edges>);
         impl Decode for Decoded<'_> {
@@ -206,7 +207,7 @@ impl Problem {
     }
 }
 
-/// By histograms, with every setting that may not matter.
+/// Checks histograms with every setting that must not affect the result.
 fn check_histograms<U: Units, M: BinnedSums>(
     problem: &Problem,
     (data, units): (&Data, &[U]),
@@ -326,7 +327,7 @@ proptest! {
             let mut histogram = store.empty(0).unwrap();
             let node = 0..rows.len() as u32;
             store.builder.fill_whole(&criterion, &rows, &node, &features, &mut histogram, &control).unwrap();
-            // Bins without samples hold anything.
+            // The contents of bins without samples are not specified.
             let bins = histogram.sums.chunks_exact_mut(criterion.sample_len());
             bins.filter(|bin| bin[0] == 0.0).for_each(|bin| bin.fill(0.0));
             (histogram.sums, histogram.counts)
@@ -367,7 +368,7 @@ proptest! {
     }
 }
 
-/// Larger problems, where histograms are subtracted and frames change.
+/// Larger problems, in which histograms are subtracted and frames change.
 #[test]
 fn subtracting_and_new_frames_change_nothing() {
     let (mut n_frames, mut n_wide) = (0, 0);
@@ -377,7 +378,7 @@ fn subtracting_and_new_frames_change_nothing() {
         let mut draw = |below: u64| stream.below(below) as f64;
         let x = Array2::from_shape_simple_fn((n, p), || match draw(12) as u8 {
             0..4 => 0.0,
-            // Of every other problem of any depth some values are missing.
+            // Every other problem of unlimited depth has missing values.
             4 if seed % 2 == 1 && seed % 7 != 0 => f32::NAN,
             _ => (draw(900) - 400.0) as f32,
         });
@@ -450,7 +451,7 @@ fn subtracting_and_new_frames_change_nothing() {
         let mut search = NodeSearch::new(store, variance().without_distance(), rules, control).unwrap();
         problem.grown(&mut search, Some(&bins));
         n_frames += data.rows.iter().map(|&row| search.criterion.frame_of(row)).max().unwrap();
-        // What was taken is given back.
+        // All histograms that were taken have been returned.
         assert!(search.n_kept() == 0 || problem.max_leaves.is_some());
         drop(search);
         assert!(!spare.lock().is_empty());

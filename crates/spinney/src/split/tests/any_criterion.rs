@@ -1,4 +1,4 @@
-//! Criteria behind a pointer, so that one test serves all.
+//! Criteria behind a pointer, so that one test covers all of them.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use crate::data::train_y::TrainY;
 use crate::data::{Dataset, Mask, SparseTargets};
 use crate::error::Result;
 
-/// Makes a criterion of data that it borrows.
+/// Makes a criterion from data that it borrows.
 pub(super) type Make<'a> = dyn FnMut() -> Box<dyn AnyCriterion + 'a> + 'a;
 
 /// Calls `body` with each criterion that fits the targets, for each width of units.
@@ -86,7 +86,7 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
     with_units(data, &data.units, &mut body);
 }
 
-/// A criterion behind a pointer, sample by sample.
+/// A criterion behind a pointer, to which samples are moved one by one.
 pub(super) trait AnyCriterion {
     fn remember(&self, place: &mut usize) -> Result<bool>;
     fn enter_rest(&mut self, place: usize, rows: &[u32]) -> Result<NodeStats>;
@@ -106,7 +106,7 @@ pub(super) trait AnyCriterion {
     fn n_ordering_sums(&self) -> u32;
 }
 
-/// Sums are whole numbers, whatever their type.
+/// Sums are whole numbers of any type.
 trait Whole: Copy {
     fn to_whole(self) -> i128;
     fn from_whole(whole: i128) -> Self;

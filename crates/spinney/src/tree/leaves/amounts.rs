@@ -1,11 +1,11 @@
-//! Arrays of columns and of amounts, each of the narrowest type that holds what is in it.
+//! Arrays of columns and of amounts, each of the narrowest type that can hold its numbers.
 
 use super::half::Half;
 use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push};
 
 const WHAT: &str = "the table of leaf values";
 
-/// Column indices of a sparse table, as narrow as its width allows.
+/// The column indices of a sparse table, as narrow as its width allows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Indices {
     U16(Vec<u16>),
@@ -13,12 +13,12 @@ pub(crate) enum Indices {
 }
 
 impl Indices {
-    /// No indices yet, of the narrowest type for columns below `width`.
+    /// Creates an empty array of the narrowest type for columns below `width`.
     pub(crate) fn for_width(width: usize) -> Self {
         if width <= 1 << 16 { Indices::U16(Vec::new()) } else { Indices::U32(Vec::new()) }
     }
 
-    /// Room for `n` more indices.
+    /// Reserves memory for `n` more indices.
     pub(crate) fn try_reserve(&mut self, what: &'static str, n: usize) -> Result<()> {
         let reserved = match self {
             Indices::U16(v) => v.try_reserve_exact(n),
@@ -64,13 +64,13 @@ impl Indices {
     }
 }
 
-/// Stored amounts, as narrow as the largest allows.
+/// Stored amounts, as narrow as the largest amount allows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Amounts {
     U8(Vec<u8>),
     U16(Vec<u16>),
     U32(Vec<u32>),
-    /// Of tables whose leaves have a scale each.
+    /// The amounts of tables with a scale for each leaf.
     I8(Vec<i8>),
     F16(Vec<Half>),
     F32(Vec<f32>),
@@ -78,7 +78,7 @@ pub(crate) enum Amounts {
 }
 
 impl Amounts {
-    /// Adds a count; all amounts are widened when it does not fit.
+    /// Adds a count. All amounts are widened if it does not fit.
     pub(crate) fn push(&mut self, amount: u64) -> Result<()> {
         loop {
             *self = match self {
@@ -108,12 +108,12 @@ impl Amounts {
         })
     }
 
-    /// Adds a number, rounded to the type of floats; whole numbers are widened to float64. What becomes zero in a narrow type
-    /// has no sign.
+    /// Adds a number, rounded to the type of the amounts; unsigned integers are widened to float64. A number that
+    /// becomes zero in a narrow type loses its sign.
     pub(super) fn push_rounded(&mut self, value: f64) -> Result<()> {
         loop {
             *self = match self {
-                // Whole, of magnitudes up to 127.
+                // These are whole numbers of magnitudes up to 127.
                 Amounts::I8(v) => return try_push(WHAT, v, value as i8),
                 Amounts::F16(v) => return try_push(WHAT, v, Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
                 Amounts::F32(v) => return try_push(WHAT, v, value as f32 + 0.0),
@@ -161,7 +161,7 @@ impl Amounts {
         }
     }
 
-    /// The same amounts at `place(cell)` of a vector of `len`, zeros elsewhere.
+    /// Returns the amounts at positions `place(cell)` of an array of length `len` that is zero elsewhere.
     pub(super) fn spread(&self, len: usize, place: impl Fn(usize) -> usize) -> Result<Self> {
         fn spread<T: Copy + Default>(from: &[T], len: usize, place: impl Fn(usize) -> usize) -> Result<Vec<T>> {
             let mut to = try_filled(WHAT, T::default(), len)?;

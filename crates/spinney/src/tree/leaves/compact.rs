@@ -1,4 +1,4 @@
-//! Smaller tables: numbers of fewer bits, fewer columns, rows in place of values.
+//! Smaller tables: numbers of fewer bits, fewer columns, and training samples in place of values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder, WHAT};
 use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::exact::exponent_above;
 
-/// Types of fewer bits for what leaves hold.
+/// The types of fewer bits for the values of leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precision {
-    /// Whole numbers of 8 bits, −127 to 127, times a power of two for each leaf. A number changes by at most 1/127 of the
-    /// largest magnitude in its leaf. For numbers alone, not for frequencies.
+    /// Whole numbers of 8 bits, −127 to 127, multiplied by a power of two for each leaf. A number changes by at most
+    /// 1/127 of the largest magnitude in its leaf. It only applies to numerical outputs, not to frequencies.
     Byte,
     /// float16. A number changes by at most 2⁻¹¹ of the largest magnitude of its column in its tree.
     Half,
@@ -30,7 +30,7 @@ impl Precision {
         }
     }
 
-    /// The floats of that precision, or the next ones.
+    /// Returns the same precision, or the next wider one if it is not of floats.
     pub(crate) fn of_floats(self) -> Precision {
         match self {
             Precision::Byte | Precision::Half => Precision::Half,
@@ -46,7 +46,8 @@ impl Precision {
         }
     }
 
-    /// Magnitudes of which the bound above holds as they are: from the least to the largest normal number of floats.
+    /// Returns the range of largest magnitudes for which the bound above holds without a scale: from the smallest to
+    /// the largest normal number of the type of floats.
     fn reach(self) -> (f64, f64) {
         match self {
             Precision::Byte | Precision::Half => (Half::LEAST_NORMAL, Half::LARGEST),
@@ -54,13 +55,13 @@ impl Precision {
         }
     }
 
-    /// Whether numbers of that largest magnitude need no scale.
+    /// Returns whether numbers of the given largest magnitude need no scale.
     pub(crate) fn holds(self, largest: f64) -> bool {
         let reach = self.reach();
         largest == 0.0 || (reach.0..=reach.1).contains(&largest)
     }
 
-    /// `value` to the type of floats and back; it must not be beyond the largest of the type.
+    /// Converts `value` to the type of floats and back. It must not be larger than the largest number of the type.
     pub(crate) fn nearest(self, value: f64) -> f64 {
         match self {
             Precision::Byte | Precision::Half => Half::nearest(value).into(),
@@ -68,8 +69,9 @@ impl Precision {
         }
     }
 
-    /// The factor by which a column of that largest magnitude is divided: 1 where it is in reach, else the power of two
-    /// that brings it below the largest power of two in reach. `None` when there is no such power, below some 2⁻⁹⁰⁰.
+    /// Returns the factor by which a column of the given largest magnitude is divided: 1 if the magnitude is in range,
+    /// and otherwise the power of two that brings it below the largest power of two in range. Returns `None` if there
+    /// is no such power, for magnitudes below about 2⁻⁹⁰⁰.
     fn scale(self, largest: f64) -> Option<f64> {
         if self.holds(largest) {
             return Some(1.0);
@@ -78,7 +80,8 @@ impl Precision {
         (exponent >= -1022).then(|| 2f64.powi(exponent))
     }
 
-    /// Scales of columns with these largest magnitudes, in their place; `Some(None)` when all are 1.
+    /// Returns the scales of columns with these largest magnitudes, or `Some(None)` if all scales are 1. `None` if a
+    /// column has no scale.
     fn scales(self, mut largest: Vec<f64>) -> Option<Option<Vec<f64>>> {
         for of_column in &mut largest {
             *of_column = self.scale(*of_column)?;
@@ -88,8 +91,8 @@ impl Precision {
 }
 
 impl LeafTable {
-    /// The values with fewer bits; counts become frequencies. Unchanged where that would not be smaller, and where leaves
-    /// are rows.
+    /// Returns the table with numbers of fewer bits; counts become frequencies. The table is unchanged if that would
+    /// not make it smaller, and if leaves refer to samples.
     pub(crate) fn narrowed(&self, to: Precision) -> Result<LeafTable> {
         if self.has_rows() || self.amounts.item_bytes() <= to.n_bytes() {
             return self.try_clone();
@@ -107,8 +110,8 @@ impl LeafTable {
         builder.finish()
     }
 
-    /// Numbers as whole ones of 8 bits, times a power of two for each leaf; frequencies, and numbers that are far too small,
-    /// as they are.
+    /// Returns the table with whole numbers of 8 bits, multiplied by a power of two for each leaf. Frequencies, and
+    /// numbers that are far too small, are unchanged.
     fn in_bytes(&self) -> Result<LeafTable> {
         if self.totals.is_some() {
             return self.try_clone();
@@ -116,7 +119,8 @@ impl LeafTable {
         let mut builder = LeafTableBuilder::of_floats(self.width, Precision::Byte.amounts(), None);
         for leaf in 0..self.n_leaves {
             let largest = self.value(leaf).fold(0.0, |largest: f64, (_, value)| largest.max(value.abs()));
-            // 2⁷ above it has one bit too many where rounding may carry: then the next power.
+            // The scale is 2⁻⁷ times the power of two above `largest`, so that quotients are below 2⁷. If the largest
+            // one is rounded to 2⁷, the scale is doubled.
             let mut exponent = if largest == 0.0 { 0 } else { exponent_above(largest) - 7 };
             if exponent < -1021 {
                 return self.try_clone();
@@ -132,7 +136,8 @@ impl LeafTable {
         builder.finish()
     }
 
-    /// The table without numbers of magnitudes up to `floor`; frequencies, and leaves that are rows, are unchanged.
+    /// Returns the table without numbers of magnitudes up to `floor`. Frequencies, leaves that refer to samples, and
+    /// numbers of 8 bits are unchanged.
     pub(crate) fn without_small(&self, floor: f64) -> Result<LeafTable> {
         if self.has_rows() || self.totals.is_some() || self.leaf_scales.is_some() {
             return self.try_clone();
@@ -151,7 +156,8 @@ impl LeafTable {
         builder.finish()
     }
 
-    /// Of each group of columns, the `k` of largest amount; of equals, those that come first. The groups rise.
+    /// Returns the table with only the `k` largest amounts of each group of columns; of equal amounts, the first ones
+    /// are kept. The groups must be in increasing order.
     pub(crate) fn top_k(&self, k: usize, groups: &[Range<u32>]) -> Result<LeafTable> {
         let counts = self.totals.is_some();
         let scales = || self.scales.as_deref().map(|scales| try_copied(WHAT, scales)).transpose();
@@ -188,7 +194,8 @@ impl LeafTable {
         builder.finish()
     }
 
-    /// The table of leaves that are these rows of `stored`: leaf l has `rows[ptr[l]..ptr[l + 1]]`, rising, with their units.
+    /// Returns the table of leaves that refer to samples of `stored`: leaf l has the samples `ids[ptr[l]..ptr[l + 1]]`,
+    /// in increasing order, with their units.
     pub(crate) fn of_rows(ptr: Vec<u32>, ids: Indices, units: Amounts, stored: Arc<StoredRows>) -> Result<LeafTable> {
         let n_leaves = ptr.len() - 1;
         let totals = match &stored.values {
@@ -205,7 +212,7 @@ impl LeafTable {
         Ok(LeafTable { n_leaves, width, layout, amounts: units, totals, scales: None, leaf_scales: None })
     }
 
-    /// The same leaves, of `other` rows of y. No change for a table without rows.
+    /// Returns the same leaves, which refer to other samples of y. A table without samples is unchanged.
     pub(crate) fn on_rows(mut self, other: &Arc<StoredRows>) -> LeafTable {
         if let Layout::Rows { stored, .. } = &mut self.layout {
             *stored = Arc::clone(other);
@@ -213,14 +220,14 @@ impl LeafTable {
         self
     }
 
-    /// Largest difference between a value of a leaf here and there, for each leaf the largest over columns.
+    /// Returns the largest difference of a value of a leaf between the two tables.
     pub(crate) fn largest_change(&self, other: &LeafTable) -> f64 {
         (0..self.n_leaves).map(|leaf| difference(self.value(leaf), other.value(leaf))).fold(0.0, f64::max)
     }
 }
 
 impl StoredRows {
-    /// Numbers with fewer bits; slots as they are.
+    /// Returns the samples with numbers of fewer bits; slots are unchanged.
     pub(crate) fn narrowed(&self, to: Precision) -> Result<StoredRows> {
         let to = to.of_floats();
         let StoredValues::Numbers { values, scales: None } = &self.values else { return self.try_clone() };
@@ -240,7 +247,7 @@ impl StoredRows {
     }
 }
 
-/// Leaves the `k` largest of `cells[first..]`, in any order.
+/// Keeps the `k` largest of `cells[first..]`, in any order.
 fn keep_largest(cells: &mut Vec<(u32, f64)>, first: usize, k: usize) {
     if cells.len() - first > k {
         cells[first..].select_nth_unstable_by(k - 1, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -248,7 +255,7 @@ fn keep_largest(cells: &mut Vec<(u32, f64)>, first: usize, k: usize) {
     }
 }
 
-/// Largest difference of two sparse rows, whose columns rise.
+/// Returns the largest difference of two sparse rows, whose columns are in increasing order.
 fn difference(a: impl Iterator<Item = (u32, f64)>, b: impl Iterator<Item = (u32, f64)>) -> f64 {
     let (mut a, mut b) = (a.peekable(), b.peekable());
     let mut largest = 0.0f64;

@@ -1,31 +1,31 @@
-//! float16, of which the standard library has none: conversions through bits.
+//! float16, which the standard library does not have: conversions by means of the bits.
 
 /// A finite float16 (IEEE 754 binary16), as its bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Half(u16);
 
-/// Bits of a float64's significand beyond those of a float16.
+/// The number of bits of the significand of a float64 that a float16 does not have.
 const DROPPED: u32 = 52 - 10;
-/// Difference of the exponents' biases.
+/// The difference of the biases of the exponents.
 const BIAS: u64 = 1023 - 15;
 
 impl Half {
     /// The largest finite float16.
     pub(crate) const LARGEST: f64 = 65504.0;
-    /// The least of those with all 11 significant bits: 2⁻¹⁴.
+    /// The smallest float16 with all 11 significant bits: 2⁻¹⁴.
     pub(crate) const LEAST_NORMAL: f64 = 1.0 / 16384.0;
 
-    /// The float16 nearest to `x`, the even one of two; `x` must not be beyond [`Half::LARGEST`].
+    /// Returns the float16 nearest to `x`, with ties to even. The magnitude of `x` must be at most [`Half::LARGEST`].
     pub(crate) fn nearest(x: f64) -> Self {
         let magnitude = x.abs();
         debug_assert!(magnitude <= Half::LARGEST);
         let bits = if magnitude < Half::LEAST_NORMAL {
-            // Multiples of 2⁻²⁴, of which the 1024th is the least normal number, in bits as well.
+            // These are multiples of 2⁻²⁴. The 1024th multiple is the smallest normal number, also in its bits.
             (magnitude * f64::from(1 << 24)).round_ties_even() as u64
         } else {
             let bits = magnitude.to_bits();
             let just_below_half = (1 << (DROPPED - 1)) - 1;
-            // A carry out of the significand raises the exponent, as it should.
+            // A carry out of the significand correctly increments the exponent.
             ((bits + just_below_half + (bits >> DROPPED & 1)) >> DROPPED) - (BIAS << 10)
         };
         Half(bits as u16 | u16::from(x.is_sign_negative()) << 15)
@@ -35,13 +35,13 @@ impl Half {
         self.0
     }
 
-    /// `None` for the bits of infinities and of what is no number.
+    /// Returns `None` for the bits of infinities and NaN.
     #[cfg(test)]
     fn from_bits(bits: u16) -> Option<Self> {
         (bits & 0x7C00 != 0x7C00).then_some(Half(bits))
     }
 
-    /// Value of bits as the file has them: infinite or no number where the exponent is the largest.
+    /// Returns the value of bits as a model file has them: infinite or NaN if the exponent is the largest.
     pub(crate) fn decode(bits: u16) -> f64 {
         match (bits & 0x7C00, bits & 0x3FF) {
             (0x7C00, 0) if bits & 0x8000 == 0 => f64::INFINITY,
@@ -56,7 +56,8 @@ impl From<Half> for f64 {
     fn from(half: Half) -> f64 {
         let magnitude = u64::from(half.0 & 0x7FFF) << DROPPED;
         let sign = u64::from(half.0 & 0x8000) << 48;
-        // The bits of a float64 that is 2¹⁰⁰⁸ times too small, denormal exactly where the float16 is.
+        // These are the bits of a float64 that is 2¹⁰⁰⁸ times too small, and that is denormal exactly if the float16
+        // is.
         f64::from_bits(magnitude | sign) * f64::from_bits((BIAS + 1023) << 52)
     }
 }
@@ -65,7 +66,7 @@ impl From<Half> for f64 {
 mod tests {
     use super::*;
 
-    /// All finite float16 that are not negative, by their definition.
+    /// Returns all finite non-negative float16, by their definition.
     fn all() -> Vec<f64> {
         let of = |bits: u16| {
             let (exponent, significand) = (i32::from(bits >> 10), f64::from(bits & 0x3FF));
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_pattern_is_its_value_and_comes_back() {
+    fn every_bit_pattern_has_its_value_and_is_restored_from_it() {
         let all = all();
         for bits in 0..=u16::MAX {
             let expected = all.get(usize::from(bits & 0x7FFF)).map(|v| if bits & 0x8000 == 0 { *v } else { -v });

@@ -1,11 +1,11 @@
-//! Rows of y that leaves refer to, in place of values of their own.
+//! Samples of y that leaves refer to, in place of values of their own.
 //!
-//! A leaf's value is a function of its training rows: amounts are sums of whole units, means are `exact_mean`. Computed
-//! again from the same rows of y and the same units they have the same bits, whatever the order. y lives once for all
-//! trees, so that a tree stores a few bytes a row, however wide y is.
+//! The value of a leaf is a function of its training samples: amounts are sums of whole units, and means are computed
+//! by `exact_mean`. Computed again from the same samples of y and the same units, in any order, they have the same
+//! bits. y is stored once for all trees, so that a tree takes a few bytes for each sample, for any number of outputs.
 //!
-//! Cost of a leaf: one step for each stored slot (label or class) of its rows, twice where there are several rows; numbers
-//! take rows × outputs steps, three times. Leaves of one row are as fast as those of a table.
+//! The cost of a leaf is one step for each stored slot (label or class) of its samples, or two if there are several
+//! samples. Numbers take samples × outputs steps, three times. Leaves of one sample are as fast as those of a table.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -17,25 +17,26 @@ use crate::exact::exact_mean;
 
 const WHAT: &str = "the stored rows of y";
 
-/// Some training rows of y; shared by the trees of a forest.
+/// Some training samples of y, shared by the trees of a forest.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredRows {
     pub(crate) n_rows: usize,
-    /// Columns of predictions.
+    /// The number of columns of predictions.
     pub(crate) width: usize,
     pub(crate) values: StoredValues,
 }
 
-/// What the rows hold.
+/// The values of the samples.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StoredValues {
-    /// Row r occupies the columns `slots[ptr[r]..ptr[r + 1]]`, which rise strictly.
+    /// Sample r has the columns `slots[ptr[r]..ptr[r + 1]]`, which are strictly increasing.
     Slots { ptr: Vec<u32>, slots: Indices },
-    /// Row r has the numbers `values[r * width..(r + 1) * width]`, times the scales of their columns, powers of two.
+    /// Sample r has the numbers `values[r * width..(r + 1) * width]`, multiplied by the scales of their columns, which
+    /// are powers of two.
     Numbers { values: Amounts, scales: Option<Vec<f64>> },
 }
 
-/// The rows of one leaf: `range` of a tree's list, with the units of each.
+/// The samples of one leaf: `range` of a tree's list, with the units of each sample.
 #[derive(Clone, Debug)]
 pub(super) struct LeafRows<'a> {
     pub(super) ids: &'a Indices,
@@ -50,12 +51,12 @@ impl LeafRows<'_> {
 }
 
 thread_local! {
-    /// Sums of one leaf, zero between two uses. Grows to the widest y that the thread has met.
+    /// The sums of one leaf, which are zero between two uses. It grows to the largest width of y on this thread.
     static SUMS: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
 }
 
 impl StoredRows {
-    /// `rows` of y, in that order.
+    /// Stores the samples `rows` of y, in this order.
     pub(crate) fn new(y: &TrainY<'_>, rows: &[u32]) -> Result<Self> {
         let (width, values) = match y {
             TrainY::Slots(y) => {
@@ -95,7 +96,7 @@ impl StoredRows {
         Ok(StoredRows { n_rows: rows.len(), width, values })
     }
 
-    /// Bytes of memory that the rows hold.
+    /// Returns the number of bytes of memory that the samples occupy.
     pub(crate) fn n_bytes(&self) -> usize {
         match &self.values {
             StoredValues::Slots { ptr, slots } => 4 * ptr.len() + slots.item_bytes() * ptr[ptr.len() - 1] as usize,
@@ -118,7 +119,7 @@ impl StoredRows {
         Ok(StoredRows { n_rows: self.n_rows, width: self.width, values })
     }
 
-    /// Columns that `row` occupies; those of numbers are all.
+    /// Returns the columns of a sample: all columns if they are numbers.
     fn slots(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
         let (range, slots) = match &self.values {
             StoredValues::Slots { ptr, slots } => (ptr[row] as usize..ptr[row + 1] as usize, Some(slots)),
@@ -127,7 +128,7 @@ impl StoredRows {
         range.map(move |at| slots.map_or(at, |slots| slots.at(at) as usize))
     }
 
-    /// Mean of a column of numbers over some rows.
+    /// Returns the mean of a column of numbers over some samples.
     fn mean(values: &Amounts, scales: Option<&Vec<f64>>, width: usize, rows: &LeafRows<'_>, column: usize) -> f64 {
         let scale = scales.map_or(1.0, |scales| scales[column]);
         let value = |row: usize| values.at(row * width + column) * scale;
@@ -142,7 +143,7 @@ impl StoredRows {
         self.visit(rows, total, |column, value| out[column as usize] += value);
     }
 
-    /// Calls `each` with the columns of a leaf and their values, which differ from zero.
+    /// Calls `each` with the columns of a leaf and their non-zero values.
     pub(super) fn visit(&self, rows: &LeafRows<'_>, total: Option<f64>, mut each: impl FnMut(u32, f64)) {
         match (&self.values, total) {
             (StoredValues::Numbers { values, scales }, _) => {
@@ -161,7 +162,7 @@ impl StoredRows {
                 self.with_sums(rows, |sums| {
                     for slot in rows.iter().flat_map(|(row, _)| self.slots(row)) {
                         let sum = std::mem::take(&mut sums[slot]);
-                        // Zero when an earlier row has taken the sum.
+                        // The sum is zero if an earlier sample with this slot has already used it.
                         if sum != 0.0 {
                             each(slot as u32, sum / total);
                         }
@@ -171,7 +172,7 @@ impl StoredRows {
         }
     }
 
-    /// Columns and amounts of a leaf, columns rising.
+    /// Returns the columns and amounts of a leaf, in increasing order of columns.
     pub(super) fn cells(&self, rows: &LeafRows<'_>) -> Vec<(u32, f64)> {
         if let StoredValues::Numbers { values, scales } = &self.values {
             let mean = |column| (column as u32, Self::mean(values, scales.as_ref(), self.width, rows, column));
@@ -190,8 +191,8 @@ impl StoredRows {
         cells
     }
 
-    /// Calls `use_up` with the units of each slot of the rows, whole numbers, so that the order of addition cannot be seen.
-    /// It leaves zeros.
+    /// Calls `use_up` with the units of each slot of the samples. They are whole numbers, so that the result does not
+    /// depend on the order of addition. `use_up` must leave zeros.
     fn with_sums(&self, rows: &LeafRows<'_>, use_up: impl FnOnce(&mut [f64])) {
         let mut sums = SUMS.take();
         if sums.len() < self.width {

@@ -1,4 +1,4 @@
-//! Wrong classes and labels, counted exactly, from maps of the columns of each subtree.
+//! The numbers of wrong classes and labels, counted exactly, with a map of the columns of each subtree.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::error::{
 };
 use crate::tree::Tree;
 
-/// Weighted number of wrong classes or labels of each node as a leaf, in units.
+/// Returns the weighted number of wrong classes or labels of each node as a leaf, in units.
 pub(super) fn mistakes(
     tree: &Tree,
     (columns, weights): (&LeafColumns<'_>, &Weights),
@@ -38,22 +38,22 @@ pub(super) fn mistakes(
     Ok(losses)
 }
 
-/// The columns of leaves: labels or classes, and those of the held-out rows.
+/// The columns of leaves, which are labels or classes, and those of the validation samples.
 #[derive(Debug)]
 pub(super) enum LeafColumns<'y> {
     Labels(&'y LabelView<'y>),
     Classes {
         codes: ArrayView2<'y, u32>,
-        /// First column of each output.
+        /// The first column of each output.
         starts: Vec<u32>,
-        /// Output of each column.
+        /// The output of each column.
         outputs: Vec<u32>,
     },
 }
 
 impl<'y> LeafColumns<'y> {
     pub(super) fn of_classes(tree: &Tree, codes: ArrayView2<'y, u32>, n_classes: &[u32]) -> Result<Self> {
-        // The largest class is followed upwards: sums must not fall.
+        // The most frequent class is updated from the leaves up, which requires that sums never decrease.
         let cells = (0..tree.n_leaves()).flat_map(|leaf| tree.leaves.cells(leaf));
         if let Some((_, bad)) = cells.into_iter().find(|(_, amount)| *amount < 0.0) {
             return Err(Error::invalid("a frequency of a class", bad, "be at least 0"));
@@ -68,26 +68,26 @@ impl<'y> LeafColumns<'y> {
     }
 }
 
-/// One column of a subtree.
+/// The counts of one column of a subtree.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
-    /// Weight of the training rows that have it; whole numbers where leaves hold counts.
+    /// The weight of the training samples that have it; a whole number if leaves hold counts.
     grown: f64,
-    /// Units of the held-out rows that have it.
+    /// The units of the validation samples that have it.
     held_out: u64,
 }
 
-/// A subtree whose parent is to come.
+/// A subtree whose parent is still to come.
 #[derive(Debug, Default)]
 struct Counts {
-    /// LeafColumns that some row has.
+    /// The columns that some sample has.
     columns: HashMap<u32, Count>,
-    /// Weight of the training rows.
+    /// The weight of the training samples.
     grown: f64,
-    /// Units of the held-out rows, and of all their labels.
+    /// The units of the validation samples, and of all their labels.
     units: u64,
     units_of_labels: i128,
-    /// What it predicts as a leaf: its labels, or one column for each output.
+    /// The predictions of the subtree as a leaf: its labels, or one column for each output.
     predicted: Vec<u32>,
 }
 
@@ -129,7 +129,8 @@ impl Counts {
         Ok(self.columns.entry(column).or_default())
     }
 
-    /// Both subtrees as one, and the number of steps: the columns of the smaller map go into the larger one.
+    /// Returns both subtrees as one, and the number of steps. The columns of the smaller map are added to the larger
+    /// one.
     fn merged(a: Counts, b: Counts, columns: &LeafColumns<'_>) -> Result<(Counts, usize)> {
         let (mut large, small) = if a.columns.len() >= b.columns.len() { (a, b) } else { (b, a) };
         reserve(&mut large.columns, small.columns.len())?;
@@ -147,18 +148,19 @@ impl Counts {
         let mut predicted = std::mem::take(&mut large.predicted);
         let n_steps = updated.len() + predicted.len() + small.predicted.len();
         large.predicted = match columns {
-            // A majority of all is one on either side.
+            // A label with a majority in the whole subtree has one on at least one side.
             LeafColumns::Labels(_) => {
                 try_extend(WHAT, &mut predicted, small.predicted)?;
                 large.of_majority(predicted)
             }
-            // Sums never fall: a class that was not the largest is so now only if it has grown.
+            // Sums never decrease: a class that was not the most frequent one on the larger side can only become it if
+            // its sum has increased.
             LeafColumns::Classes { .. } => large.largest(predicted, &updated, columns),
         };
         Ok((large, n_steps))
     }
 
-    /// Labels of frequency above one half among `candidates`.
+    /// Returns the labels among `candidates` with a frequency above one half.
     fn of_majority(&self, mut candidates: Vec<u32>) -> Vec<u32> {
         candidates.sort_unstable();
         candidates.dedup();
@@ -166,7 +168,8 @@ impl Counts {
         candidates
     }
 
-    /// Of each output the column of largest sum, the first of equals, among `candidates` and the one in `largest`.
+    /// Returns, for each output, the column with the largest sum among `candidates` and the one in `largest`, the first
+    /// of equals.
     fn largest(&self, mut largest: Vec<u32>, candidates: &[u32], columns: &LeafColumns<'_>) -> Vec<u32> {
         let LeafColumns::Classes { outputs, .. } = columns else { return largest };
         for &column in candidates {
@@ -189,7 +192,8 @@ impl Counts {
         let all = i128::from(self.units) * self.predicted.len() as i128;
         match columns {
             LeafColumns::Classes { .. } => all - rights,
-            // Labels that are there, less those that are found, and what is predicted without being there.
+            // The labels that samples have and that are not predicted, and the predicted labels that samples do not
+            // have.
             LeafColumns::Labels(_) => (self.units_of_labels - rights) + (all - rights),
         }
     }

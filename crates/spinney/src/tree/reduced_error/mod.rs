@@ -6,18 +6,18 @@
 //! leaves up: a split becomes a leaf if its loss as a leaf is not larger than the loss of what remains below it. If no
 //! validation sample reaches a split, both losses are zero and it becomes a leaf.
 //!
-//! | y | loss of a row |
+//! | y | loss of a sample |
 //! |---|---|
 //! | numbers | squared error, summed over outputs |
-//! | classes | number of outputs whose class of largest frequency, the first of equals, is not the row's |
-//! | labels | number of labels that are wrongly there or missing: those of frequency above one half are predicted |
+//! | classes | number of outputs whose most frequent class, the first of equals, is not that of the sample |
+//! | labels | number of wrong labels, if labels with a frequency above one half are predicted |
 //!
-//! The loss of every node as a leaf takes one pass over the nodes from the last to the first, with a stack of the
-//! subtrees whose parents are still to come. For classes and labels an entry holds the counts of its subtree in a map,
-//! and the smaller map goes into the larger one: O(cells · log(n_leaves)) time and O(cells) memory for the cells stored
-//! in leaves and the labels of the held-out rows, nothing the size of nodes × labels. Counts are whole numbers: ties
-//! are ties. For numbers columns go in chunks, O((n_nodes + n_rows) · n_outputs) time, with residuals about each node's
-//! own value.
+//! The loss of every node as a leaf is computed in one pass over the nodes from the last to the first, with a stack of
+//! the subtrees whose parents are still to come. For classes and labels, an entry holds the counts of its subtree in a
+//! map, and the smaller map is added to the larger one: O(cells · log(n_leaves)) time and O(cells) memory for the cells
+//! stored in leaves and the labels of the validation samples, and nothing of size nodes × labels. Counts are exact, so
+//! that ties are recognized. For numbers, columns are processed in chunks, in O((n_nodes + n_samples) · n_outputs)
+//! time, with residuals about each node's own value.
 
 mod counts;
 mod numbers;
@@ -103,7 +103,7 @@ impl<'a, 't> HeldOut<'a, 't> {
 /// Returns which splits become leaves, given the loss of each node as a leaf.
 fn decide<L: Copy + Add<Output = L> + PartialOrd>(tree: &Tree, mut losses: Vec<L>) -> Result<Vec<bool>> {
     let mut becomes_leaf = try_filled(WHAT, false, tree.n_nodes())?;
-    // Backwards: `losses` of the nodes below are those of what is left of their subtrees.
+    // The loop is backwards, so that `losses` of the nodes below are those of what remains of their subtrees.
     for (i, node) in tree.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
         let below = losses[i + 1] + losses[node.right() as usize];
         becomes_leaf[i] = losses[i] <= below;
@@ -130,7 +130,7 @@ impl RowsOfLeaves {
         leaves.iter().enumerate().filter(|(row, _)| exists(*row)).for_each(|(_, &leaf)| ends[leaf as usize + 1] += 1);
         (1..ends.len()).for_each(|leaf| ends[leaf] += ends[leaf - 1]);
         let mut rows = try_filled(WHAT, 0u32, ends[tree.n_leaves()] as usize)?;
-        // Invariant: ends[leaf] is where the next row of `leaf` goes; at last, where its rows end.
+        // Invariant: `ends[leaf]` is the position of the next sample of `leaf`, and finally the end of its samples.
         for (row, &leaf) in leaves.iter().enumerate().filter(|(row, _)| exists(*row)) {
             rows[ends[leaf as usize] as usize] = row as u32;
             ends[leaf as usize] += 1;

@@ -1,5 +1,5 @@
-//! Squared errors of numbers, in chunks of columns, from residuals about each node's own value: the difference of two nodes
-//! is not lost in the size of the numbers.
+//! Squared errors of numbers, in chunks of columns, from residuals about each node's own value, so that the difference
+//! between two nodes is not lost by rounding if the numbers are large.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use crate::data::Weights;
 use crate::error::{Result, try_filled, try_push, try_resize, try_with_capacity};
 use crate::tree::Tree;
 
-/// Numbers on the stack of one chunk of columns: 32 MiB.
+/// The number of values on the stack for one chunk of columns: 32 MiB.
 const STACK_NUMBERS: usize = 1 << 22;
-/// Fewest columns of a chunk.
+/// The minimum number of columns of a chunk.
 const FEWEST_COLUMNS: usize = 8;
 
-/// Numbers and weights of the held-out rows.
+/// The numbers and weights of the validation samples.
 type HeldOutNumbers<'y> = (ArrayView2<'y, f64>, &'y Weights);
 
-/// Weighted squared error of each node as a leaf, in units.
+/// Returns the weighted squared error of each node as a leaf, in units.
 pub(super) fn squared_errors(
     tree: &Tree,
     held_out: HeldOutNumbers<'_>,
@@ -28,7 +28,7 @@ pub(super) fn squared_errors(
 ) -> Result<Vec<f64>> {
     let n_outputs = tree.leaves.width();
     let mut losses = try_filled(WHAT, 0.0, tree.n_nodes())?;
-    // Each leaf adds an entry to the stack and each split takes one away.
+    // Each leaf adds an entry to the stack, and each split removes one.
     let (mut height, mut highest) = (0usize, 0);
     for node in tree.nodes.iter().rev() {
         height = if node.is_leaf() { height + 1 } else { height - 1 };
@@ -56,22 +56,23 @@ pub(super) fn squared_errors(
     Ok(losses)
 }
 
-/// Subtrees whose parents are to come: the value of each as a leaf, and the residuals of its rows about that value.
+/// The subtrees whose parents are still to come: the value of each one as a leaf, and the residuals of its samples
+/// about this value.
 #[derive(Debug)]
 struct Residuals {
     columns: Range<usize>,
-    /// For each entry the values of the columns, then the weighted sums of their residuals.
+    /// For each entry, the values of the columns and then the weighted sums of their residuals.
     stack: Vec<f64>,
     entries: Vec<Subtree>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Subtree {
-    /// Weight of the training rows.
+    /// The weight of the training samples.
     grown: f64,
-    /// Weight of the held-out rows.
+    /// The weight of the validation samples.
     weight: f64,
-    /// Weighted sum of squared residuals.
+    /// The weighted sum of squared residuals.
     loss: f64,
 }
 
@@ -98,7 +99,7 @@ impl Residuals {
         try_push(WHAT, &mut self.entries, entry)
     }
 
-    /// The two subtrees on top, the left one above, as one.
+    /// Merges the two subtrees on top of the stack, of which the left one is above.
     fn merge(&mut self) {
         const PROOF: &str = "two subtrees below every split";
         let (left, right) = (self.entries.pop().expect(PROOF), self.entries.pop().expect(PROOF));
@@ -115,7 +116,7 @@ impl Residuals {
         let share = left.grown / entry.grown;
         for j in 0..k {
             let value = values[j] + (left_values[j] - values[j]) * share;
-            // About another value, a further δ off, residuals gain δ each: their squares 2δ · residual + δ².
+            // About a value that is smaller by δ, each residual increases by δ, and its square by 2δ · residual + δ².
             let (by_left, by_right) = (left_values[j] - value, values[j] - value);
             entry.loss += by_left * (2.0 * left_residuals[j] + by_left * left.weight);
             entry.loss += by_right * (2.0 * residuals[j] + by_right * right.weight);

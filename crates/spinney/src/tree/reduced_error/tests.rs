@@ -1,4 +1,4 @@
-//! Against the definition, row by row.
+//! Comparison with the definition, sample by sample.
 
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::forest::Forest;
 use crate::rng::{Key, Stream};
 use crate::testing::{models, naive};
 
-/// y for the outputs of a model, as it owns it.
+/// y for the outputs of a model, in owned form.
 enum OwnedTargets {
     Real(Array2<f64>),
     Classes(Array2<u32>, Vec<u32>),
@@ -51,7 +51,7 @@ impl OwnedTargets {
         }
     }
 
-    /// Loss of `row` where each column is predicted as `value`, of shape (n_outputs, max_n_classes).
+    /// Returns the loss of sample `row` if the columns are predicted as `value`, of shape (n_outputs, max_n_classes).
     fn loss(&self, row: usize, value: ndarray::ArrayView2<'_, f64>) -> f64 {
         match self {
             OwnedTargets::Real(y) => (0..y.ncols()).map(|o| (y[[row, o]] - value[[o, 0]]).powi(2)).sum(),
@@ -85,7 +85,7 @@ impl Naive<'_> {
         rows.iter().map(|&row| self.weights.map_or(1.0, |w| w[row]) * self.y.loss(row, value)).sum()
     }
 
-    /// Least loss at and below node `i`; the splits to prune are added.
+    /// Returns the smallest loss at and below node `i`, and adds the splits to prune.
     fn prune(&self, i: usize, rows: &[usize], pruned: &mut Vec<usize>) -> f64 {
         let as_leaf = self.loss(rows, i);
         let node = self.tree.nodes[i];
@@ -97,7 +97,7 @@ impl Naive<'_> {
         let (left, right): (Vec<&usize>, Vec<&usize>) = rows.iter().partition(goes_left);
         let side = |rows: Vec<&usize>| rows.into_iter().copied().collect::<Vec<_>>();
         let below = self.prune(i + 1, &side(left), pruned) + self.prune(node.right() as usize, &side(right), pruned);
-        // Leaves of one value tie, whatever the order of the sums.
+        // Leaves of equal values tie, for any order of the sums.
         if as_leaf <= below + 1e-12 * below {
             pruned.push(i);
             as_leaf
@@ -133,7 +133,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_pruned_once_stays() {
+fn pruning_again_changes_nothing() {
     for seed in 0..60 {
         let forest = models::some_forest(seed);
         let rows = models::rows(seed, 50, forest.n_features);
@@ -146,14 +146,14 @@ fn what_is_pruned_once_stays() {
             let at = |row: usize| naive::apply(tree, rows.c_order.row(row));
             (0..50).map(|row| y.loss(row, value.index_axis(ndarray::Axis(0), at(row)))).sum()
         };
-        // Losses are sums of 50 terms, in another order than that of the engine.
+        // Losses are sums of 50 terms, in another order than in the implementation.
         assert!(loss(&once) <= loss(&forest) + 1e-9);
     }
 }
 
 #[test]
 fn numbers_far_from_zero_lose_no_digits() {
-    // Two leaves a millionth apart, far from zero: the split helps.
+    // Two leaves whose values differ by a millionth, far from zero: the split reduces the loss.
     let y = ndarray::array![[1e9], [1e9], [1e9 + 1e-6], [1e9 + 1e-6]];
     let x = ndarray::array![[0.0f32], [0.0], [1.0], [1.0]];
     let control = Control::default();
@@ -188,7 +188,7 @@ fn chains_and_wide_numbers_are_decided_in_chunks() {
 }
 
 #[test]
-fn other_data_than_the_trees_is_refused() {
+fn data_that_do_not_match_the_tree_are_refused() {
     let tree = models::chain(4);
     let control = Control::default();
     let x = Array2::<f32>::zeros((2, 1));

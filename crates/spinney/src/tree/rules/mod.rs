@@ -1,11 +1,12 @@
 //! The leaves of a tree as rules in text, one a line.
 //!
-//! A rule has one condition for each feature tested on the way, in order of first appearance: the thresholds of a
-//! feature are merged into the one interval that they leave. Its end says what the leaf predicts, cut to a few columns
-//! where it is long, and how many training rows it has.
+//! A rule has one condition for each feature that is tested on the path, in order of first appearance: the thresholds
+//! of a feature are merged into a single interval. It ends with the prediction of the leaf, limited to a few columns if
+//! there are many, and with the number of training samples of the leaf.
 //!
-//! The walk is a loop; the conditions of the path are kept up to date as it goes down and taken back as it goes up, so
-//! that a rule costs its own text. Memory is that of the text, O(n_features), and O(depth).
+//! The tree is traversed by a loop. The conditions of the path are extended on the way down and restored on the way up,
+//! so that the time for a rule is proportional to the length of its text. Memory: the text, O(n_features), and
+//! O(depth).
 
 #[cfg(test)]
 mod tests;
@@ -114,7 +115,7 @@ impl Tree {
         cut.extend(self.depths().map(|depth| depth >= max_depth));
         let is_cut = |i: usize| cut[i];
         let tree = self.collapsed(is_cut, control)?;
-        // Leaves below each leaf that is written.
+        // The number of leaves below each leaf that is written.
         let ends = self.subtree_ends()?;
         let (mut n_below, mut i) = (try_with_capacity(WHAT, tree.n_leaves())?, 0);
         while i < self.n_nodes() {
@@ -129,28 +130,28 @@ impl Tree {
     }
 }
 
-/// What the path says of one feature: which values, or missing.
+/// The condition of a path on one feature: which values, and whether missing values.
 #[derive(Clone, Debug)]
 struct Condition {
     feature: u32,
     values: Values,
-    /// Whether missing values that were seen went here too.
+    /// Whether missing values, if growth saw some, followed the path too.
     or_missing: bool,
 }
 
-/// The values that a path leaves.
+/// The values of a feature that follow a path.
 #[derive(Clone, Debug)]
 enum Values {
-    /// Above `low`, not above `high`.
+    /// Values above `low` and not above `high`.
     Interval { low: f32, high: f32 },
-    /// These categories, rising.
+    /// These categories, in increasing order.
     AnyOf(Vec<Category>),
-    /// All but these categories, rising.
+    /// All categories except these, in increasing order.
     NoneOf(Vec<Category>),
 }
 
 impl Values {
-    /// All that a node with this decision may be asked about.
+    /// Returns all values that a node with this kind of decision may be given.
     fn all(decision: Decision<'_>) -> Self {
         match decision.test() {
             Test::AtMost(_) => Values::Interval { low: f32::NEG_INFINITY, high: ABOVE_ALL },
@@ -158,7 +159,7 @@ impl Values {
         }
     }
 
-    /// Those that a decision sends to one side.
+    /// Returns the values that a decision sends to one side.
     fn narrowed(self, decision: Decision<'_>, right: bool) -> Self {
         match (self, decision.test()) {
             (Values::Interval { low, high }, Test::AtMost(threshold)) if right => {
@@ -181,7 +182,7 @@ impl Values {
                 let left = listed.iter().filter(|category| out.binary_search(category).is_err());
                 Values::AnyOf(left.copied().collect())
             }
-            // A feature is tested by thresholds or by categories.
+            // A feature is tested either by thresholds or by categories.
             (values @ Values::Interval { .. }, Test::AnyOf(_))
             | (values @ (Values::AnyOf(_) | Values::NoneOf(_)), Test::AtMost(_)) => values,
         }
@@ -192,17 +193,17 @@ impl Values {
 #[derive(Debug)]
 struct Conditions {
     of_features: Vec<Condition>,
-    /// Place of each feature among them, or [`ABSENT`].
+    /// The position of each feature in `of_features`, or [`ABSENT`].
     places: Vec<u32>,
 }
 
 const ABSENT: u32 = u32::MAX;
 
-/// A condition before it was narrowed: `None` when it was not there.
+/// A condition before it was narrowed, or `None` if there was no condition.
 type Before = Option<Condition>;
 
 impl Conditions {
-    /// One side of the split of `node`.
+    /// Adds the condition of one side of the split of `node`.
     fn narrow(&mut self, node: &Node, sets: &CategorySets, right: bool) -> Before {
         let decision = node.decision(sets);
         let place = &mut self.places[node.feature() as usize];
@@ -225,7 +226,7 @@ impl Conditions {
         before
     }
 
-    /// Takes back the last narrowing.
+    /// Restores the conditions before the last call of `narrow`.
     fn restore(&mut self, node: &Node, before: Before) {
         let place = &mut self.places[node.feature() as usize];
         match before {
@@ -238,7 +239,7 @@ impl Conditions {
     }
 }
 
-/// A split on the path: whether its right side is under way, and its feature's condition before.
+/// A split on the path: whether its right side is being written, and the previous condition of its feature.
 #[derive(Debug)]
 struct Open {
     node: Node,
@@ -261,7 +262,7 @@ impl<'a> Writer<'a> {
         Ok(Writer { tree, style, conditions, cells: Vec::new(), line: String::new() })
     }
 
-    /// All rules. `n_below` are the leaves that each stands for, where some are cut.
+    /// Writes all rules. `n_below` are the numbers of leaves that each rule represents, if `max_depth` is set.
     fn write(mut self, n_below: Option<&[usize]>, control: &Control) -> Result<String> {
         let mut text = String::new();
         let mut open: Vec<Open> = Vec::new();
@@ -280,7 +281,8 @@ impl<'a> Writer<'a> {
             text.try_reserve(self.line.len()).map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes })?;
             text.push_str(&self.line);
             pulse.after(1 + self.line.len())?;
-            // A leaf ends the right sides that it is the last of; then comes the right side of the split above them.
+            // A leaf may be the last one of several right sides. After these, the right side of the split above them
+            // follows.
             while let Some(mut split) = open.pop() {
                 self.conditions.restore(&split.node, split.before);
                 if !split.right {
@@ -354,7 +356,7 @@ impl<'a> Writer<'a> {
                 self.tree.leaves.value(leaf).for_each(|(column, v)| self.cells[column as usize].1 = v);
             }
             Outputs::Classes { n_classes } if n_classes.len() > 1 => {
-                // The class of largest frequency of each output, the first of equals.
+                // The most frequent class of each output is written, the first of equals.
                 let mut start = 0;
                 let mut ends = n_classes.iter().map(|&k| {
                     start += k;
@@ -397,7 +399,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The name of a column and a space.
+    /// Writes the name of a column and a space.
     fn write_name(&mut self, column: u32) {
         match (self.style.column_names, self.tree.outputs()) {
             (Some(names), _) => self.line.push_str(&names[column as usize]),
@@ -432,7 +434,7 @@ fn push(line: &mut String, text: std::fmt::Arguments<'_>) {
     line.write_fmt(text).expect("writing to a string cannot fail");
 }
 
-/// A number with so many digits after the point; zero has no sign.
+/// Writes a number with the given number of decimals; zero has no sign.
 fn push_number<T: Display>(line: &mut String, number: T, decimals: Option<usize>) {
     let start = line.len();
     match decimals {

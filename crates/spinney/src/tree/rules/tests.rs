@@ -1,10 +1,10 @@
-//! Rules against the tree, and their text.
+//! Comparison of rules with the tree, and their text.
 
 use super::*;
 use crate::error::ErrorKind;
 use crate::testing::{models, naive};
 
-/// The bounds of `feature` in a rule, from its text.
+/// Returns whether a sample meets the conditions of a rule, which are read from its text.
 fn holds(rule: &str, row: ndarray::ArrayView1<'_, f32>) -> bool {
     let Some(conditions) = rule.strip_prefix("if ").map(|rest| rest.split(": ").next().unwrap()) else {
         assert!(rule.starts_with("always: "));
@@ -159,7 +159,7 @@ fn a_chain_of_100_000_splits_has_rules_and_they_can_be_stopped() {
 }
 
 #[test]
-fn names_must_be_as_many_as_there_are_things() {
+fn the_number_of_names_must_match() {
     let tree = models::chain(2);
     let names = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
     for (style, what) in [
