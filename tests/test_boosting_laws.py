@@ -231,7 +231,7 @@ def test_step_dtype_of_a_warm_start_is_kept():
     X, Y = make_data(REGRESSOR, outputs="several")
     model = make(REGRESSOR, n_estimators=4, warm_start=True, relabel_leaves=False).fit(X, Y)
     before = model_bytes(model)
-    with pytest.raises(ValueError, match="step_dtype is 'float8', but the stages grown before have 'float64'"):
+    with pytest.raises(ValueError, match=r"step_dtype must be 'float64' with warm_start=True, .*got 'float8'"):
         model.set_params(n_estimators=6, step_dtype="float8").fit(X, Y)
     assert model_bytes(model) == before
 

@@ -124,7 +124,7 @@ def test_models_of_numbers_have_eight_bits_too():
             lambda **p: spinney.GradientBoostingRegressor(estimator=Ridge(), **p).fit(X, NUMBERS),
             {"dtype": "int8"},
             TypeError,
-            "with estimator=, which has no leaves",
+            "with estimator=, which has none",
         ),
     ],
 )

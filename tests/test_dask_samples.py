@@ -106,7 +106,7 @@ def test_bad_arguments_are_refused(client):
             fit_samples(clone(MODEL), wrong, client)
     with pytest.raises(TypeError, match=r"blocks\[0\] must be \(X, y\) .*, got a ndarray"):
         fit_samples(clone(MODEL), [X], client)
-    with pytest.raises(RuntimeError, match="a block is not there"):
+    with pytest.raises(RuntimeError, match="a block is not available"):
         fit_samples(clone(MODEL), [client.submit(int, "no number", pure=False)], client)
 
 

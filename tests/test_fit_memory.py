@@ -216,7 +216,8 @@ def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
     assert done.returncode == 0, done.stderr[-2000:]
 
     assert re.search(
-        r"fit takes some \d+ MB beyond X and y, \d+ MB of it at one time, which cannot be had", done.stdout
+        r"fit needs about \d+ MB in addition to X and y, \d+ MB of it at the same time, which are not available",
+        done.stdout,
     )
     assert re.search(message, done.stdout), done.stdout
 

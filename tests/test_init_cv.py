@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_refused():
         (
             {"init_cv": 3},
             ValueError,
-            "init_cv=3 requires init, which is None: init must be an estimator, or init_cv None",
+            "init_cv=3 is not supported without init: init must be an estimator, or init_cv None",
         ),
         ({"init_cv": 1, "init": LinearRegression()}, ValueError, "'init_cv' parameter"),
         ({"init_cv": 2.5, "init": LinearRegression()}, ValueError, "'init_cv' parameter"),

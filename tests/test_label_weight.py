@@ -136,10 +136,10 @@ def test_more_trees():
     once = spinney.RandomForestClassifier(4, label_weight="balanced", random_state=0).fit(X, Y)
     model.set_params(n_estimators=4).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), once.predict_proba(X))
-    with pytest.raises(ValueError, match="output_projection is None"):
+    with pytest.raises(ValueError, match="output_projection must be set with warm_start=True"):
         model.set_params(n_estimators=6, label_weight=None).fit(X, Y)
     plain = spinney.RandomForestClassifier(2, warm_start=True, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="label_weight is given, but the trees grown before"):
+    with pytest.raises(ValueError, match="label_weight must be None with warm_start=True"):
         plain.set_params(n_estimators=4, label_weight="balanced").fit(X, Y)
 
 

@@ -388,10 +388,10 @@ def test_warm_start_refuses_what_cannot_be_added(name):
     X, y = make_data(name)
     model = make(name, warm_start=True).fit(X, y)
     before = model_bytes(model)
-    with pytest.raises(ValueError, match="n_estimators=3 is less than the 5 trees"):
+    with pytest.raises(ValueError, match=r"n_estimators must be at least 5 with warm_start=True, .*got 3"):
         model.set_params(n_estimators=3).fit(X, y)
     model.set_params(n_estimators=8)
-    with pytest.raises(ValueError, match="X has 11 features"):
+    with pytest.raises(ValueError, match=r"X must have 12 features with warm_start=True, .*got 11"):
         model.fit(X[:, 1:], y)
     if name in CLASSIFIERS:
         with pytest.raises(ValueError, match="other classes"):

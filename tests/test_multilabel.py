@@ -617,7 +617,7 @@ def test_bad_input_is_named(kind):
     for bad in (-0.1, 2, "a"):
         refused(ValueError, "min_score must be a number from 0 to 1, got ", min_score=bad)
     refused(ValueError, r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension", y=np.ones(120))
-    refused(ValueError, "holds other values than the numbers 0 and 1", y=Y.toarray() * 2)
+    refused(ValueError, "must have the values 0 and 1", y=Y.toarray() * 2)
     refused(ValueError, "inconsistent numbers of samples", y=Y[:5])
     if kind is TunedThresholds:
         refused(ValueError, "toward must be 'share' or 'threshold', got 'all'", toward="all")

@@ -176,5 +176,5 @@ def test_nan_in_sparse_frames_of_other_rows_is_a_cell_that_is_not_known(name):
 
 def test_nan_in_a_sparse_matrix_of_labels_is_refused():
     X, Y, _ = with_gaps("RandomForestClassifier")
-    with pytest.raises(ValueError, match="y is sparse and holds values other than 0 and 1, such as nan"):
+    with pytest.raises(ValueError, match=r"y must have the values 0 and 1 for labels, .*got nan"):
         make("RandomForestClassifier").fit(X, sparse.csr_array(Y))

@@ -23,7 +23,7 @@ def style(name: str, given: dict[str, Any] | None, artist: type, /, **defaults: 
         return defaults
     if not isinstance(given, dict):
         raise TypeError(
-            f"{name} is a {type(given).__name__}, accepted: a dict of keyword arguments of matplotlib, or None"
+            f"{name} must be a dict of keyword arguments of matplotlib, or None, got a {type(given).__name__}"
         )
     from matplotlib.cbook import normalize_kwargs
 

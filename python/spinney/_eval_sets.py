@@ -94,7 +94,7 @@ def _checked(
     X, y, weights = _validation.without_absent(X, y, weights)
     engine, mask = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
     if mask is not None and estimator.scoring is not None:
-        raise ValueError("its y contains NaN, and scoring is given, which does not support cells that are not known")
+        raise ValueError("scoring does not support eval_sets with NaN in y: it must be None")
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
     if mask is not None and shares is not None:
         raise ValueError("label_weight does not support eval_sets with NaN in y: it must be None")

@@ -99,7 +99,4 @@ def inverse_propensities(target: Target, weights: Float | None) -> Float:
 def check_grown_with(grown: str) -> None:
     """Raise if trees of weighted labels would be added to trees that were grown without weights."""
     if grown != "squared_error":
-        raise ValueError(
-            f"label_weight is given, but the trees grown before have none, and their criterion is {grown!r}; with "
-            "warm_start=True all trees have weighted labels or none has: set label_weight=None, or warm_start=False"
-        )
+        raise ValueError("label_weight must be None with warm_start=True, as in the previous fit, got weights")

@@ -110,7 +110,10 @@ def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_
     hidden = np.flatnonzero(n_masked == np.count_nonzero(exists))
     if len(hidden):
         output = f"column {hidden[0]}" if names is None else f"output {names[hidden[0]]!r}"
-        raise ValueError(f"y has no known cell in {output}: it is NaN or masked in every row of positive weight")
+        raise ValueError(
+            f"y must have a known value in {output} for a sample of positive weight, got NaN or masked entries for all "
+            "of them"
+        )
     without = np.asarray(mask.sum(axis=1)).ravel() == n_outputs
     if not (without & exists).any():
         return weights

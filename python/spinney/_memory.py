@@ -208,9 +208,9 @@ def reserve(estimator: Any, shapes: Shapes) -> None:
         largest = max((term for term in found if term.certain), key=lambda term: term.n_bytes)
         whole = sum(term.n_bytes for term in found)
         raise MemoryError(
-            f"{type(estimator).__name__}.fit takes some {whole / 1e6:.0f} MB beyond X and y, {certain / 1e6:.0f} MB of "
-            f"it at one time, which cannot be had. The largest part is {largest.what}, {largest.n_bytes / 1e6:.0f} MB: "
-            f"{largest.hint}"
+            f"{type(estimator).__name__}.fit needs about {whole / 1e6:.0f} MB in addition to X and y, "
+            f"{certain / 1e6:.0f} MB of it at the same time, which are not available. The largest part is "
+            f"{largest.what}, {largest.n_bytes / 1e6:.0f} MB: {largest.hint}"
         ) from error
 
 

@@ -165,7 +165,7 @@ class CompressionPathDisplay:
         from matplotlib.lines import Line2D
 
         if not isinstance(against, str) or against not in ("l1_norm", "n_test_nodes"):
-            raise ValueError(f"against is {against!r}, accepted: 'l1_norm' and 'n_test_nodes'")
+            raise ValueError(f"against must be 'l1_norm' or 'n_test_nodes', got {against!r}")
         name = self.name if name is None else name
         prefix = "" if name is None else f"{name}, "
         test_style = style("line_kw", line_kw, Line2D, color="C0")

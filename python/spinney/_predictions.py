@@ -326,7 +326,9 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         """
         names: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
         if names is None:
-            raise ValueError("labels have no names: fit with label_names=..., or with a frame whose columns have names")
+            raise ValueError(
+                "label_names must be passed to fit, or y must be a frame with column names, for labels that have names"
+            )
         indices, _ = self.predict_topk(X, k, **options)
         found: NDArray[np.object_] = names[indices]
         found[indices < 0] = None

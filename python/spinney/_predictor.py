@@ -72,7 +72,7 @@ class Predictor:
 
     def __init__(self, model: Any) -> None:
         if not isinstance(model, BaseModel):
-            raise TypeError(f"model is a {type(model).__name__}, accepted: fitted estimators of spinney")
+            raise TypeError(f"model must be a fitted estimator of spinney, got a {type(model).__name__}")
         check_fitted(model)
         self._model = model._twin()
         self._model.__dict__.pop(_frames.OUTPUT, None)
@@ -224,15 +224,16 @@ class Predictor:
             values = values[0]
         if values.shape != (self.n_features_in_,):
             raise ValueError(
-                f"sample has the shape {values.shape}, accepted: ({self.n_features_in_},) or (1, {self.n_features_in_})"
+                f"sample must have shape ({self.n_features_in_},) or (1, {self.n_features_in_}), got {values.shape}"
             )
         if values.dtype.kind not in "fiub":
-            raise ValueError(f"sample has the dtype {values.dtype}, accepted: numbers")
+            raise ValueError(f"sample must have numbers, got dtype {values.dtype}")
         with np.errstate(over="ignore"):  # what overflows float32 is found below
             buffer[0] = values
         if not np.isfinite(buffer).all() and np.isinf(buffer).any():
             raise ValueError(
-                "sample contains infinity or a value too large for float32, accepted: finite values, and NaN"
+                "sample must have finite values, or NaN for missing values, got infinity or a value too large for "
+                "float32"
             )
         return buffer
 
@@ -240,7 +241,7 @@ class Predictor:
         is_table = hasattr(sample, "shape") and len(sample.shape) == 2
         table = sample if is_table else np.asarray(sample, dtype=object).reshape(1, -1)
         if table.shape[0] != 1:
-            raise ValueError(f"sample has the shape {table.shape}, accepted: one sample")
+            raise ValueError(f"sample must be a single sample, got shape {table.shape}")
         if self._has_categories:
             return table
         return _validation.check_X(self._model, table, reset=False)
@@ -248,13 +249,15 @@ class Predictor:
     def _of_mapping(self, sample: Mapping[Any, Any]) -> list[Any]:
         """The values in the order of the features."""
         if self._names is None:
-            raise TypeError("sample is a mapping, which is accepted only if the model was fitted with feature names")
+            raise TypeError("sample must be an array, since the model has no feature names, got a mapping")
         if sample.keys() != self._names.keys():
             for name in sample:
                 if name not in self._names:
-                    raise ValueError(f"sample has {name!r}, which is not the name of a feature of the model")
+                    raise ValueError(f"sample must have names of features of the model as keys, got {name!r}")
             missing = next(name for name in self._names if name not in sample)
-            raise ValueError(f"sample has no {missing!r}, accepted: all features of the model, NaN for a missing value")
+            raise ValueError(
+                f"sample must have all features of the model, with NaN for missing values, got none for {missing!r}"
+            )
         return [sample[name] for name in self._names]
 
 
@@ -287,6 +290,4 @@ def _array_of(sample: Any) -> NDArray[Any]:
     try:
         return np.asarray(sample, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"sample is {type(sample).__name__} with values that are not numbers, accepted: numbers"
-        ) from error
+        raise TypeError(f"sample must have numbers, got a {type(sample).__name__} with other values") from error

@@ -26,7 +26,7 @@ def check_trees(model: BaseModel) -> None:
     check_tests_features(model)
     if isinstance(model, BaseBoosting) and model._weak is not None:
         name = type(model).__name__
-        raise ValueError(f"model is a {name} that with estimator= has weak models that are no trees of its own")
+        raise ValueError(f"model must have trees, got a {name} with estimator=, which has none")
 
 
 def check_tests_features(model: Any) -> None:

@@ -283,12 +283,12 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
 
 
 def _checked_background(model: Any, background: Any) -> Matrix:
-    """Rows of a background as X; errors name the argument."""
+    """Background samples, validated as X; errors name the argument."""
     try:
         checked: Matrix = model._check_predict(background)
     except (ValueError, TypeError) as error:
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        raise kind(f"background does not fit, which is checked as X is: {error}") from error
+        raise kind(f"background must be valid samples, as X: {error}") from error
     return checked
 
 
@@ -297,4 +297,6 @@ def _named_memory() -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise MemoryError(f"{error}; explain fewer rows at a time, or some outputs, with outputs=[...]") from error
+        raise MemoryError(
+            f"{error}; explain fewer samples at a time, or only some outputs, with outputs=[...]"
+        ) from error
