@@ -298,7 +298,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                     f"scoring requires validation samples, got scoring={self.scoring!r} without any: pass X_val and "
                     "y_val, or eval_sets, or set early_stopping=True, which holds out some of the samples"
                 )
-            scorer = None  # only the sets that are watched are scored
+            scorer = None  # only the evaluation sets are scored
         if scorer is not None:
             config["n_iter_no_change"] = None
         name, n_rounds = type(self).__name__, int(self.n_estimators)

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 # For the lasso: penalties from the largest with a nonzero solution to its thousandth, as in scikit-learn's
 # `lasso_path`.
 _N_ALPHAS, _LEAST_ALPHA = 100, 1e-3
-# For the lasso: it stops when the optimality conditions hold to a ten-thousandth of the penalty, or after so many
-# sweeps.
+# For the lasso: it stops when the optimality conditions hold to a ten-thousandth of the penalty, or after this number
+# of sweeps.
 _TOL = 1e-4
 _MAX_ITER = 1000
 
@@ -337,7 +337,7 @@ class BaseCompressed(BaseEnsemble):
         own: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": derived_seed(seed, ())}
         params = forest.get_params(deep=False)
         forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
-        # The checked X holds codes of categories.
+        # The validated X contains codes of categories.
         forest.set_params(categorical_features=_categories.mask_of(self))
         single = target.n_outputs == 1 and target.kind != "labels"
         y_mask = _masks.dense(target.mask)

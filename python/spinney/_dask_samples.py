@@ -289,7 +289,7 @@ def _end_fit(token: str, dask_worker: Any) -> None:
 
 
 def _close_box(token: str, dask_worker: Any) -> None:
-    """Stop to accept messages, and delete stages that were kept."""
+    """Stop accepting messages, and delete stages that were kept."""
     _end_fit(token, dask_worker)
     dask_worker.__dict__.get(_BOX, {}).pop(token, None)
     dask_worker.__dict__.get(_KEPT, {}).pop(token, None)

@@ -52,7 +52,7 @@ def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
         for name in eval_sets:
             if not isinstance(name, str):
                 raise TypeError(f"eval_sets must have strings as names, got {name!r}")
-        # A plain string: strings of numpy have another type in model files.
+        # A plain string, since strings of numpy have another type in model files.
         sets = [(str(name), f"eval_sets[{str(name)!r}]", given) for name, given in eval_sets.items()]
     elif isinstance(eval_sets, list):
         sets = [(f"eval_{i}", f"eval_sets[{i}]", given) for i, given in enumerate(eval_sets)]

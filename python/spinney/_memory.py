@@ -203,7 +203,7 @@ def reserve(estimator: Any, shapes: Shapes) -> None:
     found = terms(estimator, shapes)
     certain = sum(term.n_bytes for term in found if term.certain)
     try:
-        np.empty(certain, dtype=np.uint8)  # its pages are never touched
+        np.empty(certain, dtype=np.uint8)  # its pages are never accessed
     except MemoryError as error:
         largest = max((term for term in found if term.certain), key=lambda term: term.n_bytes)
         whole = sum(term.n_bytes for term in found)

@@ -77,7 +77,7 @@ class Predictor:
         self._model = model._twin()
         self._model.__dict__.pop(_frames.OUTPUT, None)
         self.n_features_in_: int = model.n_features_in_
-        # In the order of the features; the values mean nothing.
+        # A dict is used as an ordered set, in the order of the features.
         self._names: dict[str, None] | None = None
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_: NDArray[np.object_] = model.feature_names_in_
@@ -182,18 +182,18 @@ class Predictor:
     # --- scores by the engine ----------------------------------------------------------------------------------------
 
     def _from_scores(self, name: str) -> Callable[..., Any] | None:
-        """The model's method `name`, if all that it needs of the sample are dense scores of the engine."""
+        """The model's method `name`, if its result is a function of the dense scores of the engine alone."""
         model = self._model
         if self._scores_of is None or not hasattr(model, name):
             return None
         if name == "predict" and (_is_sparse(model, "_is_sparse_numbers") or _is_sparse(model, "_is_sparse_labels")):
             return None
         if name == "predict_proba" and model._kind == "compressed":
-            return None  # which is not a function of the scores alone in Python
+            return None  # it is computed from other values than the scores
         return _method(model, name)
 
     def _scores(self, sample: Any) -> NDArray[np.float64] | None:
-        """Scores of shape (1, n_scores); None for a sample that the engine does not read, or that is wrong."""
+        """Scores of shape (1, n_scores); None for samples of other types and for invalid samples."""
         assert self._scores_of is not None
         scores = self._scores_of(sample)
         if scores is None and isinstance(sample, Mapping):
@@ -228,7 +228,7 @@ class Predictor:
             )
         if values.dtype.kind not in "fiub":
             raise ValueError(f"sample must have numbers, got dtype {values.dtype}")
-        with np.errstate(over="ignore"):  # what overflows float32 is found below
+        with np.errstate(over="ignore"):  # values that are too large for float32 are found below
             buffer[0] = values
         if not np.isfinite(buffer).all() and np.isinf(buffer).any():
             raise ValueError(
@@ -262,7 +262,7 @@ class Predictor:
 
 
 def _scores_of(model: Any) -> Callable[[Any], NDArray[np.float64] | None] | None:
-    """Scores of one sample by the engine alone; None where Python takes part in them."""
+    """The function of the engine that computes the scores of a sample; None if scores are not computed by it alone."""
     if model._kind == "centroid" or hasattr(model, "categories_"):
         return None
     if model._kind == "boosting" and (model._weak is not None or model._init is not None):
@@ -277,7 +277,7 @@ def _is_sparse(model: Any, name: str) -> bool:
 
 
 def _method(model: Any, name: str) -> Callable[..., Any]:
-    """The method past the wrapper that makes a twin: nothing changes the attributes of the predictor's model."""
+    """The method without the wrapper that copies the model, since the predictor's model never changes."""
     method: Callable[..., Any] = getattr(type(model), name)
     return getattr(method, "__wrapped__", method)
 

@@ -89,7 +89,9 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     if is_canonical:
         X = canonical(X, "X")
     source = X
-    with np.errstate(over="ignore"):  # what overflows float32 is found below, with a message of its own
+    with np.errstate(
+        over="ignore"
+    ):  # values that are too large for float32 are found below, with their own error message
         X = with_numbers(X, np.float32)
         X = validate_data(
             estimator,
