@@ -359,10 +359,14 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         {errors_of_topk}
         """
         checked = self._check_predict(X)
-        width = self._forest.width
+        model, width = self._ranking()
         k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
         marked = _best.to_engine(exclude, checked.shape[0], width)
-        return _best.ranked(*self._forest.predict_topk(checked, k, self._n_threads(checked), marked), floor)
+        return _best.ranked(*model.predict_topk(checked, k, self._n_threads(checked), marked), floor)
+
+    def _ranking(self) -> tuple[Any, int]:
+        """The engine's model that ranks labels or classes, and their number."""
+        return self._forest, self._forest.width
 
     @available_if(_has_labels)
     @of_one_fit
@@ -377,8 +381,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         Parameters
         ----------
         {X_as_in_predict}
-        min_score : float, default=0
-            Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
+        {least_stored}
 
         Returns
         -------

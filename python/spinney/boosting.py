@@ -500,8 +500,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Parameters
         ----------
         {X_as_in_predict}
-        min_score : float, default=0
-            Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
+        {least_stored}
 
         Returns
         -------
