@@ -362,7 +362,8 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         model, width = self._ranking()
         k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
         marked = _best.to_engine(exclude, checked.shape[0], width)
-        return _best.ranked(*model.predict_topk(checked, k, self._n_threads(checked), marked), floor)
+        indices, scores = model.predict_topk(checked, k, self._n_threads(checked), marked)
+        return _best.ranked(indices, scores, floor)
 
     def _ranking(self) -> tuple[Any, int]:
         """The engine's model that ranks labels or classes, and their number."""

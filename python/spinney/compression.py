@@ -19,7 +19,7 @@ from spinney._estimator_docs import SHARED
 from spinney._predictions import BaseClassifier, BaseRegressor
 from spinney._proof import check_fitted
 from spinney._types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
-from spinney._validation import Float, Matrix
+from spinney._validation import Matrix
 from spinney.forest import ExtraTreesClassifier, ExtraTreesRegressor
 
 __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]
