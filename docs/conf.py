@@ -97,7 +97,9 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         return
     folder = HERE
     if name in PAGES:
-        folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8")
+        # After its first line, which is a comment, a page may have a text that follows the file.
+        added = source[0].partition("\n")[2]
+        folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8") + added
     pages = {path: f"{page}.md" for page, path in PAGES.items()}
 
     def linked(match: re.Match[str]) -> str:
