@@ -278,7 +278,7 @@ def test_an_unknown_family_is_told_those_that_exist(name):
         ({"output_projection": lambda d, q, s: np.ones((q, d - 1))}, rf"^{CALLED} {SHAPE_OF_ONE}, got \(1, 2\)$"),
         ({"output_projection": lambda d, q, s: np.full((q, d), np.nan)}, "must be finite, got NaN"),
         ({"output_projection": lambda d, q, s: None}, rf"^{CALLED} {SHAPE_OF_ONE}, got \(\)$"),
-        ({"output_projection": lambda d, q, s: "rubbish"}, rf"^{CALLED} is not a matrix of numbers: "),
+        ({"output_projection": lambda d, q, s: "rubbish"}, rf"^{CALLED} must be a matrix of numbers: "),
     ],
 )
 def test_projections(name, params, message):

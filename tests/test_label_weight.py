@@ -150,7 +150,7 @@ BAD = [
     ([1, np.nan, 1], "label_weight must be finite and not negative, got nan"),
     ([1, np.inf, 1], "label_weight must be finite and not negative, got inf"),
     ([0, 0, 0], "label_weight must be positive for at least one label, got zero for every label"),
-    (["a", "b", "c"], "label_weight is not a list of numbers"),
+    (["a", "b", "c"], "label_weight must be a list of numbers"),
     ("rare", "'label_weight' parameter"),
 ]
 

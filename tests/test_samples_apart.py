@@ -222,13 +222,15 @@ def two_parts(change=lambda worker, given: given, n_samples=N, model=None):
 
 def test_samples_that_are_missing_are_noticed():
     for found in two_parts(n_samples=N + 1):
-        with pytest.raises(ValueError, match=f"n_samples is {N + 1}, but the workers have {N} samples together"):
+        with pytest.raises(
+            ValueError, match=f"n_samples must be {N}, the number of samples of all workers, got {N + 1}"
+        ):
             raise found
 
 
 def test_an_all_reduce_that_does_nothing_is_noticed_by_the_number_of_samples():
     X, numbers, _ = data()
-    with pytest.raises(ValueError, match=r"n_samples is 100, but the workers have 47"):
+    with pytest.raises(ValueError, match="n_samples must be 47, the number of samples of all workers, got 100"):
         fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: None, n_samples=100)
 
 

@@ -212,7 +212,7 @@ def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _
             ensure_all_finite=False,
         )
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is not a matrix of numbers: {error}") from error
+        raise ValueError(f"{name} must be a matrix of numbers: {error}") from error
     n_rows = n_projections or max(1, phi.shape[0] if phi.ndim else 0)
     if phi.shape != (n_rows, n_outputs):
         raise ValueError(

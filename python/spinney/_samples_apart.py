@@ -149,7 +149,7 @@ def fit_part(
     part = workers.agree(lambda: _Part(model, X, y, sample_weight), lambda part: part.told())
     found = sum(part.n_given for part in workers.told)
     if found != n_samples:
-        raise ValueError(f"n_samples is {n_samples}, but the workers have {found} samples together")
+        raise ValueError(f"n_samples must be {found}, the number of samples of all workers, got {n_samples}")
     grown = _stages_of_all(model, workers.told)
     failed: BaseException | None = None
     with fitted_at_once(model) as new:
