@@ -515,7 +515,7 @@ FAULTS = [
         "RandomForestClassifier",
         ("fitted", "feature_names_in_"),
         {"array": {"dtype": "|O", "shape": [1], "values": ["a"]}},
-        "one name for each feature, got an ndarray",
+        "one name for each feature, got a ndarray",
     ),
     (
         "RandomForestClassifier",
