@@ -69,7 +69,7 @@ def test_every_layout_and_number_of_threads_gives_the_same_model(name, params):
 
 
 @pytest.mark.parametrize("params", WAYS)
-def test_weight_zero_is_no_row(name, params):
+def test_weight_zero_has_no_effect(name, params):
     X, y = make_data(name, n=90)
     weights = np.random.default_rng(1).integers(0, 3, 90).astype(float)
     there = weights > 0

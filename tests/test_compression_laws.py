@@ -82,7 +82,7 @@ def test_one_model_for_any_number_of_threads(name, loss, outputs, params):
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("cv", [3, "splits"])
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_weight_zero_is_no_row(name, loss, outputs, params, whole, cv):
+def test_weight_zero_has_no_effect(name, loss, outputs, params, whole, cv):
     X, y = make_data(name, n=90, outputs=outputs)
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)

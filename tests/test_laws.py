@@ -159,7 +159,7 @@ def test_one_tree_for_any_number_of_threads(name, outputs, way):
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, way):
+def test_weight_zero_has_no_effect(name, outputs, whole, bootstrap, way):
     X, y = data(name, outputs, n=90)
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
@@ -179,7 +179,7 @@ def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, way):
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1.3, 1: 0.7, 2: 5.1}])
-def test_weight_zero_is_no_row_of_a_bootstrap_with_class_weights(class_weight):
+def test_weight_zero_has_no_effect_on_a_bootstrap_with_class_weights(class_weight):
     # Many small data sets, since the last bits of weights depend on the number of samples.
     params = {"n_estimators": 3, "class_weight": class_weight, "max_samples": 0.4}
     for seed in range(60):
