@@ -407,7 +407,7 @@ def test_a_budget_of_labels_is_used_up_and_kept(data, budget):
 
 @settings(max_examples=60, deadline=None)
 @given(hostile(), st.sampled_from(OBJECTIVES), st.sampled_from([0.0, 3.0, np.inf]), TOWARD)
-def test_weight_zero_has_no_effect_and_weight_two_is_two_samples(data, objective, m, toward):
+def test_weight_zero_has_no_effect_and_two_is_two_samples(data, objective, m, toward):
     scores, truth, weights = data
     repeats = weights.astype(int)
     one = fast(scores, truth, weights, objective, m, toward)
