@@ -302,9 +302,9 @@ def test_class_weights(class_weight):
 def test_validation_sets(name):
     X, y = make_data(name)
     model = make(name).fit(X, y)
-    check_refused(model, ValueError, "y_val is None, but X_val is given", X, y, X_val=X)
-    check_refused(model, ValueError, "X_val is None, but y_val is given", X, y, y_val=y)
-    check_refused(model, ValueError, "sample_weight_val is given, but", X, y, sample_weight_val=np.ones(60))
+    check_refused(model, ValueError, "y_val must be given if X_val is, got None", X, y, X_val=X)
+    check_refused(model, ValueError, "X_val must be given if y_val is, got None", X, y, y_val=y)
+    check_refused(model, ValueError, "X_val and y_val must be given if sample_weight_val is", X, y, sample_weight_val=np.ones(60))
     check_refused(model, ValueError, "X_val.*features", X, y, X_val=X[:, 1:], y_val=y)
     check_refused(model, ValueError, "inconsistent numbers", X, y, X_val=X, y_val=y[1:])
     two = np.column_stack([y, y])
@@ -381,9 +381,9 @@ class Bad(RegressorMixin, BaseEstimator):
         (
             Bad(lambda X: np.full(len(X), np.nan)),
             ValueError,
-            "estimator must predict finite numbers, but Bad predicts NaN or infinity",
+            "estimator must predict finite numbers, got NaN or infinity from Bad",
         ),
-        (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator must predict 1 columns, but Bad predicts 2"),
+        (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator must predict 1 columns, got 2 from Bad"),
         (Bad(lambda X: ["a"] * len(X)), ValueError, "could not convert"),
         (Bad(lambda X: np.ones(len(X) - 1)), ValueError, "reshape|rows|shape"),
     ],
@@ -408,7 +408,7 @@ def test_weak_models_are_fitted_to_the_principal_direction_of_y():
 def test_weak_models_without_weights(name):
     X, y = make_data(name)
     model = make(name, estimator=Bad(lambda X: X[:, 0]), relabel_leaves=False).fit(X, y, sample_weight=np.ones(60))
-    message = "rows have weights, but estimator Bad takes no sample_weight"
+    message = "estimator must support sample_weight in fit, .*got Bad"
     check_refused(model, ValueError, message, X, y, sample_weight=np.arange(1, 61))
 
 

@@ -281,7 +281,7 @@ def test_starts_that_do_not_fit_are_refused():
         model.fit(X, y, base_margin_val=y, X_val=X, y_val=y)
     with pytest.raises(ValueError, match="X_val and y_val must be given if base_margin_val is"):
         model.fit(X, y, base_margin=y, base_margin_val=y)
-    with pytest.raises(ValueError, match="base_margin is given, and init is too"):
+    with pytest.raises(ValueError, match="base_margin is not supported with init"):
         make(REGRESSOR, init=LinearRegression()).fit(X, y, base_margin=y)
     with pytest.raises(ValueError, match="init must be an instance, got the class LinearRegression"):
         make(REGRESSOR, init=LinearRegression).fit(X, y)

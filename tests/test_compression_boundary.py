@@ -168,7 +168,7 @@ def test_a_forest_that_is_not_fitted(name):
 def test_a_forest_of_other_features(name):
     X, y = make_data(name)
     model = make(name, estimator=FrozenEstimator(forest_of(name).fit(X[:, :7], y)))
-    check_refused(model, ValueError, "X has 12 features, but ExtraTrees.* was fitted on 7", X, y)
+    check_refused(model, ValueError, "X must have 7 features, as in the fit of ExtraTrees.*, got 12", X, y)
 
 
 def test_a_forest_of_other_names(name):
@@ -268,7 +268,7 @@ def test_too_few_rows_of_each_class():
     X, _ = make_data(CLASSIFIER)
     y = np.arange(60) // 2
     model = make(CLASSIFIER, l1_norm=0.2).fit(X, y).set_params(l1_norm="cv")
-    check_refused(model.set_params(cv=StratifiedKFold(3)), ValueError, "so: n_splits=3 cannot be greater", X, y)
+    check_refused(model.set_params(cv=StratifiedKFold(3)), ValueError, "cv must split the samples into folds, got .*: n_splits=3 cannot be greater", X, y)
     with pytest.warns(UserWarning, match="cv is 3, but there are only 2 samples of the largest .*: using 2 folds"):
         model.set_params(cv=3).fit(X, y)
     check_refused(model.set_params(cv=3), ValueError, "cv is 3 folds, .*: 1, n_samples=30", X[::2], y[::2])

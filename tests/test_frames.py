@@ -137,7 +137,7 @@ def test_names_in_files_are_proven(tmp_path):
         (NAMES[:2], "target_names_in_ must be an object array of length 3, one name for each output"),
         ([*NAMES, "more"], "target_names_in_ must be an object array of length 3, one name for each output"),
         ([*NAMES[:2], 1], "target_names_in_ must have strings as names, got 1"),
-        ([*NAMES[:2], NAMES[0]], "target_names_in_ has a name twice"),
+        ([*NAMES[:2], NAMES[0]], "target_names_in_ must have distinct names"),
     ):
         content["values"], content["shape"] = names, [len(names)]
         put_together(path, header, estimator, data)

@@ -555,5 +555,5 @@ def test_matrices_whose_arrays_contradict_each_other_are_refused(form):
         (lambda: macro_f1(np.eye(4), bad), "y_pred"),
         (lambda: ndcg_at_k(np.eye(4), np.eye(4), 1, y_mask=bad), "y_mask"),
     ):
-        with pytest.raises(ValueError, match=f"{name} must be a valid sparse matrix"):
+        with pytest.raises(ValueError, match=f"{name} is not a valid sparse matrix"):
             call()

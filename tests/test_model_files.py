@@ -741,7 +741,7 @@ def test_two_features_of_one_name_are_neither_written_nor_read(tmp_path):
         ([*names[:-1], names[0]], "feature_names_in_ must have distinct names in model files, got 'f0' twice"),
         (names[:-1], "feature_names_in_|an array of shape"),
         ([*names, "more"], "feature_names_in_|an array of shape"),
-        ([*names[:-1], 1], "must have strings as names, got None"),
+        ([*names[:-1], 1], "must have strings as names, got 1"),
         ([*names[:-1], None], "must have strings as names, got None"),
     ]:
         values[:] = changed

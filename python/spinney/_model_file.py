@@ -568,8 +568,8 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
     for attribute in sorted(state):
         if attribute == CALLBACKS:
             raise TypeError(
-                f"{name}: callbacks are not supported in model files, which contain no code: remove those of "
-                f"{prefix}set_callbacks by calling it without arguments, or pickle the estimator; nothing was written"
+                f"{name}: callbacks are not supported in model files, which contain no code: call "
+                f"{prefix}set_callbacks() first, which removes them, or pickle the estimator; nothing was written"
             )
         if attribute not in known:
             raise TypeError(

@@ -184,7 +184,7 @@ def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> An
         same = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape, copy=False)
         same.check_format(full_check=every_entry)
     except (ValueError, IndexError) as error:
-        raise ValueError(f"{name} must be a valid sparse matrix: {error}") from error
+        raise ValueError(f"{name} is not a valid sparse matrix: {error}") from error
     return same
 
 
