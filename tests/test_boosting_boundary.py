@@ -304,7 +304,9 @@ def test_validation_sets(name):
     model = make(name).fit(X, y)
     check_refused(model, ValueError, "y_val must be given if X_val is, got None", X, y, X_val=X)
     check_refused(model, ValueError, "X_val must be given if y_val is, got None", X, y, y_val=y)
-    check_refused(model, ValueError, "X_val and y_val must be given if sample_weight_val is", X, y, sample_weight_val=np.ones(60))
+    check_refused(
+        model, ValueError, "X_val and y_val must be given if sample_weight_val is", X, y, sample_weight_val=np.ones(60)
+    )
     check_refused(model, ValueError, "X_val.*features", X, y, X_val=X[:, 1:], y_val=y)
     check_refused(model, ValueError, "inconsistent numbers", X, y, X_val=X, y_val=y[1:])
     two = np.column_stack([y, y])

@@ -303,7 +303,7 @@ def test_losses_in_files_are_those_of_the_model():
     state = make_model("poisson").fit(X, Y).__getstate__()
     for loss, keys, message in [
         ("squared_error", {}, "_shared must have the loss of the model"),
-        ("quantile", {}, "_shared has other keys"),
+        ("quantile", {}, "_shared must be a dict with the keys"),
         ("quantile", {"quantile": 0.5}, "_shared must have the loss of the model"),
         ("tweedie", {"tweedie_power": "1.5"}, "_shared must have a finite number as tweedie_power"),
         ("tweedie", {"tweedie_power": np.nan}, "_shared must have a finite number as tweedie_power"),

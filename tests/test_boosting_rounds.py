@@ -285,9 +285,7 @@ def test_starts_that_do_not_fit_are_refused():
         make(REGRESSOR, init=LinearRegression()).fit(X, y, base_margin=y)
     with pytest.raises(ValueError, match="init must be an instance, got the class LinearRegression"):
         make(REGRESSOR, init=LinearRegression).fit(X, y)
-    with pytest.raises(
-        ValueError, match=r"init must predict .*but FrozenEstimator predicts an array of shape \(60, 1\)"
-    ):
+    with pytest.raises(ValueError, match=r"init must predict .*, got an array of shape \(60, 1\) from FrozenEstimator"):
         make(REGRESSOR, init=FrozenEstimator(LinearRegression().fit(X, y[:, 0]))).fit(X, y)
     for parameter, value in (("init", LinearRegression()), ("scoring", "r2"), ("callbacks", Recorder())):
         with pytest.raises(ValueError, match=f"estimator= .LinearRegression. does not support {parameter}"):

@@ -268,10 +268,22 @@ def test_too_few_rows_of_each_class():
     X, _ = make_data(CLASSIFIER)
     y = np.arange(60) // 2
     model = make(CLASSIFIER, l1_norm=0.2).fit(X, y).set_params(l1_norm="cv")
-    check_refused(model.set_params(cv=StratifiedKFold(3)), ValueError, "cv must split the samples into folds, got .*: n_splits=3 cannot be greater", X, y)
+    check_refused(
+        model.set_params(cv=StratifiedKFold(3)),
+        ValueError,
+        "cv must split the samples into folds, got .*: n_splits=3 cannot be greater",
+        X,
+        y,
+    )
     with pytest.warns(UserWarning, match="cv is 3, but there are only 2 samples of the largest .*: using 2 folds"):
         model.set_params(cv=3).fit(X, y)
-    check_refused(model.set_params(cv=3), ValueError, "cv is 3 folds, .*: 1, n_samples=30", X[::2], y[::2])
+    check_refused(
+        model.set_params(cv=3),
+        ValueError,
+        "cv requires at least 2 samples of the largest class .*, got 1, n_samples=30",
+        X[::2],
+        y[::2],
+    )
 
 
 def test_one_row_and_one_class(name):

@@ -571,7 +571,7 @@ def test_bytes_within_a_budget(name, method):
     end = make(name, max_bytes=budget, l1_norm=None, **method).fit(X, y)
     assert len(model_bytes(end)) <= budget
     assert end.n_test_nodes_ >= model.n_test_nodes_
-    with pytest.raises(ValueError, match=f"the smallest model takes {sizes[0]} bytes"):
+    with pytest.raises(ValueError, match=f"max_bytes must be at least {sizes[0]}, the size of the smallest model, got"):
         make(name, max_bytes=sizes[0] - 1, **method).fit(X, y)
     assert model_bytes(make(name, max_bytes=10**6, **method).fit(X, y)) == model_bytes(free)
 
@@ -619,10 +619,13 @@ def test_a_norm_above_the_budget_is_refused(name):
     X, y = data(name)
     model = make(name, l1_norm=1.0).fit(X, y)
     n = model.n_test_nodes_
-    with pytest.raises(ValueError, match=f"the model of l1_norm=1.0 has {n} test nodes"):
+    with pytest.raises(
+        ValueError,
+        match=f"max_test_nodes must be at least {n}, the number of test nodes of the model of l1_norm=1.0, got",
+    ):
         make(name, l1_norm=1.0, max_test_nodes=n - 1).fit(X, y)
     n_bytes = len(model_bytes(model))
-    with pytest.raises(ValueError, match=f"the model of l1_norm=1.0 takes {n_bytes} bytes"):
+    with pytest.raises(ValueError, match=f"max_bytes must be at least {n_bytes}, the size of the model of l1_norm"):
         make(name, l1_norm=1.0, max_bytes=n_bytes - 1).fit(X, y)
     within = make(name, l1_norm=1.0, max_bytes=n_bytes, max_test_nodes=n).fit(X, y)
     assert model_bytes(within) == model_bytes(model)

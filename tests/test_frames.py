@@ -147,7 +147,7 @@ def test_names_in_files_are_proven(tmp_path):
     for output in ("numpy", None, ["pandas"]):
         estimator["fitted"]["_predict_output"] = output
         put_together(path, header, estimator, data)
-        with pytest.raises(ValueError, match="_predict_output is none of pandas, polars"):
+        with pytest.raises(ValueError, match="_predict_output must be one of pandas, polars, got"):
             spinney.load(path)
     state = model.__getstate__()
     for names in (NAMES, np.array(NAMES), np.array(NAMES[:2], dtype=object)):

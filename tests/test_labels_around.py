@@ -227,13 +227,19 @@ def test_estimators_of_others_are_refused_and_nothing_is_written(tmp_path):
     X, Y = problem()
     linear = OneVsRestClassifier(LogisticRegression()).fit(X, np.maximum(Y.toarray(), np.eye(120, 15, dtype=int)))
     for estimator, message in [
-        (make_pipeline(MaxAbsScaler(), forest()), "estimator_ must be an estimator of spinney, got a Pipeline of sklearn.pipeline"),
-        (FrozenEstimator(linear), "estimator_ must be an estimator of spinney, got a OneVsRestClassifier of sklearn.multiclass"),
+        (
+            make_pipeline(MaxAbsScaler(), forest()),
+            "must be an estimator of spinney, got a Pipeline of sklearn.pipeline",
+        ),
+        (
+            FrozenEstimator(linear),
+            "must be an estimator of spinney, got a OneVsRestClassifier of sklearn",
+        ),
     ]:
         for kind in KINDS:
             with pytest.raises(TypeError, match=message):
                 spinney.save(kind(estimator).fit(X, Y), tmp_path / "model")
-    with pytest.raises(TypeError, match="TunedThresholds: the parameter cv is not supported in model files, got a KFold"):
+    with pytest.raises(TypeError, match="the parameter cv is not supported in model files, got a KFold"):
         spinney.save(TunedThresholds(forest(), cv=KFold(3)).fit(X, Y), tmp_path / "model")
     with pytest.raises(ValueError, match="shrinkage must be a number of at least 0, or infinity, got -1"):
         spinney.save(TunedThresholds(forest()).fit(X, Y).set_params(shrinkage=-1), tmp_path / "model")

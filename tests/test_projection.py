@@ -179,7 +179,7 @@ def test_principal_directions(weighted, labels):
 
 
 def test_principal_directions_need_y():
-    with pytest.raises(ValueError, match="y is None"):
+    with pytest.raises(ValueError, match="y must be given for the principal directions of y, got None"):
         PCAProjection().draw(3)
     with pytest.raises(ValueError, match="n_outputs must be 2, the number of outputs of y, got 3"):
         PCAProjection().draw(3, 1, y=np.eye(2))

@@ -443,7 +443,7 @@ def test_warm_start_wants_the_same_stages_on_every_worker():
         assert "digest of the stages before" in str(error)
     for error in outcomes([clone(small).fit(X, numbers).set_params(n_estimators=2) for _ in range(2)]):
         assert isinstance(error, ValueError)
-        assert "n_estimators must be at least 3 with warm_start=True, .*got 2" in str(error)
+        assert "n_estimators must be at least 3 with warm_start=True" in str(error)
 
 
 def test_an_all_reduce_that_returns_its_sums_is_refused():

@@ -438,6 +438,6 @@ def test_values_that_memory_cannot_hold_are_an_error_that_says_what_to_do():
     X = sparse.csr_array(([1.0, 2.0, 3.0], ([0, 1, 2], [5, 5, 5])), shape=(4, 2**22))
     model = spinney.DecisionTreeRegressor(random_state=0).fit(X, np.arange(4.0))
     # 2**44 numbers for a row: more than addresses.
-    with pytest.raises(MemoryError, match="Shapley values; explain fewer rows at a time, or some outputs"):
+    with pytest.raises(MemoryError, match="Shapley values; explain fewer samples at a time, or only some outputs"):
         shap_interaction_values(model, X)
     assert shap_values(model, X).values.shape == X.shape
