@@ -321,7 +321,9 @@ def test_validation_sets(name):
         y_val=sparse.eye_array(60),
     )
     if name == CLASSIFIER:
-        check_refused(model, ValueError, "y_val must have classes of y, got 'z'", X, y, X_val=X[:1], y_val=["z"])
+        check_refused(
+            model, ValueError, "y_val must have classes of the training data, got 'z'", X, y, X_val=X[:1], y_val=["z"]
+        )
         Y = make_data(name, outputs="labels")[1]
         check_refused(model, ValueError, "y_val must have 3 outputs, as y, got 2", X, Y, X_val=X, y_val=Y[:, :2])
         check_refused(model, ValueError, "must have the values 0 and 1 for labels, got 2", X, Y, X_val=X, y_val=Y + 1)

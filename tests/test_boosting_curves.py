@@ -405,7 +405,7 @@ def test_errors_of_y_name_the_set():
         check_refused(model, ValueError, message, X, np.exp(y), eval_sets={"a": (X, wrong)})
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER).fit(X, y)
-    message = r"^eval_sets\[0\]: its y must have classes of y, got 'z'"
+    message = r"^eval_sets\[0\]: its y must have classes of the training data, got 'z'"
     check_refused(model, ValueError, message, X, y, eval_sets=[(X[:1], ["z"])])
     X, Y = make_data(CLASSIFIER, outputs="labels")
     model = make(CLASSIFIER).fit(X, Y)

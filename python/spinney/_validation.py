@@ -348,7 +348,7 @@ class Target:
         codes = np.zeros(y.shape, dtype=np.uint32)
         for j, found in enumerate(self.classes):
             if not (known := np.isin(y[:, j], found)).all():
-                raise ValueError(f"{what} must have classes of y, got {y[~known, j][:1].tolist()[0]!r}")
+                raise ValueError(f"{what} must have classes of the training data, got {y[~known, j][:1].tolist()[0]!r}")
             codes[:, j] = np.searchsorted(found, y[:, j])
         return (codes, self.engine[1]), None
 
