@@ -51,13 +51,13 @@ class Parts(NamedTuple):
     Y_test: Any
 
 
-# What converts the files of a source, by their names, into parts.
+# Converts the files of a source, by their names, into parts.
 Convert = Callable[[dict[str, bytes], "Shape"], Parts]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What `checksums.json` says of a data set."""
+    """The entry of a data set in `checksums.json`."""
 
     task: str
     n_train: int
@@ -74,7 +74,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set comes from, and how it becomes a folder."""
+    """The source of a data set, and its conversion to a folder."""
 
     site: str
     terms: str = NOT_STATED
@@ -87,16 +87,17 @@ class Source:
 
 
 class AbsentError(Exception):
-    """A data set is not at hand and cannot be fetched."""
+    """A data set is missing and cannot be fetched."""
 
 
 # ---- conversions
 
 
 def arff(raw: bytes) -> Any:
-    """All attributes of an ARFF file as one matrix: CSR where its samples are sparse (`{i v, j w}`), else an array.
+    """All attributes of an ARFF file as one matrix: CSR if its samples are sparse (`{i v, j w}`), else an array.
 
-    Categories are numbers where all that are declared are, else their places in the declaration; `?` is NaN.
+    Categories are numbers if all declared ones are numbers, and otherwise their positions in the declaration. `?` is
+    NaN.
     """
     kinds: list[dict[str, float] | None] = []
     samples: list[dict[int, float]] | list[list[float]] = []
@@ -156,13 +157,14 @@ def _outputs_last(table: Any, shape: Shape) -> tuple[Any, Any]:
 
 
 def two_arff(files: dict[str, bytes], shape: Shape) -> Parts:
-    """A file to train on and one to test with, in this order."""
+    """A file with the training part and a file with the test part, in this order."""
     (X, Y), (X_test, Y_test) = (_outputs_last(arff(raw), shape) for raw in files.values())
     return Parts(X, X_test, Y, Y_test)
 
 
 def seeded_arff(files: dict[str, bytes], shape: Shape) -> Parts:
-    """A file without a split of its own: a random part to train on, both parts in the order of the file."""
+    """A file without a published split: a random part is the training part, and both parts are in the order of the
+    file."""
     (raw,) = files.values()
     X, Y = _outputs_last(arff(raw), shape)
     train, test = seeded_split(shape)
@@ -175,14 +177,14 @@ def seeded_split(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 
 
 def first_arff(files: dict[str, bytes], shape: Shape) -> Parts:
-    """A file in which the samples to train on come first."""
+    """A file whose first samples are the training part."""
     (raw,) = files.values()
     X, Y = _outputs_last(arff(raw), shape)
     return Parts(X[: shape.n_train], X[shape.n_train :], Y[: shape.n_train], Y[shape.n_train :])
 
 
 def svmlight(zero_based: bool) -> Convert:
-    """Two files in the format of LIBSVM; the lesser of two classes becomes 0, the greater 1."""
+    """Two files in LIBSVM format; the smaller of two classes becomes 0, the larger one 1."""
 
     def convert(files: dict[str, bytes], shape: Shape) -> Parts:
         from sklearn.datasets import load_svmlight_file
@@ -200,7 +202,7 @@ def svmlight(zero_based: bool) -> Convert:
 
 
 def comments(files: dict[str, bytes], shape: Shape) -> Parts:
-    """GoEmotions: counts of words that are in two comments or more; the development part is trained on too."""
+    """GoEmotions: counts of words of at least two comments. The training part includes the development part."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     train, dev, test = ([line.split("\t") for line in raw.decode().split("\n") if line] for raw in files.values())
@@ -217,7 +219,7 @@ def comments(files: dict[str, bytes], shape: Shape) -> Parts:
 
 
 def newsgroups() -> Parts:
-    """Counts of words of whole posts, headers, footers and quotes among them."""
+    """Word counts of whole posts, including headers, footers and quotes."""
     from sklearn.datasets import fetch_20newsgroups
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -232,7 +234,7 @@ def newsgroups() -> Parts:
 
 MULAN = "https://raw.githubusercontent.com/tsoumakas/mulan/master/data"
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
-# Copies of two files of Mulan, at a commit that has them.
+# Copies of two files of Mulan, at a commit that contains them.
 PCP = (
     "https://raw.githubusercontent.com/Zhendong-Wang/Probabilistic-Conformal-Prediction/"
     "e6f505beaf07f208cb496f85ac91fd37482677c6/data"
@@ -333,7 +335,7 @@ def sample_digests(X: Any, Y: Any) -> list[bytes]:
         matrix = matrix.astype(np.float32)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-        # One NaN: its bits may differ from one source to the next.
+        # All NaN have the same bits here, which may differ between sources.
         values = np.where(np.isnan(matrix.data), np.float32(np.nan), matrix.data).astype("<f4")
         columns.append((matrix.indptr, matrix.indices.astype("<i4"), values))
     digests = []
@@ -385,7 +387,7 @@ def describe(parts: Parts, task: str) -> Shape:
 
 
 def download(url: str, files: Path | None) -> bytes:
-    """The bytes of an address, or of the file of that name in `files`; decompressed where it ends in .bz2."""
+    """The bytes of an address, or of the file of that name in `files`, decompressed if the name ends in .bz2."""
     name = url.rsplit("/", 1)[1]
     if files is not None:
         if not (files / name).is_file():
@@ -401,7 +403,7 @@ def download(url: str, files: Path | None) -> bytes:
 
 
 def fetch(name: str, folder: Path, files: Path | None = None) -> str:
-    """Downloads and converts one data set into `folder`/`name`, and says how it compares with the checksums."""
+    """Downloads a data set, converts it to `folder`/`name`, and prints how it compares with the checksums."""
     source, shape = known(name), shapes()[name]
     if source.scikit_learn is not None:
         try:
@@ -422,7 +424,7 @@ def fetch(name: str, folder: Path, files: Path | None = None) -> str:
             np.savez_compressed(target / f"{part}.npz", a=np.asarray(array, dtype=np.float32))
     meta = {"name": name, "task": shape.task, "source": source.site, "terms": source.terms, "urls": source.urls}
     meta |= {"checksum": found, "n_train": shape.n_train, "n_test": shape.n_test, "p": shape.p, "d": shape.d}
-    # Last: a folder without it counts as absent.
+    # Last, since a folder without this file counts as missing.
     (target / "meta.json").write_text(json.dumps(meta, indent=1))
     return found
 

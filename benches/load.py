@@ -22,13 +22,13 @@ PERCENTILES = (50, 90, 99, 99.9)
 
 
 def resident() -> float:
-    """MB of resident memory."""
+    """Resident memory in MB."""
     with open("/proc/self/statm") as pages:
         return int(pages.read().split()[1]) * resource.getpagesize() / 1e6
 
 
 def latencies(predict, X: np.ndarray, batch: int, n_calls: int) -> np.ndarray:
-    """Seconds of each of `n_calls` calls on `batch` rows."""
+    """Seconds of each of `n_calls` calls with `batch` samples."""
     seconds = np.empty(n_calls)
     starts = np.random.default_rng(batch).integers(0, len(X) - batch + 1, n_calls)
     for i, start in enumerate(starts):

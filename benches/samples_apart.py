@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     n = 500 if parser.parse_args().quick else 4000
     rng = np.random.default_rng(0)
-    # Words that are there or not, as in delicious; and the same with 255 bins each.
+    # Binary words, as in delicious; and the same with 255 bins each.
     words = (rng.random((n, N_FEATURES)) < 0.04).astype(np.float32)
     numbers = rng.normal(size=(n, N_FEATURES)).astype(np.float32)
     factors = words @ rng.normal(size=(N_FEATURES, 20)) @ rng.normal(size=(20, N_LABELS))

@@ -35,7 +35,7 @@ from spinney.model_selection import MultilabelStratifiedKFold
 
 
 def columns_of_rows(rng: np.random.Generator, n_rows: int, n_columns: int, n_each: int) -> np.ndarray:
-    """Columns of each row, each once and rising: one of each part of the columns."""
+    """Distinct ascending columns for each row: one in each of equal parts of the columns."""
     width = n_columns // n_each
     return np.arange(n_each) * width + rng.integers(0, width, (n_rows, n_each))
 
@@ -46,7 +46,7 @@ def matrix(values: np.ndarray, columns: np.ndarray, n_columns: int) -> sparse.cs
 
 
 def middle_seconds(call, repeat: int) -> tuple[float, object]:
-    """The median of the processor, and what was found: all of it has one thread."""
+    """The median of processor seconds, and the result. Everything runs on one thread."""
     seconds = []
     for _ in range(repeat):
         begun = time.process_time()
@@ -81,7 +81,7 @@ def time_metrics(n: int, d: int, n_scores: int, repeat: int) -> None:
 
 
 def deviation(Y: sparse.csr_array, splits: list) -> float:
-    """Mean of |frequency in the fold - frequency| / frequency over folds and labels that some row has."""
+    """Mean of |frequency in the fold - frequency| / frequency over folds and labels that occur."""
     frequency = np.asarray(Y.mean(axis=0)).ravel()
     some = frequency > 0
     of_folds = np.array([np.asarray(Y[test].mean(axis=0)).ravel() for _, test in splits])
@@ -103,18 +103,18 @@ def time_folds(n: int, d: int, repeat: int) -> None:
 
 
 def peak() -> float:
-    """Megabytes of this process."""
+    """Memory of this process in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def time_thresholds(objective: str, n_scores: int, repeat: int, n: int = 50_000, d: int = 4000) -> None:
-    """In this process: the peak is that of this case."""
+    """Runs the case in this process, whose peak memory is then that of the case."""
     from spinney._thresholds import Objective, tuned
 
     rng = np.random.default_rng(0)
     columns = columns_of_rows(rng, n, d, n_scores)
     values = rng.random((n, n_scores))
-    # What has a large score is mostly true, and rare labels have few.
+    # Labels with large scores are mostly true, and rare labels have few.
     is_true = rng.random((n, n_scores)) < 0.1 * values * (1 - columns / d)
     scores = matrix(values, columns, d)
     truth = sparse.csr_array(sparse.coo_array((np.ones(is_true.sum()), (*np.nonzero(is_true),)), (n, n_scores)))

@@ -28,7 +28,7 @@ Case = Callable[[], Callable[[], Any]]
 
 
 def cases() -> dict[str, Case]:
-    """Name -> what loads and fits what is not timed, and returns the call that is."""
+    """For each name, a function that loads and fits without being timed, and returns the call that is timed."""
     sys.path.insert(0, str(PEERS))
     import _data as data
     import numpy as np
@@ -99,7 +99,7 @@ def cases() -> dict[str, Case]:
 
 
 def work(name: str) -> None:
-    """Prepares a case, and calls it for each line that comes; answers with processor seconds and peak memory."""
+    """Prepares a case, and calls it for each line of input; prints processor seconds and peak memory."""
     sys.path.insert(0, str(PEERS))
     import _harness
 
@@ -140,7 +140,7 @@ class Worker:
 
 
 def turn(builds: tuple[Path, Path], name: str) -> list[dict[str, float]] | None:
-    """Of each build the seconds of its quickest call, and the peak memory of the first."""
+    """For each build, the seconds of its fastest call, and the peak memory of the first call."""
     workers = [Worker(build, name) for build in builds]
     ready = [worker.is_ready() for worker in workers]
     if all(ready):

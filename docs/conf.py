@@ -51,7 +51,7 @@ sphinx_gallery_conf = {
 }
 
 autosummary_generate = True
-autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do not tell
+autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do not contain
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 add_module_names = False
@@ -61,7 +61,7 @@ templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
-# Docstrings that come from scikit-learn point into its own glossary.
+# Docstrings that are inherited from scikit-learn link to its glossary.
 suppress_warnings = ["ref.ref", "ref.term"]
 
 html_theme = "pydata_sphinx_theme"
@@ -81,7 +81,7 @@ html_sidebars = {"index": []}
 html_show_sourcelink = False
 html_copy_source = False
 
-# Files of the repository that are pages too.
+# Files of the repository that are also pages.
 PAGES = {
     "benchmarks": HERE.parent / "benches" / "README.md",
     "changelog": HERE.parent / "CHANGELOG.md",
@@ -92,12 +92,14 @@ PAGES = {
 
 
 def _read(app: Any, name: str, source: list[str]) -> None:
-    """Puts those files in their place. Links lead to pages, as they lead to files in the repository."""
+    """Insert the files of `PAGES`. Links in them lead to pages if the linked files are pages."""
     if not os.fspath(app.env.doc2path(name)).endswith(".md"):
         return
     folder = HERE
     if name in PAGES:
-        folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8")
+        # After its first line, which is a comment, a page may have a text that follows the file.
+        added = source[0].partition("\n")[2]
+        folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8") + added
     pages = {path: f"{page}.md" for page, path in PAGES.items()}
 
     def linked(match: re.Match[str]) -> str:
@@ -107,14 +109,14 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         target = (folder / path).resolve()
         if mark or target.parent == HERE:
             return f"{mark}[{text}]({os.path.relpath(target, HERE)}{anchor})"
-        # What is no page is named alone.
+        # Links to files that are not pages are replaced by their text.
         return f"[{text}]({pages[target]}{anchor})" if target in pages else text
 
     source[0] = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
 
 
 def _is_left_out(app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any) -> bool | None:
-    """Without what scikit-learn adds to every estimator for the routing of metadata."""
+    """Leave out the methods that scikit-learn adds to every estimator for the routing of metadata."""
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 

@@ -19,7 +19,7 @@ _ORDER = [
 
 
 class GalleryOrder:
-    """A key for sorting: the place in the list, and for files that are not in it the end, by name."""
+    """A sorting key: the position in the list; files that are not in the list come last, by name."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

@@ -100,17 +100,17 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         spinney.save(self._model, self._path)
 
     def _texts_and_subjects(self, corpus: Any) -> tuple[list[str], list[list[int]]]:
-        """Of the documents that have subjects."""
+        """The texts and subjects of the documents that have subjects."""
         known = [(document.text, list(document.subject_set)) for document in corpus.documents if document.subject_set]
         return [text for text, _ in known], [subjects for _, subjects in known]
 
     def _unfitted(self, params: dict[str, Any], jobs: int) -> Any:
         kinds = {"forest": spinney.RandomForestClassifier, "boosting": spinney.GradientBoostingClassifier}
         if params["model"] not in kinds:
-            raise NotSupportedException(f"model is {params['model']!r}, accepted: {', '.join(kinds)}")
+            raise NotSupportedException(f"model must be one of {', '.join(kinds)}, got {params['model']!r}")
         weight = params["label_weight"]
         rest = {"label_weight": None if weight == "none" else weight, "random_state": 0, "multi_label": True}
-        # Annif says 0 for as many as the machine has.
+        # In Annif, 0 stands for the number of processors.
         return kinds[params["model"]](n_estimators=int(params["trees"]), n_jobs=jobs if jobs > 0 else -1, **rest)
 
     # --- suggestions -------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
                 raise NotInitializedException(f"model {self._path} not found", backend_id=self.backend_id)
             self._model = spinney.load(self._path)
         if parallel:
-            # Other processes have the other processors.
+            # Other processes use the other processors.
             self._model.set_params(n_jobs=1)
 
     def _suggest_batch(self, documents: list[Any], params: dict[str, Any]) -> Any:
@@ -134,7 +134,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         X = self.vectorizer.transform([document.text for document in documents])
         n_labels = self._model.n_outputs_
         found, scores = self._model.predict_topk(X, max(1, min(limit, n_labels)))
-        # Of words that were never seen nothing is known.
+        # Documents with unknown words only have no suggestions.
         found[np.diff(X.indptr) == 0] = -1
         subjects = np.array([int(name) for name in self._model.target_names_in_])
         return SuggestionBatch.from_sequence(
@@ -157,7 +157,7 @@ def _labels(subjects: list[list[int]]) -> tuple[sparse.csr_array, list[str]]:
 
 
 def register() -> None:
-    """Make `backend=spinney` known to Annif in this process."""
+    """Register `backend=spinney` in Annif in this process."""
     annif.backend._backend_fns[SpinneyBackend.name] = lambda: SpinneyBackend
 
 

@@ -1,9 +1,9 @@
 """
-Watch boosting, and stop it early
-=================================
+Early stopping of boosting
+==========================
 
-Boosting holds training samples out, stops when their loss no longer falls, and keeps the best stage. The loss of
-other sets is recorded on the way.
+The fit holds out some training samples, stops when their loss no longer decreases, and keeps the stages up to the
+best one. The losses of other sets are recorded during the fit.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ model.fit(X_train, y_train, eval_sets={"test": (X_test, y_test)})
 print(f"{model.n_estimators_} stages kept, accuracy on the test samples {model.score(X_test, y_test):.3f}")
 
 # %%
-# The log scale shows what goes on below 0.1.
+# The log scale shows the changes below 0.1.
 
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 display = BoostingCurveDisplay.from_estimator(model, ax=ax)

@@ -1,9 +1,9 @@
 """
-Probabilities of labels, and whether they hold
-==============================================
+Calibrated probabilities of labels
+==================================
 
-Of the labels to which a model gives a probability of 0.3, three in ten should be true. A reliability curve shows
-whether that is so, and ``CalibratedLabels`` mends probabilities that are too cautious or too bold.
+Of the labels for which a model predicts a probability of 0.3, three in ten should be true. A reliability curve shows
+whether this is so, and ``CalibratedLabels`` corrects probabilities that are too low or too high.
 """
 
 # %%

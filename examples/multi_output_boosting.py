@@ -3,8 +3,8 @@ Boosting with sixteen outputs
 =============================
 
 There are three ways to boost several outputs: a tree for each output in every stage (``"single_target"``), one tree
-for all outputs (``"joint"``), or one tree on a random combination of their gradients (``"projected"``), from which
-every output takes what it can use.
+for all outputs (``"joint"``), or one tree on a random combination of their gradients (``"projected"``), whose leaves
+are then fitted to every output.
 """
 
 # %%

@@ -88,7 +88,7 @@ print(
 # %%
 # The best tags of each document
 # ------------------------------
-# A random forest learns all tags at once. ``label_weight="balanced"`` lets rare tags choose splits too, and
+# One random forest is fitted to all tags. With ``label_weight="balanced"``, rare tags influence the splits, too, and
 # ``keep_rows=True`` makes it possible to ask later which training samples a prediction comes from.
 
 forest = spinney.RandomForestClassifier(label_weight="balanced", keep_rows=True, random_state=0, n_jobs=-1)
@@ -102,10 +102,10 @@ recall = [recall_at_k(Y[test], best, k) for k in ks]
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 ax.plot(ks, precision, "o-", color="C0")
 ax.plot(ks, recall, "s-", color="C5")
-ax.text(1.3, 0.86, "precision: share of the named tags that are right", color="C0")
-ax.text(1.7, 0.33, "recall: share of the right tags that are named", color="C5")
+ax.text(1.3, 0.86, "precision: share of the predicted tags that are correct", color="C0")
+ax.text(1.7, 0.33, "recall: share of the correct tags that are predicted", color="C5")
 ax.set(
-    xlabel="number of tags named for each document",
+    xlabel="number of predicted tags for each document",
     ylabel="mean over the test documents",
     xticks=ks,
     ylim=(0, 1),
@@ -114,10 +114,10 @@ ax.set(
 plt.show()
 
 # %%
-# How many tags to name
-# ---------------------
-# ``predict`` names the tags of probability above one half, which rare tags hardly ever reach. Thresholds that are
-# tuned on out-of-bag scores name more of them.
+# How many tags to predict
+# ------------------------
+# ``predict`` returns the tags with a probability above one half, which rare tags seldom reach. With thresholds that are
+# tuned on out-of-bag scores, more of them are predicted.
 
 models = {"probability above 1/2": forest}
 for objective in ("f1", "micro_f1"):

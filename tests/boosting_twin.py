@@ -1,7 +1,8 @@
-"""A slow, obvious twin of gradient boosting: NumPy, scikit-learn's trees, scipy's minimiser.
+"""A slow, obvious twin of gradient boosting, with NumPy, scikit-learn's trees and scipy's minimizer.
 
-Scores f are (n, width). y is a number, or -1 and +1 of a label or class; losses that see 0 and 1 get those. Softmax
-takes one-hot columns as 0 and 1. Weights are those of rows. Projections are given, one for each stage.
+Scores f have shape (n, width). y is a numerical output, or -1 and +1 for a label or class; losses that need 0 and 1
+convert it. The softmax takes one-hot columns of 0 and 1. Weights are those of samples. Projections are passed, one for
+each stage.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ Array = np.ndarray
 
 
 class TiedError(Exception):
-    """Two splits of a node are equally good: what the tree is depends on which of them is looked at first."""
+    """Two splits of a node are equally good, so that the tree depends on which of them is found first."""
 
 
 def minimise(total: Callable[[float], float]) -> float:
-    """Argument of the minimum of a convex function in [-1000, 1000]; 0 where no other is better."""
+    """The minimum point of a convex function in [-1000, 1000]; 0 if no other point is better."""
     powers = np.append(2.0 ** np.arange(-30, 10), LARGEST_STEP)
     grid = np.concatenate([-powers[::-1], [0.0], powers])
     with np.errstate(over="ignore"):
         best = int(np.argmin([total(rho) for rho in grid]))
         ends = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-        # The search stops at this width of its bracket: a step to about the root of the rounding of the loss.
+        # The search stops at this width of its bracket: the step is exact to about the root of the rounding of the
+        # loss.
         found = minimize_scalar(total, bounds=ends, method="bounded", options={"xatol": 1e-12}).x
         return min([0.0, grid[best], found], key=total)
 
@@ -52,7 +54,7 @@ def half_log_odds(y: Array, w: Array) -> float:
 
 
 def halved(step: Any, total: Callable[[Any], float]) -> Any:
-    """`step`, halved as long as it is worse than none."""
+    """`step`, halved as long as it is worse than no step."""
     while total(step) > total(0 * step):
         step = step / 2
     return step
@@ -60,13 +62,13 @@ def halved(step: Any, total: Callable[[Any], float]) -> Any:
 
 @dataclass(frozen=True)
 class Newton:
-    """Leaves of Newton steps: λ, and the least sum of curvatures."""
+    """The parameters of Newton leaves: λ, and the minimum sum of second derivatives."""
 
     l2: float = 1.0
     least: float = 1e-3
 
     def along(self, g: Array) -> Newton:
-        """Of a step along the numbers of leaves: λ weighs on the square of what each leaf adds."""
+        """The parameters for a step along the values of leaves: λ is multiplied by the squares of these values."""
         squares = float((np.unique(g) ** 2).sum())
         return Newton(self.l2 * squares, self.least * squares)
 
@@ -77,7 +79,7 @@ class Newton:
 
 @dataclass(frozen=True)
 class Loss:
-    """Of one column: value and negative gradient by row, the best constant, step along g; second derivative."""
+    """A loss of one column: value, negative gradient and second derivative by sample, best constant, step along g."""
 
     value: Callable[[Array, Array], Array]
     negative_gradient: Callable[[Array, Array], Array]
@@ -88,14 +90,14 @@ class Loss:
         return minimise(lambda rho: float(w @ self.value(y, f + rho * g)))
 
     def newton_step(self, y: Array, f: Array, g: Array, w: Array, newton: Newton) -> float:
-        """Along g: the Newton step, halved while the loss rises; without second derivatives the best step."""
+        """The Newton step along g, halved while the loss increases; without second derivatives, the best step."""
         if self.curvature is None:
             return self.step(y, f, g, w)
         whole = newton.step(w @ (g * self.negative_gradient(y, f)), w @ (g**2 * self.curvature(y, f)))
         return halved(float(whole), lambda rho: float(w @ self.value(y, f + rho * g)))
 
     def leaf(self, y: Array, f: Array, w: Array, newton: Newton) -> float:
-        """What a leaf adds to the scores of its rows."""
+        """The value that a leaf adds to the scores of its samples."""
         return self.newton_step(y, f, np.ones_like(f), w, newton)
 
 
@@ -119,7 +121,7 @@ class Hinge(Loss):
         totals = np.array([w @ self.value(y, f + rho * g) for rho in places])
         # Totals of the same loss differ by the rounding of a sum of some hundred terms.
         best = places[totals <= totals.min() + 1e-12 * totals.max()]
-        return float(min(best, key=abs))  # all between two that are best are best
+        return float(min(best, key=abs))  # all values between two best ones are best
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Quantile(Loss):
             return 0.0
         places = np.sort(np.clip((y - f)[moved] / g[moved], -LARGEST_STEP, LARGEST_STEP))
         totals = np.array([w @ self.value(y, f + rho * g) for rho in places])
-        # The least of all that are best, but for the rounding of a sum of some hundred terms.
+        # The smallest of all that are best, up to the rounding of a sum of some hundred terms.
         best = float(places[totals <= totals.min() * (1 + 1e-12)][0])
         return best if w @ self.value(y, f + best * g) <= w @ self.value(y, f) else 0.0
 
@@ -150,7 +152,7 @@ def quantile(q: float) -> Loss:
 
 
 def huber(delta: float) -> Loss:
-    """Without second derivatives: these count rows within δ, and leaves are the minimum."""
+    """Huber's loss without second derivatives, which would count the samples within δ: leaves are the exact minimum."""
 
     def value(y: Array, f: Array) -> Array:
         r = np.abs(y - f)
@@ -173,7 +175,7 @@ def log_of_mean(y: Array, w: Array) -> float:
 def tweedie(p: float) -> Loss:
     a, b = p - 1, 2 - p
     return Loss(
-        # Far out, where only the search looks, a product of zero and infinity would be no number.
+        # For extreme scores, which only the search evaluates, the product of zero and infinity would be NaN.
         lambda y, f: y * np.exp(np.minimum(-a * f, 700)) / a + np.exp(b * f) / b - y**b / (a * b),
         lambda y, f: y * np.exp(-a * f) - np.exp(b * f),
         log_of_mean,
@@ -181,8 +183,8 @@ def tweedie(p: float) -> Loss:
     )
 
 
-# Parameters of the estimator with the losses below that have one. Eighths are exact as gradients, of which sums with
-# rounded weights keep 26 bits.
+# Parameters of the estimator for the losses below that have one. Multiples of an eighth are exact as gradients, whose
+# sums with rounded weights keep 26 bits.
 PARAMETERS: dict[str, dict[str, float]] = {
     "quantile": {"quantile": 0.625},
     "huber": {"huber_delta": 0.4},
@@ -236,12 +238,12 @@ LOSSES = {
 }
 
 
-# Losses whose second derivatives differ from row to row.
+# Losses whose second derivatives differ between samples.
 CURVED = {"log_loss", "exponential", "poisson", "gamma", "tweedie"}
 
 
 def in_domain(loss: str, y: Array) -> Array:
-    """Numbers that the loss is of: zeros among them where it takes these."""
+    """Values of y in the domain of the loss, with zeros among them if these are allowed."""
     return {"poisson": np.maximum(y + 0.5, 0), "tweedie": np.maximum(y + 0.5, 0), "gamma": np.exp(y)}.get(loss, y)
 
 
@@ -255,7 +257,7 @@ def grow(X: Array, R: Array, w: Array, limits: dict[str, Any]) -> DecisionTreeRe
 
 
 def float8(steps: Array) -> Array:
-    """Cut towards zero to numbers of four bits of exponent and three of significand, times a power of two."""
+    """Rounded towards zero to numbers with four bits of exponent and three of significand, times a power of two."""
     small = [s / 512 for s in range(8)]
     values = np.array(small + [(1 + s / 8) * 2.0**e for e in range(-6, 8) for s in range(8)])
     largest = np.abs(steps).max()
@@ -267,14 +269,14 @@ def float8(steps: Array) -> Array:
 
 @dataclass(frozen=True)
 class Twin:
-    """One boosting problem. `targets` are the columns that the loss sees, `groups` the columns of each softmax."""
+    """A boosting problem. `targets` are the columns of the loss, `groups` the columns of each softmax."""
 
     X: Array
     targets: Array
     loss: str
     weights: Array | None = None
     groups: tuple[slice, ...] | None = None
-    # How much each column counts in the loss.
+    # The weight of each column in the loss.
     shares: Array | None = None
 
     @property
@@ -287,7 +289,7 @@ class Twin:
         return np.array([LOSSES[self.loss].start(y, self.w) for y in self.targets.T])
 
     def value(self, f: Array) -> float:
-        """The loss, summed over rows and columns."""
+        """The loss, summed over samples and columns."""
         if self.groups:
             return float(sum(-self.w @ (self.targets[:, s] * log_softmax(f[:, s], axis=1)).sum(1) for s in self.groups))
         shares = np.ones(f.shape[1]) if self.shares is None else self.shares
@@ -300,7 +302,7 @@ class Twin:
         return LOSSES[self.loss].negative_gradient(self.targets, f)
 
     def steps(self, f: Array, g: Array) -> Array:
-        """One for each column; g has all of them or one that they share."""
+        """The step of each column; g has all columns, or one that they share."""
         g = np.broadcast_to(g, f.shape)
         if not self.groups:
             return np.array(
@@ -309,14 +311,14 @@ class Twin:
         return np.concatenate([self.step_of_classes(f[:, s], g[:, s], self.targets[:, s]) for s in self.groups])
 
     def step_of_classes(self, f: Array, g: Array, targets: Array) -> Array:
-        """One for each class of an output, found together."""
+        """The steps of the classes of an output, which are computed together."""
 
         def total(rho: Array) -> tuple[float, Array]:
             scores = f + rho * g
             slopes = self.w @ (g * (softmax(scores, axis=1) - targets))
             return float(-self.w @ (targets * log_softmax(scores, axis=1)).sum(axis=1)), slopes
 
-        # As far as float64 goes: the loss no longer falls by some of its last bits, or slopes are next to nothing.
+        # As exact as float64 allows: the loss no longer decreases by more than its last bits, or gradients are tiny.
         options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
         bounds = [(-LARGEST_STEP, LARGEST_STEP)] * f.shape[1]
         return minimize(total, np.zeros(f.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
@@ -332,7 +334,7 @@ class Twin:
         newton: Newton | None = None,
         **limits: Any,
     ) -> Iterator[tuple[Callable[[Array], Array], Array, Array]]:
-        """After each stage: what it adds to the scores of given rows, its steps, the training scores."""
+        """After each stage: the values that it adds to scores of given samples, its steps, and the training scores."""
         f = np.tile(self.start(), (len(self.X), 1))
         for stage in range(n_stages):
             R = self.negative_gradient(f)
@@ -352,7 +354,7 @@ class Twin:
             yield (lambda X, rho=rho, predict=predict: learning_rate * rho * predict(X)), rho, f
 
     def newton_steps(self, f: Array, g: Array, newton: Newton, rows: Array, alike: bool) -> Array:
-        """Newton steps along g over some rows, one for each column; `alike` for all rows of a leaf, whose g is one."""
+        """Newton steps along g over samples, one for each column. `alike`: g is 1, and all samples are in one leaf."""
         y, f, g, w = self.targets[rows], f[rows], g[rows], self.w[rows]
         if not self.groups:
             loss = LOSSES[self.loss]
@@ -374,7 +376,7 @@ class Twin:
     def newton_leaves(
         self, strategy: str, f: Array, R: Array, phi: Any, limits: dict[str, Any], newton: Newton
     ) -> Callable[[Array], Array]:
-        """What leaves add: rows to (n, width)."""
+        """The values that leaves add, as a function from samples to (n, width)."""
         ones = np.ones_like(f)
 
         def leaves(tree: DecisionTreeRegressor) -> Callable[[Array], Array]:
@@ -391,7 +393,7 @@ class Twin:
         return leaves(grow(self.X, R if strategy == "joint" else R @ np.asarray(phi).T, self.w, limits))
 
     def grow_one(self, j: int, r: Array, f: Array, limits: dict[str, Any]) -> DecisionTreeRegressor:
-        """A tree for one column: rows weigh by second derivatives, in 4096 parts of the largest, where these differ."""
+        """A tree for one column. Second derivatives that differ are weights, in 4096 parts of the largest."""
         if self.loss not in CURVED:
             return grow(self.X, r, self.w, limits)
         h = LOSSES[self.loss].curvature(self.targets[:, j], f[:, j])
@@ -402,7 +404,7 @@ class Twin:
     def direction(
         self, strategy: str, R: Array, phi: Any, relabel: bool, limits: dict[str, Any]
     ) -> Callable[[Array], Array]:
-        """The weak model g: rows to (n, width), or to (n, 1) for a projection whose leaves are not relabelled."""
+        """The weak model g: from samples to (n, width), or (n, 1) for a projection without relabeled leaves."""
         if strategy == "single_target":
             trees = [grow(self.X, r, self.w, limits) for r in R.T]
             return lambda X: np.column_stack([tree.predict(X) for tree in trees])

@@ -1,4 +1,4 @@
-"""Python processes that tests start. All are killed after a while: a hang is a failure, not a wait."""
+"""Python processes that tests start. All of them are killed after some time, so that a hang is a failure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 import spinney
 from conftest import make, make_data, model_bytes
 
-# The end of the code of `interrupted`: `cases` gives for each name the estimator and the work.
+# The end of the code of `interrupted`: `cases` has the estimator and the work for each name.
 _INTERRUPTED = """
 import sys, time
 for kind in sys.argv[1:]:
@@ -33,23 +33,24 @@ for kind in sys.argv[1:]:
 
 
 def _environment() -> dict[str, str]:
-    """So that children find the modules of tests, and the same spinney."""
+    """The environment with which child processes find the modules of the tests and the same spinney."""
     folders = [str(pathlib.Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
 
 
 def run(code: str, *args: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the code to its end, with variables of the environment added. Warnings are errors."""
+    """Run the code in a child process with additional environment variables. Warnings are errors."""
     source = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
     options = {"capture_output": True, "text": True, "timeout": timeout, "check": False}
     return subprocess.run(source, env={**_environment(), **environment}, **options)
 
 
 def interrupted(code: str, kinds: list[str], wait: float) -> dict[str, tuple[float, str]]:
-    """Ctrl-C after `wait` seconds of each kind of work.
+    """Press Ctrl-C after `wait` seconds of each kind of work.
 
-    `code` defines `cases`, which names functions that return an estimator and a function that works for long on it. Of
-    each kind: seconds until `KeyboardInterrupt` was raised, or infinity, and whether the estimator is as it was before.
+    `code` defines `cases`, a dict of functions that return an estimator and a function that works on it for a long
+    time. For each kind, the result has the seconds until `KeyboardInterrupt` was raised, or infinity, and whether the
+    estimator is unchanged.
     """
     source = [sys.executable, "-c", textwrap.dedent(code) + _INTERRUPTED, *kinds]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -73,7 +74,7 @@ def interrupted(code: str, kinds: list[str], wait: float) -> dict[str, tuple[flo
 
 
 def fit_and_predict(name: str) -> str:
-    """What a worker process finds: a hash of a small model fitted on two threads, and of its predictions."""
+    """The result of a worker process: a hash of a small model fitted on two threads and of its predictions."""
     X, y = make_data(name, n=200)
     threads = {"n_jobs": 2} if "n_jobs" in getattr(spinney, name)._get_param_names() else {}
     model = make(name, **threads).fit(X, y)

@@ -1,7 +1,8 @@
-"""A slow, obvious twin of the stagewise path over the nodes of a forest: NumPy, and the indicators written out.
+"""A slow, obvious twin of the stagewise path over the nodes of a forest, with NumPy and all indicators stored.
 
-Indicators are the columns of `decision_path` without the roots, of all rows; the path is that of incremental forward
-stagewise regression for a group of coefficients a node, square loss. Numbers are whitened by the caller.
+Indicators are the columns of `decision_path` without the roots, for all samples. The path is that of incremental
+forward stagewise regression with a group of coefficients for each node and squared loss. Numerical outputs are whitened
+by the caller.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Array = np.ndarray
 
 @dataclass
 class Nodes:
-    """All nodes of a forest but the roots, tree by tree in pre-order."""
+    """All nodes of a forest except the roots, tree by tree in pre-order."""
 
     Z: Array
     """(n_samples, n_nodes) of 0 and 1."""
@@ -51,7 +52,7 @@ def nodes_of(forest: Any, X: Any) -> Nodes:
 
 
 def n_test_nodes(nodes: Nodes, beta: Array) -> int:
-    """Nodes with a coefficient other than zero strictly below."""
+    """The number of nodes with a nonzero coefficient strictly below them."""
     kept = {up for j in np.flatnonzero(np.abs(beta).max(axis=1, initial=0)) for up in nodes.ancestors[j]}
     return len(kept)
 
@@ -70,7 +71,7 @@ class Step:
 
 
 def loss_of(r: Array, w: Array, known: Array) -> float:
-    """Over the known cells."""
+    """The mean square of the known values."""
     return float(w @ (known * r**2).sum(axis=1) / max(w @ known.sum(axis=1), 1e-300))
 
 
@@ -84,11 +85,11 @@ def stagewise(
     held_out: Array,
     known: Array | None = None,
 ) -> Iterator[Step]:
-    """y (n, d); rows held out have a weight there and none in `w`. The first step is the constant.
+    """The path for y of shape (n, d). Held-out samples have a weight there, and weight zero in `w`. The first step is
+    the constant.
 
-    `known` tells which cells of y are known, of which there are means, residuals and losses; None for all.
-
-    `beta` and `scores` are those of the moment: they change as the path goes on.
+    `known` is a mask of the known values of y, from which means, residuals and losses are computed; None if all are
+    known. `beta` and `scores` are the current ones, which change as the path continues.
     """
     mean = w @ nodes.Z / w.sum()
     Z, usable = nodes.Z, (mean > 0) & (mean < 1)
@@ -110,7 +111,8 @@ def stagewise(
         norms = np.sqrt((c**2).sum(axis=1)) * ((c * beta).sum(axis=1) >= 0)
         if not norms.size or norms.max() == 0:
             return
-        # Nodes of the same rows tie; what float32 cannot tell apart is a tie, and the first wins.
+        # Nodes with the same samples are equal; so are those that float32 cannot distinguish, of which the first one
+        # wins.
         j = int(np.argmax(norms.astype(np.float32)))
         move = step_size * c[j] / norms[j]
         after = scores + np.outer(Z[:, j], move)

@@ -18,19 +18,20 @@ REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
 
 
 def make(name: str, **params):
-    """The estimator of that name, small and seeded."""
+    """The estimator with this name, small and with a fixed seed."""
     if name in FORESTS + BOOSTING + CENTROIDS:
         params = {"n_estimators": 5, **params}
     if name in COMPRESSED:
         forest = spinney.ExtraTreesClassifier if name.endswith("Classifier") else spinney.ExtraTreesRegressor
-        # The exact path takes hundreds of times as long as steps, most of it where penalties are small and nodes many.
+        # The exact path takes hundreds of times as long as the stagewise one, mostly for small penalties and many
+        # nodes.
         size = {"n_estimators": 3, "max_depth": 4} if params.get("solver") == "lasso" else {"n_estimators": 5}
         params = {"estimator": forest(**size), "cv": 3, "step_size": 0.05, **params}
     return getattr(spinney, name)(**{"random_state": 0, **params})
 
 
 def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str = "single"):
-    """X, half zeros so that sparse layouts differ from dense ones, and y that depends on it."""
+    """X, half of which is zero so that sparse layouts differ from dense ones, and y that depends on it."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p)).round(1)
     X[rng.random((n, p)) < 0.5] = 0
@@ -47,12 +48,12 @@ def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str =
 
 
 def model_bytes(model) -> bytes:
-    """The fitted model alone: equal bytes are equal models."""
+    """The bytes of the fitted model, without the estimator: equal bytes mean equal models."""
     return (model._model if hasattr(model, "_model") else model._forest).to_bytes()
 
 
 def check_refused(model, error, message, X, y, **fit):
-    """The fit fails with this message and leaves the estimator, which is fitted, as it was."""
+    """Check that the fit raises this error, and that the fitted estimator is unchanged."""
     before = dict(model.__dict__)
     with pytest.raises(error, match=message):
         model.fit(X, y, **fit)
@@ -67,7 +68,7 @@ def name(request) -> str:
 
 @pytest.fixture
 def labels():
-    """Wide sparse X and Y."""
+    """Sparse X and Y with many columns."""
     X = sparse.random_array((80, 200), density=0.1, rng=np.random.default_rng(0), format="csr")
     Y = sparse.random_array((80, 30), density=0.1, rng=np.random.default_rng(1), format="csr")
     Y.data[:] = 1

@@ -1,4 +1,4 @@
-"""scikit-learn's checks of estimators, as many for each as can tell its settings apart."""
+"""scikit-learn's checks of estimators, and for settings of an estimator those checks that could give another result."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-# Checks whose outcome depends on what a model computes, and so on its parameters. All others look at validation, at
-# attributes and at layouts of arrays, which are the same code for all settings of an estimator.
+# Checks whose outcome depends on the computed model, and so on its parameters. All others concern validation,
+# attributes and layouts of arrays, which are the same code for all settings of an estimator.
 OF_VALUES = {
     "check_class_weight_classifiers",
     "check_classifiers_classes",
@@ -39,7 +39,7 @@ def with_estimator_checks(
     variations: Iterable[Any] = (),
     expected_failures: Callable[[Any], dict[str, str]] = lambda _: {},
 ) -> Any:
-    """Parametrizes a test over `estimator` and `check`: all checks of `defaults`, those of values of `variations`."""
+    """Parametrize a test over `estimator` and `check`: all checks for `defaults`, and some for `variations`."""
 
     def checks(estimators: Iterable[Any], only: set[str] | None) -> Iterable[Any]:
         for estimator in estimators:
@@ -54,7 +54,7 @@ def with_estimator_checks(
 
 
 def name_of(value: Any) -> str:
-    """An id that is the same in every run: an estimator's text, a check's name with its options."""
+    """An id that is the same in every run: the estimator as text, or the name of the check with its options."""
     if hasattr(value, "get_params"):
         return "".join(str(value).split())
     options = ",".join(f"{name}={option}" for name, option in value.keywords.items())

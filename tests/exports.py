@@ -1,4 +1,4 @@
-"""Models of every kind for the tests of exporters, rows that try their thresholds, and what the engine says of them."""
+"""Models of each kind for the tests of exporters, samples at their thresholds, and the predictions of the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CODES = [0, 3]
 
 
 class HalfSquares:
-    """A loss of one's own."""
+    """A loss of the user."""
 
     def loss(self, y, scores):
         return 0.5 * (y - scores) ** 2
@@ -25,7 +25,7 @@ class HalfSquares:
 
 
 def _cases() -> dict[str, tuple[str, str, str, dict[str, Any]]]:
-    """Name of the estimator, outputs, what X has, parameters: of each case by its name."""
+    """The cases by name: the estimator, the kind of outputs, the kind of X, and parameters."""
     cases = {}
 
     def add(name, outputs, x="missing", **params):
@@ -70,7 +70,7 @@ CASES = _cases()
 
 
 def make_y(name, outputs, n, seed=0):
-    """X without missing values, and y."""
+    """The training data of a case."""
     X, y = make_data(name, n=n, outputs=outputs if outputs in ("single", "labels") else "several", seed=seed)
     if outputs == "several" and name.endswith("Classifier"):
         y = np.column_stack([y[:, 0], np.minimum(y[:, 1], 1)])  # three classes and two
@@ -89,7 +89,7 @@ def make_y(name, outputs, n, seed=0):
 
 @functools.cache
 def fitted(case: str) -> tuple[Any, np.ndarray]:
-    """The model of a case, and rows that try it."""
+    """The model of a case, and samples to predict."""
     name, outputs, x, params = CASES[case]
     params = dict(params)
     X, y = make_y(name, outputs, 60)
@@ -115,7 +115,7 @@ def fitted(case: str) -> tuple[Any, np.ndarray]:
 
 
 def probes(model, X, codes=(), seed=0):
-    """Rows of X, and the same with values at the thresholds of the model, next to them, missing and extreme."""
+    """The samples of X, and copies with values at the thresholds of the model, next to them, missing and extreme."""
     rng = np.random.default_rng(seed)
     thresholds = [
         member.threshold()[np.isfinite(member.threshold()) & (member.children_left() >= 0)]
@@ -138,7 +138,7 @@ def probes(model, X, codes=(), seed=0):
 
 
 def scores_of(model, X):
-    """Raw scores of the engine, (n_samples, n_scores)."""
+    """Raw scores of the engine, of shape (n_samples, n_scores)."""
     engine = model._forest if model._kind in ("tree", "forest") else model._model
     X = np.ascontiguousarray(X, dtype=np.float32)
     return (
@@ -149,7 +149,7 @@ def scores_of(model, X):
 
 
 def columns_of(model, X):
-    """What exports call predictions: numbers, or probabilities side by side, or else scores, (n_samples, n_columns)."""
+    """The predictions of exports, (n_samples, n_columns): numerical outputs, probabilities or scores."""
     X = np.asarray(X)
     if not hasattr(model, "classes_"):
         found = model.predict(X)
@@ -162,13 +162,13 @@ def columns_of(model, X):
 
 
 def decisions_of(model, X):
-    """`predict`, dense."""
+    """`predict` as a dense array."""
     found = model.predict(X)
     return np.asarray(found.toarray() if sparse.issparse(found) else found)
 
 
 def sizes(model, X):
-    """A bound of the sums of absolute values behind each score, (n_samples, n_scores)."""
+    """An upper bound of the sums of absolute values of each score, of shape (n_samples, n_scores)."""
     return np.maximum(np.abs(scores_of(model, X)), _largest(model))
 
 

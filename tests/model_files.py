@@ -1,4 +1,4 @@
-"""What tests of model files share."""
+"""Functions that tests of model files share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def again(model, path, **options):
 
 
 def assert_same(one, other, X):
-    """The same estimator: parameters, fitted attributes, predictions."""
+    """Check that two estimators have the same parameters, fitted attributes and predictions."""
     assert type(one) is type(other)
     assert model_bytes(one) == model_bytes(other)
     assert re.sub(" at 0x[0-9A-F]+", "", repr(one)) == re.sub(" at 0x[0-9A-F]+", "", repr(other))
@@ -43,7 +43,7 @@ def assert_same(one, other, X):
 
 
 def loads(path):
-    """All ways to look at a file."""
+    """All functions that read a file."""
     return (
         lambda: spinney.load(path),
         lambda: spinney.load(path, mmap_mode="r"),

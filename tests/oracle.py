@@ -1,10 +1,10 @@
-"""A slow, obvious, exact twin of the splitter, and the proof that a fitted tree is what the rules allow.
+"""A slow, obvious, exact twin of the splitter, and checks that a fitted tree follows the rules.
 
-It enumerates every feature and every cut of a node. Sums are Python integers (weights and targets are scaled
-by a power of two first) and impurities are fractions, so Gini, variance and absolute deviation carry no rounding at
-all; entropy uses float64, the Poisson deviance sixty digits. Vocabulary: a *cut* lies between two neighbouring
-distinct values present in the node, missing ones (NaN) being less or more than all others; the *decrease* of a cut is
-the total impurity (weight x impurity) of the node minus that of its two sides.
+It enumerates every feature and every cut of a node. Sums are Python integers (weights and targets are first scaled by a
+power of two) and impurities are fractions, so that Gini, variance and absolute deviation have no rounding at all;
+entropy uses float64, the Poisson deviance sixty digits. Vocabulary: a *cut* lies between two neighbouring distinct
+values of the node, where missing values (NaN) are less or greater than all others; the *decrease* of a cut is the total
+impurity (weight × impurity) of the node minus that of its two sides.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Number = Fraction | float
 
 @dataclass(frozen=True)
 class Limits:
-    """Stopping rules with scikit-learn's names and defaults."""
+    """Stopping rules with the names and defaults of scikit-learn."""
 
     max_depth: int | None = None
     min_samples_split: int = 2
@@ -37,21 +37,21 @@ class Limits:
 
 @dataclass(frozen=True)
 class Cut:
-    """A candidate split: samples whose value is at most `below` go left, the others have at least `above`.
+    """A candidate split: samples whose value is at most `below` go left, and the others have at least `above`.
 
-    `above` is NaN where all that have a value go left, and those without one right.
+    `above` is NaN if all samples with a value go left, and those without one go right.
     """
 
     feature: int
     below: np.float32
     above: np.float32
     decrease: Number
-    # Where samples without a value go; None where the node has none.
+    # The side of samples without a value; None if the node has none.
     missing_left: bool | None = None
 
     @property
     def threshold(self) -> np.float32:
-        """The largest float32 not above the midpoint: every float32 goes where the midpoint would send it."""
+        """The largest float32 that is not above the midpoint, which sends every float32 to the same side."""
         if np.isnan(self.above):
             return np.finfo(np.float32).max
         middle = float(self.below) / 2 + float(self.above) / 2
@@ -60,7 +60,7 @@ class Cut:
 
 
 def as_integers(values: np.ndarray) -> tuple[np.ndarray, Fraction]:
-    """`values` as exact Python integers and the unit that they count."""
+    """`values` as exact Python integers, and the unit in which they are counted."""
     fractions = [Fraction(float(v)) for v in np.ravel(values)]
     denominator = math.lcm(*(f.denominator for f in fractions)) if fractions else 1
     out = np.empty(len(fractions), dtype=object)
@@ -78,12 +78,12 @@ def x_log_ratio(x: Fraction, ratio: Fraction) -> Fraction:
 
 
 def dense32(X: Any) -> np.ndarray:
-    """X as the engine sees it: float32, explicit zeros are zeros."""
+    """X as the engine uses it: float32, with stored zeros as zeros."""
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
 
 
 class Oracle:
-    """Exact statistics of any set of rows of one supervised problem; rows of weight zero do not exist."""
+    """Exact statistics of any set of samples of a supervised problem. Samples of weight zero are ignored."""
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, criterion: str = "gini") -> None:
         X, y = dense32(X), np.asarray(y.toarray() if sp.issparse(y) else y)
@@ -106,7 +106,7 @@ class Oracle:
         self.sums = self.w[:, None] * values
 
     def _y_log_y(self, w: int, y: np.ndarray) -> Fraction:
-        """Weight x sum of y log(y) over the outputs of a row."""
+        """Weight × sum of y log(y) over the outputs of a sample."""
         return sum((x_log_ratio(w * v * self.w_unit * self.y_unit, v * self.y_unit) for v in y), Fraction(0))
 
     @property
@@ -117,11 +117,11 @@ class Oracle:
         return self.w[rows].sum() * self.w_unit
 
     def is_pure(self, rows: np.ndarray) -> bool:
-        """Equal as values, which is not the same as an impurity that is small."""
+        """Whether all samples have equal values of y, which is not the same as a small impurity."""
         return bool((self.y[rows] == self.y[rows[0]]).all())
 
     def _total_impurity(self, w: int, sums: np.ndarray, squares: int) -> Number:
-        """Weight x mean impurity over the outputs, from the sums over one set of rows."""
+        """Weight × mean impurity over the outputs, from the sums over a set of samples."""
         if self.criterion in ("entropy", "log_loss"):
             counts = [float(s * self.w_unit) for s in sums]
             whole = float(w * self.w_unit)
@@ -130,11 +130,11 @@ class Oracle:
             totals = [int(s) * self.w_unit * self.y_unit for s in sums]
             whole = int(w) * self.w_unit
             return (squares - sum(x_log_ratio(s, s / whole) for s in totals)) / self.n_outputs
-        # Gini is the same expression: the squares of one-hot targets sum to the weight of each output.
+        # The formula for Gini is the same: the squares of one-hot targets sum to the weight of each output.
         return Fraction(int(squares * w - (sums**2).sum()), int(w) * self.n_outputs) * self.w_unit * self.y_unit**2
 
     def _medians(self, rows: np.ndarray, output: int) -> tuple[int, int]:
-        """The least and the largest median of the values of an output, as integers."""
+        """The smallest and the largest median of the values of an output, as integers."""
         y, w = self.values[rows, output], self.w[rows]
         return (
             min(c for c in y if 2 * w[y > c].sum() <= w.sum()),
@@ -152,7 +152,7 @@ class Oracle:
         return float(self.total_impurity(rows) / self.total_weight(rows))
 
     def center(self, rows: np.ndarray) -> np.ndarray:
-        """What a leaf of these rows predicts of numbers: their mean or median, exact up to the last rounding."""
+        """The prediction of a leaf with these samples for numerical outputs, exact up to the last rounding."""
         if self.criterion == "absolute_error":
             middle = [sum(self._medians(rows, j)) for j in range(self.n_outputs)]
             return np.array([float(Fraction(int(twice), 2) * self.y_unit) for twice in middle])
@@ -164,12 +164,12 @@ class Oracle:
         return float(Fraction(int(hit), int(self.w[rows].sum())))
 
     def decrease(self, rows: np.ndarray, left: np.ndarray) -> Number:
-        """Of sending `rows[left]` to the left."""
+        """The decrease of the split that sends `rows[left]` to the left."""
         sides = self.total_impurity(rows[left]) + self.total_impurity(rows[~left])
         return self.total_impurity(rows) - sides
 
     def cuts(self, rows: np.ndarray, limits: Limits = Limits()) -> list[Cut]:
-        """Every cut of the node that the limits on the sides admit."""
+        """All cuts of the node that satisfy the limits on the sides."""
         found = []
         least_weight = Fraction(limits.min_weight_fraction_leaf) * self.total_weight(self.all_rows)
         parent = self.total_impurity(rows)
@@ -192,7 +192,7 @@ class Oracle:
                 if self.criterion == "poisson" and any(
                     sums[-1].astype(bool) & ((sums[i] == 0) | (sums[i] == sums[-1]))
                 ):
-                    continue  # an output that is not zero in the node would be on a side
+                    continue  # an output that is not all zero in the node would be all zero on a side
                 if self.criterion == "absolute_error":
                     left, right = self.total_impurity(order[: i + 1]), self.total_impurity(order[i + 1 :])
                 else:
@@ -203,10 +203,10 @@ class Oracle:
 
 
 class MaskedOracle(Oracle):
-    """The same where some cells of y are not known: those that are True in `mask`.
+    """The same with unknown values of y, which are True in `mask`.
 
-    Each output has the weight of its known cells, kept beside the sums. Impurities are over the mean number of known
-    cells of a sample of the training set, so that at the root they are those of a known cell.
+    Each output has the weight of its known values in addition to the sums. Impurities are divided by the mean number of
+    known values of a training sample, so that at the root they are those of a known value.
     """
 
     def __init__(self, X: Any, y: Any, mask: Any, sample_weight: Any = None, criterion: str = "gini") -> None:
@@ -243,7 +243,7 @@ class MaskedOracle(Oracle):
         return left * self.w_unit * self.y_unit**2 / self.cells_of_a_sample
 
     def value(self, rows: np.ndarray, output: int) -> dict[Any, float] | float | None:
-        """Mean of the known cells, or the frequency of each class among them; None without any."""
+        """The mean of the known values, or the frequency of each class among them; None if there are none."""
         known = rows[self.known[rows, output]]
         if len(known) == 0:
             return None
@@ -255,7 +255,7 @@ class MaskedOracle(Oracle):
 
 @dataclass
 class Arrays:
-    """scikit-learn's arrays of a fitted tree."""
+    """The arrays of a fitted tree, as in scikit-learn."""
 
     children_left: np.ndarray
     children_right: np.ndarray
@@ -274,12 +274,12 @@ class Arrays:
         return self.children_left[node] == -1
 
     def goes_left(self, node: int, X: np.ndarray) -> np.ndarray:
-        """Which rows a split sends left."""
+        """A mask of the samples that a split sends to the left."""
         x = X[:, self.feature[node]]
         return np.where(np.isnan(x), self.missing_go_to_left[node] == 1, x <= self.threshold[node])
 
     def rows_of_nodes(self, X: np.ndarray) -> list[np.ndarray]:
-        """Rows of float32 X that pass through each node, by the thresholds alone."""
+        """The samples of float32 X that pass through each node, computed from the thresholds alone."""
         rows = [np.empty(0, dtype=int) for _ in self.feature]
         rows[0] = np.arange(len(X))
         for node in range(len(rows)):  # a parent comes before its children
@@ -297,8 +297,8 @@ class Arrays:
         return depth
 
 
-# Relative slack of a chosen decrease against the best one, and the share of the node's impurity that
-# rounding of float64 sums may hide where the best decrease is itself next to nothing.
+# The relative tolerance of a chosen decrease compared with the best one, and the fraction of the impurity of the node
+# that the rounding of float64 sums may change if the best decrease itself is close to zero.
 RELATIVE, ROUNDING = 1e-9, 1e-13
 
 
@@ -307,7 +307,7 @@ def close(chosen: Number, best: Number, scale: Number) -> bool:
 
 
 def check_tree(estimator: Any, oracle: Oracle, limits: Limits = Limits(), splitter: str = "best") -> Arrays:
-    """Proves every node of a tree grown with `max_features=None`: statistics, splits, reasons for leaves."""
+    """Checks every node of a tree grown with `max_features=None`: statistics, splits, and the reasons for leaves."""
     tree = Arrays.of(estimator)
     rows, depths = tree.rows_of_nodes(oracle.X), tree.depths()
     n_leaves = int((tree.children_left == -1).sum())
@@ -318,7 +318,7 @@ def check_tree(estimator: Any, oracle: Oracle, limits: Limits = Limits(), splitt
         # The total is exact here, and in the engine a sum of rounded weights.
         assert math.isclose(tree.weighted_n_node_samples[node], oracle.total_weight(here), rel_tol=1e-12), where
         expected = oracle.impurity(here)
-        # Impurities are float64; sums of squares cancel, at worst down to the rounding of the impurity of the root.
+        # Impurities are float64. Sums of squares cancel, at worst down to the rounding of the impurity of the root.
         assert math.isclose(tree.impurity[node], expected, rel_tol=1e-9, abs_tol=1e-13 * oracle.impurity(rows[0])), (
             f"{where}: impurity {tree.impurity[node]!r}, exact {expected!r}"
         )
@@ -333,14 +333,14 @@ def check_tree(estimator: Any, oracle: Oracle, limits: Limits = Limits(), splitt
 
 
 def share_of_total(oracle: Oracle, decrease: Number) -> float:
-    """A decrease as `min_impurity_decrease` measures it: over the weight of the whole training set."""
+    """A decrease as `min_impurity_decrease` measures it: divided by the weight of the whole training set."""
     return float(decrease / oracle.total_weight(oracle.all_rows))
 
 
 def check_leaf(
     oracle: Oracle, here: np.ndarray, depth: int, n_leaves: int, limits: Limits, splitter: str, where: str
 ) -> None:
-    """A leaf needs a reason."""
+    """Check that a leaf has a reason not to be split."""
     if oracle.is_pure(here) or depth == limits.max_depth or len(here) < limits.min_samples_split:
         return
     if limits.max_leaf_nodes is not None and n_leaves == limits.max_leaf_nodes:
@@ -348,11 +348,11 @@ def check_leaf(
     cuts = oracle.cuts(here, limits)
     limits_sides = limits.min_samples_leaf > 1 or limits.min_weight_fraction_leaf > 0 or oracle.criterion == "poisson"
     if splitter == "random" and limits_sides:
-        return  # the one threshold drawn for each feature may have been inadmissible
+        return  # the single threshold that was drawn for each feature may not have satisfied the limits
     if not cuts or (limits.min_impurity_decrease > 0 and splitter == "random"):
         return
     best = max(c.decrease for c in cuts)
-    # A share of exact numbers against one of float64 sums: some of the last bits of 1.
+    # A ratio of exact numbers compared with one of float64 sums, which may differ in the last bits of 1.
     too_little = 0 < limits.min_impurity_decrease > share_of_total(oracle, best) - 1e-12
     assert too_little, f"{where}: an impure leaf of {len(here)} samples, {len(cuts)} cuts are admissible"
 
@@ -367,7 +367,7 @@ def check_split(
     splitter: str,
     where: str,
 ) -> None:
-    """A split needs permission, a threshold at its place, and to be the best where it claims to be."""
+    """Check that a split is allowed, that its threshold is right, and that it is the best one if it must be."""
     assert not oracle.is_pure(here), f"{where}: a pure node was split"
     assert limits.max_depth is None or depth < limits.max_depth, where
     assert len(here) >= limits.min_samples_split, where
@@ -379,12 +379,13 @@ def check_split(
         least = Fraction(limits.min_weight_fraction_leaf) * oracle.total_weight(oracle.all_rows)
         assert oracle.total_weight(here[side]) >= least, where
     chosen = oracle.decrease(here, left)
-    # As in `check_leaf`: rounding of a share of float64 sums.
+    # As in `check_leaf`: the rounding of a ratio of float64 sums.
     assert share_of_total(oracle, chosen) >= limits.min_impurity_decrease - 1e-12, where
     missing = np.isnan(x)
     if not missing.any():
         sides = oracle.total_weight(here[left]), oracle.total_weight(here[~left])
-        # Weights that are no multiples of 1/64 are rounded in the engine: sides that are nearly equal may change.
+        # Weights that are not multiples of 1/64 are rounded in the engine, so that sides of nearly equal weight may
+        # differ.
         if sides[0] == sides[1] or abs(sides[0] - sides[1]) > Fraction(1e-12) * sum(sides):
             expected_left = sides[0] >= sides[1]
             assert tree.missing_go_to_left[node] == expected_left, f"{where}: missing values go to the lighter child"
@@ -408,11 +409,11 @@ def check_split(
 
 
 def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limits: Limits) -> None:
-    """Replays best-first growth: whatever was split had no better rival among the final leaves."""
+    """Replays best-first growth: no node that was split had a better rival among the final leaves."""
     depths = tree.depths()
 
     def potential(node: int) -> Number:
-        """Decrease made by the node's split, or the one that a leaf could have made."""
+        """The decrease of the split of a node, or of the best split that a leaf could have."""
         here = rows[node]
         if not tree.is_leaf(node):
             return oracle.decrease(here, tree.goes_left(node, oracle.X[here]))
@@ -420,7 +421,7 @@ def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limit
         return -1.0 if stops else max((c.decrease for c in oracle.cuts(here, limits)), default=-1.0)
 
     def replay(frontier: dict[int, Number]) -> bool:
-        """Whether some order of equals explains which nodes were split."""
+        """Whether some order of equal nodes explains which nodes were split."""
         internal = [n for n in frontier if not tree.is_leaf(n)]
         if not internal:
             return True
@@ -437,7 +438,7 @@ def check_best_first(oracle: Oracle, tree: Arrays, rows: list[np.ndarray], limit
 
 
 def one_hot(y: Any, sample_weight: Any = None) -> np.ndarray:
-    """Columns of classes as columns of 0 and 1, one for each class that a row of positive weight has."""
+    """Columns of classes as columns of 0 and 1, one for each class that a sample of positive weight has."""
     y = np.asarray(y).reshape(len(y), -1)
     kept = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
     return np.column_stack([y[:, j] == c for j in range(y.shape[1]) for c in np.unique(y[kept, j])]).astype(float)

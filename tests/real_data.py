@@ -1,4 +1,4 @@
-"""Where the real data sets lie: the one place that knows. Tests skip where they are absent."""
+"""The location of the real data sets. Tests that need them are skipped if they are missing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 def root() -> Path:
-    """The folder of data sets: `SPINNEY_DATA`, else `../shared/datasets` beside the repository."""
+    """The folder of data sets: `SPINNEY_DATA`, or else `../shared/datasets` beside the repository."""
     return Path(os.environ.get("SPINNEY_DATA", REPOSITORY.parent / "shared" / "datasets"))
 
 
 def missing(name: str) -> str | None:
-    """Why data set `name` cannot be read; None when it can."""
+    """The reason why the data set `name` cannot be read, or None."""
     folder = root() / name
     return None if (folder / "meta.json").is_file() else f"no data set {name} in {root()} (set SPINNEY_DATA)"

@@ -182,7 +182,7 @@ def test_what_it_cannot_do_is_said(backend_class, tmp_path):
     ]:
         with pytest.raises(RefusalError, match=message):
             backend.train(corpus)
-    with pytest.raises(RefusalError, match="model is 'svm', accepted: forest, boosting"):
+    with pytest.raises(RefusalError, match="model must be one of forest, boosting, got 'svm'"):
         made(backend_class, tmp_path, model="svm").train(Corpus(documents()))
     backend.train(Corpus(documents()))
     (tmp_path / "spinney-model.safetensors").unlink()

@@ -219,16 +219,16 @@ def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
             {"estimator": DecisionTreeClassifier(), "relabel_leaves": False},
             "must be a regressor of scikit-learn, got DecisionTreeClassifier",
         ),
-        ({"estimator": SVR(), "output_strategy": "joint"}, "SVR, which predicts one output, .* fits it to 3"),
+        ({"estimator": SVR(), "output_strategy": "joint"}, "estimator must support 3 outputs .*got SVR"),
         (
             {"estimator": Ridge(), "output_strategy": "single_target"},
-            "output_strategy='single_target': it must be 'joint' or 'proj",
+            "output_strategy must be .* with estimator, got 'single_target'",
         ),
-        ({"step_dtype": "float8"}, "step_dtype='float8' requires .*relabel_leaves=False"),
-        ({"step_dtype": "float8", "output_strategy": "joint"}, "step_dtype='float8' requires .*must be 'float64'"),
+        ({"step_dtype": "float8"}, "step_dtype must be 'float64' unless .*relabel_leaves is False, .*got 'float8'"),
+        ({"step_dtype": "float8", "output_strategy": "joint"}, "step_dtype must be 'float64' unless .*got 'float8'"),
         (
             {"estimator": Ridge(), "output_strategy": "projected"},
-            "relabel_leaves is True, but Ridge has no leaves.*pass relabel_leaves=False",
+            "relabel_leaves must be False .*Ridge.*got True",
         ),
     ],
 )
@@ -250,8 +250,8 @@ def test_steps_of_classes_that_share_a_loss_are_not_cut(estimator):
 @pytest.mark.parametrize(
     ("Y", "message"),
     [
-        (sparse.csr_array(np.full((60, 3), 2)), "y is sparse and holds values other than 0 and 1"),
-        (sparse.csr_array(np.full((60, 3), np.nan)), "y is sparse and holds values other than 0 and 1"),
+        (sparse.csr_array(np.full((60, 3), 2)), "y must have the values 0 and 1 for labels"),
+        (sparse.csr_array(np.full((60, 3), np.nan)), "y must have the values 0 and 1 for labels"),
         (sparse.csr_array((59, 3)), "inconsistent numbers of samples.*60.*59"),
         (np.linspace(0, 1, 60), "continuous|Unknown label type"),
         (np.full((60, 3), 0.5), "continuous|Unknown label type"),
@@ -302,9 +302,11 @@ def test_class_weights(class_weight):
 def test_validation_sets(name):
     X, y = make_data(name)
     model = make(name).fit(X, y)
-    check_refused(model, ValueError, "y_val is None, but X_val is given", X, y, X_val=X)
-    check_refused(model, ValueError, "X_val is None, but y_val is given", X, y, y_val=y)
-    check_refused(model, ValueError, "sample_weight_val is given, but", X, y, sample_weight_val=np.ones(60))
+    check_refused(model, ValueError, "y_val must be given if X_val is, got None", X, y, X_val=X)
+    check_refused(model, ValueError, "X_val must be given if y_val is, got None", X, y, y_val=y)
+    check_refused(
+        model, ValueError, "X_val and y_val must be given if sample_weight_val is", X, y, sample_weight_val=np.ones(60)
+    )
     check_refused(model, ValueError, "X_val.*features", X, y, X_val=X[:, 1:], y_val=y)
     check_refused(model, ValueError, "inconsistent numbers", X, y, X_val=X, y_val=y[1:])
     two = np.column_stack([y, y])
@@ -319,29 +321,37 @@ def test_validation_sets(name):
         y_val=sparse.eye_array(60),
     )
     if name == CLASSIFIER:
-        check_refused(model, ValueError, "y_val has the class 'z', which y has not", X, y, X_val=X[:1], y_val=["z"])
+        check_refused(
+            model, ValueError, "y_val must have classes of the training data, got 'z'", X, y, X_val=X[:1], y_val=["z"]
+        )
         Y = make_data(name, outputs="labels")[1]
         check_refused(model, ValueError, "y_val must have 3 outputs, as y, got 2", X, Y, X_val=X, y_val=Y[:, :2])
-        check_refused(model, ValueError, "values other than 0 and 1", X, Y, X_val=X, y_val=Y + 1)
+        check_refused(model, ValueError, "must have the values 0 and 1 for labels, got 2", X, Y, X_val=X, y_val=Y + 1)
     model.set_params(n_iter_no_change=2, validation_fraction=0.99)
-    check_refused(model, ValueError, "validation_fraction is 0.99.*cannot be split", X[:5], y[:5])
+    check_refused(model, ValueError, "validation_fraction must allow a split of the samples, got 0.99", X[:5], y[:5])
 
 
 def test_warm_start_refuses_what_cannot_be_added(name):
     X, y = make_data(name)
     model = make(name, warm_start=True, output_strategy="projected").fit(X, y)
-    check_refused(model.set_params(n_estimators=3), ValueError, "n_estimators=3 is less than the 5 stages", X, y)
+    check_refused(
+        model.set_params(n_estimators=3),
+        ValueError,
+        "n_estimators must be at least 5 with warm_start=True, .*got 3",
+        X,
+        y,
+    )
     model.set_params(n_estimators=8)
-    check_refused(model, ValueError, "X has 11 features, but the stages grown before have 12", X[:, 1:], y)
+    check_refused(model, ValueError, "X must have 12 features with warm_start=True, .*got 11", X[:, 1:], y)
     several = make_data(name, outputs="several")[1]
-    check_refused(model, ValueError, "y has 3 outputs, but the stages grown before have 1", X, several)
+    check_refused(model, ValueError, "y must have 1 outputs with warm_start=True, .*got 3", X, several)
     if name == CLASSIFIER:
         check_refused(model, ValueError, "other classes", X, np.char.upper(y))
     loss = "exponential" if name == CLASSIFIER else "absolute_error"
     changes = {"loss": loss, "output_strategy": "joint", "learning_rate": 0.2, "relabel_leaves": False}
     for parameter, value in changes.items():
         old = getattr(model, parameter)
-        message = f"{parameter} is {value!r}, but the stages grown before have {old!r}"
+        message = f"{parameter} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}"
         check_refused(model.set_params(**{parameter: value}), ValueError, message, X, y)
         model.set_params(**{parameter: old})
     model.set_params(estimator=Ridge(), relabel_leaves=False)
@@ -375,9 +385,9 @@ class Bad(RegressorMixin, BaseEstimator):
         (
             Bad(lambda X: np.full(len(X), np.nan)),
             ValueError,
-            "estimator must predict finite numbers, but Bad predicts NaN or infinity",
+            "estimator must predict finite numbers, got NaN or infinity from Bad",
         ),
-        (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator must predict 1 columns, but Bad predicts 2"),
+        (Bad(lambda X: np.ones((len(X), 2))), ValueError, "estimator must predict 1 columns, got 2 from Bad"),
         (Bad(lambda X: ["a"] * len(X)), ValueError, "could not convert"),
         (Bad(lambda X: np.ones(len(X) - 1)), ValueError, "reshape|rows|shape"),
     ],
@@ -402,7 +412,7 @@ def test_weak_models_are_fitted_to_the_principal_direction_of_y():
 def test_weak_models_without_weights(name):
     X, y = make_data(name)
     model = make(name, estimator=Bad(lambda X: X[:, 0]), relabel_leaves=False).fit(X, y, sample_weight=np.ones(60))
-    message = "rows have weights, but estimator Bad takes no sample_weight"
+    message = "estimator must support sample_weight in fit, .*got Bad"
     check_refused(model, ValueError, message, X, y, sample_weight=np.arange(1, 61))
 
 

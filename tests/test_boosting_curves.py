@@ -267,7 +267,7 @@ def test_stages_that_are_added_are_measured_with_those_before():
     np.testing.assert_array_equal(parts.eval_results_["late"]["loss"], whole.eval_results_["eval_0"]["loss"])
     # They are those of the last fit.
     parts.set_params(n_estimators=10).fit(X, y)
-    with pytest.raises(AttributeError, match="was fitted without eval_sets: no eval_results_"):
+    with pytest.raises(AttributeError, match="has no eval_results_, since it was fitted without eval_sets"):
         _ = parts.eval_results_
     assert not hasattr(make(CLASSIFIER), "eval_results_")
     assert not hasattr(make(CLASSIFIER).fit(X, y, eval_sets=[]), "eval_results_")
@@ -405,15 +405,17 @@ def test_errors_of_y_name_the_set():
         check_refused(model, ValueError, message, X, np.exp(y), eval_sets={"a": (X, wrong)})
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER).fit(X, y)
-    message = r"^eval_sets\[0\]: its y has the class 'z', which y has not"
+    message = r"^eval_sets\[0\]: its y must have classes of the training data, got 'z'"
     check_refused(model, ValueError, message, X, y, eval_sets=[(X[:1], ["z"])])
     X, Y = make_data(CLASSIFIER, outputs="labels")
     model = make(CLASSIFIER).fit(X, Y)
     check_refused(
         model, ValueError, r"^eval_sets\[0\]: its y must have 3 outputs, as y, got 2", X, Y, eval_sets=[(X, Y[:, :2])]
     )
-    check_refused(model, ValueError, r"^eval_sets\[0\]: y is sparse and holds", X, Y, eval_sets=[(X, 2 * Y)])
-    message = r"^eval_sets\[0\]: its y is sparse, but y holds classes: convert it with toarray"
+    check_refused(
+        model, ValueError, r"^eval_sets\[0\]: y must have the values 0 and 1 for labels", X, Y, eval_sets=[(X, 2 * Y)]
+    )
+    message = r"^eval_sets\[0\]: its y must be dense, since y contains classes, got a sparse matrix"
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER).fit(X, y)
     check_refused(model, TypeError, message, X, y, eval_sets=[(X, sparse.csr_array(Y))])

@@ -1,4 +1,4 @@
-"""What holds exactly of boosting: one model whatever the layout, threads and weights; identities."""
+"""Exact laws of boosting: the same model for every layout, number of threads and form of weights; identities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spinney.projection import GaussianProjection, HadamardProjection
 from test_laws import layouts
 
 CLASSIFIER, REGRESSOR = BOOSTING
-# Newton steps without what is weighed against rows of weight 1, so that weights may have any unit.
+# Newton steps without the terms that are compared with samples of weight 1, so that weights may have any unit.
 BARE: dict[str, Any] = {"leaf_estimation": "newton", "l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0}
 STRATEGIES: dict[str, dict[str, Any]] = {
     "single_target": {"output_strategy": "single_target"},
@@ -38,9 +38,9 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "searched": {"output_strategy": "joint", "leaf_estimation": "line_search"},
     "searched for each stage": {"relabel_leaves": False, "leaf_estimation": "line_search"},
 }
-# Newton steps that no weight is too small for.
+# Newton steps without a minimum weight.
 FREE = {"l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0, "min_weight_leaf": 0.0}
-# Trees of scikit-learn's GradientBoosting.
+# The parameters of the trees of scikit-learn's GradientBoosting.
 SHALLOW = {"max_depth": 3, "max_leaf_nodes": None, "min_weight_leaf": 0.0}
 RULES = [{}, FREE, {"leaf_estimation": "line_search"}, {"l2_regularization": 0.3, "min_sum_hessian_in_leaf": 2.0}]
 LOSSES = {REGRESSOR: ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]}
@@ -56,18 +56,18 @@ def params(request):
 
 
 def data_for(name, loss, **shape):
-    """X, and y that the loss is of."""
+    """X, and y in the domain of the loss."""
     X, y = make_data(name, **shape)
     return X, in_domain(loss, y) if name == REGRESSOR else y
 
 
 def sparse_rows(Z):
-    """Z with rows that can be taken."""
+    """Z in a form whose samples can be indexed."""
     return Z.tocsr() if sparse.issparse(Z) else Z
 
 
 def possible(name, loss, outputs, params):
-    """Fewer projections than columns, where a family has no more; steps of classes that share a loss are not cut."""
+    """Fewer projections than columns if a family supports no more; steps of classes that share a loss are float64."""
     if name == CLASSIFIER and "output_scaling" in params:
         pytest.skip("regressors alone scale outputs")
     if (name, outputs) == (REGRESSOR, "single"):
@@ -88,7 +88,7 @@ def test_one_model_for_every_layout(name, loss, outputs, params, max_bins, weigh
     if max_bins is not None:  # sparse X has no bins
         forms = {form: Z for form, Z in forms.items() if not sparse.issparse(Z)}
     params = possible(name, loss, outputs, params) | {"loss": loss, "max_bins": max_bins}
-    # Weights that are no sums of powers of two: sums of them are rounded.
+    # Weights that are no sums of few powers of two, so that sums of them are rounded.
     w = np.random.default_rng(2).uniform(0.5, 2, len(X)) if weighted else None
     expected = make(name, **params).fit(X, y, sample_weight=w, X_val=X[:20], y_val=y[:20])
     for form, Z in forms.items():
@@ -99,7 +99,7 @@ def test_one_model_for_every_layout(name, loss, outputs, params, max_bins, weigh
 
 
 def test_bins_are_no_approximation_for_features_of_few_values(params):
-    X, y = make_data(REGRESSOR, outputs="several", n=200)  # rounded to tenths: some fifty values
+    X, y = make_data(REGRESSOR, outputs="several", n=200)  # rounded to tenths: about fifty values
     exact, binned = (make(REGRESSOR, max_bins=bins, **params).fit(X, y) for bins in (None, 255))
     np.testing.assert_array_equal(exact.predict(X), binned.predict(X))
 
@@ -118,7 +118,7 @@ def test_one_model_for_any_number_of_threads(name, loss, outputs, params):
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_weight_zero_is_no_row(name, loss, outputs, params, whole):
+def test_weight_zero_has_no_effect(name, loss, outputs, params, whole):
     X, y = data_for(name, loss, n=90, outputs=outputs)
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
@@ -167,11 +167,11 @@ def test_regularization_is_in_units_of_weight(name, loss, outputs, params, unit)
         pytest.skip("line searches have no regularization")
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(2).integers(1, 4, len(X)).astype(float)
-    # Of deep trees the last bits choose among splits that are equally good.
+    # In deep trees, the last bits choose among splits that are equally good.
     params = {**SHALLOW, **possible(name, loss, outputs, params), "loss": loss}
     one = make(name, l2_regularization=0.75, min_sum_hessian_in_leaf=0.5, **params).fit(X, y, w)
     other = make(name, l2_regularization=0.75 * unit, min_sum_hessian_in_leaf=0.5 * unit, **params).fit(X, y, w * unit)
-    # Sums are rounded to grids that depend on the total weight: the last bits may differ, of float32 scores too.
+    # Sums are rounded to grids that depend on the total weight: the last bits may differ, also of float32 scores.
     np.testing.assert_allclose(one.step_sizes_, other.step_sizes_, rtol=1e-5)
     np.testing.assert_allclose(one._scores(X), other._scores(X), rtol=1e-5, atol=1e-6)
 
@@ -184,7 +184,7 @@ def test_regularization_shortens_the_first_stage(strategy, loss):
     for l2 in (0.0, 1.0, 10.0, 1e6):
         model = make(CLASSIFIER, loss=loss, n_estimators=1, l2_regularization=l2, **STRATEGIES[strategy]).fit(X, y)
         sizes.append(np.abs(model._scores(X) - model.start_).max())
-    # Of a step that was halved, a shorter one need not be.
+    # A shorter step than one that was halved need not be halved.
     assert sizes[1] > sizes[2] > sizes[3] > 0
     assert sizes[0] >= sizes[1] or loss != "squared_error"
 
@@ -231,7 +231,7 @@ def test_step_dtype_of_a_warm_start_is_kept():
     X, Y = make_data(REGRESSOR, outputs="several")
     model = make(REGRESSOR, n_estimators=4, warm_start=True, relabel_leaves=False).fit(X, Y)
     before = model_bytes(model)
-    with pytest.raises(ValueError, match="step_dtype is 'float8', but the stages grown before have 'float64'"):
+    with pytest.raises(ValueError, match=r"step_dtype must be 'float64' with warm_start=True, .*got 'float8'"):
         model.set_params(n_estimators=6, step_dtype="float8").fit(X, Y)
     assert model_bytes(model) == before
 
@@ -265,7 +265,7 @@ def test_orthonormal_projections_are_the_joint_strategy(loss):
         X,
         _,
     ) = make_data(CLASSIFIER, n=100)
-    X = X + np.random.default_rng(1).normal(size=X.shape)  # no ties, which rounding could resolve either way
+    X = X + np.random.default_rng(1).normal(size=X.shape)  # no equal gains, among which rounding would choose
     Y = (X[:, :4] @ np.random.default_rng(2).normal(size=(4, 4)) > 0.5).astype(int)
     w = np.random.default_rng(3).uniform(0.5, 2, len(X))
     params = {"loss": loss, "learning_rate": 0.5, "min_samples_leaf": 8}
@@ -299,11 +299,11 @@ def test_steps_of_the_square_loss_are_one_after_relabelling(strategy):
 def test_the_square_loss_on_two_leaves_is_the_same_with_and_without_relabelling():
     X, Y = make_data(REGRESSOR, outputs="several")
     phi = GaussianProjection().draw(3, 1, random_state=0)
-    # λ is added to the weight of a leaf, or to Σ w g² over both: without it they are the same.
+    # λ is added to the weight of a leaf, or to Σ w g² over both leaves: without it, the two are equal.
     shared = {"max_depth": 1, "output_projection": phi, "n_estimators": 20, **FREE}
     relabelled, projected = (make(REGRESSOR, relabel_leaves=r, **shared).fit(X, Y) for r in (True, False))
     np.testing.assert_array_equal(relabelled.apply(X), projected.apply(X))
-    # Means of residuals against projections of them times step sizes: sums of float64 in another order, over 20
+    # Means of residuals compared with projections of them times step sizes: float64 sums in another order, over 20
     # stages.
     np.testing.assert_allclose(relabelled.predict(X), projected.predict(X), rtol=1e-12, atol=1e-12)
 
@@ -316,7 +316,7 @@ def problems(draw):
     loss = draw(st.sampled_from([*LOSSES[REGRESSOR], "log_loss", "exponential", "hinge", "softmax"]))
     strategies = STRATEGIES.keys() - {"subsampled"}
     if loss not in LOSSES[REGRESSOR]:
-        # Regressors alone scale outputs.
+        # Only regressors scale outputs.
         strategies -= {"scaled", "scaled combination"}
     strategy = draw(st.sampled_from(sorted(strategies)))
     seed = draw(st.integers(0, 2**32 - 1))
@@ -328,11 +328,11 @@ def problems(draw):
 @settings(max_examples=200, deadline=None)
 @given(problems())
 def test_the_training_loss_never_rises(problem):
-    """With a learning rate of 1 and all rows.
+    """The training loss never increases with a learning rate of 1 and all samples.
 
     Losses are computed here in float64 from the scores of each stage. Those of log_loss, hinge and softmax are float32
-    while the model grows: a score's rounding, 2^-24 of it, moves a row's loss by as much (twice as much for log_loss),
-    which is the slack; a stage that finds nothing better must not look worse for it.
+    during the fit: the rounding of a score, 2^-24 of it, changes the loss of a sample by as much (twice as much for
+    log_loss), which is the tolerance. A stage without a better step must not seem worse because of it.
     """
     loss, strategy, seed, n, d, weighting, rule = problem
     rng = np.random.default_rng(seed)
@@ -351,7 +351,7 @@ def test_the_training_loss_never_rises(problem):
         sizes = [len(np.unique(column)) for column in y.T]
         model = make(CLASSIFIER, **{**params, "n_projections": 1})
         if sizes != [2]:
-            model.set_params(step_dtype="float64")  # steps that share a loss are not cut
+            model.set_params(step_dtype="float64")  # steps that share a loss are float64
         ends = np.cumsum([0, *sizes])
         targets = np.column_stack([column == c for column in y.T for c in np.unique(column)]).astype(float)
         if sizes == [2]:
@@ -366,7 +366,7 @@ def test_the_training_loss_never_rises(problem):
         labels = (numbers > 0.3).astype(int)
         y = sparse.csr_array(labels)
         model, targets = make(CLASSIFIER, loss=loss, **params), 2.0 * labels - 1
-    # Data of a single column are a vector: scikit-learn warns of others.
+    # y with a single column is passed as a vector, since scikit-learn warns otherwise.
     model.fit(X, y[:, 0] if d == 1 and not sparse.issparse(y) else y, sample_weight=w)
     twin = Twin(X, targets, "log_loss" if loss == "softmax" else loss, w, groups)
     scores = [np.tile(model.start_, (n, 1)), *model._staged(X)]
@@ -407,7 +407,8 @@ def test_single_output_squared_error_is_that_of_scikit_learn(params, weighted):
     theirs.fit(X, y, sample_weight=w)
     for strategy in ("projected", "joint", "single_target"):
         ours = make(REGRESSOR, output_strategy=strategy, **ours_alone, **params).fit(X, y, sample_weight=w)
-        # Weights are rounded to 2⁻²⁵ of the total and finer, over a hundred stages; theirs are sums of float64.
+        # Weights are rounded to 2⁻²⁵ of the total or finer, over a hundred stages; those of scikit-learn are float64
+        # sums.
         np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, rtol=0, atol=1e-8)
 
@@ -416,7 +417,7 @@ def test_single_output_squared_error_is_that_of_scikit_learn(params, weighted):
 def test_single_output_absolute_error_has_the_leaves_of_scikit_learn(weighted):
     X, y = sklearn.datasets.make_friedman1(200, noise=1.0, random_state=0)
     X = X.astype(np.float32)
-    # Weights of which no half is met exactly: medians are single rows.
+    # Weights for which no half is met exactly, so that medians are single samples.
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
     w = w if weighted else None
     params = {"n_estimators": 1, "learning_rate": 1.0, "min_samples_leaf": 5, "max_depth": 2, "loss": "absolute_error"}
@@ -427,12 +428,12 @@ def test_single_output_absolute_error_has_the_leaves_of_scikit_learn(weighted):
         rows = np.flatnonzero(leaves == leaf)
         order = rows[np.argsort(y[rows])]
         median = y[order][np.searchsorted(weights[order].cumsum(), weights[order].sum() / 2)]
-        # The start plus the median of what remains: two roundings.
+        # The start plus the median of the residuals: two roundings.
         np.testing.assert_allclose(ours.predict(X[rows]), median, rtol=1e-12)
 
 
 def test_leaf_medians_predict_as_well_as_those_of_scikit_learn():
-    """One step for a whole tree missed them by a tenth of the error."""
+    """A single step for a whole tree missed these values by a tenth of the error."""
     ratios = []
     for seed in range(4):
         X, y = sklearn.datasets.make_friedman1(600, noise=1.0, random_state=seed)
@@ -445,7 +446,7 @@ def test_leaf_medians_predict_as_well_as_those_of_scikit_learn():
 
 @pytest.mark.parametrize("load", [sklearn.datasets.load_wine, sklearn.datasets.load_breast_cancer])
 def test_labels_that_are_told_apart_are_not_overconfident(load):
-    """A step that parts the rows of a whole tree ran to where slopes vanish: twice the held-out log loss of others."""
+    """A step that separates the samples of a whole tree went too far: twice the held-out log loss of others."""
     data = load()
     X, y = data.data, data.target
     rows = np.random.default_rng(0).permutation(len(y))

@@ -177,7 +177,7 @@ def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_
     warm.set_params(n_estimators=5).fit(X, Y)
     assert model_bytes(warm) == model_bytes(model)
     warm.set_params(quantile=[0.2, 0.5, 0.8], n_estimators=6)
-    check_refused(warm, ValueError, r"quantile is \[0.2, 0.5, 0.8\], but the stages grown before have", X, Y)
+    check_refused(warm, ValueError, r"quantile must be .* with warm_start=True, .*got \[0.2, 0.5, 0.8\]", X, Y)
 
 
 @pytest.mark.parametrize("leaf_estimation", LEAVES)
@@ -275,9 +275,9 @@ def test_warm_starts_keep_the_parameter_of_the_loss(loss, parameter):
     model = make_model(loss, warm_start=True).fit(X, Y)
     old = getattr(model, parameter)
     model.set_params(n_estimators=8, **{parameter: 0.7})
-    check_refused(model, ValueError, f"{parameter} is 0.7, but the stages grown before have {old!r}", X, Y)
+    check_refused(model, ValueError, f"{parameter} must be {old!r} with warm_start=True, .*got 0.7", X, Y)
     model.set_params(loss="squared_error", **{parameter: old})
-    check_refused(model, ValueError, "loss is 'squared_error', but the stages grown before have", X, Y)
+    check_refused(model, ValueError, "loss must be .* with warm_start=True, .*got 'squared_error'", X, Y)
     # A parameter of another loss has no part.
     warm = make(NAME, warm_start=True).fit(X, Y).set_params(n_estimators=8, **{parameter: 0.7}).fit(X, Y)
     assert model_bytes(warm) == model_bytes(make(NAME, n_estimators=8).fit(X, Y))
@@ -302,11 +302,11 @@ def test_losses_in_files_are_those_of_the_model():
     X, Y = data("poisson")
     state = make_model("poisson").fit(X, Y).__getstate__()
     for loss, keys, message in [
-        ("squared_error", {}, "_shared has another loss than the model"),
-        ("quantile", {}, "_shared has other keys"),
-        ("quantile", {"quantile": 0.5}, "_shared has another loss than the model"),
-        ("tweedie", {"tweedie_power": "1.5"}, "_shared has no number tweedie_power"),
-        ("tweedie", {"tweedie_power": np.nan}, "_shared has no number tweedie_power"),
+        ("squared_error", {}, "_shared must have the loss of the model"),
+        ("quantile", {}, "_shared must be a dict with the keys"),
+        ("quantile", {"quantile": 0.5}, "_shared must have the loss of the model"),
+        ("tweedie", {"tweedie_power": "1.5"}, "_shared must have a finite number as tweedie_power"),
+        ("tweedie", {"tweedie_power": np.nan}, "_shared must have a finite number as tweedie_power"),
     ]:
         model = spinney.GradientBoostingRegressor()
         with pytest.raises(ValueError, match=message):

@@ -112,9 +112,9 @@ def test_text_y_is_not_for_regressors(name):
 @pytest.mark.parametrize(
     ("Y", "message"),
     [
-        (sparse.csr_array(np.full((60, 3), 2)), "y is sparse and holds values other than 0 and 1"),
-        (sparse.csr_array(np.full((60, 3), -1.0)), "y is sparse and holds values other than 0 and 1"),
-        (sparse.csr_array(np.full((60, 3), np.nan)), "y is sparse and holds values other than 0 and 1"),
+        (sparse.csr_array(np.full((60, 3), 2)), "y must have the values 0 and 1 for labels"),
+        (sparse.csr_array(np.full((60, 3), -1.0)), "y must have the values 0 and 1 for labels"),
+        (sparse.csr_array(np.full((60, 3), np.nan)), "y must have the values 0 and 1 for labels"),
         (sparse.csr_array(np.full((60, 3), 1j)), "y must be .*got a sparse matrix of dtype complex"),
         (sparse.csr_array((59, 3)), "inconsistent numbers of samples.*60.*59"),
         (sparse.csr_array((60, 0)), "y must have at least one label, got 0 labels"),
@@ -192,7 +192,7 @@ def test_parameters(name, params):
     [
         ({"n_estimators": 0}, "n_estimators"),
         ({"bootstrap": False, "oob_score": True}, "oob_score.*bootstrap=True"),
-        ({"bootstrap": False, "max_samples": 5}, "max_samples.*bootstrap=True"),
+        ({"bootstrap": False, "max_samples": 5}, "max_samples is not supported with bootstrap=False"),
         ({"bootstrap": True, "max_samples": 0}, "max_samples"),
         ({"bootstrap": True, "max_samples": -0.5}, "max_samples"),
         ({"n_jobs": 0}, "n_jobs"),
@@ -245,7 +245,10 @@ def test_an_unknown_family_is_told_those_that_exist(name):
             {"output_projection": spinney.projection.GaussianProjection},
             r"must be an instance, GaussianProjection\(\), got the class GaussianProjection",
         ),
-        ({"output_projection": spinney.projection.Projection()}, "Projection is no family"),
+        (
+            {"output_projection": spinney.projection.Projection()},
+            "output_projection must be a projection of spinney, .*got Projection",
+        ),
         ({"output_projection": "subsample", "n_projections": 4}, "n_projections"),
         ({"output_projection": "hadamard", "n_projections": 5}, "n_projections"),
         ({"output_projection": "pca", "n_projections": 4}, "n_projections"),
@@ -260,9 +263,9 @@ def test_an_unknown_family_is_told_those_that_exist(name):
         ({"output_projection": sparse.csr_array((0, 3))}, rf"^output_projection {SHAPE}, got \(0, 3\)$"),
         ({"output_projection": []}, "output_projection"),
         ({"output_projection": np.array(1.0)}, "output_projection"),
-        ({"output_projection": [[1, 2], [3]]}, "output_projection is not a matrix of numbers"),
-        ({"output_projection": [["a", "b", "c"]]}, "output_projection is not a matrix of numbers"),
-        ({"output_projection": [[1j, 0, 0]]}, "output_projection is not a matrix of numbers"),
+        ({"output_projection": [[1, 2], [3]]}, "output_projection must be a matrix of numbers"),
+        ({"output_projection": [["a", "b", "c"]]}, "output_projection must be a matrix of numbers"),
+        ({"output_projection": [[1j, 0, 0]]}, "output_projection must be a matrix of numbers"),
         ({"output_projection": [[np.nan, 0, 0]]}, "output_projection must be finite, got NaN"),
         ({"output_projection": [[np.inf, 0, 0]]}, "output_projection must be finite, got infinity"),
         ({"output_projection": sparse.csr_array([[np.nan, 0, 0]])}, "output_projection must be finite, got NaN"),
@@ -275,7 +278,7 @@ def test_an_unknown_family_is_told_those_that_exist(name):
         ({"output_projection": lambda d, q, s: np.ones((q, d - 1))}, rf"^{CALLED} {SHAPE_OF_ONE}, got \(1, 2\)$"),
         ({"output_projection": lambda d, q, s: np.full((q, d), np.nan)}, "must be finite, got NaN"),
         ({"output_projection": lambda d, q, s: None}, rf"^{CALLED} {SHAPE_OF_ONE}, got \(\)$"),
-        ({"output_projection": lambda d, q, s: "rubbish"}, rf"^{CALLED} is not a matrix of numbers: "),
+        ({"output_projection": lambda d, q, s: "rubbish"}, rf"^{CALLED} must be a matrix of numbers: "),
     ],
 )
 def test_projections(name, params, message):
@@ -324,7 +327,7 @@ def test_matrices_of_projections_are_not_written_to(name):
 def test_a_single_output_of_classes_has_no_projection(name):
     X, y = make_data(name)
     for phi in ("gaussian", np.eye(3)):
-        with pytest.raises(ValueError, match=r"output_projection is for several outputs.*single output of classes"):
+        with pytest.raises(ValueError, match=r"output_projection does not support y with a single output of classes"):
             make(name, output_projection=phi).fit(X, y)
 
 
@@ -335,7 +338,9 @@ def test_criteria_of_projected_classifiers(name):
         with pytest.raises(ValueError, match=f"criterion must be 'gini' or 'squared_error'.*got '{criterion}'"):
             model.fit(X, y)
     model, X, y = projected(name, criterion="squared_error")
-    with pytest.raises(ValueError, match="criterion='squared_error' of classifiers requires output_pro"):
+    with pytest.raises(
+        ValueError, match=r"criterion must be .* for classifiers without output_projection, got 'squared_error'"
+    ):
         model.fit(X, y)
 
 

@@ -118,7 +118,7 @@ def test_scikit_learns_own_monitor():
 
 
 def test_weak_models_have_no_tasks():
-    with pytest.raises(ValueError, match="set_callbacks, which estimator="):
+    with pytest.raises(ValueError, match="does not support callbacks: call set_callbacks"):
         boosting(estimator=Ridge()).set_callbacks(Record()).fit(X, Y)
     with pytest.raises(TypeError, match="callbacks"):
         boosting().set_callbacks(1)

@@ -305,8 +305,8 @@ def test_what_is_no_category_is_refused():
         ("colour", "The 'categorical_features' parameter"),
         ([2], "indices from 0 to 1, got 2"),
         ([-1], "indices from 0 to 1, got -1"),
-        ([True], "a mask of length 1, but X has 2 features"),
-        (["shape"], "the name 'shape', which is no column of X"),
+        ([True], "a mask of length 2, .*got length 1"),
+        (["shape"], "must have names of columns of X, got 'shape'"),
         ([0.5], "must be .*, got the item 0.5"),
     ]:
         model = spinney.DecisionTreeRegressor().fit(X, y).set_params(categorical_features=asked)

@@ -69,7 +69,7 @@ def test_every_layout_and_number_of_threads_gives_the_same_model(name, params):
 
 
 @pytest.mark.parametrize("params", WAYS)
-def test_weight_zero_is_no_row(name, params):
+def test_weight_zero_has_no_effect(name, params):
     X, y = make_data(name, n=90)
     weights = np.random.default_rng(1).integers(0, 3, 90).astype(float)
     there = weights > 0
@@ -461,9 +461,9 @@ def test_bad_parameters_are_named(name, parameter, value):
         ({"label_weight": [1.0]}, "labels", r"label_weight must have shape .*got \(1,\)"),
         ({"label_weight": [1.0, -1.0, 1.0]}, "labels", r"label_weight must be finite and not negative, got -1\.0"),
         ({"class_weight": {"z": 1}}, "single", "class_weight"),
-        ({"output_projection": "gaussian"}, "single", "output_projection is for several outputs"),
-        ({"oob_score": True}, "single", "oob_score needs trees that do not see all rows"),
-        ({"max_samples": 0.5}, "single", "max_samples is the size of bootstrap samples"),
+        ({"output_projection": "gaussian"}, "single", "output_projection does not support y with a single output"),
+        ({"oob_score": True}, "single", "oob_score is not supported with bootstrap=False"),
+        ({"max_samples": 0.5}, "single", "max_samples is not supported with bootstrap=False"),
     ],
 )
 def test_parameters_that_do_not_fit_are_named(params, outputs, message):

@@ -102,8 +102,8 @@ def test_models_of_numbers_have_eight_bits_too():
 @pytest.mark.parametrize(
     ("make", "params", "error", "message"),
     [
-        (MODELS["labels"], {"top_k": 3}, ValueError, "top_k is given for a boosted model"),
-        (MODELS["labels"], {"training_data": (X, Y)}, ValueError, "training_data is given for a boosted model"),
+        (MODELS["labels"], {"top_k": 3}, ValueError, "top_k is not supported for boosted models"),
+        (MODELS["labels"], {"training_data": (X, Y)}, ValueError, "training_data is not supported for boosted models"),
         (MODELS["labels"], {"max_change": -1}, ValueError, "max_change must be .*got -1"),
         (MODELS["labels"], {"max_change": np.nan}, ValueError, "max_change must be .*got nan"),
         (MODELS["labels"], {"max_change": "all"}, ValueError, "max_change must be .*got 'all'"),
@@ -118,13 +118,13 @@ def test_models_of_numbers_have_eight_bits_too():
             lambda **p: spinney.RandomForestRegressor(**p).fit(X, NUMBERS),
             {"max_change": 1},
             ValueError,
-            "max_change is given for a RandomForestRegressor",
+            "max_change is only supported for boosted models",
         ),
         (
             lambda **p: spinney.GradientBoostingRegressor(estimator=Ridge(), **p).fit(X, NUMBERS),
             {"dtype": "int8"},
             TypeError,
-            "with estimator=, which has no leaves",
+            "with estimator=, which has none",
         ),
     ],
 )

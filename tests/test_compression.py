@@ -203,7 +203,7 @@ def test_bad_input_is_refused_by_name():
     X_real, y_real = make_data("RandomForestRegressor")
     with pytest.raises(ValueError, match="top_k"):
         compact_leaves(make("RandomForestRegressor").fit(X_real, y_real), top_k=1)
-    with pytest.raises(ValueError, match="top_k and training_data"):
+    with pytest.raises(ValueError, match="top_k is not supported with training_data"):
         compact_leaves(model, top_k=1, training_data=(X, y))
     for bad in (1, X, (X,), (X, y, None, None)):
         with pytest.raises(ValueError, match="training_data"):

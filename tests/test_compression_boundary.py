@@ -129,10 +129,10 @@ def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"method": "grow", "solver": "lasso"}, "solver is 'lasso', but method='grow' has none"),
-        ({"method": "grow", "standardize": True}, "standardize is True, but method='grow' has raw indicators"),
-        ({"l1_norm": 1.0, "max_loss_increase": 0.1}, "l1_norm is 1.0: set l1_norm='cv'"),
-        ({"l1_norm": None, "max_loss_increase": 0.1}, "l1_norm is None: set l1_norm='cv'"),
+        ({"method": "grow", "solver": "lasso"}, "solver must be 'stagewise' with method='grow', .*got 'lasso'"),
+        ({"method": "grow", "standardize": True}, "standardize must be False with method='grow'"),
+        ({"l1_norm": 1.0, "max_loss_increase": 0.1}, "l1_norm must be 'cv' with max_loss_increase, .*got 1.0"),
+        ({"l1_norm": None, "max_loss_increase": 0.1}, "l1_norm must be 'cv' with max_loss_increase, .*got None"),
     ],
 )
 def test_parameters_that_contradict_each_other(name, params, message):
@@ -168,7 +168,7 @@ def test_a_forest_that_is_not_fitted(name):
 def test_a_forest_of_other_features(name):
     X, y = make_data(name)
     model = make(name, estimator=FrozenEstimator(forest_of(name).fit(X[:, :7], y)))
-    check_refused(model, ValueError, "X has 12 features, but ExtraTrees.* was fitted on 7", X, y)
+    check_refused(model, ValueError, "X must have 7 features, as in the fit of ExtraTrees.*, got 12", X, y)
 
 
 def test_a_forest_of_other_names(name):
@@ -177,30 +177,30 @@ def test_a_forest_of_other_names(name):
     X, y = make_data(name, p=3)
     frame = pd.DataFrame(dict(zip("abc", X.T, strict=True)))
     model = make(name, estimator=FrozenEstimator(forest_of(name).fit(frame, y)), l1_norm=0.2)
-    check_refused(model, ValueError, "X has other feature names than", frame.rename(columns={"a": "z"}), y)
+    check_refused(model, ValueError, "X must have the feature names of the fit", frame.rename(columns={"a": "z"}), y)
     assert model.fit(frame, y).feature_names_in_.tolist() == ["a", "b", "c"]
 
 
 def test_a_forest_of_other_outputs():
     X, Y = make_data(REGRESSOR, outputs="several")
     model = make(REGRESSOR, estimator=FrozenEstimator(forest_of(REGRESSOR).fit(X, Y)))
-    check_refused(model, ValueError, "y has 1 outputs, but ExtraTreesRegressor was fitted on 3", X, Y[:, 0])
-    check_refused(model, ValueError, "y has 2 outputs, but ExtraTreesRegressor was fitted on 3", X, Y[:, :2])
+    check_refused(model, ValueError, "y must have 3 outputs, as in the fit of ExtraTreesRegressor, got 1", X, Y[:, 0])
+    check_refused(model, ValueError, "y must have 3 outputs, as in the fit of ExtraTreesRegressor, got 2", X, Y[:, :2])
 
 
 def test_a_forest_of_other_classes():
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER, estimator=FrozenEstimator(forest_of(CLASSIFIER).fit(X, y)))
-    check_refused(model, ValueError, "y has other classes than", X, np.where(y == "a", "z", y))
-    check_refused(model, ValueError, "y has other classes than", X[y != "a"], y[y != "a"])
+    check_refused(model, ValueError, "y must have the classes of the fit", X, np.where(y == "a", "z", y))
+    check_refused(model, ValueError, "y must have the classes of the fit", X[y != "a"], y[y != "a"])
     _, Y = make_data(CLASSIFIER, outputs="labels")
     _, several = make_data(CLASSIFIER, outputs="several")
-    check_refused(model, ValueError, "y has 3 outputs", X, Y)
+    check_refused(model, ValueError, "y must have 1 outputs, .*got 3", X, Y)
     model.set_params(estimator=FrozenEstimator(forest_of(CLASSIFIER).fit(X, Y)))
-    check_refused(model, ValueError, "y holds classes, but ExtraTreesClassifier was fitted on labels", X, several)
+    check_refused(model, ValueError, "y must be labels, as in the fit of ExtraTreesClassifier, got classes", X, several)
     model.set_params(estimator=FrozenEstimator(forest_of(CLASSIFIER).fit(X, several)))
-    check_refused(model, ValueError, "y holds labels, but ExtraTreesClassifier was fitted on classes", X, Y)
-    check_refused(model, ValueError, "y has other classes than", X, several + 1)
+    check_refused(model, ValueError, "y must be classes, as in the fit of ExtraTreesClassifier, got labels", X, Y)
+    check_refused(model, ValueError, "y must have the classes of the fit", X, several + 1)
 
 
 def test_the_forest_is_not_changed(name):
@@ -224,12 +224,12 @@ def test_the_forest_is_not_changed(name):
     [
         ([], "cv must have at least 2 folds, got .* with 0 folds"),
         ([(np.arange(30), np.arange(30, 60))], "(?s)cv must have at least 2 folds, got .* with 1 folds"),
-        (KFold(70), r"the rows cannot be split so: Cannot have number of splits"),
-        ([([0, 1], [1, 2])] * 2, "row 1 is both a train row and a test row of fold 0"),
-        ([([0, 1], [])] * 2, "fold 0 has no test rows of positive weight"),
-        ([([], [0, 1])] * 2, "fold 0 has no train rows of positive weight"),
-        ([([0, 1], [2, 60])] * 2, "cannot be split so"),
-        ([([0, 1], [0.5, 2])] * 2, "cannot be split so"),
+        (KFold(70), r"cv must split the samples into folds, got .*: Cannot have number of splits"),
+        ([([0, 1], [1, 2])] * 2, "must have disjoint training and test samples, got sample 1 in both of fold 0"),
+        ([([0, 1], [])] * 2, "cv must have test samples of positive weight in each fold, got none in fold 0"),
+        ([([], [0, 1])] * 2, "cv must have training samples of positive weight in each fold, got none in fold 0"),
+        ([([0, 1], [2, 60])] * 2, "(?s)cv must split the samples into folds"),
+        ([([0, 1], [0.5, 2])] * 2, "(?s)cv must split the samples into folds"),
     ],
 )
 def test_folds(name, cv, message):
@@ -248,7 +248,14 @@ def test_folds_of_rows_that_do_not_exist(name):
     rows = np.arange(60)
     folds = [(rows[20:], rows[:20]), (rows[:40], rows[40:])]
     model.set_params(cv=folds, l1_norm="cv")
-    check_refused(model, ValueError, "fold 0 has no test rows of positive weight", X, y, sample_weight=w)
+    check_refused(
+        model,
+        ValueError,
+        "cv must have test samples of positive weight in each fold, got none in fold 0",
+        X,
+        y,
+        sample_weight=w,
+    )
     most = 40 if name == REGRESSOR else max(np.unique(y[20:], return_counts=True)[1])
     with pytest.warns(UserWarning, match=f"cv is 41, but there are only {most} .* positive weight: using {most} folds"):
         model.set_params(cv=41).fit(X, y, sample_weight=w)
@@ -261,10 +268,22 @@ def test_too_few_rows_of_each_class():
     X, _ = make_data(CLASSIFIER)
     y = np.arange(60) // 2
     model = make(CLASSIFIER, l1_norm=0.2).fit(X, y).set_params(l1_norm="cv")
-    check_refused(model.set_params(cv=StratifiedKFold(3)), ValueError, "so: n_splits=3 cannot be greater", X, y)
+    check_refused(
+        model.set_params(cv=StratifiedKFold(3)),
+        ValueError,
+        "cv must split the samples into folds, got .*: n_splits=3 cannot be greater",
+        X,
+        y,
+    )
     with pytest.warns(UserWarning, match="cv is 3, but there are only 2 samples of the largest .*: using 2 folds"):
         model.set_params(cv=3).fit(X, y)
-    check_refused(model.set_params(cv=3), ValueError, "cv is 3 folds, .*: 1, n_samples=30", X[::2], y[::2])
+    check_refused(
+        model.set_params(cv=3),
+        ValueError,
+        "cv requires at least 2 samples of the largest class .*, got 1, n_samples=30",
+        X[::2],
+        y[::2],
+    )
 
 
 def test_one_row_and_one_class(name):

@@ -316,7 +316,7 @@ def test_a_saved_model_is_small_and_has_no_path(name, frozen):
     assert len(saved) < len(pickle.dumps(model.estimator_)) / 5
     again = pickle.loads(saved)
     assert not hasattr(again, "estimator_")
-    with pytest.raises(ValueError, match="the path is not saved with a model"):
+    with pytest.raises(ValueError, match="this model has no path of other norms"):
         again.at(0.5)
     for other in (copy.copy(model), copy.deepcopy(model)):
         assert model_bytes(other.at(0.5)) == model_bytes(model.at(0.5))
@@ -571,7 +571,7 @@ def test_bytes_within_a_budget(name, method):
     end = make(name, max_bytes=budget, l1_norm=None, **method).fit(X, y)
     assert len(model_bytes(end)) <= budget
     assert end.n_test_nodes_ >= model.n_test_nodes_
-    with pytest.raises(ValueError, match=f"the smallest model takes {sizes[0]} bytes"):
+    with pytest.raises(ValueError, match=f"max_bytes must be at least {sizes[0]}, the size of the smallest model, got"):
         make(name, max_bytes=sizes[0] - 1, **method).fit(X, y)
     assert model_bytes(make(name, max_bytes=10**6, **method).fit(X, y)) == model_bytes(free)
 
@@ -598,12 +598,18 @@ def test_the_smallest_model_within_a_loss(name, method):
     assert model.n_test_nodes_ == sizes[within].min()
     assert not within[sizes < model.n_test_nodes_].any()
     least = loss.min() / model.full_loss_ - 1
-    with pytest.raises(ValueError, match=r"max_loss_increase is .*the least cross-validated loss of the path is"):
+    with pytest.raises(
+        ValueError, match=r"max_loss_increase must be at least .*the least cross-validated loss of the path is"
+    ):
         make(name, max_loss_increase=max(-1, least - 0.01), **method).fit(X, y)
-    with pytest.raises(ValueError, match=f"within max_loss_increase={increase} has {model.n_test_nodes_} test nodes"):
+    with pytest.raises(
+        ValueError, match=f"at least {model.n_test_nodes_}, the number of .* model within max_loss_increase={increase}"
+    ):
         make(name, max_loss_increase=increase, max_test_nodes=model.n_test_nodes_ - 1, **method).fit(X, y)
     n_bytes = len(model_bytes(model))
-    with pytest.raises(ValueError, match=f"within max_loss_increase={increase} takes {n_bytes} bytes"):
+    with pytest.raises(
+        ValueError, match=f"at least {n_bytes}, the size of the smallest model within max_loss_increase={increase}"
+    ):
         make(name, max_loss_increase=increase, max_bytes=n_bytes - 1, **method).fit(X, y)
     same = make(name, max_loss_increase=increase, max_bytes=n_bytes, max_test_nodes=model.n_test_nodes_, **method)
     assert model_bytes(same.fit(X, y)) == model_bytes(model)
@@ -613,10 +619,13 @@ def test_a_norm_above_the_budget_is_refused(name):
     X, y = data(name)
     model = make(name, l1_norm=1.0).fit(X, y)
     n = model.n_test_nodes_
-    with pytest.raises(ValueError, match=f"the model of l1_norm=1.0 has {n} test nodes"):
+    with pytest.raises(
+        ValueError,
+        match=f"max_test_nodes must be at least {n}, the number of test nodes of the model of l1_norm=1.0, got",
+    ):
         make(name, l1_norm=1.0, max_test_nodes=n - 1).fit(X, y)
     n_bytes = len(model_bytes(model))
-    with pytest.raises(ValueError, match=f"the model of l1_norm=1.0 takes {n_bytes} bytes"):
+    with pytest.raises(ValueError, match=f"max_bytes must be at least {n_bytes}, the size of the model of l1_norm"):
         make(name, l1_norm=1.0, max_bytes=n_bytes - 1).fit(X, y)
     within = make(name, l1_norm=1.0, max_bytes=n_bytes, max_test_nodes=n).fit(X, y)
     assert model_bytes(within) == model_bytes(model)

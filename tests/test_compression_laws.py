@@ -1,4 +1,4 @@
-"""What holds exactly of compression: one model whatever the layout, threads and weights; linear models over nodes."""
+"""Exact laws of compression: the same model for every layout, number of threads and form of weights."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def params(request):
 
 
 def small(params, loss):
-    """Of the exact path, which takes seconds, the first part alone."""
+    """The exact path takes seconds: only its first part."""
     first = {"l1_norm": None, "max_test_nodes": 10} if params.get("solver") == "lasso" else {}
     return params | {"loss": loss, "step_size": 0.05} | first
 
@@ -82,7 +82,7 @@ def test_one_model_for_any_number_of_threads(name, loss, outputs, params):
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("cv", [3, "splits"])
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_weight_zero_is_no_row(name, loss, outputs, params, whole, cv):
+def test_weight_zero_has_no_effect(name, loss, outputs, params, whole, cv):
     X, y = make_data(name, n=90, outputs=outputs)
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
@@ -123,7 +123,7 @@ def test_numbers_far_from_one_are_scaled(params, outputs, scale, weight):
         make(REGRESSOR, **params).fit(X, s * y, sample_weight=np.full(len(X), w))
         for s, w in [(1.0, 1.0), (scale, weight)]
     )
-    # As far as forests on numbers times `scale`, which is no power of two, are the same.
+    # As far as forests for numerical outputs times `scale`, which is no power of two, are equal.
     assert far.n_test_nodes_ > 0
     np.testing.assert_allclose(far.predict(X) / scale, near.predict(X), atol=0.3 * np.std(y))
     assert np.corrcoef(np.ravel(far.predict(X) / scale), np.ravel(near.predict(X)))[0, 1] > 0.9
@@ -140,7 +140,7 @@ def test_numbers_too_near_each_other_for_their_squares_are_refused(params):
 
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
 def test_weight_two_is_the_row_twice(name, loss, outputs, params):
-    """But for the rounding of sums, and what that does to nodes of equal gain: training rows do not tell them apart."""
+    """Equal up to the rounding of sums, which decides among nodes that training samples do not distinguish."""
     X, y = make_data(name, outputs=outputs)
     w = np.random.default_rng(0).integers(1, 4, len(X))
     params = params | {"loss": loss, "step_size": 0.05, "l1_norm": 0.4}
@@ -149,8 +149,8 @@ def test_weight_two_is_the_row_twice(name, loss, outputs, params):
     one, other = weighted.path_["train_loss"], repeated.path_["train_loss"]
     common = min(len(one), len(other))
     assert common >= 0.95 * max(len(one), len(other))
-    # Directions of steps are float32. A step that takes the other of two equal nodes moves as far, so losses stay
-    # near.
+    # Directions of steps are float32. A step that takes the other one of two equal nodes is as long, so that losses
+    # stay close.
     np.testing.assert_allclose(one[:common], other[:common], rtol=2e-2, atol=1e-3 * one[0])
     np.testing.assert_allclose(weighted._scores(X), repeated._scores(X), atol=1e-3)
 
@@ -159,7 +159,7 @@ def test_weight_two_is_the_row_twice(name, loss, outputs, params):
 
 
 def coefficients(model, step):
-    """b, and β of all nodes of the forest before compression, (n_nodes, width)."""
+    """b, and β of all nodes of the forest before compression, of shape (n_nodes, width)."""
     forest = model.estimator_
     trees = [forest] if not hasattr(forest, "estimators_") else list(forest)
     offsets = np.cumsum([0, *(tree.tree_.node_count for tree in trees)])
@@ -176,7 +176,7 @@ def indicators(model, X):
 
 @st.composite
 def problems(draw):
-    """Small and hostile: ties, equal rows, constant columns, weights of zero, one row, one class."""
+    """Small hostile data: ties, equal samples, constant columns, weights of zero, a single sample, a single class."""
     seed = draw(st.integers(0, 2**32 - 1))
     n, p, d = draw(st.integers(1, 25)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
     kind = draw(st.sampled_from(["numbers", "classes", "labels"]))
@@ -230,7 +230,7 @@ def test_predictions_are_the_linear_model_over_the_nodes(problem):
 
 
 def n_kept(model, beta, offsets):
-    """Test nodes with a coefficient strictly below them."""
+    """The number of test nodes with a coefficient strictly below them."""
     forest = model.estimator_
     kept = 0
     for tree, first in zip(forest, offsets[:-1], strict=True):
@@ -253,7 +253,7 @@ def test_coefficients_of_the_stagewise_path_never_move_back(problem):
     model, _, _ = fitted((*head, params))
     before = None
     n_steps = model._path.n_steps
-    # Near the minimum a step lowers the loss by less than the rounding of its sum over the rows.
+    # Near the minimum, a step decreases the loss by less than the rounding of its sum over the samples.
     losses = model.path_["train_loss"]
     assert (np.diff(losses) < 1e-15 * losses[0]).all()
     # Norms are sums of steps, and differences of norms lose some of their digits.
@@ -261,7 +261,7 @@ def test_coefficients_of_the_stagewise_path_never_move_back(problem):
     for step in range(0, n_steps + 1, max(1, n_steps // 8)):
         _, beta, _ = coefficients(model, step)
         if beta.shape[1] > 1:
-            continue  # of several numbers the path sees whitened ones: its own tests look at these
+            continue  # for several numerical outputs the path uses whitened ones, which have their own tests
         if before is not None:
             # Coefficients are sums of float32 steps in float64.
             assert (np.abs(beta) >= np.abs(before) * (1 - 1e-9)).all()
@@ -273,7 +273,7 @@ def test_one_output_is_a_group_of_one():
     X, y = make_data(REGRESSOR, n=100)
     params = {"l1_norm": None, "max_steps": 100}
     alone = make(REGRESSOR, **params).fit(X, y)
-    # Trees are those of the first: constants do not change the choice of splits.
+    # The trees are those of the first model: constants do not change the choice of splits.
     forest = alone.estimator_
     twice = make(REGRESSOR.replace("CompressedForest", "ExtraTrees"), random_state=forest.random_state)
     Y = np.column_stack([y, np.full(len(y), 3.0)])
@@ -287,7 +287,7 @@ def test_one_output_is_a_group_of_one():
 @pytest.mark.parametrize("standardize", [False, True])
 def test_units_of_outputs_do_not_matter(standardize):
     X, Y = make_data(REGRESSOR, n=100, outputs="several")
-    units = np.array([0.25, 1.0, 1024.0])  # powers of two: nothing is rounded otherwise
+    units = np.array([0.25, 1.0, 1024.0])  # powers of two: nothing is rounded differently
     forest = FrozenEstimator(make("ExtraTreesRegressor").fit(X, Y))
     params = {"l1_norm": None, "max_steps": 60, "standardize": standardize}
     plain = make(REGRESSOR, estimator=forest, **params).fit(X, Y)
@@ -299,7 +299,7 @@ def test_units_of_outputs_do_not_matter(standardize):
 
 
 def explicit(model, X, standardize):
-    """Indicators of all nodes but roots, as columns, scaled as the path has them; and where they are."""
+    """Indicators of all nodes except roots as columns, scaled as on the path, and the positions of these nodes."""
     Z = indicators(model, X).toarray().astype(float)
     _, _, offsets = coefficients(model, 0)
     columns = np.setdiff1d(np.arange(Z.shape[1]), offsets[:-1])
@@ -329,9 +329,9 @@ def test_the_lasso_is_that_of_scikit_learn(standardize):
     for k in (1, 10, 40, 70):
         step = k + knots
         fit = y.mean() + unit * (centred @ betas[:, k])
-        # Columns that are equal, or complements of each other, share a coefficient in many ways: the loss is unique.
-        # Near the minimum the loss is flat, so that fits and norms are as exact as the root of `tol`, the gap at
-        # which descent ends.
+        # Columns that are equal or complementary can share a coefficient in many ways, but the loss is unique. Near the
+        # minimum the loss is flat, so that fits and norms are as exact as the root of `tol`, the gap at which the
+        # descent ends.
         np.testing.assert_allclose(model._path.at_step(step).predict_scores(X.astype(np.float32))[:, 0], fit, atol=2e-3)
         assert found[step] == pytest.approx(norms[k], rel=1e-4)
         objective = ((y - fit) ** 2).mean() / (2 * unit**2) + alphas[k] * norms[k]
@@ -353,7 +353,7 @@ def test_the_group_lasso_is_that_of_scikit_learn(standardize, share):
     theirs = MultiTaskLasso(alpha=share * largest, fit_intercept=False, tol=1e-10, max_iter=100_000).fit(Z, T)
     norm = np.linalg.norm(theirs.coef_, axis=0).sum()
     at = model.at(norm)
-    # As for one output: fits are as exact as the root of the gap at which descent ends.
+    # As for one output: fits are as exact as the root of the gap at which the descent ends.
     np.testing.assert_allclose(at.predict(X), Y.mean(axis=0) + units * (Z @ theirs.coef_.T), atol=5e-3 * units.max())
 
 
@@ -370,8 +370,8 @@ def test_the_lasso_lowers_the_loss_at_least_as_far_as_steps_of_the_same_norm(nam
     for step in np.linspace(1, steps._path.n_steps, 6).astype(int):
         t, loss_of_steps = steps.path_["l1_norm"][step], steps.path_["train_loss"][step]
         if t <= norms[-1]:
-            # The loss is convex in t: between knots it is not above the chord.
-            # Knots are above their minimum by at most the gap at which descent ends.
+            # The loss is convex in t: between knots it is not above the chord. Knots are above their minimum by at most
+            # the gap at which the descent ends.
             assert np.interp(t, norms, losses) <= loss_of_steps * (1 + 1e-3) + 1e-9
 
 
@@ -386,7 +386,7 @@ def test_each_fold_grows_a_forest_of_its_rows_alone(name, loss, outputs, params)
     rows = np.arange(90)
     folds = [(rows[rows % 3 != f].astype(np.uint32), rows[rows % 3 == f].astype(np.uint32)) for f in range(3)]
     weight = {"class_weight": "balanced"} if name == CLASSIFIER else {}
-    # The exact path of the log loss takes seconds for each fold where nodes are many.
+    # The exact path of the log loss takes seconds for each fold if there are many nodes.
     slow = params.get("solver") == "lasso" and loss == "log_loss"
     size = {"n_estimators": 3, "max_depth": 1} if slow else {"n_estimators": 5}
     forest = make(name.replace("CompressedForest", "ExtraTrees"), min_samples_leaf=0.05, **size, **weight)
@@ -397,7 +397,7 @@ def test_each_fold_grows_a_forest_of_its_rows_alone(name, loss, outputs, params)
     for train, test in folds:
         within, held = np.zeros(90), np.zeros(90)
         within[train], held[test] = w[train], w[test]
-        # min_samples_leaf is a share of the rows that the fold has.
+        # min_samples_leaf is a fraction of the samples of the fold.
         grown = model.estimator_._forest_config(target, within, (0, forest.n_estimators))
         grown["tree"]["seed"] = seed
         of_rows = model.estimator_._row_weights(target, within)

@@ -229,7 +229,7 @@ def test_an_executor_that_was_shut_down_and_wrong_estimators():
     model, y = MODELS["forest"]
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    with pytest.raises(RuntimeError, match="takes no more tasks, trees 0 to 8 among them"):
+    with pytest.raises(RuntimeError, match="the executor does not run trees 0 to 8: "):
         distribute.fit(clone(model), X, y, executor)
     with pytest.raises(TypeError, match=r"estimator must be a forest.*got a GradientBoostingRegressor"):
         distribute.fit(spinney.GradientBoostingRegressor(), X, NUMBERS, InTurn())

@@ -206,8 +206,8 @@ except MemoryError as error:
     [
         ("tree", "The largest part is the sorted columns of X, 800 MB: draw fewer features .* with max_features"),
         ("forest", "The largest part is the sorted columns of X, 800 MB: draw fewer features"),
-        ("boosting", "The largest part is the scores of all rows, 800 MB: fit fewer outputs"),
-        ("compression", "The largest part is the rows of nodes, 3200 MB: compress a forest of fewer trees"),
+        ("boosting", "The largest part is the scores of all samples, 800 MB: fit fewer outputs"),
+        ("compression", "The largest part is the samples of nodes, 3200 MB: compress a forest of fewer trees"),
     ],
 )
 def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
@@ -216,7 +216,8 @@ def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
     assert done.returncode == 0, done.stderr[-2000:]
 
     assert re.search(
-        r"fit takes some \d+ MB beyond X and y, \d+ MB of it at one time, which cannot be had", done.stdout
+        r"fit needs about \d+ MB in addition to X and y, \d+ MB of it at the same time, which are not available",
+        done.stdout,
     )
     assert re.search(message, done.stdout), done.stdout
 

@@ -134,10 +134,10 @@ def test_names_in_files_are_proven(tmp_path):
     header, estimator, data = taken_apart(path)
     content = estimator["fitted"]["target_names_in_"]["array"]
     for names, message in (
-        (NAMES[:2], "target_names_in_ has not a name for each output"),
-        ([*NAMES, "more"], "target_names_in_ has not a name for each output"),
-        ([*NAMES[:2], 1], "target_names_in_ has names that are no strings"),
-        ([*NAMES[:2], NAMES[0]], "target_names_in_ has a name twice"),
+        (NAMES[:2], "target_names_in_ must be an object array of length 3, one name for each output"),
+        ([*NAMES, "more"], "target_names_in_ must be an object array of length 3, one name for each output"),
+        ([*NAMES[:2], 1], "target_names_in_ must have strings as names, got 1"),
+        ([*NAMES[:2], NAMES[0]], "target_names_in_ must have distinct names"),
     ):
         content["values"], content["shape"] = names, [len(names)]
         put_together(path, header, estimator, data)
@@ -147,11 +147,13 @@ def test_names_in_files_are_proven(tmp_path):
     for output in ("numpy", None, ["pandas"]):
         estimator["fitted"]["_predict_output"] = output
         put_together(path, header, estimator, data)
-        with pytest.raises(ValueError, match="_predict_output is none of pandas, polars"):
+        with pytest.raises(ValueError, match="_predict_output must be one of pandas, polars, got"):
             spinney.load(path)
     state = model.__getstate__()
     for names in (NAMES, np.array(NAMES), np.array(NAMES[:2], dtype=object)):
-        with pytest.raises(ValueError, match="target_names_in_ has not a name for each output"):
+        with pytest.raises(
+            ValueError, match="target_names_in_ must be an object array of length 3, one name for each output"
+        ):
             make("RandomForestRegressor").__setstate__({**state, "target_names_in_": names})
 
 
@@ -341,7 +343,7 @@ def test_a_choice_that_is_none(name, monkeypatch):
         model.set_output(transform="pandas", predict="pandas")
     assert "_predict_output" not in model.set_output(transform="default").__dict__
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ImportError, match="predict is 'polars', but polars is not installed"):
+    with pytest.raises(ImportError, match="predict='polars' requires the package polars, which is not installed"):
         model.set_output(predict="polars")
     with pytest.raises(NotFittedError):
         model.set_output(predict="pandas").predict([[0.0]])

@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_refused():
         (
             {"init_cv": 3},
             ValueError,
-            "init_cv=3 requires init, which is None: init must be an estimator, or init_cv None",
+            "init_cv=3 is not supported without init: init must be an estimator, or init_cv None",
         ),
         ({"init_cv": 1, "init": LinearRegression()}, ValueError, "'init_cv' parameter"),
         ({"init_cv": 2.5, "init": LinearRegression()}, ValueError, "'init_cv' parameter"),
@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_refused():
         other = model.set_params(**{"init": None, "init_cv": None} | params)
         check_refused(other, error, message, X, y)
     both = make(REGRESSOR, init=LinearRegression(), init_cv=2)
-    with pytest.raises(ValueError, match="base_margin is given, and init is too"):
+    with pytest.raises(ValueError, match="base_margin is not supported with init"):
         both.fit(X, y, base_margin=y)
     classes = np.repeat([0, 1], 45)
     labels = np.column_stack([classes, np.arange(90) == 3])

@@ -314,7 +314,7 @@ def test_y_may_be_a_frame_of_sparse_columns():
     )
     numbers = small("RandomForestRegressor")
     np.testing.assert_array_equal(numbers.fit(X, frame).predict(X), numbers.fit(X, Y).predict(X))
-    with pytest.raises(ValueError, match="holds values other than 0 and 1"):
+    with pytest.raises(ValueError, match="must have the values 0 and 1"):
         small("RandomForestClassifier").fit(X, frame.astype(pd.SparseDtype(int, 0)) * 2)
 
 

@@ -173,11 +173,11 @@ def test_states_that_were_tampered_with_are_refused():
     X, y = make_data("RandomForestRegressor", n=40)
     model = make("RandomForestRegressor", keep_rows=True).fit(X, y)
     for attribute, value, message in [
-        ("_kept_leaves", model._kept_leaves[:, :2], "no array of int32 with a column for each tree"),
-        ("_kept_leaves", model._kept_leaves + 1000, "has nodes that the trees have not"),
-        ("_kept_weights", model._kept_weights[:-1], "no array of float64 of shape"),
-        ("_kept_weights", -model._kept_weights, "other values than weights"),
-        ("_kept_targets", model._kept_targets[:, :0], "no array of float64 of shape"),
+        ("_kept_leaves", model._kept_leaves[:, :2], "one column for each tree, got a ndarray of dtype int32"),
+        ("_kept_leaves", model._kept_leaves + 1000, "must have nodes of its trees, got node 1"),
+        ("_kept_weights", model._kept_weights[:-1], r"must be a float64 array of shape \(40,\), got"),
+        ("_kept_weights", -model._kept_weights, "must be finite, at least 0, and not all 0"),
+        ("_kept_targets", model._kept_targets[:, :0], r"must be a float64 array of shape \(40, 1\), got"),
     ]:
         state = model.__getstate__()
         state[attribute] = value

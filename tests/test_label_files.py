@@ -357,7 +357,7 @@ def test_counts_of_the_header_cost_nothing():
         (sparse.csr_array([[0, -1e300]]), [[1]], "X must have finite values or NaN, got -inf at sample 0, feature 1"),
         ([[1.0]], [[2]], "Y must be labels, 0 or 1, got other values"),
         ([[1.0]], [[1], [0]], "X has 1 rows, y has 2"),
-        ([[1.0]], sparse.csr_array([[2]]), "other than 0 and 1, such as 2"),
+        ([[1.0]], sparse.csr_array([[2]]), "must have the values 0 and 1 for labels, got 2"),
     ],
 )
 def test_what_is_no_label_data_is_not_dumped(X, Y, message, tmp_path):
@@ -518,8 +518,8 @@ BOMB = '<!DOCTYPE labels [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><labe
         (BOMB.encode(), "document type"),
         (('<?xml version="1.0" encoding="UTF-16"?>' + BOMB).encode("utf-16"), "document type"),
         (b'<!DOCTYPE labels SYSTEM "file:///etc/passwd"><labels><label name="a"/></labels>', "document type"),
-        (b"<labels>", "is no XML: .*line 1"),
-        (b"", "is no XML"),
+        (b"<labels>", "must be XML: .*line 1"),
+        (b"", "must be XML"),
         (b"<labels/>", r"xml_path must have at least one <label name=\.\.\.>, got none"),
         (b"<labels><label/></labels>", r"xml_path: each label must have a name, <label name=\.\.\.>, got one without"),
         (b"<labels><feature name='a'/></labels>", "xml_path: elements must be labels or label, got 'feature'"),

@@ -82,7 +82,7 @@ def test_where_no_label_is_named_there_is_no_name():
 def test_without_names_there_are_none_to_predict(name, data):
     X, Y = data
     model = small(name).fit(X, Y)
-    with pytest.raises(ValueError, match=r"labels have no names: fit with label_names="):
+    with pytest.raises(ValueError, match=r"label_names must be passed to fit"):
         model.topk_names(X, 1)
     assert not hasattr(small(name).fit(X, Y[:, 0]), "topk_names")
     assert not hasattr(small(name.replace("Classifier", "Regressor")).fit(X, Y), "topk_names")

@@ -136,10 +136,10 @@ def test_more_trees():
     once = spinney.RandomForestClassifier(4, label_weight="balanced", random_state=0).fit(X, Y)
     model.set_params(n_estimators=4).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), once.predict_proba(X))
-    with pytest.raises(ValueError, match="output_projection is None"):
+    with pytest.raises(ValueError, match="output_projection must be set with warm_start=True"):
         model.set_params(n_estimators=6, label_weight=None).fit(X, Y)
     plain = spinney.RandomForestClassifier(2, warm_start=True, random_state=0).fit(X, Y)
-    with pytest.raises(ValueError, match="label_weight is given, but the trees grown before"):
+    with pytest.raises(ValueError, match="label_weight must be None with warm_start=True"):
         plain.set_params(n_estimators=4, label_weight="balanced").fit(X, Y)
 
 
@@ -150,7 +150,7 @@ BAD = [
     ([1, np.nan, 1], "label_weight must be finite and not negative, got nan"),
     ([1, np.inf, 1], "label_weight must be finite and not negative, got inf"),
     ([0, 0, 0], "label_weight must be positive for at least one label, got zero for every label"),
-    (["a", "b", "c"], "label_weight is not a list of numbers"),
+    (["a", "b", "c"], "label_weight must be a list of numbers"),
     ("rare", "'label_weight' parameter"),
 ]
 

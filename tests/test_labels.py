@@ -137,7 +137,7 @@ def test_other_columns_are_classes(convert):
     X, y = problem(2)
     model = small("DecisionTreeClassifier").fit(X, convert(y))
     assert isinstance(model.classes_, list)
-    with pytest.raises(ValueError, match=r"^multi_label is True, but y holds other values than the numbers 0 and 1"):
+    with pytest.raises(ValueError, match=r"^y must have the values 0 and 1 with multi_label=True"):
         small("DecisionTreeClassifier", multi_label=True).fit(X, convert(y))
 
 

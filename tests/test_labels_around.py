@@ -171,7 +171,7 @@ def test_bad_masks_are_named():
         for bad, message in [
             (mask[:-1], r"y_mask must have shape \(200, 15\).*got \(199, 15\)"),
             (mask * 2, "y_mask must be True or.*got other values"),
-            (np.ones_like(mask), "y has no known cell in column 0"),
+            (np.ones_like(mask), "y must have a known value in column 0"),
         ]:
             with pytest.raises(ValueError, match=message):
                 kind(forest()).fit(X, Y, y_mask=bad)
@@ -227,13 +227,19 @@ def test_estimators_of_others_are_refused_and_nothing_is_written(tmp_path):
     X, Y = problem()
     linear = OneVsRestClassifier(LogisticRegression()).fit(X, np.maximum(Y.toarray(), np.eye(120, 15, dtype=int)))
     for estimator, message in [
-        (make_pipeline(MaxAbsScaler(), forest()), "estimator_ is a Pipeline of sklearn.pipeline"),
-        (FrozenEstimator(linear), "estimator_ is a OneVsRestClassifier of sklearn.multiclass"),
+        (
+            make_pipeline(MaxAbsScaler(), forest()),
+            "must be an estimator of spinney, got a Pipeline of sklearn.pipeline",
+        ),
+        (
+            FrozenEstimator(linear),
+            "must be an estimator of spinney, got a OneVsRestClassifier of sklearn",
+        ),
     ]:
         for kind in KINDS:
             with pytest.raises(TypeError, match=message):
                 spinney.save(kind(estimator).fit(X, Y), tmp_path / "model")
-    with pytest.raises(TypeError, match="TunedThresholds: the parameter cv is a KFold"):
+    with pytest.raises(TypeError, match="the parameter cv is not supported in model files, got a KFold"):
         spinney.save(TunedThresholds(forest(), cv=KFold(3)).fit(X, Y), tmp_path / "model")
     with pytest.raises(ValueError, match="shrinkage must be a number of at least 0, or infinity, got -1"):
         spinney.save(TunedThresholds(forest()).fit(X, Y).set_params(shrinkage=-1), tmp_path / "model")
@@ -253,34 +259,49 @@ def values(*numbers, dtype="<f8"):
 
 
 FAULTS = [
-    (0, ("class",), "Thresholds", "the estimator has other parts"),
-    (0, ("class",), "CalibratedLabels", "has other parameters than the file"),
-    (0, ("frozen",), True, "has other parameters than the file"),
-    (0, ("frozen",), 1, "has other parameters than the file"),
+    (0, ("class",), "Thresholds", "an estimator must be an object with the keys"),
+    (0, ("class",), "CalibratedLabels", "CalibratedLabels must have the parameters"),
+    (0, ("frozen",), True, "must have the parameters"),
+    (0, ("frozen",), 1, "must have true or false as frozen, got 1"),
     (0, ("params", "shrinkage"), -1.0, r"shrinkage must be a number of at least 0, or infinity, got -1\.0"),
     (0, ("params", "objective"), "best", "objective must be 'f1',.*got 'best'"),
     (0, ("params", "min_score"), 2, "min_score"),
     (0, ("params", "estimator"), None, "must be a classifier with predict_proba or decision_function"),
     (0, ("params", "estimator"), 3, "must be a classifier with predict_proba or decision_function"),
-    (0, ("fitted",), [], "are no object"),
-    (0, ("fitted", "threshold_"), values(*[0.5] * 14), "threshold_ has not a number for each label"),
-    (0, ("fitted", "threshold_"), values(*[0.5] * 14, {"float": "nan"}), "threshold_ has not a number for each label"),
-    (0, ("fitted", "threshold_"), values(*[1] * 15, dtype="<i8"), "threshold_ has not a number for each label"),
-    (0, ("fitted", "threshold_"), [0.5] * 15, "threshold_ has not a number for each label"),
-    (0, ("fitted", "common_threshold_"), "0.5", "common_threshold_ is no number"),
-    (0, ("fitted", "n_outputs_"), 14, "n_outputs_ is not 15"),
-    (0, ("fitted", "n_outputs_"), 15.0, "n_outputs_ is not 15"),
-    (0, ("fitted", "_label_format"), None, "_label_format is none of dense or CSR"),
-    (0, ("fitted", "target_names_in_"), values(*"ab", dtype="|O"), "has not a name for each label"),
-    (0, ("fitted", "target_names_in_"), values(*["a"] * 15, dtype="|O"), "has a name twice"),
-    (0, ("fitted", "estimator_"), 3, "is no attribute of it, or the file has not"),
-    (0, ("inner",), None, "other parts than its class"),
-    (0, ("inner", "class"), "RandomForestRegressor", "has no parameter|no parameter"),
-    (0, ("inner", "fitted", "n_outputs_"), 14, "n_outputs_ is not 15"),
-    (5, ("fitted", "is_calibrated_"), values(*[True] * 15, dtype="|b1"), "do not rise, or not of the labels"),
-    (5, ("fitted", "is_calibrated_"), values(*[1] * 15, dtype="<i8"), "does not say it of each label"),
-    (5, ("fitted", "_knots"), {"dict": []}, "are neither sigmoids nor lines"),
-    (5, ("fitted", "_knots"), 3, "are no arrays"),
+    (0, ("fitted",), [], "params and fitted must be objects"),
+    (0, ("fitted", "threshold_"), values(*[0.5] * 14), "threshold_ must be a float64 array of length 15"),
+    (
+        0,
+        ("fitted", "threshold_"),
+        values(*[0.5] * 14, {"float": "nan"}),
+        "threshold_ must be a float64 array of length 15",
+    ),
+    (0, ("fitted", "threshold_"), values(*[1] * 15, dtype="<i8"), "threshold_ must be a float64 array of length 15"),
+    (0, ("fitted", "threshold_"), [0.5] * 15, "threshold_ must be a float64 array of length 15"),
+    (0, ("fitted", "common_threshold_"), "0.5", "common_threshold_ must be a float, got '0.5'"),
+    (0, ("fitted", "n_outputs_"), 14, "n_outputs_ must be 15, as in estimator_, got 14"),
+    (0, ("fitted", "n_outputs_"), 15.0, "n_outputs_ must be 15, as in estimator_, got 15.0"),
+    (0, ("fitted", "_label_format"), None, "_label_format must be a format of labels, got None"),
+    (0, ("fitted", "target_names_in_"), values(*"ab", dtype="|O"), "must have 15 strings, one name for each label"),
+    (0, ("fitted", "target_names_in_"), values(*["a"] * 15, dtype="|O"), "must have distinct names"),
+    (0, ("fitted", "estimator_"), 3, "attributes must be .*, got .*estimator_"),
+    (0, ("inner",), None, "an estimator must be an object with the keys"),
+    (0, ("inner", "class"), "RandomForestRegressor", "does not support the parameter|must have the parameter"),
+    (0, ("inner", "fitted", "n_outputs_"), 14, "n_outputs_ must be 15, as in the model, got 14"),
+    (
+        5,
+        ("fitted", "is_calibrated_"),
+        values(*[True] * 15, dtype="|b1"),
+        "must be finite for exactly the calibrated labels",
+    ),
+    (
+        5,
+        ("fitted", "is_calibrated_"),
+        values(*[1] * 15, dtype="<i8"),
+        "is_calibrated_ must be a bool array of length 15",
+    ),
+    (5, ("fitted", "_knots"), {"dict": []}, "must have the keys a and b, or ptr, x and y"),
+    (5, ("fitted", "_knots"), 3, "_knots must be a dict of arrays"),
 ]
 
 
@@ -306,18 +327,18 @@ def test_parts_that_are_missing_are_told(part, saved, tmp_path):
     header, content, data = taken_apart(saved / "0")
     del content[part]
     put_together(tmp_path / "model", header, content, data)
-    with pytest.raises(ValueError, match="other parts"):
+    with pytest.raises(ValueError, match=r"must be an object with the keys|must be an object, got"):
         spinney.load(tmp_path / "model")
 
 
 KNOTS = [
-    ("a", [-1.0], "do not rise"),
-    ("b", [np.inf], "do not rise"),
-    ("b", [], "have not two numbers for each label"),
-    ("ptr", [1], "no places"),
-    ("x", [], "as many knots"),
-    ("x", [np.nan], "do not rise from 0 to 1"),
-    ("y", [1.5], "do not rise from 0 to 1"),
+    ("a", [-1.0], "must be non-decreasing, got the slope -1.0"),
+    ("b", [np.inf], "must be finite for exactly the calibrated labels"),
+    ("b", [], "must have float64 arrays of length"),
+    ("ptr", [1], "ascending integers from 0 as ptr"),
+    ("x", [], "must have float64 arrays of length .* as x and y"),
+    ("x", [np.nan], "must be non-decreasing with values from 0 to 1"),
+    ("y", [1.5], "must be non-decreasing with values from 0 to 1"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What holds exactly: one model whatever the layout, the threads, the order of rows and the form of weights."""
+"""Exact laws: the same model for every layout, number of threads, order of samples and form of weights."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from scipy import sparse
 from spinney.datasets import load_npz_folder
 
 OUTPUTS = ["single", "several", "labels"]
-# How splits are chosen: as by default; on a projection of the outputs, by name or by a matrix with a row that is the
-# sum of others, so that rounding could show; or by a criterion.
+# How splits are chosen: by default; on a projection of the outputs, by name or by a matrix one of whose rows is the sum
+# of others, so that rounding could matter; or by a criterion.
 WAYS = [None, "gaussian", "achlioptas", "hadamard", "pca", "matrix", "absolute_error", "scaled", "scaled gaussian"]
 
 
@@ -38,7 +38,7 @@ def data(name, outputs, **kwargs):
 
 
 def chosen_by(way, name, outputs):
-    """Parameters of one of the ways for the outputs that `data` makes."""
+    """Parameters of one of these ways, for the outputs of `data`."""
     if way is None:
         return {}
     if way == "absolute_error":
@@ -67,7 +67,7 @@ def wide_indices(matrix):
 
 
 def layouts(X):
-    """The same values in every form that is accepted without changing them."""
+    """The same values in every form that is accepted without changes."""
     X = X.astype(np.float32)
     padded = np.zeros((2 * len(X), 3 * X.shape[1]), dtype=np.float32)
     padded[::2, ::3] = X
@@ -142,7 +142,7 @@ def test_one_model_for_any_number_of_threads(name, outputs, way):
 @pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_one_tree_for_any_number_of_threads(name, outputs, way):
-    # Enough rows for subtrees that are grown side by side, with values that are missing.
+    # Enough samples for subtrees that are grown in parallel, with missing values.
     X, y = data(name, outputs, n=4_500 if way == "absolute_error" else 9_000)
     X[::7, 0] = np.nan
     params = {"max_features": None, **chosen_by(way, name, outputs)}
@@ -159,7 +159,7 @@ def test_one_tree_for_any_number_of_threads(name, outputs, way):
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, way):
+def test_weight_zero_has_no_effect(name, outputs, whole, bootstrap, way):
     X, y = data(name, outputs, n=90)
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
@@ -179,8 +179,8 @@ def test_weight_zero_is_no_row(name, outputs, whole, bootstrap, way):
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1.3, 1: 0.7, 2: 5.1}])
-def test_weight_zero_is_no_row_of_a_bootstrap_with_class_weights(class_weight):
-    # Many small data sets: the last bits of weights depend on the number of rows.
+def test_weight_zero_has_no_effect_on_a_bootstrap_with_class_weights(class_weight):
+    # Many small data sets, since the last bits of weights depend on the number of samples.
     params = {"n_estimators": 3, "class_weight": class_weight, "max_samples": 0.4}
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -292,7 +292,8 @@ def test_weight_two_is_the_row_twice_where_rows_are_equal_in_x(name, outputs):
     order = np.random.default_rng(2).permutation(len(X))
     again = make(name, **params).fit(X[order], y[order], sample_weight=w[order])
     np.testing.assert_array_equal(weighted.predict(X), again.predict(X))
-    if name in REGRESSORS:  # rows that are equal in X and in y cannot be told apart, and share what is out of bag
+    # Samples that are equal in X and in y share their out-of-bag scores.
+    if name in REGRESSORS:
         np.testing.assert_array_equal(weighted.oob_prediction_[order], again.oob_prediction_)
 
 
@@ -324,7 +325,7 @@ def test_weights_at_the_ends_of_float64_are_those_near_one(name, outputs, bootst
     w = np.random.default_rng(0).random(len(X))
     far = np.ldexp(w, power)
     if power > 0:
-        far *= 2.0**24  # their total overflows
+        far *= 2.0**24  # their sum overflows
     params = {"bootstrap": bootstrap} if name in FORESTS else {}
     params |= {"class_weight": "balanced"} if name in CLASSIFIERS else {}
     one, two = (make(name, **params).fit(X, y, sample_weight=v) for v in (w, far))
@@ -340,7 +341,7 @@ def test_class_weights_times_sample_weights_may_be_out_of_range(name, size):
     X, y = make_data(name)
     w = np.random.default_rng(0).random(len(X))
     weight = {"a": 1.0, "b": 0.25, "c": 2.0}
-    # λ is in units of weight.
+    # λ has the unit of weight.
     free = {"l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0} if name in BOOSTING else {}
     near = make(name, class_weight=weight, **free).fit(X, y, sample_weight=w)
     power = 2.0 ** np.round(np.log2(size))
@@ -356,7 +357,7 @@ def test_light_rows_keep_their_ratio_down_to_the_bound_and_their_existence_below
         w = np.array([1.0] * 1000 + [light, 3 * light])
         mean = make("DecisionTreeRegressor").fit(X, y, sample_weight=w).predict([[1.0]])[0]
         step = len(w) * w.max() / 2**50
-        # Each weight is off by half a step at most, and by a step where it became one; the mean by their share.
+        # Each weight changes by at most half a step, or by a step if it became one; the mean changes by their fraction.
         assert abs(mean - 1.75) <= max(2 * step / (4 * light), 0.0) + 1e-15
         assert 1.0 < mean < 2.0
 
@@ -367,7 +368,7 @@ def test_light_rows_keep_their_ratio_down_to_the_bound_and_their_existence_below
 @pytest.mark.parametrize("random_state", [3, None, np.random.RandomState(0)])
 def test_warm_start_is_the_forest_grown_at_once(name, outputs, random_state, way):
     X, y = data(name, outputs, n=100)
-    # 40 trees: that a row is in all their bags, which would warn, has a chance of 1e-8.
+    # 40 trees: the probability that a sample is in all bootstrap samples, which would warn, is 1e-8.
     scored = outputs != "several" or name in REGRESSORS
     params = {"bootstrap": True, "oob_score": scored, "random_state": random_state}
     params |= chosen_by(way, name, outputs)
@@ -388,10 +389,10 @@ def test_warm_start_refuses_what_cannot_be_added(name):
     X, y = make_data(name)
     model = make(name, warm_start=True).fit(X, y)
     before = model_bytes(model)
-    with pytest.raises(ValueError, match="n_estimators=3 is less than the 5 trees"):
+    with pytest.raises(ValueError, match=r"n_estimators must be at least 5 with warm_start=True, .*got 3"):
         model.set_params(n_estimators=3).fit(X, y)
     model.set_params(n_estimators=8)
-    with pytest.raises(ValueError, match="X has 11 features"):
+    with pytest.raises(ValueError, match=r"X must have 12 features with warm_start=True, .*got 11"):
         model.fit(X[:, 1:], y)
     if name in CLASSIFIERS:
         with pytest.raises(ValueError, match="other classes"):

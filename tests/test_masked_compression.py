@@ -182,7 +182,7 @@ def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
         ),
         (
             {"cv": [([0, 1, *range(4, 60)], [2, 3]), (range(2, 60), [0, 1])]},
-            "fold 0 has no test rows of positive weight",
+            "cv must have test samples of positive weight in each fold, got none in fold 0",
         ),
     ],
 )
@@ -209,7 +209,7 @@ def test_bad_masks_are_refused():
     )
     nothing = np.zeros(Y.shape, dtype=bool)
     nothing[:, 1] = True
-    check_refused(model, ValueError, "y has no known cell in column 1", X, Y, y_mask=nothing)
+    check_refused(model, ValueError, "y must have a known value in column 1", X, Y, y_mask=nothing)
     X, y = make_data(COMPRESSED[0], outputs="several")
     classifier = make(COMPRESSED[0], step_size=STEP).fit(X, y)
     check_refused(

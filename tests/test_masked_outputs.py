@@ -298,15 +298,15 @@ def test_bad_masks_are_refused_by_name_and_leave_the_model(kind: str, model: Any
         (np.full(mask.shape, 2), "y_mask must be True or.*got other values"),
         (sp.csr_array(np.full(mask.shape, 0.5)), "y_mask must be True or.*got other values"),
         (np.full(mask.shape, "x"), "y_mask must be bool, or the numbers 0 and 1, got dtype"),
-        (hidden, "y has no known cell in column 3"),
-        (sp.csr_array(hidden), "y has no known cell in column 3"),
+        (hidden, "y must have a known value in column 3"),
+        (sp.csr_array(hidden), "y must have a known value in column 3"),
     ]
     for y_mask, message in bad:
         with pytest.raises(ValueError, match=message):
             model.fit(X, y, y_mask=y_mask)
         np.testing.assert_array_equal(values(model, X), before)
     weight = np.where(mask[:, 2], 1.0, 0.0)
-    with pytest.raises(ValueError, match="y has no known cell in column 2"):
+    with pytest.raises(ValueError, match="y must have a known value in column 2"):
         model.fit(X, y, sample_weight=weight, y_mask=mask)
 
 
@@ -314,7 +314,7 @@ def test_names_of_outputs_are_in_messages() -> None:
     pd = pytest.importorskip("pandas")
     X, y, _ = problem("numbers", d=2)
     y[:, 1] = NAN
-    with pytest.raises(ValueError, match="y has no known cell in output 'b'"):
+    with pytest.raises(ValueError, match="y must have a known value in output 'b'"):
         spinney.DecisionTreeRegressor().fit(X, pd.DataFrame(y, columns=["a", "b"]))
 
 
@@ -343,7 +343,7 @@ def test_one_output_that_is_masked_is_a_row_of_weight_zero_and_is_not_told_by_na
     np.testing.assert_array_equal(masked, model.fit(X, y, y_mask=mask).predict(X))
     # Sums in another order.
     assert model.score(X, y, y_mask=mask) == pytest.approx(model.score(X[~mask], y[~mask]), rel=1e-12)
-    with pytest.raises(ValueError, match="Input y contains NaN and has one output: samples without y m"):
+    with pytest.raises(ValueError, match="Input y contains NaN and has one output: samples with unknown y m"):
         model.fit(X, np.where(mask, NAN, y))
     with pytest.raises(ValueError, match="NaN"):
         model.score(X, np.where(mask, NAN, y))

@@ -96,7 +96,7 @@ def test_no_labels_at_all():
         (np.ones((2, 5)), 1, "y_score must have 4 columns, as y_true, got 5"),
         (np.ones((2, 4)), 5, "k must be an integer from 1 to 4, got 5"),
         (np.ones((2, 4)), 0, "k must be an integer from 1 to 4, got 0"),
-        (np.array([[0], [4]]), 1, "y_score holds labels outside 0..3"),
+        (np.array([[0], [4]]), 1, "y_score must have labels from 0 to 3"),
         (np.full((2, 4), np.nan), 1, "y_score contains NaN"),
     ],
 )
@@ -400,7 +400,7 @@ PAIR = (np.array([[0], [1]]), np.array([[0.5], [0.5]]))
             "y_score must have each label once in a row, got the label 0 twice in row 0",
         ),
         (PAIR, 2, "k must be an integer from 1 to 1, got 2"),
-        (np.array([[-2], [1]]), 1, "y_score holds labels outside 0..3"),
+        (np.array([[-2], [1]]), 1, "y_score must have labels from 0 to 3"),
         (sparse.csr_array((2, 3)), 1, "y_score must have 4 columns, as y_true, got 3"),
         (sparse.csr_array((3, 4)), 1, "y_score must have 2 rows, as y_true, got 3"),
         (sparse.csr_array((2, 4)), 5, "k must be an integer from 1 to 4, got 5"),

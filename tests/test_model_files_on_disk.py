@@ -316,12 +316,12 @@ print("refused")
 @pytest.mark.parametrize(
     ("attribute", "told", "message"),
     [
-        (None, {}, "belongs to nothing"),
-        ("classes_", {}, "classes_ has 5000000000 values"),
-        ("_seed", {}, "_seed has 5000000000 values"),
-        ("other", {}, "other has 5000000000 values"),
-        ("oob_decision_function_", {"dtype": "<f8"}, "type and shape"),
-        ("oob_decision_function_", {"shape": [7]}, "type and shape"),
+        (None, {}, "must be part of an attribute"),
+        ("classes_", {}, "classes_ must have at most . values in arrays, got 5000000000"),
+        ("_seed", {}, "_seed must have at most 0 values in arrays, got 5000000000"),
+        ("other", {}, "other must have at most 0 values in arrays, got 5000000000"),
+        ("oob_decision_function_", {"dtype": "<f8"}, "must have dtype <f8"),
+        ("oob_decision_function_", {"shape": [7]}, "must have dtype .u1 and shape .7., "),
     ],
 )
 def test_arrays_beyond_four_gigabytes_that_no_attribute_can_have_are_refused_unread(attribute, told, message, tmp_path):
@@ -412,6 +412,8 @@ def test_texts_that_make_far_more_values_than_they_have_bytes_are_refused_before
 def test_more_values_than_can_be_loaded_are_not_saved(tmp_path):
     model, _ = fitted("DecisionTreeClassifier")
     model.class_weight = {f"[[[[[{i}": 1.0 for i in range(800_000)}
-    with pytest.raises(ValueError, match=r"its parameters and attributes are too many.*nothing was written"):
+    with pytest.raises(
+        ValueError, match=r"parameters and attributes must have at most .* lists as JSON, got .*nothing was written"
+    ):
         spinney.save(model, tmp_path / "model")
     assert not os.listdir(tmp_path)

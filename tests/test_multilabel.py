@@ -407,7 +407,7 @@ def test_a_budget_of_labels_is_used_up_and_kept(data, budget):
 
 @settings(max_examples=60, deadline=None)
 @given(hostile(), st.sampled_from(OBJECTIVES), st.sampled_from([0.0, 3.0, np.inf]), TOWARD)
-def test_weight_zero_is_no_row_and_weight_two_is_two_rows(data, objective, m, toward):
+def test_weight_zero_has_no_effect_and_two_is_two_samples(data, objective, m, toward):
     scores, truth, weights = data
     repeats = weights.astype(int)
     one = fast(scores, truth, weights, objective, m, toward)
@@ -617,7 +617,7 @@ def test_bad_input_is_named(kind):
     for bad in (-0.1, 2, "a"):
         refused(ValueError, "min_score must be a number from 0 to 1, got ", min_score=bad)
     refused(ValueError, r"y must have shape \(n_samples, n_labels\), got an array with 1 dimension", y=np.ones(120))
-    refused(ValueError, "holds other values than the numbers 0 and 1", y=Y.toarray() * 2)
+    refused(ValueError, "must have the values 0 and 1", y=Y.toarray() * 2)
     refused(ValueError, "inconsistent numbers of samples", y=Y[:5])
     if kind is TunedThresholds:
         refused(ValueError, "toward must be 'share' or 'threshold', got 'all'", toward="all")

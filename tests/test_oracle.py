@@ -256,7 +256,7 @@ def test_one_tree_whatever_the_layout(kind: str, criterion: str, splitter: str, 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
 @SETTINGS
 @given(data=st.data())
-def test_weight_zero_is_no_row_and_weight_two_is_two_rows(kind: str, criterion: str, data: st.DataObject) -> None:
+def test_weight_zero_has_no_effect_and_two_is_two_samples(kind: str, criterion: str, data: st.DataObject) -> None:
     X, y, _ = data.draw(problems(kind))
     n = len(X)
     count = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))

@@ -301,7 +301,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"output_scaling": [1, 2]}, "output_scaling must have length 3, got 2"),
     ({"output_scaling": []}, "output_scaling must have length 3, got 0"),
     ({"output_scaling": [[1, 2, 3]]}, r"output_scaling must have shape \(n_outputs,\), .*got \(1, 3\)"),
-    ({"output_scaling": ["a", "b", "c"]}, "output_scaling is not a list of numbers"),
+    ({"output_scaling": ["a", "b", "c"]}, "output_scaling must be a list of numbers"),
     ({"output_scaling": [1, 0, 1]}, "output_scaling must have finite, positive values, got 0"),
     ({"output_scaling": [1, -1, 1]}, "output_scaling must have finite, positive values, got -1"),
     ({"output_scaling": [1, np.nan, 1]}, "output_scaling must have finite, positive values, got NaN"),

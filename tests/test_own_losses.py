@@ -184,7 +184,7 @@ def test_they_stop_early_go_on_and_are_copied(data):
     assert_array_equal(model.set_params(n_estimators=12).fit(X, Y).predict(X), whole)
     assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), whole)
     assert isinstance(clone(model).loss, Poisson)
-    with pytest.raises(ValueError, match="loss_class is 'HalfSquares', but the stages grown before have 'Poisson'"):
+    with pytest.raises(ValueError, match=r"loss_class must be 'Poisson' with warm_start=True, .*got 'HalfSquares'"):
         model.set_params(n_estimators=14, loss=HalfSquares()).fit(X, Y)
     refitted = model.set_params(loss=Poisson()).refit_leaves(X, Y)
     assert_allclose(refitted.predict(X), whole, **NEAR)

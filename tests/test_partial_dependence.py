@@ -176,5 +176,5 @@ def test_what_cannot_be_answered_is_refused_in_words(X, y):
     with pytest.raises(TypeError, match=r"model must be .*got a Ridge"):
         partial_dependence(sklearn.linear_model.Ridge().fit(X, y), X, [0])
     weak = spinney.GradientBoostingRegressor(estimator=sklearn.linear_model.Ridge(), relabel_leaves=False)
-    with pytest.raises(ValueError, match="with estimator= has weak models that are no trees"):
+    with pytest.raises(ValueError, match="with estimator=, which has none"):
         partial_dependence(weak.fit(X, y), X, [0])

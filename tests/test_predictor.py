@@ -156,27 +156,27 @@ def test_names_of_features():
     row = dict(zip("fedcba", X[3, ::-1], strict=True))
     assert predictor.predict(row) == predictor.predict(X[3]) == model.predict(frame.iloc[3:4])[0]
     assert predictor.predict(frame.iloc[3:4]) == predictor.predict(row)
-    with pytest.raises(ValueError, match="sample has no 'a'"):
+    with pytest.raises(ValueError, match=r"must have all features of the model, .*got none for 'a'"):
         predictor.predict(dict.fromkeys("bcdef", 1.0))
-    with pytest.raises(ValueError, match="sample has 'z'"):
+    with pytest.raises(ValueError, match="must have names of features of the model as keys, got 'z'"):
         predictor.predict(row | {"z": 1.0})
-    with pytest.raises(TypeError, match="fitted with feature names"):
+    with pytest.raises(TypeError, match="the model has no feature names, got a mapping"):
         spinney.Predictor(spinney.RandomForestClassifier(**SMALL).fit(X, CLASSES)).predict(row)
 
 
 @pytest.mark.parametrize(
     ("sample", "error", "message"),
     [
-        (X[0, :5], ValueError, r"shape \(5,\), accepted: \(6,\) or \(1, 6\)"),
-        (X[:2], ValueError, r"shape \(2, 6\)"),
-        (3.0, ValueError, r"shape \(\)"),
-        (["a"] * 6, TypeError, "values that are not numbers"),
-        (np.array(["1"] * 6), ValueError, "dtype <U1"),
+        (X[0, :5], ValueError, r"shape \(6,\) or \(1, 6\), got \(5,\)"),
+        (X[:2], ValueError, r"got \(2, 6\)"),
+        (3.0, ValueError, r"got \(\)"),
+        (["a"] * 6, TypeError, "must have numbers, got a list"),
+        (np.array(["1"] * 6), ValueError, "must have numbers, got dtype <U1"),
         (np.full(6, np.inf), ValueError, "infinity"),
         ([1.0] * 5 + [1e39], ValueError, "too large for float32"),
-        (sp.csr_matrix(X[:2]), ValueError, "one sample"),
+        (sp.csr_matrix(X[:2]), ValueError, "a single sample"),
         (sp.csr_matrix(X[:1, :5]), ValueError, "5 features"),
-        (None, ValueError, r"shape \(\)"),
+        (None, ValueError, r"got \(\)"),
     ],
 )
 def test_what_is_no_sample_is_an_error(sample, error, message):
@@ -191,7 +191,7 @@ def test_what_is_no_model_is_refused():
         spinney.Predictor(spinney.RandomForestClassifier())
     model = spinney.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
     for wrong in (make_pipeline(StandardScaler(), model), 3, spinney.RandomForestRegressor):
-        with pytest.raises(TypeError, match="accepted: fitted estimators of spinney"):
+        with pytest.raises(TypeError, match="model must be a fitted estimator of spinney, got a"):
             spinney.Predictor(wrong)
     with pytest.raises(AttributeError, match="RandomForestRegressor has no predict_proba"):
         spinney.Predictor(model).predict_proba(X[0])

@@ -179,9 +179,9 @@ def test_principal_directions(weighted, labels):
 
 
 def test_principal_directions_need_y():
-    with pytest.raises(ValueError, match="y is None"):
+    with pytest.raises(ValueError, match="y must be given for the principal directions of y, got None"):
         PCAProjection().draw(3)
-    with pytest.raises(ValueError, match="n_outputs is 3, but y has 2 columns"):
+    with pytest.raises(ValueError, match="n_outputs must be 2, the number of outputs of y, got 3"):
         PCAProjection().draw(3, 1, y=np.eye(2))
     with pytest.raises(ValueError, match="n_projections"):
         PCAProjection().draw(2, 3, y=np.eye(2))
@@ -411,7 +411,7 @@ def test_warm_start_neither_takes_up_a_projection_nor_drops_it(name, other, monk
         before = dict(model.__dict__)
         with monkeypatch.context() as patch:
             patch.setattr(_spinney, "fit_forest", lambda *args: pytest.fail("trees were grown"))
-            with pytest.raises(ValueError, match=r"^output_projection is .*warm_start"):
+            with pytest.raises(ValueError, match=r"^output_projection must .*warm_start"):
                 model.fit(X, Y)
         assert model.__dict__.keys() == before.keys()
         assert all(model.__dict__[key] is before[key] for key in before)
@@ -425,9 +425,9 @@ def test_warm_start_keeps_the_criterion(name, monkeypatch):
     model = make(name, warm_start=True, n_estimators=2, criterion="entropy").fit(X, Y)
     model.set_params(n_estimators=3, criterion="log_loss").fit(X, Y)  # the same
     monkeypatch.setattr(_spinney, "fit_forest", lambda *args: pytest.fail("trees were grown"))
-    with pytest.raises(ValueError, match=r"^criterion is 'gini', but .* 'entropy'"):
+    with pytest.raises(ValueError, match=r"^criterion must be 'entropy' with warm_start=True, .*got 'gini'"):
         model.set_params(n_estimators=4, criterion="gini").fit(X, Y)
-    with pytest.raises(ValueError, match=r"^output_projection is given, but .* 'entropy'"):
+    with pytest.raises(ValueError, match=r"^output_projection must be None .* 'entropy'"):
         model.set_params(output_projection="gaussian").fit(X, Y)
 
 

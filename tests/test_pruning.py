@@ -272,7 +272,7 @@ def test_reduced_error_refuses_other_data(name, outputs):
     if name in CLASSIFIERS and outputs != "labels":
         other = y.copy()
         other[0] = "x" if outputs == "single" else 9
-        with pytest.raises(ValueError, match="which y has not"):
+        with pytest.raises(ValueError, match="must have classes of the training data, got"):
             model.prune_reduced_error(X, other)
         # A row of weight zero is no row.
         model.prune_reduced_error(X, other, np.arange(len(X)))

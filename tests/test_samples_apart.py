@@ -222,13 +222,15 @@ def two_parts(change=lambda worker, given: given, n_samples=N, model=None):
 
 def test_samples_that_are_missing_are_noticed():
     for found in two_parts(n_samples=N + 1):
-        with pytest.raises(ValueError, match=f"n_samples is {N + 1}, but the workers have {N} samples together"):
+        with pytest.raises(
+            ValueError, match=f"n_samples must be {N}, the number of samples of all workers, got {N + 1}"
+        ):
             raise found
 
 
 def test_an_all_reduce_that_does_nothing_is_noticed_by_the_number_of_samples():
     X, numbers, _ = data()
-    with pytest.raises(ValueError, match=r"n_samples is 100, but the workers have 47"):
+    with pytest.raises(ValueError, match="n_samples must be 47, the number of samples of all workers, got 100"):
         fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: None, n_samples=100)
 
 
@@ -263,9 +265,9 @@ def test_a_worker_that_refuses_its_data_is_named_by_the_others():
     other, own = two_parts(spoiled)
     with pytest.raises(ValueError, match=r"^Input X contains infinity|infinity"):
         raise own
-    with pytest.raises(ValueError, match=r"worker \d of 2 .* refused its data: ValueError: .*infinity"):
+    with pytest.raises(ValueError, match=r"worker \d of 2 .* has raised an error for its data: ValueError: .*infinity"):
         raise other
-    assert "refused its data" not in str(own)
+    assert "has raised an error for its data" not in str(own)
 
 
 def test_what_all_reduce_raises_comes_through_and_the_model_stays():
@@ -341,7 +343,7 @@ def test_other_arguments_are_checked():
         with pytest.raises(ValueError, match="n_samples"):
             fit_part(Regressor(**SMALL), X, numbers, lambda *_: None, n_samples=n_samples)
     # Each worker draws a number: those that are never equal to the largest have no place.
-    with pytest.raises(RuntimeError, match="do not find their places"):
+    with pytest.raises(RuntimeError, match="must return the same values on all workers"):
         fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: buffer.fill(0), n_samples=N)
 
 
@@ -441,7 +443,7 @@ def test_warm_start_wants_the_same_stages_on_every_worker():
         assert "digest of the stages before" in str(error)
     for error in outcomes([clone(small).fit(X, numbers).set_params(n_estimators=2) for _ in range(2)]):
         assert isinstance(error, ValueError)
-        assert "n_estimators=2 is less than the 3 stages" in str(error)
+        assert "n_estimators must be at least 3 with warm_start=True" in str(error)
 
 
 def test_an_all_reduce_that_returns_its_sums_is_refused():

@@ -333,10 +333,10 @@ def test_bad_input_is_named_and_nothing_is_lost():
             shap_values(model, *args, **options)
 
     refused(ValueError, "X has 5 features, but RandomForestRegressor is expecting 12", X[:, :5])
-    refused(ValueError, "background does not fit.* 5 features", X, background=X[:, :5])
-    refused(ValueError, "background does not fit.* 0 sample", X, background=X[:0])
-    refused(ValueError, "background does not fit.*infinity", X, background=np.full((2, 12), np.inf))
-    refused(ValueError, "background does not fit.*2D", X, background=3)
+    refused(ValueError, "background must be valid samples.* 5 features", X, background=X[:, :5])
+    refused(ValueError, "background must be valid samples.* 0 sample", X, background=X[:0])
+    refused(ValueError, "background must be valid samples.*infinity", X, background=np.full((2, 12), np.inf))
+    refused(ValueError, "background must be valid samples.*2D", X, background=3)
     refused(ValueError, r"outputs must be columns of scores, each an integer from 0 to 2 or a name.*got 3", X, [3])
     refused(ValueError, "outputs must be .*got -1", X, -1)
     refused(ValueError, "outputs must be .*got True", X, [True])
@@ -347,7 +347,7 @@ def test_bad_input_is_named_and_nothing_is_lost():
         shap_interaction_values(model, X)
     with pytest.raises(TypeError, match=r"output must be an integer or a name, got \[0, 1\]"):
         shap_interaction_values(model, X, [0, 1])
-    with pytest.raises(ValueError, match=r"background does not fit.* 5 features"):
+    with pytest.raises(ValueError, match=r"background must be valid samples.* 5 features"):
         shap_interaction_values(model, X, 0, background=X[:, :5])
     assert model.__dict__.keys() == before.keys()
     assert all(model.__dict__[key] is before[key] for key in before)
@@ -369,7 +369,7 @@ def test_weak_models_that_are_no_trees_are_refused():
 
     X, y = make_data("GradientBoostingRegressor")
     model = spinney.GradientBoostingRegressor(n_estimators=2, estimator=Ridge()).fit(X, y)
-    with pytest.raises(ValueError, match="weak models that are no trees"):
+    with pytest.raises(ValueError, match="with estimator=, which has none"):
         shap_values(model, X)
 
 
@@ -438,6 +438,6 @@ def test_values_that_memory_cannot_hold_are_an_error_that_says_what_to_do():
     X = sparse.csr_array(([1.0, 2.0, 3.0], ([0, 1, 2], [5, 5, 5])), shape=(4, 2**22))
     model = spinney.DecisionTreeRegressor(random_state=0).fit(X, np.arange(4.0))
     # 2**44 numbers for a row: more than addresses.
-    with pytest.raises(MemoryError, match="Shapley values; explain fewer rows at a time, or some outputs"):
+    with pytest.raises(MemoryError, match="Shapley values; explain fewer samples at a time, or only some outputs"):
         shap_interaction_values(model, X)
     assert shap_values(model, X).values.shape == X.shape

@@ -125,7 +125,7 @@ def test_nan_in_sparse_y_is_a_cell_that_is_not_known_as_in_dense_y(name, dtype):
     Y = Y.astype(dtype)
     if name in COMPRESSED and name.endswith("Classifier"):
         for y in (Y, sparse_frame(Y, dtype(np.nan)), sparse_frame(Y, dtype(0))):
-            with pytest.raises(ValueError, match=r"y contains NaN|y is sparse .*, such as nan"):
+            with pytest.raises(ValueError, match=r"y contains NaN|y must have the values 0 and 1 for labels, got nan"):
                 small(name).fit(X, y)
         return
     for weights in (None, w):
@@ -156,7 +156,7 @@ def test_nan_in_one_sparse_output_is_refused(name):
     column = np.where(np.arange(len(X)) == 3, np.nan, Y[:, 0])
     frames = [sparse_frame(column[:, None], np.nan), sparse_frame(column[:, None], 0.0)]
     for y in (*frames, pd.Series(pd.arrays.SparseArray(column))):
-        with pytest.raises(ValueError, match=r"y contains NaN|y is sparse .*, such as nan"):
+        with pytest.raises(ValueError, match=r"y contains NaN|y must have the values 0 and 1 for labels, got nan"):
             small(name).fit(X, y)
 
 
@@ -176,5 +176,5 @@ def test_nan_in_sparse_frames_of_other_rows_is_a_cell_that_is_not_known(name):
 
 def test_nan_in_a_sparse_matrix_of_labels_is_refused():
     X, Y, _ = with_gaps("RandomForestClassifier")
-    with pytest.raises(ValueError, match="y is sparse and holds values other than 0 and 1, such as nan"):
+    with pytest.raises(ValueError, match=r"y must have the values 0 and 1 for labels, .*got nan"):
         make("RandomForestClassifier").fit(X, sparse.csr_array(Y))

@@ -1,4 +1,4 @@
-"""Every row of the tables of docs/sparse-labels.md: what works with sparse labels, and what is refused."""
+"""Every row of the tables of docs/sparse-labels.md: what works with sparse labels, and what raises an error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT = (real_data.REPOSITORY / "docs" / "sparse-labels.md").read_text()
 ROWS = {
     name: (verdict, use)
     for name, verdict, use in re.findall(
-        r"^\| (.+?) \| (works|refused|refused, dense too) \| (.*?) ?\|$", TEXT, re.MULTILINE
+        r"^\| (.+?) \| (works|error|error, dense too) \| (.*?) ?\|$", TEXT, re.MULTILINE
     )
 }
 
@@ -161,7 +161,7 @@ def test_what_is_refused_for_being_sparse_takes_dense_labels(name):
     # Columns that are there twice, so that each combination of labels, a class for some, has several rows.
     y = Y.toarray().astype(int)[:, [0, 1, 0, 1]]
     verdict, use = ROWS[name]
-    if verdict == "refused":
+    if verdict == "error":
         run(name, y)
         return
     assert "dense" not in use

@@ -63,7 +63,7 @@ def test_attributes_of_other_rows_are_dropped_and_a_fit_starts_anew():
     expected = spinney.dumps(forest)
     forest.update(X[NEW], CLASSES[NEW])
     assert not any(hasattr(forest, name) for name in ("oob_score_", "oob_decision_function_", "_kept_leaves"))
-    with pytest.raises(ValueError, match="does not continue a forest that was updated"):
+    with pytest.raises(ValueError, match="is not supported for a forest that was updated"):
         forest.set_params(warm_start=True).fit(X, CLASSES)
     assert spinney.dumps(forest.set_params(warm_start=False).fit(X, CLASSES)) == expected
 
@@ -80,7 +80,7 @@ def test_attributes_of_other_rows_are_dropped_and_a_fit_starts_anew():
             r"retire must be an integer from 1 to 8, the number of trees, got 2\.0",
         ),
         (X[NEW, :3], CLASSES[NEW], {"retire": 2}, "must have 4 features, as in the fit, got 3"),
-        (X[NEW], np.array(["z"] * 50), {"retire": 2}, "y has the class 'z'"),
+        (X[NEW], np.array(["z"] * 50), {"retire": 2}, "y must have classes of the training data, got 'z'"),
         (X[NEW], CLASSES[OLD], {"retire": 2}, "inconsistent"),
         (pd.DataFrame(X[NEW], columns=list("abcd")), CLASSES[NEW], {"retire": 2}, "must have the same feature names"),
     ],

@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def split(wheel: Path, symbols: Path) -> None:
-    """Rewrite `wheel` with stripped modules; `symbols / wheel.stem` gets what was taken out."""
+    """Rewrite `wheel` with stripped modules; their symbols are written to `symbols / wheel.stem`."""
     taken = symbols.resolve() / wheel.stem
     taken.mkdir(parents=True, exist_ok=True)
     before = wheel.stat().st_size

@@ -27,7 +27,7 @@ SETS = ["delicious", "bibtex", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "me
 
 
 def parts(name: str) -> tuple[Any, ...]:
-    """X, Y, and those of the held-out third."""
+    """X and Y of the fitted part and of the held-out third."""
     data = _data.named(name)
     X, Y = sp.csr_matrix(data.X), sp.csr_matrix(data.y)
     order = np.random.default_rng(1).permutation(X.shape[0])
@@ -44,7 +44,8 @@ def probabilities(model: Any, X: Any) -> Any:
 
 
 def boosted(X: Any, Y: Any, X_test: Any, n_stages: int, step: float) -> Any:
-    """Scores of boosted centroid trees: log odds of the labels first, then means of residuals over their variance."""
+    """Scores of boosted centroid trees: log-odds of the labels first, then means of residuals divided by their
+    variance."""
     dense = Y.toarray().astype(np.float64)
     start = np.log((dense.mean(axis=0) + 1e-6) / (1 - dense.mean(axis=0) + 1e-6))
     scores, test = np.tile(start, (len(dense), 1)), np.tile(start, (X_test.shape[0], 1))

@@ -27,7 +27,7 @@ SETS = ["delicious", "bibtex", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "go
 
 
 def parts(name: str) -> tuple[Any, ...]:
-    """X and Y of the rows that are fitted to, and of those that are held out."""
+    """X and Y of the samples that models are fitted to, and of the held-out samples."""
     data = _data.named(name)
     X, Y = sp.csr_matrix(data.X), sp.csr_matrix(data.y)
     order = np.random.default_rng(1).permutation(X.shape[0])

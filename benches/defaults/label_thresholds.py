@@ -32,7 +32,7 @@ import _data
 import _records
 
 SETS = ("medical", "bibtex", "yahoo_arts", "rcv1sub1", "reuters21578_r90", "delicious", "goemotions")
-# How far, and to what: the share of cells that all labels name, or the one threshold for all.
+# The amount of shrinkage and its target: the share of predicted values of all labels, or the threshold of all labels.
 RULES = (
     *((shrinkage, "share") for shrinkage in (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, np.inf)),
     *((shrinkage, "threshold") for shrinkage in (1.0, 10.0, np.inf)),
@@ -42,7 +42,7 @@ FEW = 10
 
 
 def judged(named: sp.csr_array, truth: sp.csr_array, n_train: np.ndarray) -> dict[str, float]:
-    """F1 and precision of labels that are named for test rows."""
+    """F1 and precision of the labels predicted for the test part."""
     hits = np.asarray(named.multiply(truth).sum(axis=0)).ravel()
     n_named, n_true = (np.asarray(part.sum(axis=0)).ravel() for part in (named, truth))
     by_label = 2 * hits / np.maximum(n_named + n_true, 1)
@@ -76,7 +76,7 @@ def run(out: Path, sets: list[str], n_trees: int, n_rows: list[int], seeds: int)
 
 
 def lines_of(X: Any, y: Any, X_test: Any, y_test: Any, n_trees: int, seed: int) -> Iterator[dict[str, Any]]:
-    """What each objective and shrinkage gives for one forest."""
+    """The scores of each objective and shrinkage with one forest."""
     import spinney
     from spinney.multilabel import TunedThresholds
 
@@ -100,7 +100,7 @@ def lines_of(X: Any, y: Any, X_test: Any, y_test: Any, n_trees: int, seed: int) 
 
 
 def kept(forest: Any, X: Any, y: Any) -> Any:
-    """A forest that is grown once, whose out-of-bag scores every tuner gets."""
+    """A forest that is fitted once, and whose out-of-bag scores every tuner uses."""
 
     class KeptForest(type(forest)):  # type: ignore[misc]
         def __sklearn_clone__(self) -> Any:

@@ -40,7 +40,7 @@ BOOSTING = {
 
 
 def forest(X: Any, y: Any, weight: Any, trees: int) -> tuple[Any, Any, float]:
-    """The model, the same with thresholds, and the seconds of its fit."""
+    """The model, the same model with tuned thresholds, and the seconds of its fit."""
     start = time.process_time()
     tuned = TunedThresholds(
         spinney.RandomForestClassifier(trees, label_weight=weight, random_state=0), objective="macro_f1"
@@ -49,7 +49,7 @@ def forest(X: Any, y: Any, weight: Any, trees: int) -> tuple[Any, Any, float]:
 
 
 def boosting(X: Any, y: Any, weight: Any, trees: int, **params: Any) -> tuple[Any, Any, float]:
-    """The same."""
+    """The same for boosting."""
     held = np.random.default_rng(0).permutation(len(y.indptr) - 1)
     rest, fifth = held[len(held) // 5 :], held[: len(held) // 5]
     params = {"n_estimators": trees, "label_weight": weight, "random_state": 0, "output_strategy": "projected"} | params

@@ -38,7 +38,7 @@ SETS = (
     "emotions", "scene", "medical", "mediamill_sample", "corel5k", "yahoo_arts", "reuters21578_r90", "rcv1sub1",
     "bibtex", "goemotions",
 )  # fmt: skip
-# Wider X is too much for libraries that want it dense.
+# Wider X is too large for libraries that need it dense.
 MOST_DENSE_FEATURES = 3000
 
 Scores = np.ndarray
@@ -60,14 +60,14 @@ def boosting(**params: Any) -> Method:
 
 
 def forest(make: Callable[[], Any]) -> Method:
-    """Frequencies as scores: their log-odds, kept away from certainty."""
+    """Frequencies as scores: their log-odds, clipped to be finite."""
 
     def run(X: Any, y: Any, X_test: Any) -> tuple[float, Scores]:
         model = make()
         seconds = timed(model, X, y if type(model).__module__.startswith("spinney") else _dense(y))
         proba = model.predict_proba(X_test)
         if isinstance(proba, list):
-            # A label that never occurs has one class.
+            # A label that never occurs has a single class.
             proba = np.column_stack([p[:, 1] if p.shape[1] == 2 else np.zeros(len(p)) for p in proba])
         p = np.clip(proba, 1e-3, 1 - 1e-3)
         return seconds, np.log(p) - np.log1p(-p)
@@ -82,7 +82,7 @@ def linear() -> Any:
 def one_vs_rest(X: Any, y: Any, X_test: Any) -> tuple[float, Scores]:
     model = linear()
     seconds = timed(model, X, sp.csr_array(y))
-    # Not `decision_function`, which is 0 of labels that never occur.
+    # Not `decision_function`, which is 0 for labels that never occur.
     p = np.clip(model.predict_proba(X_test), 1e-6, 1 - 1e-6)
     return seconds, np.log(p) - np.log1p(-p)
 

@@ -34,7 +34,7 @@ def main() -> None:
     import spinney
     from spinney.metrics import precision_at_k
 
-    warnings.simplefilter("ignore")  # labels that no row of a fold has
+    warnings.simplefilter("ignore")  # labels that no sample of a fold has
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--rounds", type=int, default=50)

@@ -36,7 +36,7 @@ NUMBERS = {"scm20d"}
 
 
 def hidden_cells(shape: tuple[int, int], share: float, by_row: bool, seed: int) -> np.ndarray:
-    """True in the hidden cells: each for itself, or all but a block of neighbouring outputs of each row."""
+    """True for hidden values: each value independently, or all but a block of neighbouring outputs of each sample."""
     rng = np.random.default_rng(seed)
     if not by_row:
         return rng.random(shape) < share
@@ -46,7 +46,7 @@ def hidden_cells(shape: tuple[int, int], share: float, by_row: bool, seed: int) 
 
 
 def dense(y: Any) -> np.ndarray:
-    """Labels or numbers as an array."""
+    """Labels or numerical outputs as an array."""
     return np.asarray(y.toarray() if sp.issparse(y) else y, dtype=np.float64).reshape(y.shape[0], -1)
 
 
@@ -61,15 +61,15 @@ class Problem:
         keep = np.sort(np.random.default_rng(0).permutation(data.X.shape[0])[:rows])
         self.X, self.X_test = data.X[keep], data.X_test
         self.y, self.y_test = dense(data.y)[keep], dense(data.y_test)
-        # Outputs that vary in both parts: others have no score.
+        # Outputs that vary in both parts, since others have no score.
         varies = (np.ptp(self.y, axis=0) > 0) & (np.ptp(self.y_test, axis=0) > 0)
         self.y, self.y_test = self.y[:, varies], self.y_test[:, varies]
         kind = spinney.ExtraTreesRegressor if self.is_numbers else spinney.ExtraTreesClassifier
         self.kind, self.trees = kind, trees
 
     def fitted(self, y: np.ndarray, mask: np.ndarray | None = None, X: Any = None) -> np.ndarray:
-        """Scores of the test rows."""
-        # A class of one output has two columns: labels are said to be labels.
+        """Scores on the test part."""
+        # An output with classes has two columns of probabilities; labels are passed as labels.
         extra = {} if self.is_numbers else {"multi_label": True}
         model = self.kind(n_estimators=self.trees, random_state=0, min_samples_leaf=2, **extra)
         model.fit(self.X if X is None else X, y, y_mask=mask)
@@ -77,7 +77,7 @@ class Problem:
         return np.asarray(found).reshape(self.X_test.shape[0], -1)
 
     def score(self, found: np.ndarray, outputs: np.ndarray | None = None) -> float:
-        """Of all outputs, or of some."""
+        """The score of all outputs, or of some."""
         if self.is_numbers:
             outputs = np.arange(self.y.shape[1]) if outputs is None else outputs
             return float(macro_r2(found, self.y_test[:, outputs]))
@@ -87,7 +87,7 @@ class Problem:
 
 
 def filled(problem: Problem, mask: np.ndarray) -> np.ndarray:
-    """Zeros in hidden labels, means of the known cells in hidden numbers."""
+    """Hidden labels replaced by zeros, hidden numerical outputs by the means of the known values."""
     if not problem.is_numbers:
         return np.where(mask, 0.0, problem.y)
     return np.where(mask, np.nanmean(np.where(mask, np.nan, problem.y), axis=0), problem.y)
@@ -100,7 +100,7 @@ def boosted(problem: Problem, mask: np.ndarray) -> np.ndarray:
 
 
 def catboost(problem: Problem, mask: np.ndarray) -> np.ndarray:
-    """CatBoost at its defaults, with the loss that knows gaps."""
+    """CatBoost at its defaults, with the loss that supports missing values."""
     from catboost import CatBoostRegressor
 
     loss = "MultiRMSEWithMissingValues"
@@ -109,7 +109,7 @@ def catboost(problem: Problem, mask: np.ndarray) -> np.ndarray:
 
 
 def single(problem: Problem, mask: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """One model an output, on the rows that know it."""
+    """One model for each output, fitted to the samples for which it is known."""
     columns = []
     for j in outputs:
         known = np.flatnonzero(~mask[:, j])
@@ -142,7 +142,7 @@ def run(name: str, arguments: argparse.Namespace, done: set[tuple[Any, ...]]) ->
     for share in (0.5, 0.8):
         for by_row in (False, True):
             mask = hidden_cells(problem.y.shape, share, by_row, seed=2)
-            # A row that keeps each output stays known.
+            # A sample keeps at least one known value.
             for j in np.flatnonzero(mask.all(axis=0)):
                 mask[0, j] = False
             record("mask", share, by_row, lambda mask=mask: problem.fitted(problem.y, mask))

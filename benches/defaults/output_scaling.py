@@ -45,7 +45,8 @@ def models(seed: int) -> Iterator[tuple[str, Any]]:
 
 
 def made() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """1 500 rows of 20 features, and 8 outputs of scales from 1 to 2 of which each follows four features of its own."""
+    """1 500 samples with 20 features, and 8 outputs with scales from 1 to 2, each of which depends on four features of
+    its own."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 20)).astype(np.float32)
     of_output = [X[:, (2 * j) % 17 : (2 * j) % 17 + 4] for j in range(8)]
@@ -55,7 +56,7 @@ def made() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def in_units(y: np.ndarray, y_scored: np.ndarray, units: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Outputs in other units, and the one that is blown up: that of median deviation."""
+    """Outputs in other units, and the one that is multiplied: that with the median deviation."""
     blown = int(np.argsort(y.std(axis=0))[y.shape[1] // 2])
     factor = np.ones(y.shape[1])
     if units == "one times 10^4":
@@ -86,7 +87,7 @@ def run(path: Path, sets: list[str], n_seeds: int) -> None:
 
 
 def report(path: Path) -> None:
-    """Mean r² with None / "variance": over seeds, of each set and model."""
+    """Mean r² with None and "variance", over seeds, for each data set and model."""
     rows = read(path)
     names = list(dict.fromkeys(row["model"] for row in rows))
     for units in UNITS:

@@ -18,9 +18,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 OUT = Path(__file__).with_name("score_against_time.png")
-# Okabe and Ito's colours, which the colour-blind tell apart; shapes say the same again.
+# The colours of Okabe and Ito, which colour-blind people can distinguish; the shapes differ as well.
 OURS, OTHERS = "#0072B2", "#D55E00"
-# Names, where they stand from their point (points right and up), and which end of them does.
+# Names, their positions relative to the point (points to the right and up), and their alignment.
 Place = tuple[str, float, float, str]
 IMAGES: dict[str, Place] = {
     "spinney boosting": ("boosting", 0, 9, "center"),

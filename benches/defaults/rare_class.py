@@ -43,7 +43,7 @@ def models(variants: bool) -> dict[str, Any]:
     found = {
         "LightGBM": lightgbm.LGBMClassifier(**light),
         "spinney": spinney.GradientBoostingClassifier(**ours),
-        # What LightGBM has by default; the weight of a leaf is one of second derivatives.
+        # The defaults of LightGBM; its minimum weight of a leaf is a sum of second derivatives.
         "spinney, 20 rows a leaf, no penalty": spinney.GradientBoostingClassifier(
             min_samples_leaf=20, min_weight_leaf=0, l2_regularization=0, **ours
         ),

@@ -91,7 +91,7 @@ def kind(name: str) -> str:
 
 
 def parts(name: str) -> tuple[Any, Any, Any, Any]:
-    """X and y to fit, X and y to score: both of the training part of a set."""
+    """X and y for the fit and for the score, both from the training part of a data set."""
     data = _data.filled(_data.named(name)) if name in NUMBERS else _data.named(name)
     rows = np.random.default_rng(0).permutation(data.X.shape[0])[:MOST_ROWS]
     fitted, scored = np.sort(rows[len(rows) // 4 :]), np.sort(rows[: len(rows) // 4])
@@ -100,7 +100,7 @@ def parts(name: str) -> tuple[Any, Any, Any, Any]:
 
 
 def scores(model: Any, X: Any, y: Any, what: str) -> Iterator[tuple[int, float]]:
-    """The score after some of the rounds."""
+    """The score after some numbers of rounds."""
     staged = model.staged_predict(X) if what == "numbers" else model.staged_predict_proba(X)
     for i, predicted in enumerate(staged, start=1):
         if i not in ROUNDS:

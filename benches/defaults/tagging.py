@@ -43,7 +43,7 @@ import _data
 import _records
 
 SETS = ["bibtex", "rcv1sub1", "goemotions", "yahoo_arts", "reuters21578_r90", "delicious"]
-# Labels for which a library is asked: all others score zero.
+# The number of labels that a library is asked for; all others have the score zero.
 MOST = 100
 
 
@@ -54,7 +54,7 @@ class Scores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.folder = folder
 
     def table(self, n: int, best: Any) -> np.ndarray:
-        """Dense scores of the labels and scores that are listed for each row."""
+        """Dense scores from the labels and scores that are listed for each sample."""
         scores = np.zeros((n, self.n_labels_))
         for row, pairs in enumerate(best):
             for label, score in pairs:
@@ -69,7 +69,7 @@ class Scores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Omikuji(Scores):
-    """Parabel's trees of linear models, three of them, at omikuji's defaults."""
+    """Parabel: three trees of linear models, at omikuji's defaults."""
 
     def train(self, X: Any, Y: Any) -> None:
         import omikuji
@@ -86,7 +86,7 @@ class Omikuji(Scores):
 
 
 class Napkin(Scores):
-    """Probabilistic label tree, at napkinXC's defaults."""
+    """A probabilistic label tree, at napkinXC's defaults."""
 
     def train(self, X: Any, Y: Any) -> None:
         from napkinxc.models import PLT
@@ -108,14 +108,14 @@ def linear_start(_: str) -> Any:
 
 
 def boomer(_: str) -> Any:
-    """Boosted rules for all labels, at mlrl-boomer's defaults: which ends when the rules no longer help."""
+    """Boosted rules for all labels, at the defaults of mlrl-boomer, which stops when further rules do not help."""
     from mlrl.boosting import BoomerClassifier
 
     return Boomer(BoomerClassifier())
 
 
 class Boomer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Of mlrl-boomer, which takes labels as they are stored and names no classes."""
+    """An adapter for mlrl-boomer, which takes labels as they are stored and has no `classes_`."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -141,7 +141,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
 
 
 def measured(name: str, way: str) -> dict[str, Any]:
-    """One way on one set, in this process."""
+    """One method on one data set, in this process."""
     data = _data.named(name)
     X, X_test, Y, Y_test = (sp.csr_matrix(part) for part in (data.X, data.X_test, data.y, data.y_test))
     if (X.data % 1 == 0).all():

@@ -17,7 +17,8 @@ class XGBoost(BaseEstimator):
     """XGBoost's histograms: trees with a vector in each leaf, a tree for each output, or splits on a reduced gradient.
 
     With `n_projections`, splits are searched on the gradient times a Gaussian matrix (d, n_projections), drawn anew
-    each round, with ones for curvature; leaves hold the Newton step of every output (`TreeObjective.split_grad`).
+    each round, with ones as second derivatives; leaves store the Newton step of every output
+    (`TreeObjective.split_grad`).
     """
 
     def __init__(
@@ -176,7 +177,7 @@ class LightGBM(BaseEstimator):
         self.boosters_ = []
         first = None
         for column in np.atleast_2d(y.T):
-            # The bins of the first output serve the others.
+            # The bins of the first output are used for the others.
             data = lightgbm.Dataset(X, column, params=parameters, free_raw_data=False, reference=first)
             first = first or data
             self.boosters_.append(lightgbm.train(parameters, data, self.n_estimators))
@@ -217,7 +218,7 @@ class PerOutput(BaseEstimator):
 
 
 def staged(model: Any, X: Any, at: Sequence[int]) -> Iterator[np.ndarray]:
-    """Scores after the given numbers of rounds, or of trees of a forest; rising."""
+    """Scores after the given ascending numbers of rounds, or of trees of a forest."""
     if hasattr(model, "staged"):
         yield from model.staged(X, at)
         return
@@ -235,7 +236,7 @@ def staged(model: Any, X: Any, at: Sequence[int]) -> Iterator[np.ndarray]:
 
 
 def scores(model: Any, X: Any) -> np.ndarray:
-    """What ranks labels: raw scores of boosting, probabilities of forests; the prediction of regressors."""
+    """The scores that rank labels: raw scores of boosting, probabilities of forests, and predictions of regressors."""
     for method in ("decision_function", "predict_proba"):
         if hasattr(model, method):
             return np.asarray(getattr(model, method)(X))

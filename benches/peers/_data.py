@@ -21,9 +21,9 @@ import real_data
 
 
 def named(name: str) -> Data:
-    """A data set of the data root; X sparse or dense as stored.
+    """A data set of the data folder, with X sparse or dense as stored.
 
-    With `SPINNEY_MADE` set, which is what `--made` does, made data of its shape instead.
+    If `SPINNEY_MADE` is set, as `--made` does, it is generated data of the same shape.
     """
     data_sets.known(name)
     if os.environ.get("SPINNEY_MADE"):
@@ -46,12 +46,13 @@ def delicious() -> Data:
 
 
 def scm20d() -> Data:
-    """scm20d: 7 463 days of a supply chain, 61 prices, 16 to predict."""
+    """scm20d: 7 463 days of a supply chain, 61 prices, 16 outputs."""
     return named("scm20d")
 
 
 def rf1() -> Data:
-    """rf1: 6 083 hours of a river network, 64 measurements, 8 flows to predict; gaps take the mean of their column."""
+    """rf1: 6 083 hours of a river network, 64 measurements, 8 flows as outputs; missing values become the mean of their
+    column."""
     return filled(named("rf1"))
 
 
@@ -62,7 +63,8 @@ def one_against_rest() -> Data:
 
 
 def smooth(classes: int = 0) -> Data:
-    """100 000 rows of 50 independent normal features; y depends on fifteen of them, with noise. 20 000 rows to test."""
+    """100 000 samples with 50 independent normal features; y depends on fifteen of them, with noise. 20 000 test
+    samples."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120_000, 50)).astype(np.float32)
     y = np.sin(X[:, :10]) @ rng.normal(size=10) + X[:, 10] * X[:, 11] + np.abs(X[:, 12:15]).sum(axis=1)
@@ -73,7 +75,7 @@ def smooth(classes: int = 0) -> Data:
 
 
 def continuous(classes: int = 0, n_outputs: int = 1) -> Data:
-    """50 000 rows of 30 independent normal features; y depends on ten of them, with noise."""
+    """50 000 samples with 30 independent normal features; y depends on ten of them, with noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60_000, 30)).astype(np.float32)
     mix = rng.normal(size=(10, n_outputs))
@@ -85,11 +87,12 @@ def continuous(classes: int = 0, n_outputs: int = 1) -> Data:
 
 
 def wide_video() -> Data:
-    """A made problem of the size of mediamill: 30 993 rows, 120 features in [0, 1], 101 labels of which a row has 4.4.
+    """A generated problem of the size of mediamill: 30 993 samples, 120 features in [0, 1], 101 labels, 4.4 for each
+    sample.
 
-    Shots belong to 40 scenes of a 12-dimensional space; features are smooth functions of the place, with noise. A label
-    is on where a linear score of the place, with noise, is among its greatest; its share of the rows falls with its
-    rank as (r + 2)⁻¹·¹, from 0.62 to 0.008.
+    Samples belong to 40 scenes of a 12-dimensional space; features are smooth functions of the position, with noise. A
+    sample has a label if a linear score of the position, with noise, is among its largest; the frequency of a label
+    decreases with its rank as (r + 2)⁻¹·¹, from 0.62 to 0.008.
     """
     rng = np.random.default_rng(0)
     n_train, n, d = 30_993, 34_000, 101
@@ -104,11 +107,12 @@ def wide_video() -> Data:
 
 
 def made_like(shape: data_sets.Shape) -> Data:
-    """Made data with as many samples, features, outputs and labels as a real set, as sparse, and with much to learn.
+    """Generated data with as many samples, features, outputs and labels as a real set, as sparse, and with much to
+    learn.
 
-    Sparse features are indicators whose frequencies fall as 1/(rank + 10); entries that fall together leave somewhat
-    fewer than the real set stores. Dense ones are uniform. A linear score of 60 frequent features, with noise, makes
-    each output; frequencies of labels fall with their rank.
+    Sparse features are indicators whose frequencies decrease as 1/(rank + 10). Entries that coincide make them store
+    somewhat fewer entries than the real set. Dense features are uniform. Each output is a linear score of 60 frequent
+    features, with noise; frequencies of labels decrease with their rank.
     """
     rng = np.random.default_rng(0)
     n, p, d = shape.n_train + shape.n_test, shape.p, shape.d
@@ -141,7 +145,7 @@ def made_like(shape: data_sets.Shape) -> Data:
 
 
 def filled(data: Data) -> Data:
-    """Gaps of X take the mean of their column in the training part; 0 where the column is nothing but gaps."""
+    """Missing values of X become the mean of their column in the training part, or 0 if the column has no value."""
     if not np.isnan(data.X).any() and not np.isnan(data.X_test).any():
         return data
     known = ~np.isnan(data.X)
@@ -151,19 +155,19 @@ def filled(data: Data) -> Data:
 
 
 def standard_y(data: Data) -> Data:
-    """Outputs with mean 0 and deviation 1 on the training part, so that none of them outweighs the others."""
+    """Outputs with mean 0 and deviation 1 on the training part, so that no output outweighs the others."""
     mean, std = data.y.mean(axis=0, dtype=np.float64), data.y.std(axis=0, dtype=np.float64)
     std[std == 0] = 1
     return replace(data, y=(data.y - mean) / std, y_test=(data.y_test - mean) / std)
 
 
 def by_row(data: Data) -> Data:
-    """X as CSR on both sides, labels as dense numbers."""
+    """X as CSR on both sides, labels as a dense array."""
     return replace(data, X=sp.csr_matrix(data.X), X_test=sp.csr_matrix(data.X_test), y=_dense32(data.y))
 
 
 def plain(data: Data) -> Data:
-    """X dense by rows on both sides, labels as dense numbers."""
+    """X dense and row by row on both sides, labels as a dense array."""
     X, X_test = (np.ascontiguousarray(a.toarray() if sp.issparse(a) else a) for a in (data.X, data.X_test))
     return replace(data, X=X, X_test=X_test, y=_dense32(data.y))
 
@@ -186,5 +190,5 @@ def dense_x(data: Data) -> Data:
 
 
 def dense_y(data: Data) -> Data:
-    """Labels as the numbers that a peer's regressor takes."""
+    """Labels as the numerical outputs of another library's regressor."""
     return replace(data, y=data.y.toarray().astype(np.float64))

@@ -33,14 +33,15 @@ from typing import Any
 
 from _records import PeersCache, append, environment, heading, read, runs_spinney
 
-# The exit code of a measurement whose data are not at hand.
+# The exit code of a measurement whose data is missing.
 ABSENT = 77
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 UNITS = {"seconds": (1.0, "s"), "model_bytes": (1e6, "MB"), "peak_bytes": (1e6, "MB")}
 
 
 class AbsentDataError(SystemExit):
-    """The data of a case are not at hand: the case is left out; a script that does not catch it ends with `ABSENT`."""
+    """The data of a case is missing, so the case is left out. A script that does not catch the error ends with
+    `ABSENT`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(ABSENT)
@@ -56,13 +57,13 @@ class AbsentDataError(SystemExit):
         return self.reason
 
 
-# Real data sets for which this process has taken made ones.
+# Real data sets that this process has replaced by generated ones.
 replaced: set[str] = set()
 
 
 @dataclass(frozen=True)
 class Data:
-    """One problem; what is fitted and what is predicted."""
+    """A problem: the data for the fit, and the samples to predict."""
 
     X: Any
     y: Any
@@ -72,7 +73,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Side:
-    """One library on one case: an unfitted estimator, and the layout that it likes best."""
+    """A library on a case: an unfitted estimator, and the layout that suits it best."""
 
     estimator: Callable[[], Any]
     arrange: Callable[[Data], Data] = lambda data: data
@@ -104,7 +105,7 @@ class Case:
 
 @dataclass
 class Results:
-    """Measurements of one side, in the order made."""
+    """The measurements of one side, in the order in which they were made."""
 
     runs: list[dict[str, float]] = field(default_factory=list)
 
@@ -146,7 +147,7 @@ def n_trees(args: argparse.Namespace, usual: int, quick: int) -> int:
 
 
 def main(description: str, cases: Callable[[argparse.Namespace], Iterable[Case]]) -> None:
-    """The whole of a benchmark script: measures each case, or is the process that does one measurement."""
+    """A whole benchmark script: it measures each case, or is the process of a single measurement."""
     args = options(description)
     if args.worker:
         name, side, store = args.worker
@@ -156,7 +157,7 @@ def main(description: str, cases: Callable[[argparse.Namespace], Iterable[Case]]
         return
     print(f"{description}\n{heading(environment())}\n", flush=True)
     if args.json:
-        # Before anything is measured that could then not be kept.
+        # Before measurements that could not be stored.
         read(args.json)
     try:
         for case in cases(args):
@@ -166,7 +167,7 @@ def main(description: str, cases: Callable[[argparse.Namespace], Iterable[Case]]
                 except AbsentDataError as error:
                     print(f"{case.name}\n  left out: {error.caught()}\n", flush=True)
     except AbsentDataError as error:
-        # What makes the cases reads data itself.
+        # The functions that create the cases read data themselves.
         print(f"further cases\n  left out: {error.caught()}\n", flush=True)
 
 
@@ -179,7 +180,7 @@ def resident() -> int:
 
 
 def reset_peak() -> bool:
-    """Gives free memory back and lowers the high-water mark to the present size; False where that fails."""
+    """Return free memory, and reset the peak to the present size. False if this fails."""
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)
@@ -190,7 +191,7 @@ def reset_peak() -> bool:
 
 
 def peak() -> int:
-    """High-water mark of the resident size since the last reset."""
+    """The peak of the resident size since the last reset."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) * 1024
@@ -198,12 +199,12 @@ def peak() -> int:
 
 
 def stored_bytes(a: Any) -> int:
-    """Bytes of the entries stored: values and indices of a sparse matrix, the array otherwise."""
+    """Bytes of the stored entries: values and indices of a sparse matrix, or the array."""
     return a.data.nbytes + a.indices.nbytes if hasattr(a, "indices") else a.nbytes
 
 
 def measure(case: Case, side: Side, store: Path, clock: Callable[[], float]) -> dict[str, float]:
-    """Does the work of one side once, in this process."""
+    """Run the work of one side once, in this process."""
     data = side.arrange(case.data())
     if case.work == "predict":
         if not store.exists():
@@ -248,7 +249,7 @@ def measure(case: Case, side: Side, store: Path, clock: Callable[[], float]) -> 
 
 
 def model_bytes(model: Any) -> int:
-    """Bytes of the pickle, or what the model says of itself."""
+    """Bytes of the pickle, or the size that the model reports."""
     return model.model_bytes() if hasattr(model, "model_bytes") else len(pickle.dumps(model, protocol=5))
 
 
@@ -270,7 +271,7 @@ def in_fresh_process(case: Case, side: str, store: Path) -> dict[str, float]:
 
 
 def say(text: str) -> None:
-    """Progress, on a terminal only."""
+    """Print progress, on a terminal only."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
@@ -315,7 +316,7 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
 
 
 def ratio(results: dict[str, Results], metric: str) -> tuple[float, float, float]:
-    """The best of the others ÷ the first: of medians, least and greatest of any two measurements."""
+    """The best of the others divided by the first: of medians, and the extremes over any two measurements."""
     first, *others = results.values()
     other = min(others, key=lambda r: r.median(metric))
     ours, theirs = first.values(metric), other.values(metric)

@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
-# Gradient steps of a logistic regression: more of them change little, and take their time.
+# Gradient steps of a logistic regression: more steps change little, but take time.
 STEPS = 40
 
 
 class Words(BaseEstimator):
-    """Counts to tf-idf, other features to rows of length one; words of a single row are left out."""
+    """Counts as tf-idf, other features scaled to samples of unit length; words of a single sample are left out."""
 
     def fit(self, X: Any) -> Words:
         self.kept_ = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) > 1)
@@ -30,9 +30,9 @@ class Words(BaseEstimator):
 
 
 class Linear(ClassifierMixin, BaseEstimator):
-    """A logistic regression for each label, all at once: accelerated gradient steps on columns scaled to even lengths.
+    """A logistic regression for each label, all at once: accelerated gradient steps on columns of equal lengths.
 
-    The intercept is the log-odds of the label's share and is not fitted.
+    The intercept is the log-odds of the frequency of the label, and is not fitted.
     """
 
     def __init__(self, C: float = 10.0, steps: int = STEPS) -> None:
@@ -77,7 +77,7 @@ class Linear(ClassifierMixin, BaseEstimator):
 
 
 def halves(X: Any, y: Any, C: float) -> np.ndarray:
-    """Margins of each row by a model of the half that it is not in."""
+    """The scores of each sample by a model of the half that does not contain it."""
     half = np.random.default_rng(1).permutation(X.shape[0]) % 2
     margins = np.empty(y.shape)
     for i in (0, 1):

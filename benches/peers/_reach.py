@@ -20,14 +20,14 @@ from _harness import Data, Side, say
 from _records import differences, environment
 
 OUT = Path(__file__).resolve().parents[1] / "out" / "reach"
-# A model whose best is that long ago, in rounds, has had it.
+# A model whose best score is this number of rounds ago does not continue.
 PATIENCE = 8
 GRID = sorted({round(1.1**i) for i in range(120)})
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A model that may reach the score, and how far it may go."""
+    """A model that may reach the score, and its limits."""
 
     side: Side
     most: int
@@ -38,7 +38,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Curve:
-    """Scores on the test part after numbers of rounds, and the seconds that a round took, roughly."""
+    """Scores on the test part after numbers of rounds, and the approximate seconds of a round."""
 
     scores: dict[int, float]
     pace: float
@@ -63,15 +63,15 @@ def curve(
     target: float,
     seconds: float = np.inf,
 ) -> Curve:
-    """Scores on the grid up to the first that is at least `target`; read from the file where there is one.
+    """Scores on the grid up to the first that is at least `target`; read from the file if it contains them.
 
-    No fit is begun that would take longer than `seconds`, or than the contender may: the last has as many rounds as
-    those allow.
+    No fit starts that would take longer than `seconds`, or than the contender may take: the last fit has as many rounds
+    as these limits allow.
     """
     path = OUT / f"{problem}-{name}-{contender.most}-{target:g}.json".replace(" ", "_").replace("/", "_")
     about = environment()
     kept = json.loads(path.read_text()) if path.exists() else None
-    # Paces are of the machine, scores of the versions too.
+    # Times depend on the machine, scores on the versions too.
     if kept is not None and not differences(kept.get("environment"), about, contender.ours):
         return Curve({int(m): value for m, value in kept["scores"].items()}, kept["pace"])
     arranged = contender.side.arrange(data())
@@ -80,7 +80,7 @@ def curve(
     size = min(4, contender.most)
     while True:
         say(f"{problem}: {name}, {size} rounds")
-        # Of the processor, as others may be busy on the machine; imports and thread pools are done with.
+        # Processor seconds, which do not depend on other processes; imports and thread pools are excluded.
         start = time.process_time()
         model = contender.side.estimator().set_params(n_estimators=size).fit(arranged.X, arranged.y)
         took = time.process_time() - start

@@ -24,17 +24,17 @@ PACKAGES = (
     "scikit-learn", "numpy", "scipy", "xgboost", "lightgbm", "catboost", "shap", "omikuji", "napkinxc", "mlrl-boomer",
     "onnxruntime", "treelite",
 )  # fmt: skip
-# Two records are comparable when these are equal, and the versions of all packages.
+# Two records are comparable if these are equal, and the versions of all packages.
 MACHINE = ("machine", "python", "made_data")
 BUILD = ("engine",)
 
 
 class MixedRecordsError(SystemExit):
-    """A file holds measurements of another machine, build or version."""
+    """A file contains measurements of another machine, build or version."""
 
 
 def environment() -> dict[str, Any]:
-    """What the figures depend on: changes from one process to the next in `date` and `load` alone."""
+    """What the measurements depend on. Between processes, only `date` and `load` differ."""
     made = bool(os.environ.get("SPINNEY_MADE"))
     return {**_lasting(), "made_data": made, "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d")}
 
@@ -65,9 +65,9 @@ def installed(name: str) -> str | None:
 
 
 def commit(folder: Path) -> dict[str, Any]:
-    """The commit that is checked out and whether files under version control differ from it; None where git says none.
+    """The commit that is checked out, and whether files under version control differ from it; None without git.
 
-    The engine may have been built from another commit: that is what `engine` tells apart.
+    The engine may have been built from another commit, which `engine` shows.
     """
 
     def git(*arguments: str) -> str | None:
@@ -78,7 +78,7 @@ def commit(folder: Path) -> dict[str, Any]:
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
-    # A copy without history may lie inside another repository, whose commit says nothing about it.
+    # A copy without history may be inside another repository, whose commit does not apply to it.
     top = git("rev-parse", "--show-toplevel")
     head = git("rev-parse", "--short=12", "HEAD") if top and Path(top).resolve() == folder.resolve() else None
     return {"commit": head, "dirty": None if head is None else bool(git("status", "--porcelain", "-uno"))}
@@ -99,7 +99,7 @@ def processor() -> str:
 
 
 def memory_gib() -> int:
-    """Physical memory, rounded to GiB; 0 where the system does not say."""
+    """Physical memory, rounded to GiB; 0 if it is unknown."""
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     except (AttributeError, OSError, ValueError):
@@ -107,7 +107,7 @@ def memory_gib() -> int:
 
 
 def machine(cpu: str, cores: int, memory: int) -> str:
-    """An id of the kind of machine, without the name of the host: machines of one kind have the same."""
+    """An id of the kind of machine, without the name of the host: machines of one kind have the same id."""
     return hashlib.sha256(f"{cpu}|{cores}|{memory}".encode()).hexdigest()[:12]
 
 
@@ -132,9 +132,9 @@ def heading(about: dict[str, Any]) -> str:
 
 
 def differences(former: dict[str, Any] | None, now: dict[str, Any], ours: bool = True) -> list[str]:
-    """Why measurements of two environments are not comparable.
+    """The reason why measurements of two environments are not comparable, or None.
 
-    Of peers alone (`ours=False`) the build of the engine does not count.
+    For other libraries (`ours=False`), the build of the engine does not count.
     """
     if former is None:
         return ["it does not say where it was measured"]
@@ -142,13 +142,13 @@ def differences(former: dict[str, Any] | None, now: dict[str, Any], ours: bool =
     found = [f"{key} {former.get(key)}, now {now[key]}" for key in keys if former.get(key) != now[key]]
     before = former.get("packages", {})
     names = sorted({*before, *now["packages"]})
-    # A package that one of them did not have changes no figure of those that both have.
+    # A package that only one of them has does not affect measurements of the packages that both have.
     both = [name for name in names if name in before and name in now["packages"]]
     return found + [f"{n} {before[n]}, now {now['packages'][n]}" for n in both if before[n] != now["packages"][n]]
 
 
 def check(path: Path, former: dict[str, Any] | None, now: dict[str, Any], ours: bool = True) -> None:
-    """Refuses to go on with a file of another machine, build or version."""
+    """Raise an error for a file of another machine, build or version."""
     if found := differences(former, now, ours):
         raise MixedRecordsError(
             f"{path} holds other measurements ({'; '.join(found)}): name another file, or move it away"
@@ -156,7 +156,7 @@ def check(path: Path, former: dict[str, Any] | None, now: dict[str, Any], ours: 
 
 
 def read(path: Path, now: Callable[[], dict[str, Any]] = environment) -> list[dict[str, Any]]:
-    """The records of a former run that is to be continued; none where there is no file."""
+    """The records of a previous run that is continued; none if there is no file."""
     if not path.exists():
         return []
     records = [json.loads(line) for line in path.read_text().splitlines() if line]
@@ -166,7 +166,7 @@ def read(path: Path, now: Callable[[], dict[str, Any]] = environment) -> list[di
 
 
 def append(path: Path, record: dict[str, Any], now: Callable[[], dict[str, Any]] = environment) -> None:
-    """Adds a record with its environment, after a look at those that are there."""
+    """Add a record with its environment, after a check of the existing ones."""
     read(path, now)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
@@ -178,9 +178,9 @@ def _distinct(environments: Iterable[dict[str, Any] | None]) -> list[dict[str, A
 
 
 class PeersCache:
-    """Measurements of peers of earlier runs: those that take minutes need not be made again for each change of spinney.
+    """Measurements of other libraries of earlier runs, some of which take minutes, so that they are not repeated.
 
-    Sides that run spinney themselves are kept for one build of the engine each, and are measured again by another.
+    Sides that run spinney are stored for one build of the engine each, and are measured again with another one.
     """
 
     def __init__(self, path: Path | None, now: Callable[[], dict[str, Any]] = environment) -> None:
@@ -206,12 +206,12 @@ class PeersCache:
             self.path.write_text(json.dumps({"environment": self.now, "runs": self.known}, indent=1))
 
 
-# Modules whose estimators have nothing of spinney; all others, wrappers in scripts among them, may.
+# Modules whose estimators do not use spinney. All others may, such as wrappers in scripts.
 FOREIGN = frozenset({"sklearn", "xgboost", "lightgbm", "catboost", "_boosters"})
 
 
 def runs_spinney(estimator: Any) -> bool:
-    """Whether a side may have spinney's engine in it, itself or in one of its parameters."""
+    """Whether a side may use spinney's engine, itself or in one of its parameters."""
     parts = [estimator, *estimator.get_params(deep=True).values()] if hasattr(estimator, "get_params") else [estimator]
     models = [part for part in parts if hasattr(part, "fit") or part is estimator]
     return any(type(model).__module__.partition(".")[0] not in FOREIGN for model in models)

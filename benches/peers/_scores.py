@@ -11,7 +11,7 @@ import scipy.sparse as sp
 def ranking_precision(scores: np.ndarray, labels: Any) -> float:
     """Label ranking average precision, as `sklearn.metrics.label_ranking_average_precision_score`, ten times faster.
 
-    Only the labels of a row are ranked, not all; ties rank as low as the last of them; a row without labels counts 1.
+    Only the labels of a sample are ranked. Among equal scores, all have the lowest rank. A sample without labels has 1.
     """
     labels = sp.csr_array(labels)
     total = 0.0
@@ -27,7 +27,7 @@ def ranking_precision(scores: np.ndarray, labels: Any) -> float:
 
 
 def macro_r2(predicted: np.ndarray, y: np.ndarray) -> float:
-    """Mean over outputs of the coefficient of determination; of a constant output: 1 if it is met, else 0."""
+    """Mean r² over the outputs; for a constant output, 1 if it is predicted exactly, else 0."""
     return float(np.mean(r2_of_each(predicted, y)))
 
 

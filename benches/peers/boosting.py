@@ -51,19 +51,19 @@ from sklearn.metrics import log_loss, mean_squared_error
 
 Make = Callable[[], Any]
 
-# The defaults of boosting, and its defaults before.
+# The defaults of boosting, and its previous defaults.
 NEWTON: dict[str, Any] = {"leaf_estimation": "newton", "min_weight_leaf": 2.0, "l2_regularization": 1.0}
 LINE_SEARCH: dict[str, Any] = {"leaf_estimation": "line_search", "min_weight_leaf": 0.0}
 
 
 def defaults(regressor: bool = False, **parameters: Any) -> Make:
-    """What a user gets."""
+    """spinney at its defaults."""
     kind = spinney.GradientBoostingRegressor if regressor else spinney.GradientBoostingClassifier
     return lambda: kind(**({"random_state": 0, "n_jobs": 1} | parameters))
 
 
 def ours(regressor: bool = False, **parameters: Any) -> Make:
-    """Everything that decides what a round does is said, whatever the defaults are."""
+    """All parameters that determine the work of a round, independently of the defaults."""
     said = NEWTON | {"max_depth": 6, "max_leaf_nodes": None, "output_strategy": "projected"}
     return defaults(regressor, **(said | parameters))
 
@@ -153,12 +153,12 @@ def memory(args: argparse.Namespace) -> Iterator[Case]:
 def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     most = 100 if args.quick else 3000
     found: dict[str, Contender] = {}
-    # What a user gets, and with another rate.
+    # The defaults, and another learning rate.
     for rate in (0.1, 0.3):
         found[f"spinney defaults rate {rate}"] = Contender(
             Side(defaults(learning_rate=rate), by_column), most, ours=True
         )
-    # Square loss on many projections, greater trees: few steps, each of more.
+    # Squared loss on many projections, larger trees: few steps, each of which takes longer.
     for leaves, rows, few in itertools.product((128,) if args.quick else (64, 128, 256), (5, 10), (None, "sqrt")):
         shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": 0.3, "max_features": few}
         make = ours(loss="squared_error", n_projections=25, min_samples_leaf=rows, **shape, **LINE_SEARCH)
@@ -180,7 +180,7 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
                 make = ours(relabel_leaves=False, step_dtype="float8", min_samples_leaf=10, **shape, **LINE_SEARCH)
                 name = f"spinney not relabelled float8 leaves {leaves} of 10 rows rate {rate}"
                 found[name] = Contender(Side(make, by_column), most, ours=True)
-            # Dense X takes it longer (see the rounds above).
+            # With dense X it takes longer (see the rounds above).
             for k, name in ((1, "reduced k 1"), (5, "reduced k 5"), (0, "vector leaf")):
 
                 def peer(k: int = k, rate: float = rate, leaves: int = leaves) -> XGBoost:
@@ -194,7 +194,7 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
             make = forest(spinney, kind, **projection)
             name = f"spinney forest {kind}{f' q {q}' if q else ''}"
             found[name] = Contender(Side(make, by_column), min(most, 500), ours=True)
-    # Each of its trees holds 983 numbers a node: a hundred are ten gigabytes.
+    # Each of its trees stores 983 values in each node: a hundred trees take ten gigabytes.
     make = forest(sklearn.ensemble, "RandomForestRegressor")
     found["scikit-learn forest RandomForest"] = Contender(
         Side(make, lambda data: dense_y(dense_x(data))), min(most, 64)
@@ -202,7 +202,7 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     return found
 
 
-# The best that a peer reaches is the best of fits of so many seconds.
+# The best score of another library is that of the best fit within this number of seconds.
 SEARCH_SECONDS = 20.0
 
 
@@ -213,10 +213,11 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     def add(name: str, make: Make, arrange: Callable[[Data], Data] = fortran) -> None:
         found[name] = Contender(Side(make, arrange), most, SEARCH_SECONDS, ours=name.startswith("spinney"))
 
-    # What a user gets, and with another rate.
+    # The defaults, and another learning rate.
     for rate in (0.1, 0.3):
         add(f"spinney defaults rate {rate}", defaults(True, learning_rate=rate))
-    # Leaves, rate, rows of a leaf, share of the features: few splits of noisy numbers, many of smooth ones.
+    # Leaves, learning rate, samples in a leaf, fraction of the features: few splits for noisy data, many for smooth
+    # data.
     drawn = ((16, 0.15, 20, 0.3), (16, 0.1, 20, 0.3), (256, 0.1, 1, 0.3), (1000, 0.3, 1, 0.2))
     for leaves, rate, rows, features in ((32, 0.3, 1, None), (128, 0.3, 1, None), *drawn)[: 1 if args.quick else None]:
         shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": rate}
@@ -228,7 +229,7 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
             add(f"spinney {strategy} {text}", ours(True, output_strategy=strategy, **shape))
         add(f"spinney subsample {text}", ours(True, output_projection="subsample", **shape))
         add(f"spinney not relabelled {text}", ours(True, relabel_leaves=False, **shape))
-    # LightGBM has 20 rows in a leaf unless told.
+    # By default, LightGBM requires 20 samples in a leaf.
     plainly = [(leaves, rate, None, None) for rate in (0.3, 0.1) for leaves in (32, 128)]
     for leaves, rate, rows, features in (*plainly, *drawn)[: 1 if args.quick else None]:
         text = f"leaves {leaves} rate {rate}"
@@ -259,13 +260,14 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
 
 
 def family(name: str) -> str:
-    """The library, and the way in which it is used, of a contender."""
+    """The library of a contender, and how it is used."""
     words = name.split()
     return " ".join(words[:2] if words[0] in ("XGBoost", "scikit-learn") or words[1:2] == ["forest"] else words[:1])
 
 
 def reached(curves: dict[str, Curve], target: float) -> dict[str, tuple[str, int]]:
-    """Of each family, ours first: its contender that needs the fewest seconds to reach the target, and its rounds."""
+    """For each family, ours first: the contender that reaches the target in the fewest seconds, and its number of
+    rounds."""
     best: dict[str, tuple[float, str, int]] = {}
     for name, found in curves.items():
         if m := found.rounds_to(target):
@@ -286,7 +288,7 @@ def race(
     aims: dict[str, float | None],
     among: str = "",
 ) -> Iterator[Case]:
-    """Time to a score: that given, or the best that a peer reaches. Twice: against other libraries, and our forests."""
+    """Time to a score, given or the best of another library: once against other libraries, once against our forests."""
     title = f"time to score, {problem}{among}"
     if args.only not in title:
         return
@@ -299,13 +301,13 @@ def race(
         return
     goal = np.inf if target is None else target
     curves: dict[str, Curve] = {}
-    # Peers first: their best is what ours have to reach where no score is given.
+    # Other libraries first: ours must reach their best score if no score is given.
     for name, contender in sorted(contenders.items(), key=lambda item: item[1].ours):
         if args.no_peer and target is not None and not contender.ours:
             continue
         if contender.ours and goal == np.inf:
             goal = np.floor(1000 * max(found.best() for found in curves.values())) / 1000
-        # Who is twice as slow as another of its side already is not searched to the end.
+        # The search stops for a contender that is already twice as slow as another one of its side.
         rivals = [found.seconds_to(goal) for other, found in curves.items() if contenders[other].ours == contender.ours]
         limit = max(2 * min(rivals, default=np.inf), 5)
         curves[name] = curve(problem, name, contender, data, staged_score, goal, limit)
@@ -340,8 +342,8 @@ def races(args: argparse.Namespace) -> Iterator[Case]:
         goal = target - 0.05 * args.quick
         load = lambda problem=problem: named(problem)  # noqa: E731
         yield from race(args, problem, load, labels, goal, precision, ranking_precision, {"seconds": 5})
-    # Bytes at equal precision: the model that keeps one number a leaf and d a tree, against vector leaves.
-    # Of 16 leaves in both libraries: with 64, which races above may take, models are larger in both.
+    # Bytes at equal precision: the model that stores one value for each leaf and d for each tree, against vector
+    # leaves.
     small = {
         name: contender
         for name, contender in labels.items()
@@ -362,7 +364,7 @@ def races(args: argparse.Namespace) -> Iterator[Case]:
     for problem, load in (("scm20d", scm20d), ("rf1", rf1)):
         made = lambda load=load: standard_y(load())  # noqa: E731
         yield from race(args, problem, made, numbers, None, r2, macro_r2, {"seconds": 5})
-        # Where forests reach more than any boosting does: the best that boosting reaches.
+        # If forests have a better score than any boosting, the best score of boosting is the target.
         boosting = {name: c for name, c in numbers.items() if "forest" not in name}
         yield from race(args, problem, made, boosting, None, r2, macro_r2, {"seconds": 5}, ", boosting alone")
 
@@ -379,9 +381,9 @@ def negative_loss(log_odds: np.ndarray, y: np.ndarray) -> float:
 
 
 def single(args: argparse.Namespace) -> Iterator[Case]:
-    """The same number of rounds; then the time to the least loss that a peer has within them."""
+    """The same number of rounds; then the time to the smallest loss of another library within this number."""
     m = n_trees(args, usual=100, quick=10)
-    # No penalty, and no bound but the rows of a leaf: LightGBM's rules.
+    # No penalty, and no limit except the samples in a leaf: the rules of LightGBM.
     shape: dict[str, Any] = {"max_depth": None, "max_leaf_nodes": 31, "min_samples_leaf": 20}
     shape |= {"min_weight_leaf": 0.0, "l2_regularization": 0.0}
     rows = [
@@ -390,7 +392,8 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
         ("20newsgroup, one against rest", one_against_rest, False, by_column, by_row, 1.0),
     ]
     for name, data, regressor, layout, theirs, aim in rows:
-        # XGBoost bounds the sum of curvatures in a leaf: at most a quarter for each row with the logistic loss.
+        # XGBoost limits the sum of second derivatives in a leaf, which is at most a quarter for each sample with this
+        # loss.
         light, extreme, weight = (
             ("regression", "reg:squarederror", 20) if regressor else ("binary", "binary:logistic", 5)
         )
@@ -420,7 +423,7 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
             score=score,
             notes=f"{m} rounds; score: minus the loss on the test part",
         )
-        # Steps of a rate are not as long in one library as in another: all have the choice of three.
+        # The same learning rate gives steps of different lengths in different libraries: each has the choice of three.
         contenders: dict[str, Contender] = {}
         for rate in (0.1, 0.2, 0.3):
             contenders[f"spinney rate {rate}"] = Contender(mine(rate), 5 * m, ours=True)
@@ -429,7 +432,7 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
 
 
 def cases(args: argparse.Namespace) -> Iterator[Case]:
-    """One after the other, as the searches of the races take their time."""
+    """One after the other, since the searches take their own time measurements."""
     if absent := [name for name in ("xgboost", "lightgbm", "catboost") if find_spec(name) is None]:
         print(f"left out: {', '.join(absent)} not installed (pip install 'spinney[bench]')")
         return

@@ -22,7 +22,7 @@ from _harness import Case, Data, Side, main, n_trees
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-# Of each table: the target, and columns to leave out.
+# For each table: the target, and columns to leave out.
 TABLES: dict[str, tuple[str, list[str]]] = {
     "diamonds": ("price", []),
     "HI": ("whrswk", []),
@@ -30,7 +30,7 @@ TABLES: dict[str, tuple[str, list[str]]] = {
     "nlschools": ("lang", []),
     "movies": ("rating", ["title", *(f"r{i}" for i in range(1, 11))]),
 }
-# Columns of whole numbers that are categories.
+# Columns of integers that are categories.
 CODED = {"nlschools": ["class"]}
 SEED = 0
 
@@ -55,7 +55,7 @@ def shipped(name: str) -> Data:
 
 
 def made(n_categories: int) -> Data:
-    """Three features of so many categories, each with an effect of its own, and five numbers."""
+    """Three features with this number of categories, each of which has its own effect, and five numerical features."""
     rng = np.random.default_rng(n_categories)
     n = 50_000
     codes = np.minimum(rng.geometric(4 / n_categories, (n, 3)) - 1, n_categories - 1)
@@ -96,7 +96,7 @@ def one_hot(data: Data) -> Data:
 
 
 class LightGBM(BaseEstimator):
-    """LightGBM, which takes the categories of frames."""
+    """LightGBM, with the categorical columns of frames."""
 
     def __init__(self, n_estimators: int = 100) -> None:
         self.n_estimators = n_estimators
@@ -132,7 +132,7 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
         for way, arrange, aim in (("a column each", one_hot, 1.0), ("as numbers", as_numbers, None)):
             sides = ours | {way: Side(boosting, arrange)}
             yield Case(f"{name}, against {way}", load, sides, {"seconds": aim}, score=score)
-        # scikit-learn takes no more than 255 categories.
+        # scikit-learn supports at most 255 categories.
         peers = {} if "1000" in name else {"scikit-learn": Side(scikit_learn)}
         if find_spec("lightgbm") is not None:
             peers["LightGBM"] = Side(partial(LightGBM, rounds))

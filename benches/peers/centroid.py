@@ -38,7 +38,7 @@ K = (1, 3, 5)
 
 
 def spinneys(way: str, seed: int) -> Any:
-    """A model of ours."""
+    """A model of spinney."""
     if way == "random forest":
         return spinney.RandomForestClassifier(random_state=seed, n_jobs=1)
     return spinney.CentroidForestClassifier(25 if "25" in way else 50, idf=False, random_state=seed, n_jobs=1)
@@ -89,7 +89,7 @@ def scores_of(labels: Any, n_labels: int) -> np.ndarray:
 
 
 def measured(name: str, way: str, seed: int) -> dict[str, Any]:
-    """One way on one set, in this process."""
+    """One method on one data set, in this process."""
     data = _data.named(name)
     X, X_test, Y, Y_test = (sp.csr_matrix(part) for part in (data.X, data.X_test, data.y, data.y_test))
     if (X.data % 1 == 0).all():
@@ -122,7 +122,7 @@ def table(lines: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Measures what is asked for, and prints the table."""
+    """Runs the requested measurements, and prints the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("results", type=Path)
     parser.add_argument("--only", action="append", choices=SETS)

@@ -37,9 +37,9 @@ PLAIN = {"refine": False, "soft_routing": False, "smoothing": 0.0, "idf": False,
 
 
 def documents(n: int, n_words: int, n_labels: int, length: int, seed: int = 0) -> tuple[Any, Any]:
-    """Counts of words and labels of made documents: each has three labels, and half its words are those of a label.
+    """Counts of words, and labels, of generated documents: each has three labels, which half of its words belong to.
 
-    Words and labels follow Zipf's law. A label has forty words of its own.
+    Words and labels follow Zipf's law. Each label has forty words.
     """
     rng = np.random.default_rng(seed)
 
@@ -108,7 +108,7 @@ class SlowTree:
 
     @staticmethod
     def clusters(Y: Any, rng: Any) -> Any:
-        """Spherical k-means of ten clusters from k-means++, three passes."""
+        """Spherical k-means with ten clusters, started by k-means++, in three passes."""
         points = np.asarray(Y @ rng.choice([-1.0, 1.0], size=(Y.shape[1], 128)))
         points /= np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
         centres = points[rng.integers(len(points))][None]
@@ -134,7 +134,7 @@ class SlowTree:
 
 
 def slow(name: str) -> None:
-    """Prints seconds a tree, and precision at 1, 3 and 5 of ten trees."""
+    """Prints seconds for a tree, and precision at 1, 3 and 5 of ten trees."""
     data = _data.named(name)
     X, X_test, Y, Y_test = (sp.csr_matrix(part) for part in (data.X, data.X_test, data.y, data.y_test))
     if (X.data % 1 == 0).all():
@@ -162,7 +162,7 @@ def print_scores(way: str, took: float, scores: Any, Y_test: Any) -> None:
 
 
 def main() -> None:
-    """Measures what is asked for."""
+    """Runs the requested measurements."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=["growth", "large", "slow"])
     parser.add_argument("sets", nargs="*", default=["bibtex", "delicious"])

@@ -84,12 +84,12 @@ def measure(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def cut(model: Any, step: int) -> Any:
-    """The model after some steps of a path, with leaves of float16."""
+    """The model after a number of steps of a path, with float16 leaves."""
     return compact_leaves(model.at(model.path_["l1_norm"][step]), dtype="float16")[0]
 
 
 def path_of_few_labels(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """One row of the table: chosen on held-out rows, fitted on all, tested once."""
+    """One row of the table: chosen on held-out samples, fitted on all samples, scored once on the test part."""
     data = SETS[name]()
     forest = spinney.ExtraTreesClassifier(args.trees, random_state=0, n_jobs=args.jobs)
 

@@ -43,7 +43,7 @@ def extra_trees(m: int) -> Any:
 
 
 class Twin(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """The whole procedure with indicators written out: k folds, the best t, the path on all rows up to it."""
+    """The whole procedure with stored indicators: k folds, the best t, and the path of all samples up to it."""
 
     def __init__(self, n_estimators: int = 100, standardize: bool = False, max_steps: int = 3000, cv: int = 10) -> None:
         self.n_estimators, self.standardize, self.max_steps, self.cv = n_estimators, standardize, max_steps, cv
@@ -56,7 +56,7 @@ class Twin(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             forest = extra_trees(self.n_estimators).fit(X[train], y[train])
             path = stagewise(nodes_of(forest, X), y[:, None], w, 0.01, self.standardize, self.max_steps, 1 - w)
             curves.append([step.held_out for step in path])
-        # A path that has ended stays where it is.
+        # A path that has ended keeps its last value.
         longest = max(map(len, curves))
         best = int(np.mean([np.pad(c, (0, longest - len(c)), mode="edge") for c in curves], axis=0).argmin())
         forest = extra_trees(self.n_estimators).fit(X, y)
@@ -87,7 +87,7 @@ def stagewise_times(args: argparse.Namespace) -> Iterator[Case]:
 
 
 class LassoPath(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """scikit-learn's path on the sparse indicators of the same forest, with the penalties of the same rule."""
+    """scikit-learn's path on the sparse indicators of the same forest, with penalties by the same rule."""
 
     def __init__(self, n_estimators: int = 100, eps: float = 1e-3) -> None:
         self.n_estimators, self.eps = n_estimators, eps
@@ -104,7 +104,7 @@ class LassoPath(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def lasso_times(args: argparse.Namespace) -> Iterator[Case]:
-    """Growing the forest is part of both."""
+    """The growth of the forest is part of both sides."""
     m = n_trees(args, usual=100, quick=10)
     yield Case(
         "exact path on Friedman1",
@@ -120,7 +120,7 @@ def lasso_times(args: argparse.Namespace) -> Iterator[Case]:
 
 
 class Grown(BaseEstimator):  # type: ignore[misc]
-    """A forest on delicious; its second fit compresses it, so that its growth is not measured."""
+    """A forest on delicious; its second fit compresses it, so that its growth is not part of the measurement."""
 
     forest: Any = None
 

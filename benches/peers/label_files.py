@@ -20,7 +20,7 @@ LEAST_BYTES = 30e6
 
 
 def text_of(name: str) -> tuple[bytes, bytes]:
-    """The header, and the lines of the samples, as many times as fill the bytes."""
+    """The header, and the lines of the samples, repeated to fill this number of bytes."""
     data = named(name)
     file = io.BytesIO()
     dump_xmc(sp.csr_array(data.X), sp.csr_array(data.y), file)
@@ -31,7 +31,7 @@ def text_of(name: str) -> tuple[bytes, bytes]:
 
 
 def rate(read: Callable[[], object], n_bytes: int) -> float:
-    """MB for each second of the processor: all sides have one thread."""
+    """MB per processor second: all sides have one thread."""
     start = time.process_time()
     read()
     return n_bytes / (time.process_time() - start) / 1e6

@@ -62,7 +62,7 @@ CANDIDATES: dict[str, list[Settings]] = {
         | {"min_samples_leaf": 3},
     ],
 }
-# What `--choose` says is best, within the seconds and bytes.
+# The best settings by `--choose` within the seconds and bytes.
 CHOSEN = {"delicious": 2, "bibtex": 5}
 
 

@@ -24,14 +24,14 @@ N, N_TEST, P, TOPICS, LABELS_OF_TOPIC, LABELS_OF_ROW = 20_000, 1000, 100, 200, 5
 
 
 def topics(d: int) -> Data:
-    """Rows near the centre of their topic; labels of a topic are `LABELS_OF_TOPIC` of d."""
+    """Samples near the center of their topic; the labels of a topic are `LABELS_OF_TOPIC` of d."""
     rng = np.random.default_rng(0)
     n = N + N_TEST
     topic = rng.integers(0, TOPICS, n)
     X = (rng.normal(size=(TOPICS, P))[topic] + 0.5 * rng.normal(size=(n, P))).astype(np.float32)
     own = np.array([rng.choice(d, LABELS_OF_TOPIC, replace=False) for _ in range(TOPICS)])
     share = 1 / np.arange(1, LABELS_OF_TOPIC + 1)
-    # The five greatest of log p + Gumbel noise: five draws without replacement.
+    # The five largest values of log p + Gumbel noise: five draws without replacement.
     noise = rng.gumbel(size=(n, LABELS_OF_TOPIC)) + np.log(share)
     drawn = np.argpartition(noise, -LABELS_OF_ROW, axis=1)[:, -LABELS_OF_ROW:]
     columns = np.sort(own[topic[:, None], drawn], axis=1)

@@ -39,7 +39,7 @@ def with_gaps(data: Data) -> Data:
 
 
 def without_gaps(data: Data) -> Data:
-    """Gaps are filled: by the means of columns, of sparse X by one, the most frequent count."""
+    """Missing values are replaced: by the means of columns, or for sparse X by one, the most frequent count."""
     if not sp.issparse(data.X):
         return filled(data)
 

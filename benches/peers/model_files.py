@@ -22,7 +22,7 @@ from _records import environment, heading
 
 
 def median(run: Callable[[], Any], repeats: int) -> float:
-    """Seconds of the middle of `repeats` runs, after one that is not counted."""
+    """The median of the seconds of `repeats` runs, after one that does not count."""
     seconds = []
     for _ in range(repeats + 1):
         gc.collect()
@@ -34,7 +34,7 @@ def median(run: Callable[[], Any], repeats: int) -> float:
 
 
 def read(path: Path) -> bytearray:
-    """The bytes of the file in a fresh buffer."""
+    """The bytes of the file in a new buffer."""
     buffer = bytearray(path.stat().st_size)
     with path.open("rb", buffering=0) as file:
         file.readinto(buffer)

@@ -28,7 +28,8 @@ Q = 25
 
 
 class RelabelledForest(BaseEstimator):
-    """scikit-learn's forest grown on Y @ Φᵀ, leaves labelled with the means of Y over the rows of each bag."""
+    """scikit-learn's forest grown on Y @ Φᵀ, whose leaves store the means of Y over the samples of each bootstrap
+    sample."""
 
     def __init__(self, n_estimators: int = 100, n_projections: int = Q, random_state: int = 0) -> None:
         self.n_estimators = n_estimators

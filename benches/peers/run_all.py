@@ -10,15 +10,15 @@ import sys
 import time
 from pathlib import Path
 
-# The exit code of a script whose data are not at hand.
+# The exit code of a script whose data is missing.
 ABSENT = 77
 HERE = Path(__file__).resolve().parent
 SCRIPTS = sorted(p for p in HERE.glob("*.py") if not p.name.startswith("_") and p != Path(__file__).resolve())
 SCORES = "it compares scores on real data sets"
 OWN = "it has arguments of its own"
-# What is run by name alone.
+# Scripts that run only if they are named.
 ALONE = {"centroid.py": OWN, "centroid_scale.py": OWN, "compressed_bytes.py": OWN}
-# What `--made` leaves out.
+# Scripts that `--made` leaves out.
 LEFT_OUT = {
     "label_precision.py": SCORES,
     "text_recipe.py": SCORES,

@@ -33,9 +33,9 @@ from spinney.export import to_onnx, to_sklearn, to_treelite
 
 N_SAMPLES = [1, 100, 10_000, 100_000]
 CASES = ["forest, one output", "forest, 20 labels", "forest, text", "boosting"]
-# Compilers take minutes for more leaves than these.
+# Compilers take minutes for more leaves than this.
 MOST_COMPILED_LEAVES = 30_000
-# What a dense copy of the text may hold.
+# The maximum size of a dense copy of the text.
 MOST_DENSE_VALUES = 30_000_000
 
 # Seconds before each measurement: threads of the runtime before wait in a loop for a while after their last call.
@@ -52,7 +52,7 @@ def dense(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def text(seed: int) -> tuple[sparse.csr_array, np.ndarray]:
-    """Counts of 2000 words, some 60 in each sample, and 20 classes with words of their own."""
+    """Counts of 2000 words, about 60 in each sample, and 20 classes with words of their own."""
     rng = np.random.default_rng(seed)
     n, n_words, n_classes = 100_000, 2000, 20
     y = rng.integers(n_classes, size=n)
@@ -66,7 +66,7 @@ def text(seed: int) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def fitted(name: str) -> tuple[Any, Any, Any]:
-    """A model, samples, and LightGBM's model of the same shape, if one is to be made."""
+    """A model, samples, and a model of LightGBM of the same shape if it is compared."""
     options = {"random_state": 0, "n_jobs": 1}
     some = slice(0, 10_000)
     if name == "forest, text":
@@ -85,7 +85,7 @@ def fitted(name: str) -> tuple[Any, Any, Any]:
 
 
 def lightgbm(X: Any, y: Any, **options: Any) -> Any:
-    """A booster of LightGBM with 100 trees; None where it is not installed."""
+    """A model of LightGBM with 100 trees; None if LightGBM is not installed."""
     try:
         import lightgbm as installed
     except ImportError:
@@ -94,13 +94,13 @@ def lightgbm(X: Any, y: Any, **options: Any) -> Any:
 
 
 def leaves(model: Any) -> int:
-    """Of all trees."""
+    """The number of leaves of all trees."""
     engine = model._model.forest if hasattr(model, "_model") else model._forest
     return sum(engine.tree(t).n_leaves for t in range(engine.n_trees))
 
 
 class Sides:
-    """What predicts with a model, by name; what can be made once for all numbers of threads is."""
+    """The sides that predict with a model, by name. What does not depend on the number of threads is created once."""
 
     def __init__(self, model: Any, is_text: bool, booster: Any, folder: Path) -> None:
         self.model, self.is_text, self.booster = model, is_text, booster
@@ -155,7 +155,7 @@ class Sides:
         return found
 
     def reads(self, side: str, n: int, n_features: int) -> bool:
-        """Whether a side is asked for so many samples."""
+        """Whether the side predicts this number of samples, in acceptable time and memory."""
         if side == "Predictor":
             return n == 1
         if side == "scikit-learn":
@@ -165,7 +165,7 @@ class Sides:
 
 
 def installed(name: str) -> bool:
-    """Whether the module can be imported; says so where it cannot."""
+    """Whether the module can be imported; prints a message if it cannot."""
     try:
         __import__(name)
     except ImportError:
@@ -175,7 +175,7 @@ def installed(name: str) -> bool:
 
 
 def blocks(X: Any, n: int, is_dense: bool) -> list[Any]:
-    """Different samples, `n` at a time, of which calls take one after the other."""
+    """Different samples, `n` at a time, for consecutive calls."""
     n_blocks = min(X.shape[0] // n, 2000 if n == 1 else max(1, 20_000 // n))
     parts = [X[i * n : (i + 1) * n] for i in range(n_blocks)]
     if not is_dense:
@@ -184,7 +184,7 @@ def blocks(X: Any, n: int, is_dense: bool) -> list[Any]:
 
 
 def seconds(call: Call, samples: Any, n: int) -> float:
-    """Of one call, the mean of as many as predict 2000 samples, or one."""
+    """The mean time of a call, over calls that predict 2000 samples together, or over a single call."""
     n_calls = max(1, 2000 // n)
     some = list(itertools.islice(samples, n_calls))
     time.sleep(PAUSE)
@@ -195,7 +195,7 @@ def seconds(call: Call, samples: Any, n: int) -> float:
 
 
 def check(name: str, found: Any, expected: Any) -> None:
-    """Runtimes add in float32, or in another order."""
+    """Check that predictions agree up to the rounding of runtimes, which add in float32 or in another order."""
     if name == "scikit-learn" and isinstance(found, list):
         found = np.stack([part[:, 1] for part in found], axis=1)
     gap = np.abs(np.asarray(found, float).reshape(expected.shape) - expected).max()
@@ -208,9 +208,9 @@ def told(values: list[float]) -> str:
 
 
 def measure(sides: Sides, X: Any, n: int, n_threads: int, repeat: int) -> tuple[str, str]:
-    """What each side takes, and the fastest other over spinney in the same round."""
+    """The microseconds of each side, and the ratio of the fastest other side to spinney in the same round."""
     calls = {side: call for side, call in sides.of(n_threads).items() if sides.reads(side, n, X.shape[1])}
-    # Of the text onnxruntime and scikit-learn get dense arrays, which cost them nothing here; others CSR.
+    # For the text, onnxruntime gets dense arrays, whose creation is not measured, and the others get CSR.
     is_dense = {side: not sides.is_text or side == "onnxruntime" for side in calls}
     parts = {dense_too: blocks(X, n, dense_too) for dense_too in set(is_dense.values())}
     expected = np.asarray(calls["spinney"](parts[is_dense["spinney"]][0]))
@@ -248,7 +248,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             sides = Sides(model, sparse.issparse(X), booster, Path(folder))
             for n in options.samples:
-                # One sample has nothing to share.
+                # A single sample cannot be divided among threads.
                 for n_threads in options.threads[:1] if n == 1 else options.threads:
                     found, ratio = measure(sides, X, n, n_threads, options.repeat)
                     print(f"| {name} | {n} | {n_threads} | {found} | {ratio} |", flush=True)

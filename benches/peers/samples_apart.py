@@ -33,7 +33,7 @@ def made(n: int, n_features: int, n_labels: int) -> tuple[np.ndarray, np.ndarray
 
 
 def sent() -> int:
-    """Bytes over the loopback device so far."""
+    """Bytes sent over the loopback device so far."""
     for line in Path("/proc/net/dev").read_text().splitlines():
         name, _, counts = line.partition(":")
         if name.strip() == "lo":
@@ -77,7 +77,7 @@ def main() -> None:
     print("| | MB a stage | seconds a stage |\n|---|--:|--:|")
     cluster = LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None)
     with cluster, Client(cluster) as client:
-        # Blocks lie on the workers before anything is measured.
+        # Blocks are on the workers before anything is measured.
         cuts = np.linspace(0, len(X), options.workers + 1).astype(int)
         addresses = sorted(client.nthreads())
         blocks = [

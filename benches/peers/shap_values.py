@@ -21,7 +21,7 @@ BACKGROUND = 100
 
 
 def as_dict(tree: Any, divisor: float) -> dict[str, Any]:
-    """A fitted tree as shap takes those of other libraries."""
+    """A fitted tree in the form in which shap takes trees of other libraries."""
     value = tree.value[:, :, -1] / divisor
     return {
         "children_left": tree.children_left,
@@ -30,7 +30,7 @@ def as_dict(tree: Any, divisor: float) -> dict[str, Any]:
         "features": tree.feature,
         "thresholds": tree.threshold,
         "values": value,
-        "node_sample_weight": tree.weighted_n_node_samples.copy(),  # shap writes on it
+        "node_sample_weight": tree.weighted_n_node_samples.copy(),  # shap modifies it
     }
 
 

@@ -15,7 +15,7 @@ from _harness import Case, Data, Side, main, n_trees
 
 
 def ratings() -> Data:
-    """Delicious, with a number from one to five for each tag."""
+    """Delicious, with a rating from one to five in place of each label."""
     data, rng = delicious(), np.random.default_rng(0)
 
     def rated(labels: object) -> object:

@@ -58,7 +58,7 @@ def recipe(X: Any, y: Any, *, rounds: int = ROUNDS, strengths: tuple[float, ...]
 
 
 def start_alone(X: Any, y: Any) -> Fitted:
-    """The linear model of the recipe, chosen as there."""
+    """The linear model of the recipe, with the chosen strength."""
     words = Words().fit(X)
     A = words.transform(X)
     C = max(STRENGTHS, key=lambda C: precision_at_k(y, halves(A, y, C), k=1))
@@ -78,7 +78,7 @@ def boosting(rounds: int) -> Callable[[Any, Any], Fitted]:
 
 
 def ranks(found: list[list[int]], n_labels: int) -> np.ndarray:
-    """Scores of the labels named, best first; all others 0."""
+    """Scores of the listed labels, best first; all others are 0."""
     scores = np.zeros((len(found), n_labels))
     for row, labels in zip(scores, found, strict=True):
         row[labels] = range(len(labels), 0, -1)
@@ -86,7 +86,7 @@ def ranks(found: list[list[int]], n_labels: int) -> np.ndarray:
 
 
 def on(features: bool, fit: Callable[[Any, Any], Fitted]) -> Callable[[Any, Any], Fitted]:
-    """A peer on tf-idf as the recipe's, or on X as it comes."""
+    """Another library on the tf-idf of the recipe, or on X as it is stored."""
     if not features:
         return fit
 
@@ -174,7 +174,7 @@ PEERS: dict[str, dict[str, Callable[..., Any]]] = {
 
 @contextmanager
 def quiet() -> Any:
-    """Progress bars of other libraries go to the file descriptors."""
+    """Progress bars of other libraries write to the file descriptors."""
     kept = [os.dup(1), os.dup(2)]
     with Path(os.devnull).open("w") as nothing:
         sys.stdout.flush()
@@ -197,7 +197,7 @@ def measure(fit: Callable[[Any, Any], Fitted], X: Any, y: Any, X_test: Any, y_te
         seconds = time.process_time() - start - FILE_SECONDS[0]
         scores = predict(X_test)
     found = {f"p{k}": precision_at_k(y_test, scores, k=k) for k in (1, 3, 5)}
-    # The peers rank five labels alone.
+    # The other libraries rank five labels only.
     lrap = ranking_precision(scores, y_test) if fit in OURS.values() else np.nan
     return found | {"lrap": lrap, "seconds": seconds}
 
@@ -210,7 +210,7 @@ OURS: dict[str, Callable[[Any, Any], Fitted]] = {
 
 
 def chosen(peer: str, X: Any, y: Any, say: bool) -> tuple[str, Callable[[Any, Any], Fitted]]:
-    """The setting, and the features, of best precision at 1 on a quarter of the training rows."""
+    """The setting, and the features, with the best precision at 1 on a quarter of the training samples."""
     rows = np.random.default_rng(0).permutation(X.shape[0])
     held, kept = np.sort(rows[: len(rows) // 4]), np.sort(rows[len(rows) // 4 :])
     found = {}

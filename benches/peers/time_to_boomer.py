@@ -50,7 +50,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rate 0.5, 5 % of the features": {"learning_rate": 0.5, "output_strategy": "projected", "max_features": 0.05},
     "rate 0.3, a tenth of the features, 5 rows a leaf": {"learning_rate": 0.3, "output_strategy": "projected"}
     | {"max_features": 0.1, "min_samples_leaf": 5},
-    # Of hundreds of labels a tree tells more apart than 31 leaves do.
+    # For hundreds of labels, trees with more leaves than 31 are better.
     "rate 0.3, 64 leaves": {"learning_rate": 0.3, "output_strategy": "projected", "max_leaf_nodes": 64},
     "rate 0.3, 64 leaves, lambda 10": {"learning_rate": 0.3, "output_strategy": "projected", "max_leaf_nodes": 64}
     | {"l2_regularization": 10.0},
@@ -62,7 +62,7 @@ def ours(rounds: int, settings: dict[str, Any]) -> Any:
 
 
 def fit_boomer(X: Any, y: Any, X_test: Any, y_test: Any, most: float) -> tuple[float, float]:
-    """Seconds of the fit, and its score. The system ends the process at the limit: the fit itself cannot be stopped."""
+    """Seconds of the fit, and its score. The system ends the process at the limit, since the fit cannot be stopped."""
     from mlrl.boosting import BoomerClassifier
 
     threadpool_limits(1)
@@ -76,7 +76,7 @@ def fit_boomer(X: Any, y: Any, X_test: Any, y_test: Any, most: float) -> tuple[f
 
 
 def in_own_process(*boomer: Any) -> tuple[float, float] | None:
-    """What `fit_boomer` returns; None where it did not end in time."""
+    """The result of `fit_boomer`; None if it did not end in time."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         try:
             return pool.submit(fit_boomer, *boomer).result()

@@ -67,14 +67,14 @@ N_TRAIN, N_TEST, N_OUTPUTS = 300, 4000, 16
 
 @functools.cache
 def friedman(problem: str, noisy: int, seed: int) -> Data:
-    """Both parts are of one draw: noisy outputs are noise in either."""
+    """Both parts come from one draw, since noisy outputs are noise in both of them."""
     X, y = FRIEDMAN[problem](N_TRAIN + N_TEST, N_OUTPUTS, noisy, seed)
     return Data(X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:])
 
 
 @functools.cache
 def grid(task: str) -> list[dict[str, Any]]:
-    """The 490 settings in an order of their own, the same for all: the first N are a random choice of N."""
+    """The 490 settings in a random order that is the same for all methods: the first N are a random selection of N."""
     everything = [
         {"loss": loss, "learning_rate": rate, "max_features": features, "max_leaf_nodes": leaves}
         for loss, rate, features, leaves in itertools.product(LOSSES[task], RATES, FEATURES, LEAVES)
@@ -83,7 +83,7 @@ def grid(task: str) -> list[dict[str, Any]]:
 
 
 def booster(task: str, strategy: dict[str, Any], seed: int, **parameters: Any) -> Any:
-    """Trees without a bound on their depth; splits of dense X by histograms of 255 bins, unless `max_bins=None`."""
+    """Trees without a limit of the depth. Splits of dense X use histograms with 255 bins, unless `max_bins=None`."""
     kind = spinney.GradientBoostingRegressor if task == "numbers" else spinney.GradientBoostingClassifier
     said = {"max_depth": None, "max_leaf_nodes": None, "min_weight_leaf": 0.0, "leaf_estimation": "line_search"}
     said |= {"output_strategy": "projected", "random_state": seed, "n_jobs": 1}
@@ -91,7 +91,7 @@ def booster(task: str, strategy: dict[str, Any], seed: int, **parameters: Any) -
 
 
 def staged_scores(model: Any, X: Any) -> Iterator[np.ndarray]:
-    """What is scored, after each step: predictions of numbers, or the raw scores that rank labels."""
+    """The result after each step that is scored: predictions of numerical outputs, or raw scores that rank labels."""
     method = "staged_decision_function" if hasattr(model, "staged_decision_function") else "staged_predict"
     yield from getattr(model, method)(X)
 
@@ -102,7 +102,7 @@ def judge(task: str, scores: np.ndarray, y: Any) -> float:
 
 
 def steps_judged(task: str, last: int) -> set[int]:
-    """Every step for numbers; for labels, whose score takes longer than a step, a grid that grows by a tenth."""
+    """Every step for numerical outputs; for labels, whose score takes longer than a step, a grid with factor 1.1."""
     if task == "numbers":
         return set(range(1, last + 1))
     return {m for i in range(400) if (m := round(1.1**i)) <= last} | {last}
@@ -117,10 +117,10 @@ NUMBER_SETS = ("atp1d", "edm", "enb", "jura", "oes10", "oes97", "osales", "rf1",
 
 @functools.cache
 def random_split(task: str, name: str, seed: int) -> Data:
-    """Rows at random, as many to learn from as published; half of them where that is not said of a set of numbers.
+    """A random split with as many training samples as published, or half of the samples if no number was published.
 
-    Gaps in X take the mean of their column. Outputs that are numbers have mean 0 and deviation 1. Both of the training
-    part.
+    Missing values of X are replaced by the mean of their column. Numerical outputs have mean 0 and deviation 1. Both
+    are computed from the training part.
     """
     data = original(name)
     n = data.X.shape[0] + data.X_test.shape[0]
@@ -144,7 +144,7 @@ def rows(a: Any, at: np.ndarray) -> Any:
 
 
 def held_out(data: Data, seed: int) -> Data:
-    """Four fifths of the training part to learn from, a fifth as test part."""
+    """Four fifths of the training part for the fit, and a fifth for the score."""
     n = data.X.shape[0]
     order = np.random.default_rng(1_000_000 + seed).permutation(n)
     learn, check = order[n // 5 :], order[: n // 5]
@@ -153,7 +153,7 @@ def held_out(data: Data, seed: int) -> Data:
 
 @dataclass(frozen=True)
 class Validated:
-    """A model as of its best step on held-out rows."""
+    """A model truncated to its best step on the held-out samples."""
 
     model: Any
     step: int
@@ -165,10 +165,11 @@ class Validated:
 
 
 def validated(task: str, model: Any, part: Data, steps: int, seconds: float | None = None) -> Validated:
-    """Grows the model to `steps` steps, or as many as fit into `seconds` of the processor; its best step held out.
+    """Fits up to `steps` steps, or as many as fit into `seconds` of processor time, and finds the best step on held-out
+    samples.
 
-    Without a bound on the time the model grows in doublings, and no further once the second half of its steps brought
-    nothing: from then on a model overfits, or does not move.
+    If the time is not limited, the number of steps is doubled until the second half of the steps brings no improvement:
+    from then on, a model overfits or does not change.
     """
     model.set_params(warm_start=True)
     total, score, step, judged, n = 0.0, -np.inf, 0, 0, 0
@@ -188,15 +189,15 @@ def validated(task: str, model: Any, part: Data, steps: int, seconds: float | No
 
 
 def affordable(model: Any, part: Data, steps: int, seconds: float) -> int:
-    """Steps that take `seconds`, by the time of the first few."""
+    """The number of steps that take `seconds`, estimated from the first few."""
     return int(np.clip(seconds / seconds_of_a_step(model, part, seconds / 10), 1, steps))
 
 
 def seconds_of_a_step(model: Any, part: Data, least: float) -> float:
-    """Seconds of the processor for one step, as others may be busy on the machine.
+    """Processor seconds of one step, which do not depend on other processes of the machine.
 
-    From fits of more and more steps, until they take `least` or a twentieth of a second longer than that of one. What a
-    fit does before its first step is left out.
+    They are computed from fits with increasing numbers of steps, until a fit takes `least`, or a twentieth of a second,
+    longer than a fit of one step. The work before the first step is excluded.
     """
     first, few = _seconds_of(model, part, 1), 1
     while True:
@@ -220,9 +221,10 @@ LEAST_SPLITS = 3
 
 
 def whole_searches(done: dict[int, int]) -> tuple[int, list[int]]:
-    """How many settings a search is counted to have, and the splits that have as many, from settings done by split.
+    """The number of settings that a search counts, and the splits that have as many, from the finished settings of each
+    split.
 
-    As many settings as three splits have; all splits where there are fewer.
+    It is the number of settings that three splits have; with fewer splits, all splits count.
     """
     counts = sorted(done.values(), reverse=True)
     settings = counts[min(LEAST_SPLITS, len(counts)) - 1] if counts else 0
@@ -230,12 +232,12 @@ def whole_searches(done: dict[int, int]) -> tuple[int, list[int]]:
 
 
 def leading(there: Iterable[bool]) -> int:
-    """How many come before the first that is not there."""
+    """The number of items before the first one that is missing."""
     return sum(1 for _ in itertools.takewhile(bool, there))
 
 
 def ranks(scores: Sequence[float]) -> np.ndarray:
-    """1 for the greatest; ties share the mean of their ranks. Scores are compared as the tables print them."""
+    """1 for the largest score; equal scores share the mean of their ranks. Scores are rounded as in the tables."""
     return stats.rankdata(-np.round(scores, 4))
 
 
@@ -248,13 +250,13 @@ def wilcoxon(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
-    """Nemenyi: mean ranks further apart than this differ (Demšar, JMLR 2006)."""
+    """Nemenyi's critical difference: mean ranks that are further apart differ (Demšar, JMLR 2006)."""
     q = stats.studentized_range.isf(alpha, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets)))
 
 
 def pairwise(scores: dict[str, Sequence[float]], test: Any, **names: Any) -> list[dict[str, Any]]:
-    """Each pair of methods: means, p-value, which is better where p < 0.05."""
+    """For each pair of methods: means, p-value, and the better one if p < 0.05."""
     found = []
     for a, b in itertools.combinations(scores, 2):
         p = test(scores[a], scores[b])
@@ -264,7 +266,7 @@ def pairwise(scores: dict[str, Sequence[float]], test: Any, **names: Any) -> lis
 
 
 def diagram(axis: Any, mean_ranks: dict[str, float], difference: float, plt: Any) -> None:
-    """Mean ranks on a line, best first, beside a band of the ranks that do not differ from the best."""
+    """Mean ranks on a line, best first, with a band of the ranks that do not differ from the best."""
     order = sorted(mean_ranks, key=mean_ranks.__getitem__)
     values = [mean_ranks[m] for m in order]
     axis.axvspan(values[0], values[0] + difference, color="C0", alpha=0.12, linewidth=0)
@@ -282,12 +284,13 @@ def diagram(axis: Any, mean_ranks: dict[str, float], difference: float, plt: Any
 
 
 def doublings(steps: int) -> list[int]:
-    """1, 2, 3, 4, 6, 8, 11, …: numbers of steps that grow by √2, up to `steps`."""
+    """1, 2, 3, 4, 6, 8, 11, …: numbers of steps that grow by a factor of √2, up to `steps`."""
     return sorted({m for i in range(60) if (m := round(2 ** (i / 2))) < steps} | {steps})
 
 
 def timed(task: str, model: Any, data: Data) -> dict[str, float]:
-    """Fits and scores on the test part. Seconds are those of the processor, as others may be busy on the machine."""
+    """Fits a model and scores it on the test part. Seconds are processor seconds, which do not depend on other
+    processes."""
     start = time.process_time()
     model.fit(data.X, data.y)
     seconds = time.process_time() - start
@@ -321,10 +324,10 @@ def run_curves(
     repeat: int,
     steps: tuple[int, int],
 ) -> tuple[argparse.Namespace, list[dict[str, Any]]]:
-    """Options of a script of curves, whose steps at most are `steps`, usual and with --quick; its cells; the curves.
+    """Options of a script with curves, with at most `steps` steps (usual and with --quick); its cells; and the curves.
 
-    Cells are `wanted(options)`, one for each of `keys`, but those that --only leaves out. They run one at a time, in
-    this process: two at once would slow each other down.
+    Cells are `wanted(options)`, one for each of `keys`, except those that --only excludes. They run one at a time in
+    this process, since two at a time would slow each other down.
     """
 
     def extra(parser: Any) -> None:
@@ -341,9 +344,10 @@ def run_curves(
 def best_points(
     rows: list[dict[str, Any]], problems: Iterable[str], by: str, values: Iterable[str], reference: str
 ) -> list[dict[str, Any]]:
-    """Of each curve its best score, and when it is there; seconds and steps to reach 0.99 of the best of `reference`.
+    """For each curve, its best score and when it is reached; seconds and steps to 0.99 of the best score of
+    `reference`.
 
-    Curves are told apart by column `by`. A problem is left out until all of its curves have begun.
+    Curves are distinguished by the column `by`. A problem is left out until all of its curves have results.
     """
     found = []
     for problem in problems:
@@ -370,10 +374,10 @@ def best_points(
 
 
 def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, str], title: str, least: float) -> None:
-    """Score against seconds to fit, from `least` seconds on, a line for each value of column `by`.
+    """Score against seconds to fit, from `least` seconds on, with a line for each value of the column `by`.
 
-    Fits of a millisecond are shorter than what else a processor does meanwhile: as more steps take more time, seconds
-    are the non-decreasing sequence that is closest to those measured. Bands are one standard deviation of the repeats.
+    The times of short fits contain other work of the processor. Since more steps take more time, the seconds are
+    replaced by the closest non-decreasing sequence. Bands are one standard deviation of the repeats.
     """
     lines = []
     for value, label in names.items():

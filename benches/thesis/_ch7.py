@@ -38,11 +38,11 @@ class Reading(NamedTuple):
 UNIT = {"standardize": True}
 RAW: dict[str, Any] = {"standardize": False}
 LASSO = RAW | {"solver": "lasso"}
-# A hundredth and a ninth of the test nodes of the forest of the text; the last point of the path that has no more.
+# A hundredth and a ninth of the test nodes of the forest of the text: the last point of the path within this size.
 HUNDREDTH = RAW | {"l1_norm": None, "max_test_nodes": 299}
 NINTH = RAW | {"l1_norm": None, "max_test_nodes": 520}
 
-# Scaling of indicators along the stagewise path, and the exact path.
+# Variants: the scaling of indicators on the stagewise path, and the exact path.
 _COMMON = {"unit variance": Reading(UNIT), "raw": Reading(RAW), "lasso": Reading(LASSO)}
 
 READINGS: dict[str, dict[str, Reading]] = {
@@ -80,14 +80,15 @@ def forest(name: str, reading: str, seed: int, trees: int, n_min: int) -> Any:
 
 
 def compressed(name: str, reading: str, seed: int, trees: int = 100, n_min: int = 2) -> Any:
-    """The estimator of a reading: grows its forest, and chooses t by ten folds but for those of a number of nodes."""
+    """The estimator of a variant, which grows its forest and chooses t by ten folds, except for variants with a number
+    of nodes."""
     how = READINGS[name][reading]
     kind = spinney.CompressedForestClassifier if how.classes else spinney.CompressedForestRegressor
     return kind(forest(name, reading, seed, trees, n_min), random_state=seed, **how.parameters)
 
 
 def error(name: str, model: Any, data: Data) -> float:
-    """Mean square; or the share of rows whose class is not the predicted one (numbers are cut at one half)."""
+    """The mean square error, or the fraction of samples with a wrong class (predicted numbers are cut at one half)."""
     predicted = model.predict(data.X_test)
     if name == "friedman1":
         return float(np.mean((predicted - data.y_test) ** 2))
@@ -99,7 +100,7 @@ def test_nodes(model: Any) -> int:
 
 
 def run(name: str, reading: str, seed: int, trees: int = 100, n_min: int = 2) -> dict[str, float]:
-    """Error and test nodes of a forest and of what it is compressed to."""
+    """Error and test nodes of a forest and of its compressed form."""
     data = problem(name, seed)
     full = forest(name, reading, seed, trees, n_min).fit(data.X, data.y)
     small = compressed(name, reading, seed, trees, n_min).fit(data.X, data.y)
@@ -113,7 +114,8 @@ def run(name: str, reading: str, seed: int, trees: int = 100, n_min: int = 2) ->
 
 
 def linear(name: str, seed: int) -> dict[str, float]:
-    """The lasso on the features themselves, its penalty by ten folds; its complexity is the number of features."""
+    """The lasso on the original features, with its penalty chosen by ten folds; its complexity is the number of
+    features."""
     data = problem(name, seed)
     model = LassoCV(cv=10, random_state=seed).fit(data.X, data.y)
     return {"error": error(name, model, data), "features": int((model.coef_ != 0).sum())}

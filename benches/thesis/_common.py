@@ -46,7 +46,7 @@ def options(description: str, repeat: int, trees: int = 100, extra: Callable[[An
     if extra:
         extra(parser)
     args = parser.parse_args()
-    # Results of a quick run, or of another number of trees, never mix with those that are kept.
+    # Results of quick runs and of other numbers of trees are kept apart from the others.
     usual = not args.quick and args.trees in (None, trees)
     args.trees = args.trees or (5 if args.quick else trees)
     args.repeat_given = args.repeat is not None
@@ -67,13 +67,13 @@ def at_hand(name: str) -> bool:
 
 @functools.cache
 def original(name: str) -> Data:
-    """The data set as published, features by row."""
+    """The data set as published, with samples as rows."""
     return named(name)
 
 
 @functools.cache
 def pool(name: str) -> tuple[Any, sp.csr_array]:
-    """All rows of a data set, training part first."""
+    """All samples of a data set, the training part first."""
     data = original(name)
     stack = sp.vstack if sp.issparse(data.X) else np.concatenate
     X = stack([data.X, data.X_test])
@@ -81,7 +81,7 @@ def pool(name: str) -> tuple[Any, sp.csr_array]:
 
 
 def split(name: str, n_train: int, n_test: int, seed: int) -> Data:
-    """Rows at random, `n_train` to learn from and `n_test` others to be scored on."""
+    """A random selection of `n_train` training samples and `n_test` test samples."""
     X, Y = pool(name)
     if n_train + n_test > X.shape[0]:
         raise SystemExit(f"{name} has {X.shape[0]} rows, not {n_train} + {n_test}")
@@ -96,7 +96,7 @@ def log_of(d: int) -> int:
 
 
 def lrap(model: Any, data: Data) -> float:
-    """Label ranking average precision on the test part; 1 for a row without labels, as scikit-learn has it."""
+    """Label ranking average precision on the test part; 1 for samples without labels, as in scikit-learn."""
     predict = getattr(model, "predict_proba", model.predict)
     truth = data.y_test.toarray() if sp.issparse(data.y_test) else data.y_test
     return float(label_ranking_average_precision_score(truth, predict(data.X_test)))
@@ -110,7 +110,7 @@ def fit_and_score(model: Any, data: Data) -> dict[str, float]:
 
 
 def dense(data: Data) -> Data:
-    """Everything as dense numbers."""
+    """Everything as dense arrays."""
     return Data(*(a.toarray() if sp.issparse(a) else a for a in (data.X, data.y, data.X_test, data.y_test)))
 
 
@@ -118,7 +118,7 @@ def dense(data: Data) -> Data:
 
 
 class Cells:
-    """Finished cells of one CSV: `keys` identify a cell, `values` are the results."""
+    """The finished cells of one CSV file: `keys` identify a cell, `values` are the results."""
 
     measures = True
     """Whether `run` does cells that are missing; not with `--draw`."""
@@ -134,7 +134,7 @@ class Cells:
                 if reader.fieldnames != self.keys + self.values:
                     raise SystemExit(f"{path} has columns {reader.fieldnames}: of another version? (--fresh)")
                 for row in reader:
-                    # A line cut short by an interruption is done again.
+                    # A line that was cut short by an interruption is measured again.
                     if all(row[v] for v in self.values):
                         self.done[tuple(row[k] for k in self.keys)] = {v: float(row[v]) for v in self.values}
         if self.measures:
@@ -154,9 +154,9 @@ class Cells:
         n_jobs: int,
         given: Callable[[Key], tuple[Any, ...]] = lambda _: (),
     ) -> None:
-        """Does the wanted cells that are not done yet, `n_jobs` at a time, each in a process of its own.
+        """Measures the wanted cells that are not finished yet, `n_jobs` at a time, each in its own process.
 
-        `work` is called with the key of its cell, and with what is `given` for it beside.
+        `work` is called with the key of its cell and the arguments `given` for it.
         """
         todo = [key for key in wanted if _text(key) not in self.done]
         if not todo or not self.measures:
@@ -196,7 +196,7 @@ def _text(key: Key) -> tuple[str, ...]:
 
 
 def _order(key: tuple[str, ...]) -> list[tuple[bool, float, str]]:
-    """Numbers by size, before words."""
+    """A sort key that orders numbers by size, before words."""
     return [(False, float(k), "") if _is_number(k) else (True, 0.0, k) for k in key]
 
 
@@ -213,7 +213,7 @@ def repr_short(value: float) -> str:
 
 
 def mean_std(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and standard deviation (n − 1); of one value: 0."""
+    """Mean and standard deviation (n − 1), which is 0 for a single value."""
     return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
 
 
@@ -224,7 +224,7 @@ RUN = ("cells_of", "cells", "seconds", "date", "commit", "engine", "machine", "c
 
 
 def log_run(path: Path, cells: int, seconds: float) -> None:
-    """One line of `runs.csv`, beside the cells: how many were measured, when, on what, by which versions."""
+    """One line of `runs.csv` beside the cells: how many were measured, when, where, and with which versions."""
     about = environment()
     packages = "; ".join(f"{name} {about['packages'][name]}" for name in ("scikit-learn", "numpy", "scipy"))
     known = {"cells_of": path.stem, "cells": cells, "seconds": f"{seconds:.0f}", "packages": packages}
@@ -238,7 +238,7 @@ def log_run(path: Path, cells: int, seconds: float) -> None:
 
 
 def published(name: str) -> list[dict[str, str]]:
-    """The lines of a table of published values."""
+    """The rows of a table of published values."""
     with (HERE / "published" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 BLUE, ORANGE, GREEN, PURPLE, GOLD, SKY = "C0", "C1", "C2", "C3", "C4", "C5"
-# By suffix of the file: background, ink, faint ink, grid, the six colours.
+# By suffix of the file: background, ink, faint ink, grid, and the six colours.
 THEMES = {
     "": (
         *("white", "#1a1a1a", "#6b6b6b", "#d9d9d9"),
@@ -37,7 +37,7 @@ def pyplot() -> Any:
 
 
 def picture(path: Path, draw: Callable[[Any], Any]) -> None:
-    """Saves what `draw` returns, a figure, once for each theme."""
+    """Saves the figure that `draw` returns, once for each theme."""
     from cycler import cycler
     from PIL import Image
 
@@ -93,16 +93,16 @@ def faint(plt: Any) -> str:
 
 
 def heading(figure: Any, title: str, note: str = "") -> None:
-    """A title over all panels, and a smaller line that says what is seen; both are wrapped to the width."""
+    """A title above all panels, and a smaller line that explains the picture; both are wrapped to the width."""
     width = int(14.5 * figure.get_figwidth())
     text = "\n".join(line for part in (title, note) if part for line in textwrap.wrap(part, width))
     figure.suptitle(text, x=0.01, ha="left", fontsize=9.5, linespacing=1.5)
 
 
 def name_lines(axis: Any, lines: Sequence[tuple[Any, str]], size: float = 8) -> None:
-    """Names lines in their colours, right of where the longest of them ends.
+    """Writes the names of lines in their colours, to the right of the end of the longest one.
 
-    Names that would meet are moved apart where the figure is saved.
+    Names that would overlap are moved apart when the figure is saved.
     """
     ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line, _ in lines if len(line.get_xdata())]
     for line, name in lines:
@@ -118,7 +118,7 @@ NAME = "name of a line"
 
 
 def move_names_apart(figure: Any) -> None:
-    """Names at the ends of lines that share an axis get at least the height of a line of text each."""
+    """Makes the space for each name at the end of lines that share an axis at least as high as a line of text."""
     figure.draw_without_rendering()
     for axis in figure.axes:
         names = [text for text in axis.texts if text.get_gid() == NAME]
@@ -138,7 +138,7 @@ def move_names_apart(figure: Any) -> None:
 
 
 def counts(axis: Any, which: str, values: Sequence[float]) -> None:
-    """Ticks at those values, written in full, on a logarithmic axis."""
+    """Ticks at these values, written in full, on a logarithmic axis."""
     side = axis.xaxis if which == "x" else axis.yaxis
     side.set_minor_locator(pyplot().NullLocator())
     side.set_ticks(list(values), [number(value) for value in values])
@@ -150,5 +150,5 @@ def seconds_along(axis: Any) -> None:
 
 
 def number(value: Any) -> str:
-    """With thin spaces between thousands."""
+    """The number with thin spaces between thousands."""
     return f"{float(value):,.10g}".replace(",", "\u202f")

@@ -34,7 +34,7 @@ VALUES = ("mean", "percentile_95", "greatest")
 
 @functools.cache
 def points(samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Samples and the squared distances of their pairs."""
+    """The samples and the squared distances of their pairs."""
     y = np.random.default_rng(0).standard_normal((samples, D))
     return y, pdist(y, "sqeuclidean")
 
@@ -42,7 +42,7 @@ def points(samples: int) -> tuple[np.ndarray, np.ndarray]:
 def cell(family: str, q: int, samples: int, seed: int) -> dict[str, float]:
     y, before = points(samples)
     phi = FAMILIES[family].draw(D, q, seed)
-    # Lengths are kept on average: spinney's trees do not need that, and it may leave a constant factor out.
+    # Lengths are preserved on average; a constant factor, which trees do not depend on, is removed.
     phi = phi.toarray() if hasattr(phi, "toarray") else np.asarray(phi)
     phi = phi * np.sqrt(D / (phi**2).sum())
     distortion = np.abs(pdist(y @ phi.T, "sqeuclidean") / before - 1)
@@ -54,7 +54,7 @@ def cell(family: str, q: int, samples: int, seed: int) -> dict[str, float]:
 
 
 def bound(q: np.ndarray, samples: int) -> np.ndarray:
-    """The ε of the lemma at q."""
+    """The ε of the lemma for q projections."""
     return np.sqrt(8 * np.log(samples) / q)
 
 
@@ -87,7 +87,7 @@ def main() -> None:
     samples = 200 if args.quick else N
     keys = ("family", "q", "samples", "seed")
     cells = Cells(args.out / "ch2_distortion_cells.csv", keys, VALUES, args.fresh)
-    # No more outputs can be drawn than there are.
+    # At most as many outputs as there are can be drawn.
     wanted = [
         (family, q, samples, seed)
         for seed in range(args.repeat)

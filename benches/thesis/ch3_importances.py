@@ -56,7 +56,7 @@ def cell(seed: int) -> dict[str, float]:
         for alpha in alphas
     ]
     scores = [tree.score(X[prune], y[prune]) for tree in trees]
-    # Of equal accuracies the smallest tree.
+    # Among equal accuracies, the smallest tree.
     best = trees[max(i for i, score in enumerate(scores) if score == max(scores))]
     found = dict(zip(FEATURES, map(float, best.feature_importances_), strict=True))
     leaves = {"leaves": float(best.get_n_leaves()), "most_leaves": float(trees[0].get_n_leaves())}

@@ -69,7 +69,7 @@ def cell(kind: str, size: int, sets: int) -> dict[str, float]:
         error += float(np.mean((predicted - truth - noise) ** 2)) / sets
         training += float(np.mean((fitted.predict(X) - y) ** 2)) / sets
     mean = total / sets
-    # Of a finite number of sets the variance of their mean is part of what looks like bias: taken out.
+    # With a finite number of training sets, the variance of their mean is part of the apparent bias, and is subtracted.
     variance = (squares / sets - mean**2) * sets / (sets - 1)
     bias = (mean - truth) ** 2 - variance / sets
     return {

@@ -103,7 +103,7 @@ def cell(model: str, family: str, scope: str, q: int, features: int, trees: int,
 
 
 class Curve:
-    """Means and standard deviations along one axis, where there are any."""
+    """Means and standard deviations along one axis, where there are results."""
 
     def __init__(self, cells: Cells, axis: str, grid: Sequence[int], **where: Any) -> None:
         points = [(x, cells.of("score", **(where | {axis: x}))) for x in grid]
@@ -116,7 +116,7 @@ class Curve:
         return self.points[x][0]
 
     def covers(self, grid: Sequence[int]) -> bool:
-        """Whether there is enough to judge by: every point, several runs."""
+        """Whether there are enough results for a judgement: every point, and several runs."""
         return list(grid) == self.xs and self.spread > 0
 
     @property
@@ -132,7 +132,7 @@ class Curve:
         return max(std for _, std in self.points.values())
 
     def converges(self, to: float) -> int | None:
-        """The least x from which on every mean stays within one standard deviation of `to`."""
+        """The smallest x from which on every mean is within one standard deviation of `to`."""
         found = None
         for x in reversed(self.xs):
             if abs(self[x] - to) > self.spread:
@@ -298,7 +298,7 @@ def draw(axis: Any, curve: Curve, colour: str) -> Any:
 
 
 def level(axis: Any, value: tuple[float, float], xs: Sequence[int], plt: Any) -> Any:
-    """What no projection gives, over all of the axis."""
+    """The score without projections, as a line over the whole axis."""
     (line,) = axis.plot([xs[0], xs[-1]], [value[0]] * 2, "--", color=ink(plt), linewidth=1)
     axis.fill_between(
         [xs[0], xs[-1]], value[0] - value[1], value[0] + value[1], color=ink(plt), alpha=0.08, linewidth=0
@@ -310,7 +310,7 @@ Panel = tuple[str, list[tuple[str, Curve, str]], tuple[float, float] | None]
 
 
 def panels(path: Any, title: str, x: str, ticks: Sequence[int], parts: list[Panel], alike: bool = True) -> None:
-    """Panels one below the other each with curves and, maybe, the level of no projection."""
+    """Panels one below the other, each with curves and optionally the score without projections."""
 
     def draw_all(plt: Any) -> Any:
         figure, axes = plt.subplots(len(parts), 1, figsize=(6.8, 1 + 2.7 * len(parts)), sharey=alike, squeeze=False)
@@ -408,7 +408,7 @@ def main() -> None:
     if rows:
         write_table(args.out / "ch5_delicious_curves.csv", rows)
         plot(curves, args.out)
-    # Statements about parts that are not whole are not judged.
+    # Statements about parts that are not complete are not judged.
     if statements := claims(curves):
         write_table(args.out / "ch5_delicious_claims.csv", statements)
         print_table(statements)

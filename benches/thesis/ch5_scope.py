@@ -70,7 +70,7 @@ def compared(name: str, q: Any, differences: list[float]) -> dict[str, Any]:
 
 
 def scores(cells: Cells, *key: Any) -> dict[str, float]:
-    """Seed -> score, of the cells whose key begins so."""
+    """The scores by seed, of the cells whose key begins like this."""
     key = tuple(map(str, key))
     return {k[-1]: found["score"] for k, found in cells.done.items() if k[:-1] == key}
 

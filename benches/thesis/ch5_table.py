@@ -45,7 +45,7 @@ PEER_SETS = ("medical", "bibtex", "corel5k", "delicious")
 PEER_SPLITS = 3
 CONSTANTS = "sparse: constant features count among the k drawn, published: they do not"
 
-# Published sizes (n_LS, n_TS), from the appendix of the thesis; the labels d of our copy.
+# Published sizes (n_LS, n_TS), from the appendix of the thesis, and the number of labels d of our copy.
 SIZES = {
     "emotions": (391, 202, 6),
     "scene": (1211, 1196, 6),
@@ -67,7 +67,7 @@ The others of the tables (yeast, tmc2007, genbase, enron, Yeast-GO, WIPO, EUR-Le
 protein-interaction) are not at hand.
 """
 
-# As printed: mean, standard deviation for each of SUBSPACES.
+# As published: mean and standard deviation for each of SUBSPACES.
 PUBLISHED = {
     "rf": {
         "emotions": ((0.800, 0.014), (0.800, 0.010), (0.810, 0.014), (0.810, 0.016)),
@@ -139,7 +139,7 @@ def summary(cells: Cells, trees: int) -> list[dict[str, Any]]:
 
 
 def peer_summary(cells: Cells, trees: int) -> list[dict[str, Any]]:
-    """Both libraries on the splits that scikit-learn was measured on."""
+    """Both libraries on the splits on which scikit-learn was measured."""
     rows = []
     for method in FORESTS:
         for name in PEER_SETS:
@@ -219,7 +219,7 @@ def main() -> None:
     keys = ("method", "dataset", "projections", "trees", "seed")
     cells = Cells(args.out / "ch5_table_cells.csv", keys, ("score", "seconds"), args.fresh)
     methods = list(FORESTS) if args.method == "both" else [args.method]
-    # By splits, so that an interrupted run has some of everything.
+    # Ordered by splits, so that an interrupted run has some results of each kind.
     wanted = [
         (method, name, subspace, args.trees, seed)
         for seed in range(args.repeat)

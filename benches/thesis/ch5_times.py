@@ -24,7 +24,7 @@ from _common import Cells, greet, options, original, print_table, write_table
 from _harness import ONE_THREAD, say
 from _pictures import BLUE, ORANGE, heading, ink, number, picture
 
-# Side: published seconds, parameters of the forest.
+# For each side: the published seconds, and the parameters of the forest.
 GAUSSIAN = {"output_projection": "gaussian"}
 SIDES: dict[str, tuple[float, dict[str, Any]]] = {
     "unprojected": (3348.0, {}),
@@ -41,7 +41,7 @@ def cpu_seconds() -> float:
 
 
 def measure(side: str, trees: int) -> dict[str, float]:
-    """Loads and fits in this process."""
+    """Loads the data and fits in this process."""
     import sklearn.ensemble
     import spinney
 
@@ -135,13 +135,13 @@ def main() -> None:
     cells = Cells(args.out / "ch5_times_cells.csv", ("side", "trees", "turn"), ("cpu_seconds",), args.fresh)
     sides = list(SIDES) if args.no_peer else [*SIDES, PEER]
     for turn in range(args.repeat):
-        # scikit-learn takes minutes: once.
+        # scikit-learn takes minutes, and is measured once.
         order = [
             (side, args.trees, turn)
             for side in (sides if turn % 2 == 0 else reversed(sides))
             if args.only in side and (side != PEER or turn == 0)
         ]
-        # One at a time: two processes at once would slow each other down.
+        # One at a time, since two processes at a time would slow each other down.
         cells.run(order, cell, n_jobs=1)
     if rows := summary(cells, args.trees):
         write_table(args.out / "ch5_times.csv", rows)

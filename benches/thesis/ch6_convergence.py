@@ -27,7 +27,7 @@ def cell(problem: str, method: str, seed: int, steps: int) -> dict[str, float]:
 
 
 def wanted(args: Any) -> list[tuple[str, str, int, int]]:
-    """Single target takes a quarter of the steps, each of 16 trees."""
+    """Single target has a quarter of the steps, each of 16 trees."""
     return [
         (problem, method, seed, steps)
         for seed in range(args.repeat)

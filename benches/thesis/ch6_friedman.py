@@ -66,7 +66,7 @@ def cell(problem: str, noisy: int, method: str, seed: int, steps: int, setting: 
 
 
 def wanted(args: Any) -> list[tuple[Any, ...]]:
-    """By settings, then seeds, so that an interrupted run has some of everything."""
+    """Ordered by settings, then seeds, so that an interrupted run has some results of each kind."""
     return [
         (problem, noisy, method, seed, args.steps, setting)
         for setting in range(args.settings)
@@ -74,14 +74,14 @@ def wanted(args: Any) -> list[tuple[Any, ...]]:
         for noisy in (0, NOISY)
         for problem in FRIEDMAN
         for method in METHODS
-        # Single target is what "artificial" is on independent outputs; the noisy table has no "artificial".
+        # On independent outputs, "artificial" is single target; the noisy table has no "artificial".
         if not (method == "artificial-gbrt" and (noisy or problem == "ind"))
         and args.only in f"{problem} {noisy} {method}"
     ]
 
 
 def searches(cells: Cells, args: Any, problem: str, noisy: int) -> tuple[int, list[int]]:
-    """Settings of the searches of a problem that are whole for all methods, and their seeds."""
+    """The settings of the searches of a problem that are complete for all methods, and their seeds."""
     methods = [m for m in METHODS if not (m == METHODS[0] and (noisy or problem == "ind"))]
 
     def there(seed: int, setting: int) -> bool:
@@ -95,7 +95,7 @@ def searches(cells: Cells, args: Any, problem: str, noisy: int) -> tuple[int, li
 def chosen(
     cells: Cells, args: Any, problem: str, noisy: int, method: str, settings: int, seeds: list[int]
 ) -> list[dict[str, float]]:
-    """Of each seed the cell that is best on the held-out samples."""
+    """For each seed, the cell with the best score on the held-out samples."""
     if method == "artificial-gbrt" and problem == "ind":
         method = "st-gbrt"
     best = []

@@ -33,7 +33,7 @@ def cell(family: str, q: int, seed: int, steps: int) -> dict[str, float]:
 
 
 def at_fixed_steps(rows: list[dict[str, Any]], steps: int) -> list[dict[str, Any]]:
-    """Precision and time of that many steps, and both beside joint boosting's."""
+    """Precision and time of this number of steps, and both relative to joint boosting."""
     rows = [row for row in rows if row["steps"] == str(steps)]
     joint = next((row for row in rows if row["family"] == "joint"), None)
     return [
@@ -53,7 +53,7 @@ def at_fixed_steps(rows: list[dict[str, Any]], steps: int) -> list[dict[str, Any
 
 
 def wanted(args: Any) -> list[tuple[str, int, int, int]]:
-    """Every q at a fixed number of steps, then curves of some."""
+    """Every q with a fixed number of steps, then the curves of some of them."""
     counts = [(*at, min(FIXED, args.steps)) for at in (JOINT, *(("gaussian", q) for q in COUNTS))]
     lines = [
         (*at, steps)

@@ -67,7 +67,7 @@ def sets(task: str, args: Any) -> list[str]:
 
 
 def unit(task: str, name: str) -> dict[str, float]:
-    """T of a data set."""
+    """The time T of a data set."""
     part = held_out(random_split(task, name, 0), 0)
     model = booster(task, BOOSTING["gbmort"], 0, loss="squared_error", **STUMPS)
     return {"seconds": min(seconds_of_a_step(model, part, 0.2) for _ in range(3))}
@@ -110,14 +110,14 @@ def columns(Y: Any) -> Iterator[np.ndarray]:
 
 
 def of_one(model: Any, data: Data, y: np.ndarray) -> np.ndarray:
-    """Probability of one label; a label that is always on or off stays so."""
+    """The probability of one label, which is constant for a label that has a single value."""
     if y.min() == y.max():
         return np.full(data.X_test.shape[0], float(y[0]))
     return model.fit(data.X, y).predict_proba(data.X_test)[:, 1]
 
 
 def searches(cells: Cells, args: Any, task: str, name: str) -> tuple[int, list[int]]:
-    """Settings of the searches of a data set that are whole for all methods, and their splits."""
+    """The settings of the searches of a data set that are complete for all methods, and their splits."""
 
     def there(seed: int, setting: int) -> bool:
         methods = METHODS if setting == 0 else BOOSTING
@@ -131,7 +131,7 @@ def searches(cells: Cells, args: Any, task: str, name: str) -> tuple[int, list[i
 def chosen(
     cells: Cells, args: Any, task: str, name: str, method: str, settings: int, splits: list[int]
 ) -> list[dict[str, float]]:
-    """Of each split the setting that is best on the held-out samples."""
+    """For each split, the setting with the best score on the held-out samples."""
     best = []
     for seed in splits:
         tried = range(settings if method in BOOSTING else 1)
@@ -173,7 +173,7 @@ def table(cells: Cells, args: Any, task: str) -> list[dict[str, Any]]:
 
 
 def compared(rows: list[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
-    """Average ranks of ours and of the published values, on the sets that have all methods; pairs of methods."""
+    """Average ranks of our and of the published values, on data sets with all methods; and pairs of methods."""
     names = [shown(task, m) for m in METHODS]
     means = {(r["dataset"], r["method"]): r["mean"] for r in rows}
     theirs = {(r["dataset"], r["method"]): float(r["published_mean"]) for r in rows if r["published_mean"] != ""}
@@ -217,12 +217,12 @@ def main() -> None:
     greet(__doc__.splitlines()[0])
     tasks = ("labels", "numbers") if args.task == "both" else (args.task,)
 
-    # Alone on the machine: what all budgets are made of.
+    # Alone on the machine, since all budgets depend on it.
     units = Cells(args.out / "ch6_tables_units.csv", ("task", "dataset"), ("seconds",), args.fresh)
     units.run([(task, name) for task in tasks for name in sets(task, args)], unit, n_jobs=1)
 
     cells = Cells(args.out / "ch6_tables_cells.csv", KEYS, VALUES, args.fresh)
-    # By splits, then settings, so that an interrupted run has some of everything.
+    # Ordered by splits, then settings, so that an interrupted run has some results of each kind.
     wanted = [
         (task, name, method, seed, setting, args.trees)
         for seed in range(args.repeat)

@@ -67,9 +67,9 @@ def main() -> None:
 
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
-    """Error against test nodes: forests and what they are compressed to, ours by way of reading the text, published.
+    """Error against test nodes of forests and compressed forests: ours by variant, and the published values.
 
-    Ways with fewer than five runs are not shown.
+    Variants with fewer than five runs are not shown.
     """
     titles = {"friedman1": "Friedman1: mean squared error", "twonorm": "Two-norm: share of wrong classes"}
 

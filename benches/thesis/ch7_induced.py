@@ -41,7 +41,7 @@ VALUES = ("forest_error", "forest_nodes", *(f"{what}_{share:g}" for share in SHA
 
 @functools.cache
 def problem(name: str, seed: int) -> Data:
-    """Outputs as they are, not brought to mean 0 and deviation 1."""
+    """Outputs in their original units, not scaled to mean 0 and deviation 1."""
     if name == "friedman1":
         X, y = make_friedman1(N_TRAIN + N_TEST, n_features=10, noise=1.0, random_state=seed)
     else:
@@ -75,11 +75,11 @@ def cell(name: str, way: str, seed: int, trees: int) -> dict[str, float]:
         if grows:
             step = min(int(share * nodes), len(path["l1_norm"]) - 1)
         else:
-            # The last point that has no more test nodes than the budget.
+            # The last point with at most as many test nodes as the budget.
             step = int(np.flatnonzero(path["n_test_nodes"] <= share * nodes / 2)[-1])
         cut = model.at(path["l1_norm"][step])
         found[f"error_{share:g}"] = error(name, cut, data)
-        # Test nodes and leaves of the trees that are left.
+        # Test nodes and leaves of the remaining trees.
         found[f"nodes_{share:g}"] = 2.0 * cut.n_test_nodes_ + trees
     return found
 

@@ -22,7 +22,7 @@ READINGS = ("unit variance", "raw")
 N_MIN = (2, 3, 5, 10, 20, 50, 100)
 TREES = (1, 3, 10, 30, 100, 300, 1000)
 USUAL = {"n_min": 2, "trees": 100}
-# As many points of each.
+# The same number of points for each.
 GRID: dict[str, tuple[float, ...]] = {
     "unit variance": tuple(np.round(np.arange(0, 3.6, 0.25), 2)),
     "raw": tuple(range(0, 29, 2)),
@@ -31,7 +31,7 @@ VALUES = ("et_error", "et_nodes", "ret_error", "ret_nodes", "t")
 
 
 def along(reading: str, seed: int) -> list[dict[str, float]]:
-    """Test error and test nodes of one forest's path on the grid of t, as far as the path goes."""
+    """Test error and test nodes along the path of one forest, on the grid of t, up to the end of the path."""
     data = problem("friedman1", seed)
     model = compressed("friedman1", reading, seed).set_params(l1_norm=None).fit(data.X, data.y)
     end = model.path_["l1_norm"][-1]

@@ -55,7 +55,7 @@ def ada_boost(min_samples_split: int, max_features: Any, learning_rate: float) -
 
 SGD = functools.partial(sklearn.linear_model.SGDClassifier, max_iter=100, tol=1e-3, random_state=0)
 FORESTS = grid(min_samples_split=N_MIN, max_features=tuple(DRAWN.values()))
-# Name in the table: how it is made, its settings.
+# For each name in the table: how the estimator is created, and its settings.
 ALGORITHMS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
     "k-nearest neighbours": (sklearn.neighbors.KNeighborsClassifier, grid(n_neighbors=range(1, 11))),
     "decision tree": (
@@ -109,7 +109,7 @@ def cell(name: str, setting: int, fold: int) -> dict[str, float]:
     model = make(**settings[setting])
     start = time.process_time()
     with warnings.catch_warnings():
-        # Small penalties and few iterations: part of the grid.
+        # Small penalties and few iterations: a part of the grid.
         warnings.simplefilter("ignore")
         model.fit(X, y)
     fitted = time.process_time()
@@ -120,7 +120,7 @@ def cell(name: str, setting: int, fold: int) -> dict[str, float]:
 
 
 def chosen(cells: Cells, name: str, folds: int) -> int | None:
-    """The setting with the best mean accuracy on the folds; None before all of them are done."""
+    """The setting with the best mean accuracy on the folds; None until all of them are finished."""
     name = SAME_PARAMETERS.get(name, name)
     scores = []
     for setting in range(len(ALGORITHMS[name][1])):
@@ -186,7 +186,7 @@ def main() -> None:
     greet(__doc__.splitlines()[0])
     cells = Cells(args.out / "ch8_20newsgroup_cells.csv", KEYS, VALUES, args.fresh)
     names = [name for name in (FIRST if args.quick else ALGORITHMS) if args.only in name]
-    # One at a time, as seconds are part of the table.
+    # One at a time, since seconds are part of the table.
     for name in names:
         if name not in SAME_PARAMETERS:
             settings = range(len(ALGORITHMS[name][1]))

@@ -43,7 +43,7 @@ SECONDS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 def problem(samples: int, density: float, seed: int) -> tuple[sp.csc_array, np.ndarray]:
     rng = np.random.default_rng(seed)
     draw = functools.partial(rng.standard_normal, dtype=np.float32)
-    # A random number of entries in each feature, at random places.
+    # A random number of nonzero entries in each feature, at random positions.
     stored = [np.sort(rng.choice(samples, rng.binomial(samples, density), replace=False)) for _ in range(P)]
     places = np.concatenate([[0], np.cumsum([len(at) for at in stored])])
     indices = np.concatenate(stored).astype(np.int32)
@@ -52,7 +52,7 @@ def problem(samples: int, density: float, seed: int) -> tuple[sp.csc_array, np.n
 
 
 def laid_out(X: sp.csc_array, layout: str) -> tuple[Any, Any]:
-    """X to fit on, X to predict."""
+    """X for the fit, and X for the predictions."""
     if layout == "sparse":
         return X, X.tocsr()
     dense = X.toarray(order="C" if layout == "c" else "F")
@@ -73,7 +73,7 @@ def cell(model: str, samples: int, library: str, layout: str, density: float, se
 
 
 def wanted(args: Any) -> list[tuple[Any, ...]]:
-    """By seeds, so that an interrupted run has some of everything; layouts of one X one after the other."""
+    """Ordered by seeds, so that an interrupted run has results of each kind; layouts of one X one after the other."""
     sizes = QUICK if args.quick else SIZES | {"full tree": args.samples}
     densities = DENSITIES[::3] if args.quick else DENSITIES
     found = [
@@ -107,7 +107,7 @@ def summary(cells: Cells) -> list[dict[str, Any]]:
 
 
 def claims(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The statements of the text, and whether they hold here."""
+    """The statements of the text, and whether they hold for our measurements."""
 
     def line(model: str, layout: str, value: str = "fit") -> dict[float, float]:
         mine = [r for r in rows if (r["model"], r["library"], r["layout"]) == (model, "spinney", layout)]
@@ -195,7 +195,7 @@ def main() -> None:
     args = options(__doc__.splitlines()[0], repeat=3, extra=extra)
     greet(__doc__.splitlines()[0])
     cells = Cells(args.out / "ch8_density_cells.csv", KEYS, VALUES, args.fresh)
-    # One at a time: two at once would slow each other down.
+    # One at a time, since two at a time would slow each other down.
     cells.run(wanted(args), cell, n_jobs=1)
     if not (rows := summary(cells)):
         return

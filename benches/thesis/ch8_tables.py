@@ -92,7 +92,7 @@ def summary(cells: Cells) -> list[dict[str, Any]]:
 
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
-    """Each table a panel: seconds of each layout, published, scikit-learn of today, ours."""
+    """A panel for each table: seconds for each layout, published, of scikit-learn today, and ours."""
 
     def draw(plt: Any) -> Any:
         figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), sharey=True)
@@ -135,7 +135,7 @@ def main() -> None:
     args = options(__doc__.splitlines()[0], repeat=3, extra=extra)
     greet(__doc__.splitlines()[0])
     cells = Cells(args.out / "ch8_tables_cells.csv", KEYS, VALUES, args.fresh)
-    # One at a time: two at once would slow each other down.
+    # One at a time, since two at a time would slow each other down.
     cells.run(wanted(args), cell, n_jobs=1)
     if rows := summary(cells):
         write_table(args.out / "ch8_tables.csv", rows)

@@ -79,14 +79,19 @@ class BaseBagging(BaseEnsemble):
     ) -> tuple[Matrix, Target, Float | None, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked data and the configuration."""
         if self.oob_score and not self.bootstrap:
-            raise ValueError("oob_score needs trees that do not see all rows: set bootstrap=True")
+            raise ValueError(
+                "oob_score is not supported with bootstrap=False, which leaves out no samples: set bootstrap=True"
+            )
         if self.max_samples is not None and not self.bootstrap:
-            raise ValueError("max_samples is the size of bootstrap samples: set bootstrap=True, or max_samples=None")
+            raise ValueError(
+                "max_samples is not supported with bootstrap=False: it must be None, or bootstrap True, got "
+                f"{self.max_samples!r}"
+            )
         part = None if trees is None else _parts.checked_range(self, trees)
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
         if grown is not None and (other := sorted({_parts.PART, _updates.GROWN} & self.__dict__.keys())):
             what = "a part of a forest" if other[0] == _parts.PART else "a forest that was updated"
-            raise ValueError(f"warm_start=True does not continue {what}: set warm_start=False, or call update")
+            raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
         before = dict(self.__dict__)
         X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
         digest = None if part is None else _digest.of_data(X, target, weights)
@@ -95,8 +100,8 @@ class BaseBagging(BaseEnsemble):
         n_more = end - n_grown
         if n_more < 0:
             raise ValueError(
-                f"n_estimators={self.n_estimators} is less than the {n_grown} trees of the fitted forest; with "
-                "warm_start=True it must be larger or equal"
+                f"n_estimators must be at least {n_grown} with warm_start=True, the number of trees of the fitted "
+                f"forest, got {self.n_estimators}"
             )
         if grown is None:
             self._seed = draw_seed(self.random_state)
@@ -126,7 +131,9 @@ class BaseBagging(BaseEnsemble):
             setattr(self, _parts.PART, (*part, digest))
         if self.oob_score and part is None and (n_more > 0 or not hasattr(self, "oob_score_")):
             if grown is not None and draws != self._draws:
-                raise ValueError("max_samples and bootstrap must not change under warm_start=True with oob_score")
+                raise ValueError(
+                    "max_samples and bootstrap must be those of the previous fit with warm_start=True and oob_score"
+                )
             self._set_oob(X, target, weights, config)
         elif not self.oob_score or part is not None:
             for name in self._oob_attributes:
@@ -137,10 +144,14 @@ class BaseBagging(BaseEnsemble):
     def _check_warm_start(self, before: dict[str, Any]) -> None:
         if self.n_features_in_ != before["n_features_in_"]:
             raise ValueError(
-                f"X has {self.n_features_in_} features, but the trees grown before have {before['n_features_in_']}"
+                f"X must have {before['n_features_in_']} features with warm_start=True, as in the previous fit, got "
+                f"{self.n_features_in_}"
             )
         if self.n_outputs_ != before["n_outputs_"]:
-            raise ValueError(f"y has {self.n_outputs_} outputs, but the trees grown before have {before['n_outputs_']}")
+            raise ValueError(
+                f"y must have {before['n_outputs_']} outputs with warm_start=True, as in the previous fit, got "
+                f"{self.n_outputs_}"
+            )
 
     def _check_grown_with(self, grown: Any, target: Target) -> None:
         """Raise if the existing trees were grown with another criterion."""
@@ -213,7 +224,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         super()._check_warm_start(before)
         as_list = [part if isinstance(part, list) else [part] for part in (before["classes_"], self.classes_)]
         if not all(map(np.array_equal, *as_list)):
-            raise ValueError("y has other classes than the trees grown before; warm_start=True needs the same")
+            raise ValueError("y must have the classes of the previous fit with warm_start=True, got other classes")
 
     def _oob_predict(
         self, config: Any, X: Matrix, target: Target, weights: Float | None
@@ -243,7 +254,10 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
 
     def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
         if target.kind == "classes" and target.n_outputs > 1:
-            raise ValueError("oob_score is for one output of classes, or labels; y has several outputs of classes")
+            raise ValueError(
+                "oob_score does not support y with several outputs of classes: it must be False, or y one output of "
+                "classes, or labels"
+            )
         self.oob_decision_function_ = scores
         found = scores[rows]
         if target.kind == "labels":

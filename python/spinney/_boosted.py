@@ -28,7 +28,9 @@ from spinney.tree import DecisionTreeRegressor
 
 def grows_trees(estimator: Any) -> bool:
     if getattr(estimator, "_weak", estimator.estimator) is not None:
-        raise AttributeError(f"{type(estimator).__name__} with estimator= has weak models that are no trees of its own")
+        raise AttributeError(
+            f"{type(estimator).__name__} with estimator= has no trees, but models of another estimator"
+        )
     return True
 
 
@@ -90,7 +92,9 @@ class BoostedModel(BaseEnsemble):
         if weights is None:
             return estimator.fit(X, y)
         if not has_fit_parameter(estimator, "sample_weight"):
-            raise ValueError(f"rows have weights, but init {type(estimator).__name__} takes no sample_weight in fit")
+            raise ValueError(
+                f"init must support sample_weight in fit, since samples have weights, got {type(estimator).__name__}"
+            )
         return estimator.fit(X, y, sample_weight=weights)
 
     def _start_margins(self, X: Matrix, margins: Any, name: str, target: Target | None = None) -> Float | None:
@@ -98,7 +102,7 @@ class BoostedModel(BaseEnsemble):
         width = self._n_columns(target) if target is not None else self._model.width
         if margins is not None:
             if self._init is not None:
-                raise ValueError(f"{name} is given, and init is too: stages start from one of them")
+                raise ValueError(f"{name} is not supported with init: one of them must be None")
             margins = np.asarray(margins, dtype=np.float64)
             margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
             if margins.shape != (X.shape[0], width):
@@ -116,8 +120,8 @@ class BoostedModel(BaseEnsemble):
         found = self._margins_of(init, X)
         if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
             raise ValueError(
-                f"init must predict finite numbers of shape {(X.shape[0], width)}, but {type(init).__name__} "
-                f"predicts an array of shape {found.shape}"
+                f"init must predict finite numbers of shape {(X.shape[0], width)}, got an array of shape "
+                f"{found.shape} from {type(init).__name__}"
             )
         return found
 
@@ -129,7 +133,7 @@ class BoostedModel(BaseEnsemble):
         if not (found > 0).all():
             raise ValueError(
                 f"init must predict positive numbers, since the scores of loss={self._shared['loss']!r} are "
-                f"logarithms of predictions, but {type(estimator).__name__} predicts numbers that are not positive"
+                f"logarithms of predictions, got other numbers from {type(estimator).__name__}"
             )
         return np.log(found)
 
@@ -222,7 +226,9 @@ class BoostedModel(BaseEnsemble):
         """
         losses = self._curve("validation", self._fitted("validation_score_").validation_score())
         if not len(losses):
-            raise AttributeError(f"{type(self).__name__} was fitted without rows to validate on: no validation_score_")
+            raise AttributeError(
+                f"{type(self).__name__} has no validation_score_, since it was fitted without validation samples"
+            )
         return losses
 
     @property
@@ -236,8 +242,8 @@ class BoostedModel(BaseEnsemble):
         losses = self._curve("out_of_bag", self._fitted("oob_scores_").oob_score())
         if not len(losses):
             raise AttributeError(
-                f"{type(self).__name__} was fitted with rounds that left no rows out: no oob_scores_, oob_score_ and "
-                "oob_improvement_; set subsample below 1"
+                f"{type(self).__name__} has no oob_scores_, oob_score_ and oob_improvement_, since some rounds left "
+                "out no samples; set subsample below 1"
             )
         return losses
 
@@ -266,7 +272,9 @@ class BoostedModel(BaseEnsemble):
         """
         self._fitted("validation_metric_")
         if "score" not in self.__dict__.get("_curves", {}):
-            raise AttributeError(f"{type(self).__name__} was fitted without scoring: no validation_metric_")
+            raise AttributeError(
+                f"{type(self).__name__} has no validation_metric_, since it was fitted without scoring"
+            )
         return self._curves["score"].copy()
 
     @property
@@ -283,7 +291,7 @@ class BoostedModel(BaseEnsemble):
         """
         self._fitted("eval_results_")
         if "_eval_curves" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} was fitted without eval_sets: no eval_results_")
+            raise AttributeError(f"{type(self).__name__} has no eval_results_, since it was fitted without eval_sets")
         return {
             name: {"loss": loss.copy()} | ({} if score is None else {"score": score.copy()})
             for name, loss, score in self._eval_curves

@@ -27,14 +27,16 @@ def check_parameters(boosting: Any) -> None:
     has_steps = boosting.output_strategy in ("auto", "projected") and not boosting.relabel_leaves
     if boosting.step_dtype != "float64" and not has_steps:
         raise ValueError(
-            f"step_dtype={boosting.step_dtype!r} requires output_strategy='projected' with "
-            "relabel_leaves=False, since other models have no step sizes; it must be 'float64'"
+            "step_dtype must be 'float64' unless output_strategy is 'projected' and relabel_leaves is False, since "
+            f"other models have no step sizes, got {boosting.step_dtype!r}"
         )
     if boosting.estimator is None:
         return
     name = type(boosting.estimator).__name__
     if getattr(boosting, "_skl_callbacks", None):
-        raise ValueError(f"callbacks were set by set_callbacks, which estimator= ({name}) does not support")
+        raise ValueError(
+            f"estimator= ({name}) does not support callbacks: call set_callbacks without arguments, which removes them"
+        )
     for parameter in ("init", "scoring", "callbacks", "label_weight"):
         # Regressors have no labels.
         if getattr(boosting, parameter, None) is not None:
@@ -45,13 +47,11 @@ def check_parameters(boosting: Any) -> None:
     if not is_regressor(boosting.estimator):
         raise ValueError(f"estimator must be a regressor of scikit-learn, got {name}")
     if boosting.output_strategy == "single_target":
-        raise ValueError(
-            "estimator does not support output_strategy='single_target': it must be 'joint' or 'projected'"
-        )
+        raise ValueError("output_strategy must be 'auto', 'joint' or 'projected' with estimator, got 'single_target'")
     if boosting.output_strategy == "projected" and boosting.relabel_leaves:
         raise ValueError(
-            f"relabel_leaves is True, but {name} has no leaves to relabel: with estimator=, pass "
-            "relabel_leaves=False, or output_strategy='joint'"
+            f"relabel_leaves must be False with output_strategy='projected' and estimator= ({name}), whose models "
+            "have no leaves, got True"
         )
 
 
@@ -93,7 +93,7 @@ def check_init_cv(boosting: Any) -> None:
         return
     if boosting.init is None:
         raise ValueError(
-            f"init_cv={boosting.init_cv} requires init, which is None: init must be an estimator, or init_cv None"
+            f"init_cv={boosting.init_cv} is not supported without init: init must be an estimator, or init_cv None"
         )
     if isinstance(boosting.init, FrozenEstimator):
         raise ValueError(
@@ -105,31 +105,27 @@ def check_init_cv(boosting: Any) -> None:
 def check_warm_start(boosting: Any, before: dict[str, Any], shared: dict[str, Any], n_grown: int) -> None:
     if boosting.n_estimators < n_grown:
         raise ValueError(
-            f"n_estimators={boosting.n_estimators} is less than the {n_grown} stages of the fitted model; with "
-            "warm_start=True it must be larger or equal"
+            f"n_estimators must be at least {n_grown} with warm_start=True, the number of stages of the fitted model, "
+            f"got {boosting.n_estimators}"
         )
     for name in ("n_features_in_", "n_outputs_"):
         if before[name] != getattr(boosting, name):
-            what = "X has {} features" if name == "n_features_in_" else "y has {} outputs"
+            what, where = ("features", "X") if name == "n_features_in_" else ("outputs", "y")
             raise ValueError(
-                f"{what.format(getattr(boosting, name))}, but the stages grown before have {before[name]}; with "
-                "warm_start=True it must be the same"
+                f"{where} must have {before[name]} {what} with warm_start=True, as in the previous fit, got "
+                f"{getattr(boosting, name)}"
             )
     for name, value in shared.items():
         # The loss comes first: if it is the same, so is the set of its parameters.
         if (old := before["_shared"][name]) != value:
-            raise ValueError(
-                f"{name} is {value!r}, but the stages grown before have {old!r}; with warm_start=True it must be "
-                "the same"
-            )
+            raise ValueError(f"{name} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}")
     # The steps of a single column of scores are always float64.
     kept = before["_model"].step_dtype
     if kept != boosting.step_dtype and before["_model"].width > 1:
         raise ValueError(
-            f"step_dtype is {boosting.step_dtype!r}, but the stages grown before have {kept!r}; with warm_start=True "
-            "it must be the same"
+            f"step_dtype must be {kept!r} with warm_start=True, as in the previous fit, got {boosting.step_dtype!r}"
         )
     found = before.get("classes_"), getattr(boosting, "classes_", None)
     old, new = (part if isinstance(part, list) else [part] for part in found)
     if not all(map(np.array_equal, old, new)):
-        raise ValueError("y has other classes than the stages grown before; warm_start=True needs the same")
+        raise ValueError("y must have the classes of the previous fit with warm_start=True, got other classes")

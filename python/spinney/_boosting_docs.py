@@ -28,7 +28,8 @@ output_strategy : {"auto", "projected", "joint", "single_target"}, default={defa
     - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
       another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
       `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
-      have their defaults).
+      have their defaults). `GradientBoostingClassifier` therefore fits each of three to ten classes against all other
+      classes, see its parameter `loss`.
 """,
     "output_projection": """
 output_projection : str, Projection, callable or matrix of shape (q, n_columns), default={default}
@@ -381,7 +382,9 @@ loss : {{"log_loss", "exponential", "hinge", "squared_error"}} or object, defaul
 
     - "log_loss": log(1 + exp(-2yf)), where f is half the log-odds. For outputs of three or more classes, and for
       several outputs of classes, it is the log loss of the softmax over the columns of the output, except with
-      `output_strategy="single_target"`;
+      `output_strategy="single_target"`. With the default `output_strategy="auto"`, this is the case for up to ten
+      columns of scores: each class is then fitted against all other classes, and probabilities are divided by their
+      sum. Set `output_strategy="joint"` for the softmax;
     - "exponential": exp(-yf);
     - "hinge": max(0, 1 - yf);
     - "squared_error": half the squared error of f as an estimate of 0 or 1.

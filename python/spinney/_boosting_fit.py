@@ -295,10 +295,10 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         if scorer is not None and validation is None:
             if not watched:
                 raise ValueError(
-                    f"scoring is {self.scoring!r}, but there are no rows to score: pass X_val and y_val, or "
-                    "early_stopping=True, which holds out validation_fraction of the rows, or eval_sets"
+                    f"scoring requires validation samples, got scoring={self.scoring!r} without any: pass X_val and "
+                    "y_val, or eval_sets, or set early_stopping=True, which holds out some of the samples"
                 )
-            scorer = None  # only the sets that are watched are scored
+            scorer = None  # only the evaluation sets are scored
         if scorer is not None:
             config["n_iter_no_change"] = None
         name, n_rounds = type(self).__name__, int(self.n_estimators)

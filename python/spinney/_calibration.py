@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.isotonic import isotonic_regression
 
+from spinney._described import described
 from spinney._validation import Float
 
 METHODS = ("isotonic", "sigmoid")
@@ -74,29 +75,31 @@ def proven(arrays: Any, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
     """
     d = len(is_calibrated)
     if not isinstance(arrays, dict) or not all(isinstance(array, np.ndarray) for array in arrays.values()):
-        raise ValueError("are no arrays")
+        raise ValueError("must be a dict of arrays, got something else")
     if arrays.keys() == {"a", "b"}:
         a, b = arrays["a"], arrays["b"]
         if any(array.dtype != np.float64 or array.shape != (d,) for array in (a, b)):
-            raise ValueError("have not two numbers for each label")
-        if any((np.isfinite(array) != is_calibrated).any() for array in (a, b)) or (a[is_calibrated] < 0).any():
-            raise ValueError("do not rise, or not of the labels that are calibrated")
+            raise ValueError(f"must have float64 arrays of length {d}, one value for each label, got other arrays")
+        if any((np.isfinite(array) != is_calibrated).any() for array in (a, b)):
+            raise ValueError("must be finite for exactly the calibrated labels, got others")
+        if (a[is_calibrated] < 0).any():
+            raise ValueError(f"must be non-decreasing, got the slope {a[is_calibrated].min()}")
         return Sigmoids(a, b)
     if arrays.keys() != {"ptr", "x", "y"}:
-        raise ValueError("are neither sigmoids nor lines")
+        raise ValueError(f"must have the keys a and b, or ptr, x and y, got {described(arrays)}")
     ptr, x, y = arrays["ptr"], arrays["x"], arrays["y"]
     if ptr.dtype.kind != "i" or ptr.shape != (d + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
-        raise ValueError("have no places of each label's knots")
+        raise ValueError(f"must have {d + 1} ascending integers from 0 as ptr, got {described(ptr)}")
     if any(array.dtype != np.float64 or array.shape != (ptr[-1],) for array in (x, y)):
-        raise ValueError("have not as many knots as places")
+        raise ValueError(f"must have float64 arrays of length {ptr[-1]} as x and y, got other arrays")
     if ((np.diff(ptr) > 0) != is_calibrated).any():
-        raise ValueError("are not of the labels that are calibrated")
+        raise ValueError("must have knots for exactly the calibrated labels, got others")
     inside = np.ones(max(0, len(x) - 1), dtype=np.bool_)
     firsts = ptr[1:-1]
     inside[firsts[(firsts > 0) & (firsts < len(x))] - 1] = False
     rises = (np.diff(x)[inside] > 0).all() and (np.diff(y)[inside] >= 0).all()
     if not (np.isfinite(x).all() and ((y >= 0) & (y <= 1)).all() and rises):
-        raise ValueError("do not rise from 0 to 1")
+        raise ValueError("must be non-decreasing with values from 0 to 1, got others")
     return Maps(ptr, x, y)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney._described import described
 from spinney._sparse import is_sparse
 
 # The maximum number of categories of the engine.
@@ -162,15 +163,19 @@ def prove(name: str, state: dict[str, Any]) -> None:
         return
     known = state["categories_"]
     if not isinstance(known, list) or len(known) != state.get("n_features_in_"):
-        raise ValueError(f"{name}: categories_ is not a list with an item for each feature")
+        raise ValueError(f"{name}: categories_ must be a list with one item for each feature, got {described(known)}")
     for categories in known:
         if categories is None:
             continue
         is_list = isinstance(categories, np.ndarray) and categories.ndim == 1 and categories.dtype.kind in "biufO"
         if not is_list or not 1 <= len(categories) <= MOST_CATEGORIES:
-            raise ValueError(f"{name}: categories_ has an item that is no array of 1 to {MOST_CATEGORIES} categories")
-        if categories.dtype.kind == "O" and not all(isinstance(value, str) for value in categories):
-            raise ValueError(f"{name}: categories_ has values that are neither numbers nor text")
+            raise ValueError(
+                f"{name}: categories_ must have None or arrays of 1 to {MOST_CATEGORIES} categories as items, "
+                f"got {described(categories)}"
+            )
+        others = [value for value in categories.tolist() if not isinstance(value, str)]
+        if categories.dtype.kind == "O" and others:
+            raise ValueError(f"{name}: categories_ must have numbers or strings, got {described(others[0])}")
 
 
 def _places(asked: Any, n_features: int, X: Any) -> set[int]:
@@ -181,13 +186,16 @@ def _places(asked: Any, n_features: int, X: Any) -> set[int]:
         raise ValueError(f"categorical_features must be {_ACCEPTED}, got {asked!r}")
     if items and all(isinstance(item, (bool, np.bool_)) for item in items):
         if len(items) != n_features:
-            raise ValueError(f"categorical_features is a mask of length {len(items)}, but X has {n_features} features")
+            raise ValueError(
+                f"categorical_features must be a mask of length {n_features}, the number of features, got length "
+                f"{len(items)}"
+            )
         return {j for j, is_category in enumerate(items) if is_category}
     if all(isinstance(item, str) for item in items):
         columns = [str(column) for column in getattr(X, "columns", ())]
         for item in items:
             if item not in columns:
-                raise ValueError(f"categorical_features has the name {item!r}, which is no column of X")
+                raise ValueError(f"categorical_features must have names of columns of X, got {item!r}")
         return {columns.index(item) for item in items}
     for item in items:
         if not isinstance(item, Integral) or isinstance(item, (bool, np.bool_)):

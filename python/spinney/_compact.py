@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney import _spinney, _validation
 from spinney._arrays import Tree
 from spinney._bagging import BaseBagging
+from spinney._described import described
 from spinney._forest_fit import BaseForest
 from spinney._sparse import is_sparse
 from spinney.tree import BaseTree
@@ -147,19 +148,19 @@ def compact_leaves(
         raise TypeError(f"model must be {accepted}, got a {type(model).__name__}{hint}")
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) and model._weak is not None:
-        raise TypeError(f"model is a {type(model).__name__} with estimator=, which has no leaves of spinney's own")
+        raise TypeError(f"model must have trees, got a {type(model).__name__} with estimator=, which has none")
     if top_k is not None and (not isinstance(top_k, Integral) or isinstance(top_k, bool) or top_k < 1):
         raise ValueError(f"top_k must be None or an integer of at least 1, got {top_k!r}")
     if dtype not in (None, "float32", "float16", "int8"):
         raise ValueError(f'dtype must be None, "float32", "float16" or "int8", got {dtype!r}')
     if top_k is not None and training_data is not None:
-        raise ValueError("top_k and training_data exclude each other: leaves hold columns or rows, pass one of them")
+        raise ValueError("top_k is not supported with training_data: one of them must be None")
     if max_change is not None:
         is_number = isinstance(max_change, Real) and not isinstance(max_change, bool) and 0 <= max_change < np.inf
         if not is_number:
             raise ValueError(f"max_change must be None or a finite number of at least 0, got {max_change!r}")
         if not isinstance(model, BaseBoosting):
-            raise ValueError(f"max_change is given for a {type(model).__name__}: it applies to boosted models only")
+            raise ValueError(f"max_change is only supported for boosted models: it must be None, got {max_change!r}")
     if isinstance(model, BaseBoosting):
         return _compact_stages(model, top_k, dtype, max_change, training_data, X)
     if isinstance(model, BaseCompressed):
@@ -191,7 +192,7 @@ def _compact_scores(model: Any, top_k: int | None, dtype: Any, training_data: An
     for name, value in (("top_k", top_k), ("training_data", training_data)):
         if value is not None:
             raise ValueError(
-                f"{name} is given for a compressed forest, whose leaves are corrections: only dtype applies"
+                f"{name} is not supported for compressed forests, whose leaves are corrections: it must be None"
             )
     before, n_threads = model._model, model._n_threads()
     after = before if dtype is None else before.with_precision(dtype, n_threads)
@@ -214,7 +215,7 @@ def _compact_stages(
     for name, value in (("top_k", top_k), ("training_data", training_data)):
         if value is not None:
             raise ValueError(
-                f"{name} is given for a boosted model, whose leaves are corrections: only dtype and max_change apply"
+                f"{name} is not supported for boosted models, whose leaves are corrections: it must be None"
             )
     before, n_threads, unit = model._model, model._n_threads(), model._unit()
     after = before
@@ -240,7 +241,9 @@ def _compact_stages(
 
 def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
     if not isinstance(training_data, (tuple, list)) or len(training_data) not in (2, 3):
-        raise ValueError("training_data is no tuple (X, y) or (X, y, sample_weight)")
+        raise ValueError(
+            f"training_data must be a tuple (X, y) or (X, y, sample_weight), got {described(training_data)}"
+        )
     X, y, sample_weight = (*training_data, None)[:3]
     forest: _spinney.Forest = model._forest
     try:
@@ -250,13 +253,13 @@ def _with_stored_rows(model: Any, training_data: Any) -> _spinney.Forest:
         if target.mask is not None:
             raise ValueError("y does not support masked entries for leaves of training samples: y must not contain NaN")
         if target.n_outputs != model.n_outputs_:
-            raise ValueError(f"y has {target.n_outputs} outputs, the model {model.n_outputs_}")
+            raise ValueError(f"y must have {model.n_outputs_} outputs, as the model, got {target.n_outputs}")
         if "classes_" in model.__dict__:
             has_labels = model._label_format is not None
             known = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
             same = has_labels or all(map(np.array_equal, target.classes, known))
             if has_labels != (target.kind == "labels") or not same:
-                raise ValueError("y has other classes than the model")
+                raise ValueError("y must have the classes of the model, got other classes")
         row_weights = model._row_weights(target, weights)
         bootstrap, max_samples = getattr(model, "_draws", (False, None))
         args = (bootstrap, max_samples, getattr(model, "_seed", 0), model._n_threads())

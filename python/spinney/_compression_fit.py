@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 # For the lasso: penalties from the largest with a nonzero solution to its thousandth, as in scikit-learn's
 # `lasso_path`.
 _N_ALPHAS, _LEAST_ALPHA = 100, 1e-3
-# For the lasso: it stops when the optimality conditions hold to a ten-thousandth of the penalty, or after so many
-# sweeps.
+# For the lasso: it stops when the optimality conditions hold to a ten-thousandth of the penalty, or after this number
+# of sweeps.
 _TOL = 1e-4
 _MAX_ITER = 1000
 
@@ -253,13 +253,15 @@ class BaseCompressed(BaseEnsemble):
             )
         if self.method == "grow":
             if self.solver != "stagewise":
-                raise ValueError(f"solver is {self.solver!r}, but method='grow' has none: leave it at 'stagewise'")
+                raise ValueError(
+                    f"solver must be 'stagewise' with method='grow', which does not use it, got {self.solver!r}"
+                )
             if self.standardize:
-                raise ValueError("standardize is True, but method='grow' has raw indicators: set standardize=False")
+                raise ValueError("standardize must be False with method='grow', which uses raw indicators, got True")
         if self.max_loss_increase is not None and not self._cross_validates():
             raise ValueError(
-                f"max_loss_increase is {self.max_loss_increase}, which is measured by cross-validation, but l1_norm is "
-                f"{self.l1_norm!r}: set l1_norm='cv'"
+                f"l1_norm must be 'cv' with max_loss_increase, which is measured by cross-validation, got "
+                f"{self.l1_norm!r}"
             )
 
     def _budget(self) -> Budget:
@@ -301,12 +303,11 @@ class BaseCompressed(BaseEnsemble):
             classes = target.kind == "classes" and target.n_outputs == 1
             most = int(np.unique(y[rows], return_counts=True)[1].max()) if classes else len(rows)
             if n_folds > most:
-                where = "the largest class has rows" if classes else "there are rows"
+                of_what = "samples of the largest class" if classes else "samples"
                 if most < 2:
                     raise ValueError(
-                        f"cv is {n_folds} folds, more than {where} of positive weight: {most}, n_samples={len(rows)}"
+                        f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
                     )
-                of_what = "samples of the largest class" if classes else "samples"
                 warnings.warn(
                     f"cv is {n_folds}, but there are only {most} {of_what} with positive weight: using {most} folds",
                     stacklevel=5,
@@ -320,7 +321,7 @@ class BaseCompressed(BaseEnsemble):
         try:
             splits = [(rows[train], rows[test]) for train, test in cv.split(np.zeros((len(rows), 1)), y)]
         except (ValueError, TypeError, IndexError) as error:
-            raise ValueError(f"cv is {self.cv!r}, but the rows cannot be split so: {error}") from error
+            raise ValueError(f"cv must split the samples into folds, got {self.cv!r}: {error}") from error
         if len(splits) < 2:
             raise ValueError(f"cv must have at least 2 folds, got {self.cv!r} with {len(splits)} folds")
         return [fold_rows(split, number, exists) for number, split in enumerate(splits)]
@@ -336,7 +337,7 @@ class BaseCompressed(BaseEnsemble):
         own: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": derived_seed(seed, ())}
         params = forest.get_params(deep=False)
         forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
-        # The checked X holds codes of categories.
+        # The validated X contains codes of categories.
         forest.set_params(categorical_features=_categories.mask_of(self))
         single = target.n_outputs == 1 and target.kind != "labels"
         y_mask = _masks.dense(target.mask)
@@ -366,12 +367,16 @@ class BaseCompressed(BaseEnsemble):
         forest = self._given()
         name = type(forest).__name__
         if forest.n_features_in_ != self.n_features_in_:
-            raise ValueError(f"X has {self.n_features_in_} features, but {name} was fitted on {forest.n_features_in_}")
+            raise ValueError(
+                f"X must have {forest.n_features_in_} features, as in the fit of {name}, got {self.n_features_in_}"
+            )
         old, new = (getattr(m, "feature_names_in_", None) for m in (forest, self))
         if old is not None and new is not None and not np.array_equal(old, new):
-            raise ValueError(f"X has other feature names than {name} was fitted on")
+            raise ValueError(f"X must have the feature names of the fit of {name}, got other names")
         if forest.n_outputs_ != target.n_outputs:
-            raise ValueError(f"y has {target.n_outputs} outputs, but {name} was fitted on {forest.n_outputs_}")
+            raise ValueError(
+                f"y must have {forest.n_outputs_} outputs, as in the fit of {name}, got {target.n_outputs}"
+            )
         names = (getattr(m, "target_names_in_", None) for m in (self, forest))
         if (where := _frames.different(*names)) is not None:
             raise ValueError(f"y must have {where}: {name} was fitted on other outputs")
@@ -379,10 +384,10 @@ class BaseCompressed(BaseEnsemble):
             return forest
         if (forest._label_format is None) != (self._label_format is None):
             kinds = ["labels" if m._label_format is not None else "classes" for m in (self, forest)]
-            raise ValueError(f"y holds {kinds[0]}, but {name} was fitted on {kinds[1]}")
+            raise ValueError(f"y must be {kinds[1]}, as in the fit of {name}, got {kinds[0]}")
         parts = [m.classes_ if isinstance(m.classes_, list) else [m.classes_] for m in (forest, self)]
         if not all(map(np.array_equal, *parts)):
-            raise ValueError(f"y has other classes than {name} was fitted on")
+            raise ValueError(f"y must have the classes of the fit of {name}, got other classes")
         return forest
 
     def _fold_config(self, target: Target, folds: list[tuple[Any, Any]], seed: int) -> _ForestConfig:
@@ -512,7 +517,8 @@ class BaseCompressed(BaseEnsemble):
             raise ValueError(f"l1_norm must be a finite number of at least 0, got {l1_norm!r}")
         if "_path" not in self.__dict__:
             raise ValueError(
-                "the path is not saved with a model: this one, loaded from a file, has no other norms; fit again"
+                "this model has no path of other norms, since it was loaded from a file, which does not contain the "
+                "path: fit the model again"
             )
         model = copy.copy(self)
         model.l1_norm = float(l1_norm)

@@ -89,7 +89,7 @@ def _place(parameter: str, feature: Any, estimator: Any) -> int:
     if isinstance(feature, str):
         names = list(getattr(estimator, "feature_names_in_", ()))
         if feature not in names:
-            raise ValueError(f"{parameter} has the name {feature!r}, which is no column of X")
+            raise ValueError(f"{parameter} must have names of columns of X, got {feature!r}")
         return names.index(feature)
     if not isinstance(feature, Integral) or isinstance(feature, (bool, np.bool_)):
         raise ValueError(f"{parameter} must have indices or names of features, got {feature!r}")

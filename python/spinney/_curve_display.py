@@ -186,7 +186,7 @@ class BoostingCurveDisplay:
         kept = style("kept_kw", kept_kw, Line2D, color="0.5", linewidth=0.8)
 
         def curve(label: str, values: Float, linestyle: str) -> Any:
-            # A line of one point cannot be seen.
+            # A line with a single point is invisible.
             marker = "." if len(values) == 1 else None
             drawn = style("line_kw", line_kw, Line2D, linestyle=linestyle, marker=marker, label=prefix + label)
             return axes.plot(np.arange(1, len(values) + 1), values, **drawn)[0]

@@ -130,7 +130,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     data = found[0]
     digests = {sha256(data).hexdigest(), *found[1:]}
     if len(digests) != 1:
-        raise RuntimeError("workers have fitted different models: do they have the same version of spinney?")
+        raise RuntimeError("workers fitted different models: they must have the same version of spinney")
     _take(model, data)
     return model
 
@@ -223,13 +223,13 @@ def _in_time(client: Any, futures: list[Any], what: str, timeout: float, holders
         if time.monotonic() >= deadline:
             waiting = [i for i, future in enumerate(futures) if future.status == "pending"]
             names = "" if holders is None else f": workers {', '.join(sorted({holders[i] for i in waiting}))}"
-            raise TimeoutError(f"after {timeout} s {len(waiting)} of {len(futures)} {what} were not there{names}")
+            raise TimeoutError(f"{len(waiting)} of {len(futures)} {what} did not finish within {timeout} s{names}")
     for future in futures:
         if future.status != "finished":
             error = future.exception()
             if holders is not None and isinstance(error, TypeError):
                 raise error
-            raise RuntimeError(f"a block is not there: its future is {future.status}: {error!r}") from error
+            raise RuntimeError(f"a block is not available, since its future is {future.status}: {error!r}") from error
     return None if holders is None else client.gather(futures)
 
 
@@ -289,7 +289,7 @@ def _end_fit(token: str, dask_worker: Any) -> None:
 
 
 def _close_box(token: str, dask_worker: Any) -> None:
-    """Stop to accept messages, and delete stages that were kept."""
+    """Stop accepting messages, and delete stages that were kept."""
     _end_fit(token, dask_worker)
     dask_worker.__dict__.get(_BOX, {}).pop(token, None)
     dask_worker.__dict__.get(_KEPT, {}).pop(token, None)
@@ -417,7 +417,7 @@ class _TreeReduce:
         try:
             sync(self.worker.loop, post, callback_timeout=timeout)
         except TimeoutError as error:
-            raise TimeoutError(f"the worker {address} took no message within {timeout} s") from error
+            raise TimeoutError(f"the worker {address} received no message within {timeout} s") from error
         except OSError as error:
             raise RuntimeError(f"the worker {address} was lost during the fit: {error}") from error
 

@@ -1,4 +1,4 @@
-"""A digest of training data that does not depend on its layout: dense, CSR and CSC of equal cells have one."""
+"""A digest of training data that does not depend on its layout: equal values have it as dense, CSR and CSC data."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from spinney._sparse import is_sparse
 from spinney._validation import Float, Matrix, Target
 
-# Cells that are hashed at once.
+# Number of values that are hashed at once.
 _BLOCK = 1 << 20
 _Words = NDArray[np.uint64]
 
 
 def of_data(X: Matrix, target: Target, weights: Float | None) -> str:
-    """128 bits, as hexadecimal digits, of X, y, known cells and weights as they were checked.
+    """128 bits, as hexadecimal digits, of validated X, y, mask and weights.
 
-    The sum of a hash of each cell that is not zero, with its row and column: the order of cells, and so the layout, is
-    not seen, and nothing is copied but blocks of a million cells. It tells mistakes apart, and is no protection against
-    somebody who looks for data of the same digest.
+    It is a sum of the hashes of all nonzero values with their rows and columns, and so does not depend on their order
+    or the layout. Only blocks of a million values are copied. The digest detects mistakes, but it is not a
+    cryptographic hash: it does not detect data that was constructed to have the same digest.
     """
     total = np.zeros(2, np.uint64)
     for part, cells in enumerate((X, target.original, target.mask, weights)):
@@ -33,7 +33,7 @@ def of_data(X: Matrix, target: Target, weights: Float | None) -> str:
 
 
 def _of_cells(cells: Any, part: int) -> _Words:
-    """Shape and cells of a matrix, as a few words."""
+    """A few words that depend on the shape and the values of a matrix."""
     found = np.array([part, 0, 0, 0, 0], np.uint64)
     if cells is None:
         return found
@@ -47,7 +47,7 @@ def _of_cells(cells: Any, part: int) -> _Words:
 
 
 def _entries(cells: Any) -> Any:
-    """Rows, columns and values that are not zero, block by block."""
+    """The rows, columns and values of the nonzero entries, in blocks."""
     if is_sparse(cells):
         is_csr = cells.format == "csr"
         for start in range(0, cells.nnz, _BLOCK):
@@ -67,10 +67,10 @@ def _entries(cells: Any) -> Any:
 
 
 def _bits(values: Any) -> _Words:
-    """Equal numbers have equal bits, whatever their type; text has a hash."""
+    """One word for each value: the bits of numbers as float64, whatever their type, and a hash of text."""
     if values.dtype.kind in "biuf":
         wide: NDArray[np.float64] = np.ascontiguousarray(values, dtype=np.float64)
-        # One NaN for all.
+        # All NaN have the same bits.
         return np.where(np.isnan(wide), np.nan, wide).view(np.uint64)
     words = {text: _of_text(text) for text in dict.fromkeys(map(str, values.tolist()))}
     return np.array([words[text] for text in map(str, values.tolist())], np.uint64)
@@ -81,7 +81,7 @@ def _of_text(text: str) -> int:
 
 
 def _hash_of(words: Any, salt: Any) -> _Words:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    """The finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
     with np.errstate(over="ignore"):
         z = words + np.uint64(0x9E3779B97F4A7C15) * (salt + np.uint64(1))
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -91,7 +91,7 @@ def _hash_of(words: Any, salt: Any) -> _Words:
 
 
 def _mixed(words: _Words) -> _Words:
-    """Two words of many, in their order."""
+    """A hash of two words of a sequence of words, which depends on their order."""
     found = np.array([len(words), len(words) + 1], np.uint64)
     for word in words:
         found = _hash_of(found ^ word, np.array([2, 3], np.uint64))

@@ -1,4 +1,4 @@
-"""What all displays share: matplotlib where it is installed, and the styles that users give."""
+"""Functions that all displays share: the import of matplotlib, and the keyword arguments of users."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def pyplot(caller: str) -> Any:
 
 
 def style(name: str, given: dict[str, Any] | None, artist: type, /, **defaults: Any) -> dict[str, Any]:
-    """Keyword arguments of matplotlib: the defaults, and in their place what the parameter `name` gives.
+    """The default keyword arguments of matplotlib, replaced by those that are given as the parameter `name`.
 
-    `artist` knows the short names: `ls` takes the place of `linestyle`.
+    `artist` is the class that defines the aliases of keywords, such as `ls` for `linestyle`.
     """
     if given is None:
         return defaults
     if not isinstance(given, dict):
         raise TypeError(
-            f"{name} is a {type(given).__name__}, accepted: a dict of keyword arguments of matplotlib, or None"
+            f"{name} must be a dict of keyword arguments of matplotlib, or None, got a {type(given).__name__}"
         )
     from matplotlib.cbook import normalize_kwargs
 

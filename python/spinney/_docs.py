@@ -240,6 +240,10 @@ exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=N
 ValueError, TypeError
     If `k` or `min_score` is out of range, or if `exclude` does not have a valid shape or type.
 """,
+    "least_stored": """
+min_score : float, default=0
+    Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
+""",
     "sparse_probabilities": """
 CSR of shape (n_samples, n_labels), float64
     A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.

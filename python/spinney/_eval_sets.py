@@ -52,7 +52,7 @@ def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
         for name in eval_sets:
             if not isinstance(name, str):
                 raise TypeError(f"eval_sets must have strings as names, got {name!r}")
-        # A plain string: strings of numpy have another type in model files.
+        # A plain string, since strings of numpy have another type in model files.
         sets = [(str(name), f"eval_sets[{str(name)!r}]", given) for name, given in eval_sets.items()]
     elif isinstance(eval_sets, list):
         sets = [(f"eval_{i}", f"eval_sets[{i}]", given) for i, given in enumerate(eval_sets)]
@@ -94,7 +94,7 @@ def _checked(
     X, y, weights = _validation.without_absent(X, y, weights)
     engine, mask = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
     if mask is not None and estimator.scoring is not None:
-        raise ValueError("its y contains NaN, and scoring is given, which does not support cells that are not known")
+        raise ValueError("scoring does not support eval_sets with NaN in y: it must be None")
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
     if mask is not None and shares is not None:
         raise ValueError("label_weight does not support eval_sets with NaN in y: it must be None")

@@ -104,7 +104,7 @@ def check_container(predict: Any) -> None:
     try:
         import_module(predict)
     except ImportError as error:
-        raise ImportError(f"predict is {predict!r}, but {predict} is not installed") from error
+        raise ImportError(f"predict={predict!r} requires the package {predict}, which is not installed") from error
 
 
 def built(container: str, found: Any, estimator: Any, method: str, X: Any) -> Any:

@@ -36,7 +36,7 @@ def validation_set(
     start, margins_val = margins
     if (X_val is None) != (y_val is None):
         missing, there = ("X_val", "y_val") if X_val is None else ("y_val", "X_val")
-        raise ValueError(f"{missing} is None, but {there} is given: pass both or none")
+        raise ValueError(f"{missing} must be given if {there} is, got None: pass both or none")
     if X_val is not None:
         try:
             X_val = boosting._check_X(X_val, reset=False, fitting=True)
@@ -49,13 +49,13 @@ def validation_set(
         except (TypeError, ValueError) as error:
             raise type(error)(f"X_val, y_val, sample_weight_val: {error}") from error
         if start is not None and start_val is None:
-            raise ValueError("base_margin is given, but base_margin_val, of the rows of X_val, is not: pass both")
+            raise ValueError("base_margin_val must be given if base_margin and X_val are, got None: pass both")
         if start is None and start_val is not None:
-            raise ValueError("base_margin_val is given, but base_margin is not: pass both")
+            raise ValueError("base_margin must be given if base_margin_val is, got None: pass both")
         return weights, (X_val, held, w_val, start_val), y_val, mask
     for name, value in (("sample_weight_val", w_val), ("base_margin_val", margins_val)):
         if value is not None:
-            raise ValueError(f"{name} is given, but X_val and y_val are not: pass all or none")
+            raise ValueError(f"X_val and y_val must be given if {name} is, got None: pass all or none")
     if boosting._patience() is None:
         return weights, None, None, None
     there_are = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
@@ -63,7 +63,7 @@ def validation_set(
         held_rows = held_out(there_are, target, float(boosting.validation_fraction), boosting._seed)
     except ValueError as error:
         raise ValueError(
-            f"validation_fraction is {boosting.validation_fraction}, but the rows cannot be split so: {error}"
+            f"validation_fraction must allow a split of the samples, got {boosting.validation_fraction}: {error}"
         ) from error
     held = target.rows(held_rows)
     loss = LOSSES.get(boosting._shared["loss"])
@@ -111,7 +111,9 @@ def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: 
                     X[rows], _safe_indexing(y, rows), None if weights is None else weights[rows]
                 )
             except ValueError as error:
-                raise ValueError(f"init_cv is {n_folds}, but init cannot be fitted without a fold: {error}") from error
+                raise ValueError(
+                    f"init_cv must allow a fit of init without each fold, got {n_folds}: {error}"
+                ) from error
         margins[left] = boosting._margins_of_init(init, X[left], width)
     return margins
 
@@ -160,6 +162,8 @@ def held_out(rows: NDArray[np.intp], target: Target, share: float, seed: int) ->
     rarest = rarest_labels(target, shuffled)
     n_held = int(np.ceil(share * len(rows)))
     if n_held >= len(rows):
-        raise ValueError(f"{n_held} of {len(rows)} rows would be held out, and none fitted")
+        raise ValueError(
+            f"at least one sample must remain for the fit, got {n_held} of {len(rows)} samples to hold out"
+        )
     places = ((np.arange(n_held) + 0.5) * (len(rows) / n_held)).astype(np.intp)
     return np.sort(shuffled[np.argsort(rarest, kind="stable")[places]])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from spinney._described import described
 from spinney._validation import Float
 
 # Attributes of a forest with `keep_rows`: the leaf of each training sample in each tree, int32 of shape
@@ -116,7 +117,10 @@ def _reached(weights: sparse.csr_array, shares: Float, side: Literal["left", "ri
     sums = np.cumsum(weights.data)
     starts, ends = weights.indptr[:-1], weights.indptr[1:]
     if (starts == ends).any():
-        raise ValueError("a row reaches no leaf with a training row whose target is known")
+        raise ValueError(
+            "y must have a known target in a leaf that each sample reaches, got a sample that only reaches leaves "
+            "without one"
+        )
     before = np.where(starts > 0, sums[starts - 1], 0.0)
     goals = before[:, None] + (sums[ends - 1] - before)[:, None] * shares
     places = np.searchsorted(sums, goals, side=side)
@@ -159,20 +163,23 @@ def prove(name: str, state: dict[str, Any], node_counts: list[int], n_outputs: i
     """Check the stored attributes of a state from an untrusted source."""
     if LEAVES not in state:
         if found := [attribute for attribute in (WEIGHTS, TARGETS) if attribute in state]:
-            raise ValueError(f"{name}: there is {found[0]}, but no {LEAVES}")
+            raise ValueError(f"{name}: {LEAVES} is missing, but {found[0]} is given")
         return
     leaves: Any = state[LEAVES]
     weights: Any = state.get(WEIGHTS)
     is_table = isinstance(leaves, np.ndarray) and leaves.dtype == np.int32 and leaves.ndim == 2
     if not is_table or leaves.shape[1] != len(node_counts) or len(leaves) == 0:
-        raise ValueError(f"{name}: {LEAVES} is no array of int32 with a column for each tree")
-    if (leaves < 0).any() or (leaves >= np.array(node_counts)).any():
-        raise ValueError(f"{name}: {LEAVES} has nodes that the trees have not")
+        raise ValueError(
+            f"{name}: {LEAVES} must be an int32 array of shape (n_samples, {len(node_counts)}), one column for each "
+            f"tree, got {described(leaves)}"
+        )
+    if wrong := leaves[(leaves < 0) | (leaves >= np.array(node_counts))].tolist():
+        raise ValueError(f"{name}: {LEAVES} must have nodes of its trees, got node {wrong[0]}")
     of_rows: list[tuple[str, Any, tuple[int, ...]]] = [(WEIGHTS, weights, (len(leaves),))]
     if TARGETS in state:
         of_rows.append((TARGETS, state[TARGETS], (len(leaves), n_outputs)))
     for attribute, value, shape in of_rows:
         if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
-            raise ValueError(f"{name}: {attribute} is no array of float64 of shape {shape}")
+            raise ValueError(f"{name}: {attribute} must be a float64 array of shape {shape}, got {described(value)}")
     if not (np.isfinite(weights) & (weights >= 0)).all() or not (weights > 0).any():
-        raise ValueError(f"{name}: {WEIGHTS} has other values than weights")
+        raise ValueError(f"{name}: {WEIGHTS} must be finite, at least 0, and not all 0, got other values")

@@ -384,7 +384,7 @@ def _label_names(text: bytes, name: str | None) -> list[str]:
         parser.feed(text)
         parser.close()
     except ElementTree.ParseError as error:
-        raise ValueError(f"{name} is no XML: {error}") from error
+        raise ValueError(f"{name} must be XML: {error}") from error
     except (ValueError, LookupError) as error:  # LookupError for unknown encodings
         raise ValueError(f"{name}: {error}") from error
     names = found.names

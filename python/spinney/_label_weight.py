@@ -60,7 +60,7 @@ def _checked(given: Any, n_labels: int) -> Float:
     try:
         array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"label_weight is not a list of numbers: {error}") from error
+        raise ValueError(f"label_weight must be a list of numbers: {error}") from error
     if array.shape != (n_labels,):
         raise ValueError(f"label_weight must have shape ({n_labels},), one value for each label, got {array.shape}")
     wrong = ~(np.isfinite(array) & (array >= 0))
@@ -99,7 +99,4 @@ def inverse_propensities(target: Target, weights: Float | None) -> Float:
 def check_grown_with(grown: str) -> None:
     """Raise if trees of weighted labels would be added to trees that were grown without weights."""
     if grown != "squared_error":
-        raise ValueError(
-            f"label_weight is given, but the trees grown before have none, and their criterion is {grown!r}; with "
-            "warm_start=True all trees have weighted labels or none has: set label_weight=None, or warm_start=False"
-        )
+        raise ValueError("label_weight must be None with warm_start=True, as in the previous fit, got weights")

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
 from spinney import _best, _label_scores, _masks, _ranks, _validation
+from spinney._described import described
 from spinney._pipelines import apart
 from spinney._predictions import BaseClassifier
 from spinney._proof import is_label_format
@@ -166,13 +167,13 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
         names = {"n_outputs_", "_label_format", *self._fitted}
         wrong = sorted(names ^ (fitted.keys() - {"target_names_in_"}))
-        need(not wrong, wrong[0][:80] if wrong else "", "is no attribute of it, or the file has not")
+        need(not wrong, "attributes", f"must be {sorted(names)}, got {sorted(fitted)}")
         is_fitted = is_classifier(inner) and hasattr(inner, "n_outputs_")
-        need(is_fitted, "estimator_", "is no fitted classifier")
+        need(is_fitted, "estimator_", f"must be a fitted classifier, got {described(inner)}")
         n_labels, form = fitted["n_outputs_"], fitted["_label_format"]
         fits = type(n_labels) is int and n_labels == inner.n_outputs_
-        need(fits, "n_outputs_", f"is not {inner.n_outputs_}, as the estimator inside has it")
-        need(is_label_format(form), "_label_format", "is none of dense or CSR labels")
+        need(fits, "n_outputs_", f"must be {inner.n_outputs_}, as in estimator_, got {described(n_labels)}")
+        need(is_label_format(form), "_label_format", f"must be a format of labels, got {described(form)}")
         if "target_names_in_" in fitted:
             prove_names(need, "target_names_in_", fitted["target_names_in_"], n_labels)
         self.estimator_ = FrozenEstimator(inner) if is_frozen else inner
@@ -184,8 +185,9 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: Any, expected: int) -> None:
     """Check that the names of labels are distinct strings, one for each label."""
     is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (expected,)
-    need(is_list and all(isinstance(name, str) for name in names), attribute, "has not a name for each label")
-    need(len(set(names)) == len(names), attribute, "has a name twice")
+    are_strings = is_list and all(isinstance(name, str) for name in names)
+    need(are_strings, attribute, f"must have {expected} strings, one name for each label, got {described(names)}")
+    need(len(set(names)) == len(names), attribute, "must have distinct names, got a name twice")
 
 
 def is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:

@@ -137,18 +137,18 @@ def of_object(own: Any) -> ScoreLoss:
     return ScoreLoss(value)
 
 
-# Rows and columns of the scores whose label or class a sample has.
+# The rows and columns of scores for labels and classes that samples have.
 Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def of_numbers(loss: ScoreLoss, y: Float, scores: Float, parameter: Any) -> Float:
-    """The loss of each cell, (n_samples, n_columns)."""
+    """The loss of each score, of shape (n_samples, n_columns)."""
     with np.errstate(over="ignore"):
         return np.asarray(loss.value(y, scores, parameter))
 
 
 def of_cells(loss: ScoreLoss, on: Cells, scores: Float, parameter: Any) -> Float:
-    """The same of labels and classes, each a column. No array of y is made: nearly all cells may be off."""
+    """The same for labels and classes, without an array of y, in which nearly all entries may be `off`."""
     with np.errstate(over="ignore"):
         values = np.asarray(loss.value(loss.off, scores, parameter))
         values[on] = loss.value(1.0, scores[on], parameter)
@@ -156,9 +156,9 @@ def of_cells(loss: ScoreLoss, on: Cells, scores: Float, parameter: Any) -> Float
 
 
 def of_softmax(n_classes: list[int], on: Cells, scores: Float) -> Float:
-    """The loss of each row whose classes are judged together: -log of the softmax, summed over outputs, (n_samples,).
+    """The loss of each sample by the softmax over the classes of each output, summed over the outputs.
 
-    `on` has the class of each output in the order of rows.
+    `on` has the class of each output, in the order of the samples.
     """
     losses = np.zeros(len(scores))
     own = scores[on].reshape(len(scores), len(n_classes))

@@ -67,7 +67,7 @@ def of_missing(y: NDArray[Any]) -> NDArray[np.bool_] | None:
     if y.dtype.kind != "f":
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        # A sum with NaN is NaN: most arrays have none, and need no second pass.
+        # A sum with NaN is NaN. Most arrays have none, so that no second pass is needed.
         if not np.isnan(np.sum(y)):
             return None
     missing = np.isnan(y)
@@ -110,7 +110,10 @@ def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_
     hidden = np.flatnonzero(n_masked == np.count_nonzero(exists))
     if len(hidden):
         output = f"column {hidden[0]}" if names is None else f"output {names[hidden[0]]!r}"
-        raise ValueError(f"y has no known cell in {output}: it is NaN or masked in every row of positive weight")
+        raise ValueError(
+            f"y must have a known value in {output} for a sample of positive weight, got NaN or masked entries for all "
+            "of them"
+        )
     without = np.asarray(mask.sum(axis=1)).ravel() == n_outputs
     if not (without & exists).any():
         return weights
@@ -139,7 +142,7 @@ def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weight
 
 
 def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = None) -> Score:
-    """The fraction of samples whose known values are all right, among the samples that have some."""
+    """The fraction of samples whose known values are all predicted correctly, among the samples that have some."""
     rows = ~mask.all(axis=1)
     correct = np.asarray((right | mask).all(axis=1))[rows]
     w = None if weights is None else np.asarray(weights)[rows]

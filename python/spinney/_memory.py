@@ -203,14 +203,14 @@ def reserve(estimator: Any, shapes: Shapes) -> None:
     found = terms(estimator, shapes)
     certain = sum(term.n_bytes for term in found if term.certain)
     try:
-        np.empty(certain, dtype=np.uint8)  # its pages are never touched
+        np.empty(certain, dtype=np.uint8)  # its pages are never accessed
     except MemoryError as error:
         largest = max((term for term in found if term.certain), key=lambda term: term.n_bytes)
         whole = sum(term.n_bytes for term in found)
         raise MemoryError(
-            f"{type(estimator).__name__}.fit takes some {whole / 1e6:.0f} MB beyond X and y, {certain / 1e6:.0f} MB of "
-            f"it at one time, which cannot be had. The largest part is {largest.what}, {largest.n_bytes / 1e6:.0f} MB: "
-            f"{largest.hint}"
+            f"{type(estimator).__name__}.fit needs about {whole / 1e6:.0f} MB in addition to X and y, "
+            f"{certain / 1e6:.0f} MB of it at the same time, which are not available. The largest part is "
+            f"{largest.what}, {largest.n_bytes / 1e6:.0f} MB: {largest.hint}"
         ) from error
 
 
@@ -260,8 +260,8 @@ def _rows_kept(estimator: Any, shapes: Shapes, n_trees: int) -> list[Term]:
     targets = 8 * shapes.n_cells if shapes.numbers else 0
     hint = "set keep_rows=False, or a smaller n_estimators"
     return [
-        Term("the leaves of rows that are kept", 12 * shapes.n_samples * n_trees, hint),
-        Term("the rows that are kept", 8 * shapes.n_samples + targets, hint),
+        Term("the leaves of the stored training samples", 12 * shapes.n_samples * n_trees, hint),
+        Term("the stored training samples", 8 * shapes.n_samples + targets, hint),
     ]
 
 
@@ -273,7 +273,7 @@ def _centroids(estimator: Any, shapes: Shapes) -> list[Term]:
     at_once = max(1, min(estimator._n_threads(), n_trees))
     n_rows = int(n * 0.64) if estimator.bootstrap else n
     q = min(_n_projections(estimator, shapes.width), _MOST_DIRECTIONS)
-    found = [Term("the rows of X", _ENTRY * stored, "pass fewer features, or fewer samples")]
+    found = [Term("X by samples", _ENTRY * stored, "pass fewer features, or fewer samples")]
     if shapes.n_stored is not None and not shapes.is_csr:
         found.append(Term("the transposed X", _ENTRY * stored, "pass X as CSR"))
     k = int(estimator.n_children)
@@ -289,7 +289,7 @@ def _centroids(estimator: Any, shapes: Shapes) -> list[Term]:
     # Labels are stored once, and leaves store the lists of their samples.
     of_leaves = 4 * n_rows if not shapes.numbers else _leaf_bytes(shapes, leaves, n_rows)
     found.append(Term("the leaves of all trees", n_trees * (of_leaves + 2 * leaves * _NODE), hint))
-    found.append(Term("the rows of y that are kept", 4 * shapes.n_entries, "pass fewer samples"))
+    found.append(Term("the stored labels", 4 * shapes.n_entries, "pass fewer samples"))
     return found + _rows_kept(estimator, shapes, n_trees)
 
 
@@ -297,12 +297,12 @@ def _gaps(shapes: Shapes) -> list[Term]:
     """The memory of unknown values in the engine: the mask, and a copy of y without their values."""
     if shapes.n_gaps == 0:
         return []
-    hint = "fit fewer outputs at a time, or leave out rows with cells that are not known"
+    hint = "fit fewer outputs at a time, or leave out samples with unknown values"
     listed = min(shapes.n_gaps, shapes.n_cells - shapes.n_gaps)
     copied = 8 * shapes.n_cells if shapes.numbers else 4 * shapes.n_entries
     return [
         Term("the mask of y", _MASKED_ROW * shapes.n_samples + 4 * listed, hint),
-        Term("the known cells of y", copied, hint),
+        Term("the known values of y", copied, hint),
     ]
 
 
@@ -316,11 +316,11 @@ def _sets_of_categories(shapes: Shapes, n_trees: int, at_once: int, leaves: int,
         return []
     most = max(shapes.categories)
     of_splits = min((leaves - 1) * most, n_rows * leaves.bit_length()) * len(shapes.categories) // shapes.n_features
-    hint = "set max_leaf_nodes or max_depth, or join rare categories"
+    hint = "set max_leaf_nodes or max_depth, or merge rare categories"
     sums = at_once * most * (_CATEGORY_SUMS + 8 * shapes.width)
     return [
         Term("the categories of splits", n_trees * _CATEGORY * of_splits, hint),
-        Term("the sums of categories", sums, "join rare categories, or fit fewer outputs at a time"),
+        Term("the sums of categories", sums, "merge rare categories, or fit fewer outputs at a time"),
     ]
 
 
@@ -367,7 +367,7 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
         if (kept := n_drawn_features(estimator.max_features_by_tree, p)) < p:
             at_once = estimator._n_threads() if estimator._strategy(width) == "single_target" else 1
             of_tree = 36 * shapes.n_stored * kept // p
-            found.append(Term("the entries of growing trees", of_tree * at_once, "use less max_features_by_tree"))
+            found.append(Term("the entries of growing trees", of_tree * at_once, "set a smaller max_features_by_tree"))
     elif estimator.max_bins is not None:
         found.append(Term("the codes of X", n * p, "pass fewer features", certain=True))
         if not shapes.is_fortran:
@@ -381,7 +381,7 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     if not low_rank or shapes.numbers:
         # "single_target" holds the scores of one column at a time.
         certain = (projected and not low_rank) or strategy == "joint"
-        found.append(Term("the scores of all rows", scores, fewer, certain=certain))
+        found.append(Term("the scores of all samples", scores, fewer, certain=certain))
     q = _n_projections(estimator, width) if projected else 1 if strategy == "single_target" else width
     targets = n * (_ROUNDED_ROW + 16 * (q + 1))
     found.append(Term("the targets of a stage", targets, "set output_strategy='projected' with few n_projections"))
@@ -398,12 +398,12 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     found.append(Term("the step sizes", steps, "set a smaller n_estimators, or step_dtype='float8'", certain=certain))
     found += _gaps(shapes)
     if shapes.n_gaps:
-        found.append(Term("y with gaps as numbers", 8 * shapes.n_cells, fewer))
+        found.append(Term("y without its missing values", 8 * shapes.n_cells, fewer))
     n_trees = int(estimator.n_estimators) * (width if strategy == "single_target" else 1)
     found += _sets_of_categories(shapes, n_trees, 1, leaves, n)
     if estimator.subsample < 1:
         # The drawn samples, and the losses of all samples if scores are not stored.
-        found.append(Term("the losses of rows left out", n * (17 if low_rank else 9), "set subsample=1"))
+        found.append(Term("the losses of out-of-bag samples", n * (17 if low_rank else 9), "set subsample=1"))
     return found
 
 
@@ -414,10 +414,10 @@ def _watched(estimator: Any, sets: list[tuple[str, str, Any]]) -> list[Term]:
         conversions, shapes = _of_raw(estimator, X, y)
         found += [Term(f"{what}: {term.what}", term.n_bytes, term.hint) for term in conversions]
         if shapes.n_stored is not None and not shapes.is_csr and estimator.estimator is None:
-            found.append(Term(f"{what}: the rows of X", 8 * shapes.n_stored, "pass X as CSR"))
+            found.append(Term(f"{what}: X by samples", 8 * shapes.n_stored, "pass X as CSR"))
         width = 1 if not shapes.numbers and shapes.width == 2 else shapes.width
         largest = max(largest, _TABLES * 8 * shapes.n_samples * width)
-    found.append(Term("the scores of eval_sets", largest, "watch fewer rows at a time"))
+    found.append(Term("the scores of eval_sets", largest, "pass smaller eval_sets"))
     return found
 
 
@@ -430,10 +430,10 @@ def _compression(estimator: Any, shapes: Shapes) -> list[Term]:
     n_trees = given._forest.n_trees if fitted else int(getattr(given, "n_estimators", 1))
     hint = "compress a forest of fewer trees"
     rows = 8 * n * n_trees
-    found.append(Term("the rows of nodes", rows, hint, certain=not shapes.weighted))
+    found.append(Term("the samples of nodes", rows, hint, certain=not shapes.weighted))
     found.append(Term("the residuals", 16 * n * shapes.width, "fit fewer outputs at a time"))
     leaves = _most_leaves(given, n)
-    found.append(Term("the numbers of nodes", 2 * leaves * n_trees * (60 + 8 * min(shapes.width, 16)), hint))
+    found.append(Term("the values of nodes", 2 * leaves * n_trees * (60 + 8 * min(shapes.width, 16)), hint))
     return found
 
 
@@ -479,7 +479,7 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
         stored = int(X.nnz)
         if X.dtype != np.float32 or X.format not in ("csr", "csc"):
             conversions.append(Term("X as float32", 8 * stored, "pass X as float32 CSR or CSC"))
-        conversions.append(Term("offsets of X", 8 * (X.shape[0] + X.shape[1]), "pass fewer rows"))
+        conversions.append(Term("offsets of X", 8 * (X.shape[0] + X.shape[1]), "pass fewer samples"))
         is_csr, is_fortran = X.format != "csc", False
     else:
         X = X if hasattr(X, "shape") else np.asarray(X)
@@ -495,7 +495,7 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
         copies = 16 * n * p if isinstance(X, np.ndarray) else 0
         n_bytes = 4 * n * len(categories) + 8 * n + copies
         conversions.append(
-            Term("the codes of categories", n_bytes, "pass codes, and name them in categorical_features")
+            Term("the codes of categories", n_bytes, "pass codes, and declare them by categorical_features")
         )
     of_y = _columns_of(estimator, y, y_mask)
     n_bytes = (8 if of_y.numbers else 12) * of_y.n_entries
@@ -504,7 +504,7 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
         # Booleans for all values, and for classes and labels a copy of y without unknown values; not for sparse y.
         n_bytes = 0 if is_sparse(y) else of_y.n_cells * (1 if of_y.numbers else 9)
         n_bytes += 0 if of_y.numbers else _MASKED_LABEL * of_y.n_gaps
-        conversions.append(Term("the mask of y as it came", n_bytes, "fit fewer outputs at a time"))
+        conversions.append(Term("the mask of y as it was passed", n_bytes, "fit fewer outputs at a time"))
     shapes = Shapes(
         n,
         p,

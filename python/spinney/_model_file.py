@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _pipeline_files, _spinney
 from spinney._callbacks import CALLBACKS
+from spinney._described import described
 from spinney._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names, most_values
 from spinney._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 
@@ -315,8 +316,8 @@ def _refuse_pickle(start: bytes) -> None:
     """Pickles of protocol 2 and later start with these bytes; the length of a header is never as large."""
     if len(start) == 2 and start[0] == 0x80 and start[1] <= 5:
         raise ValueError(
-            "not a valid spinney model: it is a pickle, which runs code of its own when it is loaded: if you trust "
-            "it, load it with pickle or joblib, and write it anew with spinney.save"
+            "not a valid spinney model: the file must be one that spinney.save wrote, got a pickle, which runs code "
+            "when it is loaded; if you trust it, load it with pickle or joblib, and save it again with spinney.save"
         )
 
 
@@ -333,7 +334,7 @@ def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     try:
         prove_size(text)
     except ValueError as error:
-        message = f"{name}: its parameters and attributes are too many: {error}. Pickle it; nothing was written"
+        message = f"{name}: {error}. Pickle the estimator; nothing was written"
         raise ValueError(message) from error
     return engine, text, encoder.arrays
 
@@ -490,7 +491,7 @@ def inspect_model(path: Path) -> _ModelSummary:
 def _prove_sizes(summary: _ModelSummary) -> None:
     """Check by the header that each array of the estimator belongs to an attribute, and does not exceed its limit."""
     if summary["estimator"] is None:
-        raise ValueError("it holds a model of the engine alone, and no estimator")
+        raise ValueError("the file must contain an estimator, got a model of the engine alone")
     content = from_text(summary["estimator"])
     arrays = {
         tensor["name"].removeprefix(_PREFIX): (_DTYPES[tensor["dtype"]], tensor["shape"])
@@ -503,14 +504,15 @@ def _prove_sizes(summary: _ModelSummary) -> None:
         for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
             n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
             if n_values > most_values(attribute, summary):
-                raise ValueError(f"{attribute[:80]} has {n_values} values, which does not fit the model")
+                most = most_values(attribute, summary)
+                raise ValueError(f"{attribute[:80]} must have at most {most} values in arrays, got {n_values}")
         content = content.get("inner")
 
 
 def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:
     with open(name, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
-            raise ValueError("not a valid spinney model: the file is cut short")
+            raise ValueError("not a valid spinney model: the file must not be empty")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             buffer = np.frombuffer(mapped, dtype=np.uint8)
             try:
@@ -533,8 +535,8 @@ def _apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, An
     inner, is_frozen, params, fitted = model._parts()
     if not _is_of_spinney(inner):
         raise TypeError(
-            f"{name}: {prefix}estimator_ is {_article(inner)}, and model files hold estimators of spinney alone: "
-            f"pickle the {name}, or save the last step of a pipeline; nothing was written"
+            f"{name}: {prefix}estimator_ must be an estimator of spinney, got {_article(inner)}: pickle the {name}, "
+            "or save the last step of a pipeline; nothing was written"
         )
     encoded = {
         part: {n: encoder.named(n, f"{name}: the {what} {prefix}{n}", values[n]) for n in sorted(values)}
@@ -566,13 +568,13 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
     for attribute in sorted(state):
         if attribute == CALLBACKS:
             raise TypeError(
-                f"{name}: {prefix}set_callbacks has set callbacks, and model files hold no code: call set_callbacks() "
-                "first, which takes them away, or pickle the estimator; nothing was written"
+                f"{name}: callbacks are not supported in model files, which contain no code: call "
+                f"{prefix}set_callbacks() first, which removes them, or pickle the estimator; nothing was written"
             )
         if attribute not in known:
             raise TypeError(
-                f"{name}: {prefix}{attribute} is no attribute of spinney, and model files hold no others: delete it, "
-                "or pickle the estimator; nothing was written"
+                f"{name}: the attribute {prefix}{attribute} is not supported in model files, which contain those of "
+                "spinney alone: delete it, or pickle the estimator; nothing was written"
             )
     fitted = {n: encoder.named(n, f"{name}: the attribute {prefix}{n}", state[n]) for n in sorted(state)}
     return engine, {"class": name, "params": params, "fitted": fitted}
@@ -587,8 +589,8 @@ def _prove_names(prefix: str, state: dict[str, Any]) -> None:
     for name in names.ravel().tolist():
         if isinstance(name, str) and name in seen:
             raise ValueError(
-                f"{prefix}feature_names_in_ has the name {name[:80]!r} twice, and model files hold none twice: name "
-                "the columns of X apart, or pickle the estimator"
+                f"{prefix}feature_names_in_ must have distinct names in model files, got {name[:80]!r} twice: rename "
+                "one of the columns of X, or pickle the estimator"
             )
         if isinstance(name, str):
             seen.add(name)
@@ -612,7 +614,7 @@ def _class_named(name: Any) -> Any:
     """The class of an estimator, by its name in a file."""
     cls = _classes().get(name) if isinstance(name, str) else None
     if cls is None:
-        raise ValueError(f"{str(name)[:80]!r} is no estimator of spinney")
+        raise ValueError(f"class must be the name of an estimator of spinney, got {described(name)}")
     return cls
 
 
@@ -621,22 +623,24 @@ def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     if isinstance(content, dict) and isinstance(content.get("class"), str) and content["class"] in _classes_around():
         return _put_around(decoder, content, engine)
     if not isinstance(content, dict) or content.keys() != _KEYS:
-        raise ValueError("the estimator has other parts than its class, parameters and fitted attributes")
+        raise ValueError(f"an estimator must be an object with the keys {sorted(_KEYS)}, got {described(content)}")
     name = content["class"]
     cls = _class_named(name)
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
-        raise ValueError("the parameters, or the fitted attributes, are no object")
+        raise ValueError("params and fitted must be objects, got something else")
     kind: Kind = cls._kind
     names, added = set(cls._get_param_names()), _added(kind)
     removed = _REMOVED if kind == "compressed" else set()
     missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names - removed
-    if wrong := sorted(missing | unknown):
-        raise ValueError(f"{name} has no parameter {wrong[0][:80]!r}, or the file has not")
+    if missing:
+        raise ValueError(f"{name} must have the parameter {min(missing)!r}, which is missing in the file")
+    if unknown:
+        raise ValueError(f"{name} does not support the parameter {min(unknown)[:80]!r}")
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
     absent = {n: value for n, value in added.items() if n in names}
     estimator = cls(**absent | {n: value for n, value in params.items() if n in names})
     if strange := sorted(content["fitted"].keys() - fitted_names(kind, isinstance(estimator, ClassifierMixin)).keys()):
-        raise ValueError(f"{name} has no attribute {strange[0][:80]!r}")
+        raise ValueError(f"{name} does not support the attribute {strange[0][:80]!r}")
     estimator._validate_params()
     state = dict(estimator.__dict__)
     state.update((n, decoder.decode(value)) for n, value in sorted(content["fitted"].items()))
@@ -652,14 +656,17 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
     cls = _classes_around()[content["class"]]
     is_fitted = content.keys() == _KEYS_AROUND
     if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
-        raise ValueError(f"{cls.__name__} has other parts than its parameters, attributes, and the estimator inside")
+        accepted = f"an object with the keys {sorted(_KEYS_AROUND)}"
+        raise ValueError(f"{cls.__name__} must be {accepted}, got {described(content)}")
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
-        raise ValueError("the parameters, or the fitted attributes, are no object")
+        raise ValueError("params and fitted must be objects, got something else")
     is_frozen = content.get("frozen", False)
     names = set(cls._get_param_names()) - ({"estimator"} if is_frozen else set())
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
-    if type(is_frozen) is not bool or params.keys() != names:
-        raise ValueError(f"{cls.__name__} has other parameters than the file")
+    if type(is_frozen) is not bool:
+        raise ValueError(f"{cls.__name__} must have true or false as frozen, got {described(is_frozen)}")
+    if params.keys() != names:
+        raise ValueError(f"{cls.__name__} must have the parameters {sorted(names)}, got {sorted(params)}")
     inner = _put_together(decoder, content["inner"], engine) if is_fitted else None
     estimator = cls(**params | ({"estimator": FrozenEstimator(inner)} if is_frozen else {}))
     estimator._validate_params()
@@ -671,12 +678,12 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
 
 def _nested_again(decoder: Decoder, content: Any) -> Any:
     if not isinstance(content, dict):
-        raise ValueError("an estimator is no object")
+        raise ValueError(f"an estimator must be an object, got {described(content)}")
     rest = dict(content)
     engine = None
     if "model" in rest:
         data = decoder.decode(rest.pop("model"))
         if type(data) is not np.ndarray or data.dtype != np.uint8 or data.ndim != 1:
-            raise ValueError("the model of an estimator is no array of bytes")
+            raise ValueError(f"the model of an estimator must be an array of bytes, got {described(data)}")
         engine = engine_of(engine_from(_class_named(rest.get("class"))._kind, data.tobytes()))
     return _put_together(decoder, rest, engine)

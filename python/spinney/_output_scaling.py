@@ -47,7 +47,7 @@ def numbers(name: str, values: Any) -> list[float] | None:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is not a list of numbers: {error}") from error
+        raise ValueError(f"{name} must be a list of numbers: {error}") from error
     if array.ndim != 1:
         raise ValueError(f"{name} must have shape (n_outputs,), one value for each output, got {array.shape}")
     return [float(value) for value in array]

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _digest, _kept_rows
+from spinney._described import described
 from spinney._types import MatrixLike
 
 __all__ = ["merge"]
@@ -39,15 +40,19 @@ def checked_range(forest: Any, trees: Any) -> tuple[int, int]:
             f"{forest.random_state!r}"
         )
     if forest.warm_start:
-        raise ValueError("trees cannot be chosen with warm_start=True: set warm_start=False")
+        raise ValueError("trees does not support warm_start=True: it must be None, or warm_start False")
     return trees.start, trees.stop
 
 
 def prove(need: Any, part: Any, n_trees: int) -> None:
-    """Prove the attribute of a part; `need` raises where its first argument is false."""
+    """Validate the attribute of a part; `need` raises an error if its first argument is false."""
     is_triple = type(part) is tuple and len(part) == 3 and [type(value) for value in part] == [int, int, str]
-    need(is_triple and part[0] >= 0 and part[1] - part[0] == n_trees, PART, "does not fit the trees")
-    need(len(part[2]) == 32 and set(part[2]) <= set("0123456789abcdef"), PART, "has no digest")
+    need(is_triple, PART, f"must be a tuple (first tree, one past the last tree, digest), got {described(part)}")
+    start, stop, digest = part
+    fits = start >= 0 and stop - start == n_trees
+    need(fits, PART, f"must be a range of {n_trees} trees, got {described(start)} to {described(stop)}")
+    is_digest = len(digest) == 32 and set(digest) <= set("0123456789abcdef")
+    need(is_digest, PART, f"must have a digest of 32 hexadecimal digits, got {described(digest)}")
 
 
 def merge(
@@ -191,11 +196,15 @@ def _check_all_there(ranges: list[tuple[int, int]], n: int) -> None:
 
 def _set_oob(merged: Any, digest: str, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> None:
     if X is None or y is None:
-        raise ValueError("X and y are needed, as the parts have oob_score set: merge(parts, X, y, sample_weight)")
+        missing = "X" if X is None else "y"
+        raise ValueError(
+            f"{missing} must be the data that the parts were fitted to, since they have oob_score set, got None: call "
+            "merge(parts, X, y, sample_weight)"
+        )
     checked = merged._twin()
     X, target, weights = checked._check_fit(X, y, sample_weight, y_mask, None)
     if _digest.of_data(X, target, weights) != digest:
-        raise ValueError("X, y and sample_weight are not the data that the parts were fitted to")
+        raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
     weights = checked._row_weights(target, weights)[0]
     config = checked._forest_config(target, weights, (0, int(merged.n_estimators)))
     merged._set_oob(X, target, weights, config)

@@ -70,8 +70,8 @@ def choose(curve: Curve, budget: Budget) -> int:
         if not len(found):
             least = int(curve.n_test_nodes[rows].min())
             raise ValueError(
-                f"max_test_nodes is {budget.max_test_nodes}, but the smallest model{_of_loss(budget)} has {least} test "
-                "nodes: allow as many, or a larger loss"
+                f"max_test_nodes must be at least {least}, the number of test nodes of the smallest model"
+                f"{_of_loss(budget)}, got {budget.max_test_nodes}"
             )
         rows = found
     # The order of preference, which the following steps preserve.
@@ -88,8 +88,8 @@ def choose(curve: Curve, budget: Budget) -> int:
             return int(row)
     smallest = int(rows[np.argmin(curve.n_test_nodes[rows])])
     raise ValueError(
-        f"max_bytes is {budget.max_bytes}, but the smallest model{_of_loss(budget)} takes {curve.n_bytes(smallest)} "
-        "bytes: allow as many"
+        f"max_bytes must be at least {curve.n_bytes(smallest)}, the size of the smallest model{_of_loss(budget)}, got "
+        f"{budget.max_bytes}"
     )
 
 
@@ -97,13 +97,13 @@ def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget:
     """Raise if the model of the requested norm exceeds a limit of size."""
     if budget.max_test_nodes is not None and n_test_nodes > budget.max_test_nodes:
         raise ValueError(
-            f"max_test_nodes is {budget.max_test_nodes}, but the model of {what} has {n_test_nodes} test nodes: allow "
-            "as many, or ask for a smaller norm"
+            f"max_test_nodes must be at least {n_test_nodes}, the number of test nodes of the model of {what}, got "
+            f"{budget.max_test_nodes}; a smaller norm has fewer test nodes"
         )
     if budget.max_bytes is not None and (found := n_bytes()) > budget.max_bytes:
         raise ValueError(
-            f"max_bytes is {budget.max_bytes}, but the model of {what} takes {found} bytes: allow as many, or ask for "
-            "a smaller norm"
+            f"max_bytes must be at least {found}, the size of the model of {what}, got {budget.max_bytes}; a smaller "
+            "norm takes fewer bytes"
         )
 
 
@@ -112,11 +112,13 @@ def fold_rows(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Training and test samples of a fold: those with positive weight, each once, and none in both."""
     train, test = (np.unique(rows[exists[rows]]).astype(np.uint32) for rows in fold)
-    for rows, side in ((train, "train"), (test, "test")):
+    for rows, side in ((train, "training"), (test, "test")):
         if not len(rows):
-            raise ValueError(f"cv: fold {number} has no {side} rows of positive weight")
+            raise ValueError(f"cv must have {side} samples of positive weight in each fold, got none in fold {number}")
     if len(shared := np.intersect1d(train, test)):
-        raise ValueError(f"cv: row {shared[0]} is both a train row and a test row of fold {number}")
+        raise ValueError(
+            f"cv must have disjoint training and test samples, got sample {shared[0]} in both of fold {number}"
+        )
     return train, test
 
 
@@ -126,10 +128,10 @@ def _within_loss(curve: Curve, budget: Budget) -> NDArray[np.intp]:
     rows = np.flatnonzero(curve.test_loss <= (1 + budget.max_loss_increase) * curve.full_loss)
     if not len(rows):
         least, full = float(np.min(curve.test_loss)), curve.full_loss
-        increase = f", {least / full - 1:.3g} more" if full > 0 else ""
+        needed = f" must be at least {least / full - 1:.3g}" if full > 0 else " is too small"
         raise ValueError(
-            f"max_loss_increase is {budget.max_loss_increase}, but the least cross-validated loss of the path is "
-            f"{least:.6g}{increase}: that of the forest is {full:.6g}"
+            f"max_loss_increase{needed}, got {budget.max_loss_increase}: the least cross-validated loss of the path is "
+            f"{least:.6g}, and that of the forest is {full:.6g}"
         )
     return rows
 

@@ -134,8 +134,8 @@ class CompressionPathDisplay:
             Axes to plot on. None creates a figure.
         against : {"l1_norm", "n_test_nodes"}, default="l1_norm"
             What is on the horizontal axis. "l1_norm" is the norm of the coefficients, with the number of test nodes on
-            a second vertical axis. "n_test_nodes" plots the error against the size, on a log scale; a step that adds
-            no node has no point of its own there.
+            a second vertical axis. "n_test_nodes" plots the error against the size, on a log scale, and
+            omits steps that add no node.
         name : str, default=None
             Name of the model in the legend. None uses the name that was given when the display was created.
         line_kw : dict, default=None
@@ -165,7 +165,7 @@ class CompressionPathDisplay:
         from matplotlib.lines import Line2D
 
         if not isinstance(against, str) or against not in ("l1_norm", "n_test_nodes"):
-            raise ValueError(f"against is {against!r}, accepted: 'l1_norm' and 'n_test_nodes'")
+            raise ValueError(f"against must be 'l1_norm' or 'n_test_nodes', got {against!r}")
         name = self.name if name is None else name
         prefix = "" if name is None else f"{name}, "
         test_style = style("line_kw", line_kw, Line2D, color="C0")
@@ -179,7 +179,7 @@ class CompressionPathDisplay:
         norms = self.path["l1_norm"]
         steps = np.arange(len(norms))
         if against == "n_test_nodes":
-            # The last step of each size; nothing can be said on a log scale of a model without a split.
+            # The last step of each size. A model without splits cannot be shown on a log scale.
             sizes = self.path["n_test_nodes"]
             steps = np.flatnonzero((sizes > 0) & np.append(np.diff(sizes) != 0, True))
         x = self.path[against][steps]
@@ -213,7 +213,7 @@ class CompressionPathDisplay:
             ax.set(xscale="log", xlabel="number of test nodes (log scale)")
         ax.set_ylabel("loss")
         ax.set_ylim(bottom=min(0.0, float(np.min(self.path["train_loss"]))))
-        # Two vertical axes leave no corner that is always empty: below the plot the legend lies on no curve.
+        # With two vertical axes, no corner of the plot is always empty: the legend is below the plot.
         labelled = [*ax.get_legend_handles_labels()[0], *(size_ax.get_legend_handles_labels()[0] if size_ax else [])]
         ax.legend(handles=labelled, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.17))
         self.ax_, self.size_ax_, self.figure_, self.lines_ = ax, size_ax, ax.figure, lines

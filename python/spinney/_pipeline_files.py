@@ -1,4 +1,4 @@
-"""Pipelines around an estimator of spinney as bytes, in the format of skops."""
+"""Pipelines that contain estimators of spinney, as bytes in the format of skops."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._calibration import Maps, Sigmoids
 from spinney._validation import LabelFormat
 
-# How files of skops start, which are archives.
+# The first bytes of files of skops, which are zip archives.
 START = b"PK\x03\x04"
 
 _EXTRA = "install skops, or spinney[skops]"
 
 
 def is_start_of(start: bytes) -> bool:
-    """Whether bytes that start like this can be a pipeline: no header of a model file is as long."""
+    """Whether bytes that start like this are a pipeline: as the length of a header, they would be too large."""
     return start == START
 
 
 def trusted_types(estimators: list[type]) -> list[str]:
-    """What spinney's estimators name in a file of skops, beside what skops trusts by itself."""
+    """The types of a file of skops with estimators of spinney, in addition to those that skops trusts itself."""
     parts = [Maps, Sigmoids, LabelFormat, np.dtype]
     formats = [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix]
     return [name for cls in (*estimators, *parts, *formats) for name in _names(cls)]
 
 
 def _names(cls: type) -> set[str]:
-    """The name under which skops writes a type, and that under which it is public."""
+    """The name that skops writes for a type, and its public name."""
     return {f"{cls.__module__}.{cls.__name__}", f"{cls.__module__.split('._')[0]}.{cls.__name__}"}
 
 
@@ -43,8 +43,8 @@ def dumps(pipeline: Pipeline, trusted: list[str]) -> bytes:
     try:
         data: bytes = io.dumps(pipeline)
     except Exception as error:
-        # skops raises what its parts do, such as a TypeError of a lambda or an error of the JSON library.
-        message = f"model is a Pipeline that skops cannot write: {error}; pickle it, or save its last step, model[-1]"
+        # skops does not convert errors of the objects that it writes, such as a TypeError for a lambda.
+        message = f"model must be a Pipeline that skops can write: {error}; pickle it, or save its last step, model[-1]"
         raise TypeError(message) from error
     if refused := _unknown(io, data, trusted):
         raise TypeError(
@@ -56,13 +56,13 @@ def dumps(pipeline: Pipeline, trusted: list[str]) -> bytes:
 
 
 def loads(data: Any, trusted: list[str]) -> Any:
-    """The pipeline whose bytes these are. ValueError for anything else."""
+    """The pipeline with these bytes. Raises a ValueError for anything else."""
     io = _skops("reads")
     data = bytes(data)
     try:
         refused = _unknown(io, data, trusted)
     except Exception as error:
-        # Archives that are cut short or changed: errors of zipfile, json, and of skops's own look-ups.
+        # For archives that are truncated or modified, zipfile, json and skops raise errors of many types.
         raise ValueError(f"not a valid pipeline: {type(error).__name__}: {error}") from error
     if refused:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What is inside pipelines and frozen estimators."""
+"""The parts of pipelines and frozen estimators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 
 def apart(estimator: Any) -> tuple[Any, Any]:
-    """The last step of a pipeline and those before, or the estimator and None; frozen ones are looked through."""
+    """The last step of a pipeline and the steps before it, or the estimator and None, without `FrozenEstimator`."""
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     if isinstance(estimator, Pipeline):

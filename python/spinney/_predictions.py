@@ -326,7 +326,9 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         """
         names: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
         if names is None:
-            raise ValueError("labels have no names: fit with label_names=..., or with a frame whose columns have names")
+            raise ValueError(
+                "label_names must be passed to fit, or y must be a frame with column names, for labels that have names"
+            )
         indices, _ = self.predict_topk(X, k, **options)
         found: NDArray[np.object_] = names[indices]
         found[indices < 0] = None
@@ -357,10 +359,15 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         {errors_of_topk}
         """
         checked = self._check_predict(X)
-        width = self._forest.width
+        model, width = self._ranking()
         k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
         marked = _best.to_engine(exclude, checked.shape[0], width)
-        return _best.ranked(*self._forest.predict_topk(checked, k, self._n_threads(checked), marked), floor)
+        indices, scores = model.predict_topk(checked, k, self._n_threads(checked), marked)
+        return _best.ranked(indices, scores, floor)
+
+    def _ranking(self) -> tuple[Any, int]:
+        """The engine's model that ranks labels or classes, and their number."""
+        return self._forest, self._forest.width
 
     @available_if(_has_labels)
     @of_one_fit
@@ -375,8 +382,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         Parameters
         ----------
         {X_as_in_predict}
-        min_score : float, default=0
-            Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
+        {least_stored}
 
         Returns
         -------

@@ -72,12 +72,12 @@ class Predictor:
 
     def __init__(self, model: Any) -> None:
         if not isinstance(model, BaseModel):
-            raise TypeError(f"model is a {type(model).__name__}, accepted: fitted estimators of spinney")
+            raise TypeError(f"model must be a fitted estimator of spinney, got a {type(model).__name__}")
         check_fitted(model)
         self._model = model._twin()
         self._model.__dict__.pop(_frames.OUTPUT, None)
         self.n_features_in_: int = model.n_features_in_
-        # In the order of the features; the values mean nothing.
+        # A dict is used as an ordered set, in the order of the features.
         self._names: dict[str, None] | None = None
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_: NDArray[np.object_] = model.feature_names_in_
@@ -182,18 +182,18 @@ class Predictor:
     # --- scores by the engine ----------------------------------------------------------------------------------------
 
     def _from_scores(self, name: str) -> Callable[..., Any] | None:
-        """The model's method `name`, if all that it needs of the sample are dense scores of the engine."""
+        """The model's method `name`, if its result is a function of the dense scores of the engine alone."""
         model = self._model
         if self._scores_of is None or not hasattr(model, name):
             return None
         if name == "predict" and (_is_sparse(model, "_is_sparse_numbers") or _is_sparse(model, "_is_sparse_labels")):
             return None
         if name == "predict_proba" and model._kind == "compressed":
-            return None  # which is not a function of the scores alone in Python
+            return None  # it is computed from other values than the scores
         return _method(model, name)
 
     def _scores(self, sample: Any) -> NDArray[np.float64] | None:
-        """Scores of shape (1, n_scores); None for a sample that the engine does not read, or that is wrong."""
+        """Scores of shape (1, n_scores); None for samples of other types and for invalid samples."""
         assert self._scores_of is not None
         scores = self._scores_of(sample)
         if scores is None and isinstance(sample, Mapping):
@@ -224,15 +224,16 @@ class Predictor:
             values = values[0]
         if values.shape != (self.n_features_in_,):
             raise ValueError(
-                f"sample has the shape {values.shape}, accepted: ({self.n_features_in_},) or (1, {self.n_features_in_})"
+                f"sample must have shape ({self.n_features_in_},) or (1, {self.n_features_in_}), got {values.shape}"
             )
         if values.dtype.kind not in "fiub":
-            raise ValueError(f"sample has the dtype {values.dtype}, accepted: numbers")
-        with np.errstate(over="ignore"):  # what overflows float32 is found below
+            raise ValueError(f"sample must have numbers, got dtype {values.dtype}")
+        with np.errstate(over="ignore"):  # values that are too large for float32 are found below
             buffer[0] = values
         if not np.isfinite(buffer).all() and np.isinf(buffer).any():
             raise ValueError(
-                "sample contains infinity or a value too large for float32, accepted: finite values, and NaN"
+                "sample must have finite values, or NaN for missing values, got infinity or a value too large for "
+                "float32"
             )
         return buffer
 
@@ -240,7 +241,7 @@ class Predictor:
         is_table = hasattr(sample, "shape") and len(sample.shape) == 2
         table = sample if is_table else np.asarray(sample, dtype=object).reshape(1, -1)
         if table.shape[0] != 1:
-            raise ValueError(f"sample has the shape {table.shape}, accepted: one sample")
+            raise ValueError(f"sample must be a single sample, got shape {table.shape}")
         if self._has_categories:
             return table
         return _validation.check_X(self._model, table, reset=False)
@@ -248,18 +249,20 @@ class Predictor:
     def _of_mapping(self, sample: Mapping[Any, Any]) -> list[Any]:
         """The values in the order of the features."""
         if self._names is None:
-            raise TypeError("sample is a mapping, which is accepted only if the model was fitted with feature names")
+            raise TypeError("sample must be an array, since the model has no feature names, got a mapping")
         if sample.keys() != self._names.keys():
             for name in sample:
                 if name not in self._names:
-                    raise ValueError(f"sample has {name!r}, which is not the name of a feature of the model")
+                    raise ValueError(f"sample must have names of features of the model as keys, got {name!r}")
             missing = next(name for name in self._names if name not in sample)
-            raise ValueError(f"sample has no {missing!r}, accepted: all features of the model, NaN for a missing value")
+            raise ValueError(
+                f"sample must have all features of the model, with NaN for missing values, got none for {missing!r}"
+            )
         return [sample[name] for name in self._names]
 
 
 def _scores_of(model: Any) -> Callable[[Any], NDArray[np.float64] | None] | None:
-    """Scores of one sample by the engine alone; None where Python takes part in them."""
+    """The function of the engine that computes the scores of a sample; None if scores are not computed by it alone."""
     if model._kind == "centroid" or hasattr(model, "categories_"):
         return None
     if model._kind == "boosting" and (model._weak is not None or model._init is not None):
@@ -274,7 +277,7 @@ def _is_sparse(model: Any, name: str) -> bool:
 
 
 def _method(model: Any, name: str) -> Callable[..., Any]:
-    """The method past the wrapper that makes a twin: nothing changes the attributes of the predictor's model."""
+    """The method without the wrapper that copies the model, since the predictor's model never changes."""
     method: Callable[..., Any] = getattr(type(model), name)
     return getattr(method, "__wrapped__", method)
 
@@ -287,6 +290,4 @@ def _array_of(sample: Any) -> NDArray[Any]:
     try:
         return np.asarray(sample, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"sample is {type(sample).__name__} with values that are not numbers, accepted: numbers"
-        ) from error
+        raise TypeError(f"sample must have numbers, got a {type(sample).__name__} with other values") from error

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
+from spinney._described import described
 from spinney._sparse import is_sparse
 from spinney._validation import Number, Target, canonical
 from spinney.projection import (
@@ -94,8 +95,8 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
         criterion = "squared_error"
     if output_projection is None and criterion == "squared_error" and kind != "numbers":
         raise ValueError(
-            "criterion='squared_error' of classifiers requires output_projection: criterion must be 'gini', "
-            "'entropy' or 'log_loss'"
+            "criterion must be 'gini', 'entropy' or 'log_loss' for classifiers without output_projection, got "
+            "'squared_error'"
         )
     if output_projection is not None and criterion in ENTROPIES:
         raise ValueError(
@@ -115,20 +116,13 @@ def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: s
     criterion = check_criterion(criterion, output_projection, kind)
     if output_projection is not None and grown != "squared_error":
         raise ValueError(
-            f"output_projection is given, but the trees grown before have none, and their criterion is {grown!r}; with "
-            "warm_start=True all trees have projected outputs or none has: set output_projection=None, or "
-            "warm_start=False"
+            f"output_projection must be None with warm_start=True, as in the previous fit, whose criterion is "
+            f"{grown!r}, got {described(output_projection)}"
         )
     if output_projection is None and grown == "squared_error" and kind != "numbers":
-        raise ValueError(
-            "output_projection is None, but the trees grown before have projected outputs; with warm_start=True all "
-            "trees have them or none has: set output_projection, or warm_start=False"
-        )
+        raise ValueError("output_projection must be set with warm_start=True, as in the previous fit, got None")
     if output_projection is None and grown != ("entropy" if criterion in ENTROPIES else criterion):
-        raise ValueError(
-            f"criterion is {criterion!r}, but that of the trees grown before is {grown!r}; with warm_start=True it "
-            "must be the same"
-        )
+        raise ValueError(f"criterion must be {grown!r} with warm_start=True, as in the previous fit, got {criterion!r}")
 
 
 def to_engine(
@@ -141,8 +135,8 @@ def to_engine(
         return None
     if target.kind == "classes" and target.n_outputs == 1:
         raise ValueError(
-            "output_projection is for several outputs, labels or numbers, and y is a single output of classes: set "
-            "output_projection=None"
+            "output_projection does not support y with a single output of classes: it must be None, or y several "
+            "outputs, labels or regression targets"
         )
     d = target.n_columns
     matrix = given_matrix(output_projection, d)
@@ -218,7 +212,7 @@ def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _
             ensure_all_finite=False,
         )
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is not a matrix of numbers: {error}") from error
+        raise ValueError(f"{name} must be a matrix of numbers: {error}") from error
     n_rows = n_projections or max(1, phi.shape[0] if phi.ndim else 0)
     if phi.shape != (n_rows, n_outputs):
         raise ValueError(

@@ -173,7 +173,7 @@ def listed(labels: Any, scores: Any, shape: tuple[int, int], mask: sparse.csr_ar
             f"y_score must have labels of an integer dtype, with -1 for no label, got dtype {labels.dtype}"
         )
     if labels.min() < -1 or labels.max() >= d:
-        raise ValueError(f"y_score holds labels outside 0..{d - 1}, and -1 for none")
+        raise ValueError(f"y_score must have labels from 0 to {d - 1}, or -1 for no label, got others")
     ranked: Index = labels.astype(np.int64)
     _check_once(ranked)
     if scores is not None:

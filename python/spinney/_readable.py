@@ -1,4 +1,4 @@
-"""Models that can be read: fitted, of spinney, with trees whose nodes test features."""
+"""Checks that a model is a fitted estimator of spinney whose trees test single features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check_tests_features", "check_trees", "fitted"]
 
 
 def fitted(model: Any) -> Any:
-    """The model with the attributes of one fit."""
+    """A copy of the fitted model, which does not change if the model is fitted again."""
     if not isinstance(model, BaseModel):
         what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
         raise TypeError(f"model must be a fitted estimator of spinney, got {what}")
@@ -26,7 +26,7 @@ def check_trees(model: BaseModel) -> None:
     check_tests_features(model)
     if isinstance(model, BaseBoosting) and model._weak is not None:
         name = type(model).__name__
-        raise ValueError(f"model is a {name} that with estimator= has weak models that are no trees of its own")
+        raise ValueError(f"model must have trees, got a {name} with estimator=, which has none")
 
 
 def check_tests_features(model: Any) -> None:

@@ -1,4 +1,4 @@
-"""The display of how reliable the probabilities of labels are."""
+"""The display of reliability curves of the probabilities of labels."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from spinney._validation import Float
 
 
 def bins_of(truth: Any, scores: Any, labels: Any, n_bins: int, strategy: str) -> tuple[Float, Float, Float]:
-    """Mean probability, share of true cells and number of cells of each bin that has some.
+    """Mean probability, fraction of true labels, and number of pairs of a sample and a label, of each non-empty bin.
 
-    Cells that are not stored have the probability zero, and are counted all at once.
+    Entries that are not stored have the probability zero, and are counted together.
     """
     truth, scores = sparse.csr_array(truth[:, labels]), sparse.csr_array(scores[:, labels])
     for cells in (truth, scores):
@@ -43,7 +43,7 @@ def bins_of(truth: Any, scores: Any, labels: Any, n_bins: int, strategy: str) ->
 
 
 class LabelReliabilityDisplay:
-    """How often labels are true for which about the same probability was predicted.
+    """Reliability curves of labels: the fraction of labels that are true as a function of the predicted probability.
 
     This is `sklearn.calibration.CalibrationDisplay` for labels: one curve for all labels together, or a curve for each
     of some labels, from dense or sparse probabilities. Use `from_estimator` or `from_predictions` to create it;

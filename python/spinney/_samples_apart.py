@@ -149,7 +149,7 @@ def fit_part(
     part = workers.agree(lambda: _Part(model, X, y, sample_weight), lambda part: part.told())
     found = sum(part.n_given for part in workers.told)
     if found != n_samples:
-        raise ValueError(f"n_samples is {n_samples}, but the workers have {found} samples together")
+        raise ValueError(f"n_samples must be {found}, the number of samples of all workers, got {n_samples}")
     grown = _stages_of_all(model, workers.told)
     failed: BaseException | None = None
     with fitted_at_once(model) as new:
@@ -247,7 +247,7 @@ class _Workers:
                 n_workers += 1
             if are_apart and place >= 0:
                 return place, n_workers
-        raise RuntimeError("workers do not find their places: all_reduce gives them different numbers")
+        raise RuntimeError("all_reduce must return the same values on all workers, got different ones")
 
     def _gathered(self, message: bytes) -> list[bytes]:
         lengths = np.zeros(self.n_workers, dtype=np.int64)
@@ -270,7 +270,9 @@ class _Workers:
             refused = error
             # Messages may contain arguments of the user.
             where = f"({platform.node()}, process {os.getpid()})"
-            message = b"-" + f"{where} refused its data: {type(error).__name__}: {str(error)[:500]}".encode()
+            message = (
+                b"-" + f"{where} has raised an error for its data: {type(error).__name__}: {str(error)[:500]}".encode()
+            )
         messages = self._gathered(message)
         if refused is not None:
             raise refused
@@ -320,8 +322,8 @@ def _check_supported(model: Any) -> None:
         refuse("line_search", "'newton'")
     if model.warm_start and hasattr(model, "_model") and (model._weak is not None or model._init is not None):
         raise ValueError(
-            "fit_part does not support a model with stages of another estimator, or that start from init: "
-            "warm_start must be False, or its stages trees"
+            "fit_part does not support warm_start for a model that was fitted with estimator or init: warm_start "
+            "must be False"
         )
     for name in ("class_weight", "label_weight"):
         if isinstance(getattr(model, name, None), str):

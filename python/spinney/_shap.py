@@ -1,4 +1,4 @@
-"""Shapley values of fitted models: what they explain, in whose names, and in which form."""
+"""Shapley values of fitted models: the scores that are explained, their names, and the form of the result."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ __all__ = ["Explanation", "shap_interaction_values", "shap_values"]
 
 @dataclass(frozen=True)
 class Explanation:
-    """Shapley values with what they belong to; the attributes are those of `shap.Explanation`.
+    """Shapley values, the samples that they explain, and names; its attributes are those of `shap.Explanation`.
 
     Attributes
     ----------
     values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
-        Of sparse X a CSR array of shape (n_samples, n_features), or a list of these, one for each output.
+        The Shapley values. For sparse X, a CSR array of shape (n_samples, n_features), or a list with one for each
+        output.
     base_values : float64 ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        What the values of a row are added to. All rows are equal, and share their memory where X is sparse.
+        The mean score, to which the values of a sample are added. It is the same for all samples, which share its
+        memory if X is sparse.
     data : ndarray of shape (n_samples, n_features) or sparse matrix
-        X as it was given.
+        X as it was passed.
     feature_names : list of str or None
         `feature_names_in_` of the model.
     output_names : list of str or None
-        A name for each output, where `values` has several.
+        The name of each output, or None if `values` has no axis for outputs.
     """
 
     values: Any
@@ -47,60 +49,70 @@ class Explanation:
 
 
 def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = None) -> Any:
-    """Shapley values of scores: by how much each feature of a row moves its score away from the mean.
+    """Compute Shapley values: how much each feature of a sample contributes to the difference of its score to the mean.
 
-    Exact, at any depth of the trees. The values of a row and `base_values` add up to its score, which is what `predict`
-    says of trees and forests for numbers, `predict_proba` of those for classes and labels, `decision_function` of
-    boosted and compressed classifiers, and `predict` of boosted and compressed regressors before the link: of boosting
-    with the losses "poisson", "gamma" and "tweedie" the logarithm of the prediction.
+    The values are exact for trees of any depth. The values of a sample and `base_values` sum to its score. The score is
+    the result of `predict` for trees and forests of regression targets, of `predict_proba` for those of classes and
+    labels, of `decision_function` for boosted and compressed classifiers, and of `predict` before the link function for
+    boosted and compressed regressors: with the losses "poisson", "gamma" and "tweedie" it is the logarithm of the
+    prediction.
 
     Parameters
     ----------
-    model : a fitted estimator of spinney
-        Any but centroid forests, whose nodes test no single feature, and boosting with `estimator`, whose weak models
-        are no trees. Of boosting with `init`, the values are those of the trees alone.
+    model : fitted estimator of spinney
+        A tree, forest, boosting model or compressed forest. Centroid forests and boosting with `estimator` are not
+        supported. For boosting with `init`, the values are those of the trees alone.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows to explain; used and converted as in `predict`. Missing values and categories go where they go in
-        predictions.
+        Samples to explain, which are converted as in `predict`. Missing values and categories go to the same side of
+        splits as in predictions.
     outputs : int, str, or list of them, default=None
-        Scores to explain, by position or name: of numbers and labels columns of y, with their names in
-        `target_names_in_` or "y0" and so on; of one output of classes their positions in `classes_` or the classes as
-        str (of two classes boosting has one score, that of the second); of several outputs of classes "y0=class" and so
-        on. One that is no list gives values without an axis for outputs. None explains all.
+        The scores to explain, by index or name. None explains all.
+
+        - Regression targets and labels have the indices of the columns of y, and the names in `target_names_in_`, or
+          "y0" and so on if y had no names.
+        - Classes of a single output have their indices in `classes_`, and the classes as str as names. For two classes,
+          boosting has a single score, that of the second class.
+        - Classes of several outputs have names such as "y0=class".
+
+        If `outputs` is not a list, the values have no axis for outputs.
     background : {array-like, sparse matrix} of shape (n_background, n_features), default=None
-        Rows to explain against (*interventional* values): a feature left out has the values of these rows, on average.
-        By default a split on a feature left out sends a row to both sides, in the proportion of their training weight
-        (*path-dependent* values).
+        Background samples for *interventional* values: features that are left out have the values of these samples, on
+        average. None computes *path-dependent* values: at a split on a feature that is left out, a sample goes to both
+        sides, in proportion to the weight of the training samples there.
 
     Returns
     -------
     shap.Explanation or Explanation
-        The first where shap is installed and X is dense, so that its plots can be drawn of it; both have the attributes
-        `values`, `base_values`, `data`, `feature_names` and `output_names`, see `Explanation`. `values` is a new
-        float64 array of shape (n_samples, n_features), of several outputs (n_samples, n_features, n_outputs). Of sparse
-        X it is a CSR array of shape (n_samples, n_features), of several outputs a list of these: only features that a
-        path of a tree tests have values.
+        A `shap.Explanation` if shap is installed and X is dense, which the plots of shap accept, and an `Explanation`
+        otherwise. Both have the attributes `values`, `base_values`, `data`, `feature_names` and `output_names`, see
+        `Explanation`. `values` is a new float64 array of shape (n_samples, n_features), or (n_samples, n_features,
+        n_outputs) for several outputs. For sparse X it is a CSR array of shape (n_samples, n_features), or a list of
+        these for several outputs, in which only features that are tested on a path of a tree have values.
 
     Raises
     ------
     ValueError
-        For rows of other features, of the background as well, an output that there is not, an output twice, a
-        background without rows, and boosting with `estimator`.
+        If X or `background` does not have the features of the model, if `background` has no samples, if `outputs`
+        contains an unknown score or a score twice, or if `model` is boosting with `estimator`.
     TypeError
-        For any other model, centroid forests included.
+        If `model` is not supported for another reason, or if `outputs` is neither an integer, a name nor a list.
     MemoryError
-        When the values cannot be had in memory: explain fewer rows or outputs at a time.
+        If memory does not suffice for the values. Explain fewer samples or outputs at a time.
 
     Notes
     -----
-    A numerical integral along each path, with as many nodes as make it exact, or more exact than float64: O(nodes ·
-    √depth) for a row and one output. Of more than four outputs at a time the weights of leaves are computed once for
-    all of them: O(leaves · depth · (√depth + stored values of the leaf)), so that sparse leaves of labels cost little.
-    With a background, a block of samples and the whole background go down each tree together. The cost is that of the
-    leaves that are reached by mixtures of a sample and one of the background, for each pair of these; for leaves with
-    up to ten features on their paths it is at most a number of steps for each sample that does not depend on the size
-    of the background. The values do not depend on the layout of X or on the number of threads; those of an output
-    explained alone and of one explained among many may differ in the last digits.
+    Path-dependent values are computed by numerical integration along each path, with a number of quadrature points for
+    which the result is exact up to the rounding of float64. The time is O(nodes · √depth) for one sample and one
+    output. For more than four outputs, the weights of leaves are computed once for all of them, in O(leaves · depth ·
+    (√depth + stored values of the leaf)), so that sparse leaves of labels cost little.
+
+    With a background, a block of samples and all background samples go down each tree together. The cost is that of the
+    leaves that are reached by mixtures of a sample and a background sample, for each pair of these. For leaves with up
+    to ten features on their paths, it is at most a number of steps for each sample that does not depend on the size of
+    the background.
+
+    The values do not depend on the layout of X or on the number of threads. The values of an output that is explained
+    alone and those of the same output among many may differ in the last digits.
 
     Sources: S. Lundberg et al., *From local explanations to global understanding with explainable AI for trees*, Nature
     Machine Intelligence 2020, for the two games; P. Yu et al., *Linear TreeShap*, NeurIPS 2022, for sums over subtrees;
@@ -157,7 +169,7 @@ def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = No
 
 
 def _explanation(checked: Matrix, parts: dict[str, Any]) -> Any:
-    """Of shap's type where it is installed; it has no sparse values."""
+    """The result as a `shap.Explanation` if shap is installed and X is dense: shap does not support sparse values."""
     if not is_sparse(checked):
         try:
             from shap import Explanation as OfShap
@@ -169,37 +181,38 @@ def _explanation(checked: Matrix, parts: dict[str, Any]) -> Any:
 
 
 def shap_interaction_values(model: Any, X: Any, output: Any = None, *, background: Any = None) -> Float:
-    """Shapley interaction values of one score: what pairs of features do together, beyond what each does alone.
+    """Compute Shapley interaction values of one score: the joint effect of pairs of features, beyond their own effects.
 
     Parameters
     ----------
-    model : a fitted estimator of spinney
-        As of `shap_values`.
+    model : fitted estimator of spinney
+        A model that `shap_values` supports.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples to explain.
     output : int or str, default=None
-        The score to explain, as one of `outputs` of `shap_values`. None where the model has one.
+        The score to explain, by index or name, as in `outputs` of `shap_values`. It may be None if the model has a
+        single score.
     background : {array-like, sparse matrix} of shape (n_background, n_features), default=None
-        Samples to explain against, as in `shap_values`. None: the path-dependent values.
+        Background samples, as in `shap_values`. None computes path-dependent values.
 
     Returns
     -------
     float64 ndarray of shape (n_samples, n_features, n_features)
-        A new array, dense for any X. Symmetric: the interaction of two features is shared by both places. What is left
-        of the value of a feature is on the diagonal, so that each row of the matrix of a sample sums to the value that
-        `shap_values` has for the feature with the same background.
+        A new array, which is dense for sparse X, too. It is symmetric: each of its two entries for a pair of features
+        has half of their interaction. The diagonal has the remaining effect of each feature, so that each row of the
+        matrix of a sample sums to the value of the feature by `shap_values` with the same background.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        As of `shap_values`; ValueError also for `output=None` of several scores.
+        As in `shap_values`. A ValueError is also raised if `output` is None and the model has several scores.
 
     Notes
     -----
-    O(leaves · depth² · √depth) for a sample. With a background, the square of the number of features in which a sample
-    and one of the background differ, for each leaf that mixtures of the two reach. Source: S. Lundberg et al., Nature
-    Machine Intelligence 2020, after K. Fujimoto, I. Kojadinovic and J.-L. Marichal, *Axiomatic characterizations of
-    probabilistic and cardinal-probabilistic interaction indices*, 2006.
+    The time is O(leaves · depth² · √depth) for each sample. With a background, it is the square of the number of
+    features in which a sample and a background sample differ, for each leaf that mixtures of the two reach. Sources: S.
+    Lundberg et al., Nature Machine Intelligence 2020, after K. Fujimoto, I. Kojadinovic and J.-L. Marichal, *Axiomatic
+    characterizations of probabilistic and cardinal-probabilistic interaction indices*, 2006.
 
     Examples
     --------
@@ -228,13 +241,13 @@ def shap_interaction_values(model: Any, X: Any, output: Any = None, *, backgroun
 
 
 def _engine(model: Any) -> _spinney.Forest | _spinney.Boosted:
-    """The engine's model; the trees of a compressed forest hold scores."""
+    """The engine's model. For a compressed forest it is the forest, whose leaves have scores as values."""
     engine: _spinney.Forest | _spinney.Boosted = model._model if isinstance(model, BaseBoosting) else model._forest
     return engine
 
 
 def _unit_and_threshold(model: Any) -> tuple[float, float]:
-    """What a score of the engine is in `decision_function`, of classifiers that have scores."""
+    """The factor from scores of the engine to `decision_function`, and the score that becomes zero there."""
     if not is_classifier(model) or not isinstance(model, BaseBoosting | BaseCompressed):
         return 1.0, 0.0
     unit = model._unit() if isinstance(model, BaseBoosting) else 1.0
@@ -255,7 +268,7 @@ def _score_names(model: Any) -> list[str]:
 
 
 def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple[list[int], bool]:
-    """The columns of scores that are asked for, and whether they are one that was not in a list."""
+    """The requested columns of scores, and whether the result is a single one without an axis for outputs."""
     if outputs is None:
         return list(range(len(names))), len(names) == 1
     place = {name: j for j, name in enumerate(names)}
@@ -283,12 +296,12 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
 
 
 def _checked_background(model: Any, background: Any) -> Matrix:
-    """Rows of a background as X; errors name the argument."""
+    """Background samples, validated as X; errors name the argument."""
     try:
         checked: Matrix = model._check_predict(background)
     except (ValueError, TypeError) as error:
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        raise kind(f"background does not fit, which is checked as X is: {error}") from error
+        raise kind(f"background must be valid samples, as X: {error}") from error
     return checked
 
 
@@ -297,4 +310,6 @@ def _named_memory() -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise MemoryError(f"{error}; explain fewer rows at a time, or some outputs, with outputs=[...]") from error
+        raise MemoryError(
+            f"{error}; explain fewer samples at a time, or only some outputs, with outputs=[...]"
+        ) from error

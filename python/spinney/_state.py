@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney import projection
+from spinney._described import cut, described
 from spinney._validation import LabelFormat
 
 __all__ = ["Decoder", "Encoder", "arrays_of", "from_text", "prove_arrays", "prove_size", "to_text"]
@@ -104,7 +105,7 @@ class Encoder:
         self._level += 1
         try:
             if self._level > _MOST_LEVELS:
-                raise self._refused("is nested too deeply, or contains itself")
+                raise self._refused(f"must be nested at most {_MOST_LEVELS} levels deep, and must not contain itself")
             return self._encode(value)
         finally:
             self._level -= 1
@@ -147,7 +148,7 @@ class Encoder:
 
     def _dtype(self, dtype: np.dtype[Any]) -> str:
         if dtype.str != "|O" and not _DTYPE.fullmatch(dtype.str):
-            raise self._refused(f"has the dtype {dtype}")
+            raise self._refused(f"must have numbers, bools or strings, got dtype {dtype}")
         return dtype.str
 
     def _scalar(self, value: Any) -> Any:
@@ -161,7 +162,7 @@ class Encoder:
         if dtype == "|O":
             items = [self.encode(item) for item in array.ravel().tolist()]
             if not all(isinstance(item, str | int | float | bool | None) for item in items):
-                raise self._refused("is an array of objects that are not all strings or numbers")
+                raise self._refused("must have strings, numbers and None alone, got an array of other objects")
             return about | {"values": items}
         is_small = array.size <= _SMALL and array.nbytes <= _SMALL_BYTES
         if is_small or (len(self.arrays) >= _MOST_TENSORS and array.nbytes <= _MOST_BYTES):
@@ -178,7 +179,7 @@ class Encoder:
     def _sparse(self, matrix: Any) -> Any:
         # Formats other than CSR and CSC are stored as entries.
         if _is_too_large(matrix.format, matrix.shape, matrix.nnz):
-            raise self._refused(f"is a sparse matrix of shape {matrix.shape} in format {matrix.format}, not CSR or CSC")
+            raise self._refused(f"must be in CSR or CSC format, got a {matrix.format} matrix of shape {matrix.shape}")
         as_is = matrix.format in ("csr", "csc")
         entries = matrix if as_is else matrix.tocoo()
         parts = (entries.indptr, entries.indices, entries.data) if as_is else (entries.row, entries.col, entries.data)
@@ -186,13 +187,13 @@ class Encoder:
 
     def _refused(self, why: str) -> TypeError:
         return TypeError(
-            f"{self.what} {why}: a model file holds plain values, arrays and spinney's own objects, and no code. "
+            f"{self.what} {why}; model files contain plain values, arrays and objects of spinney, and no code. "
             "Pickle the estimator, or save it with joblib; nothing was written"
         )
 
     def refused(self, value: Any) -> TypeError:
         """The error for a value that model files do not support."""
-        return self._refused(f"is {_described(value)}")
+        return self._refused(f"is not supported in model files, got {described(value)}")
 
 
 def to_text(encoded: Any) -> str:
@@ -203,23 +204,16 @@ def to_text(encoded: Any) -> str:
 def prove_size(text: str) -> None:
     """Check that a text does not contain too many lists and objects."""
     for bracket, most in _MOST_BRACKETS.items():
+        what = "lists" if bracket == "[" else "objects"
         if (n := text.count(bracket)) > most:
-            raise ValueError(f"the text of the estimator must have at most {most} times {bracket!r}, got {n}")
-
-
-def _described(value: Any) -> str:
-    kind = type(value).__name__
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    name = getattr(value, "__qualname__", None)
-    return f"a {kind} ({name})" if isinstance(name, str) else f"a {kind}"
+            raise ValueError(f"the parameters and attributes must have at most {most} {what} as JSON, got {n}")
 
 
 class Decoder:
     """Converts a text and its arrays to values. Every error is a `ValueError`."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]], estimator: Callable[[Decoder, Any], Any]) -> None:
-        # The arrays that are not used yet: each must be used exactly once.
+        # The arrays that have not been used yet: each must be used exactly once.
         self._arrays = dict(arrays)
         self._estimator = estimator
         self._level = 0
@@ -233,14 +227,14 @@ class Decoder:
         self._level += 1
         try:
             if self._level > _MOST_LEVELS:
-                raise ValueError("values are nested too deeply")
+                raise ValueError(f"values must be nested at most {_MOST_LEVELS} levels deep, got more levels")
             return self._decode(encoded)
         finally:
             self._level -= 1
 
     def _decode(self, encoded: Any) -> Any:
         if isinstance(encoded, float) and not math.isfinite(encoded):
-            raise ValueError("a number is too large for a float")
+            raise ValueError("numbers must be finite floats, got one that is too large")
         if encoded is None or isinstance(encoded, bool | int | float | str):
             return encoded
         if isinstance(encoded, list):
@@ -260,17 +254,17 @@ class Decoder:
             "estimator": lambda content: self._estimator(self, content),
         }
         if tag not in known:
-            raise ValueError(f"the tag {tag[:40]!r} is not known")
+            raise ValueError(f"the tag of a value must be one of {', '.join(known)}, got {described(tag)}")
         return known[tag](content)
 
     def _float(self, text: Any) -> float:
         if text not in ("nan", "inf", "-inf"):
-            raise ValueError("a float is neither a number nor nan, inf or -inf")
+            raise ValueError(f"a float must be a number, 'nan', 'inf' or '-inf', got {described(text)}")
         return float(text)
 
     def _int(self, text: Any) -> int:
         if not isinstance(text, str) or not re.fullmatch(r"-?0x[0-9a-f]+", text):
-            raise ValueError("an integer is not written in hexadecimal")
+            raise ValueError(f"an integer must be a hexadecimal string, got {described(text)}")
         return int(text, 16)
 
     def _dict(self, items: Any) -> dict[Any, Any]:
@@ -279,17 +273,17 @@ class Decoder:
             key, value = map(self.decode, _list(item, 2))
             try:
                 if key in found:
-                    raise ValueError(f"the key {str(key)[:40]!r} occurs twice")
+                    raise ValueError(f"a dict must have distinct keys, got {described(key)} twice")
                 found[key] = value
             except TypeError as error:
-                raise ValueError("the key of a dict is no plain value") from error
+                raise ValueError(f"keys of a dict must be hashable, got {described(key)}") from error
         return found
 
     def _scalar(self, content: Any) -> Any:
         dtype, value = _list(content, 2)
         if dtype == "str":
             if not isinstance(value, str):
-                raise ValueError("a string of numpy is no string")
+                raise ValueError(f"a scalar of type str must be a string, got {described(value)}")
             return np.str_(value)
         return self._values(_dtype(dtype, "biuf"), [self.decode(value)])[0]
 
@@ -297,15 +291,15 @@ class Decoder:
         """An array of items, after a check that the type represents them exactly."""
         kinds: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
         if not all(type(item) is kinds[dtype.kind] for item in items):
-            raise ValueError(f"values of an array are not of its type {dtype}")
+            raise ValueError(f"values of an array must be of its type {dtype}, got others")
         try:
             with np.errstate(over="ignore"):
                 array = np.array(items, dtype=dtype)
         except (OverflowError, ValueError) as error:
-            raise ValueError(f"values of an array are out of range of its type {dtype}") from error
+            raise ValueError(f"values of an array must be within the range of its type {dtype}, got others") from error
         same = [item == found or item != item for item, found in zip(items, array.tolist(), strict=True)]
         if not all(same):
-            raise ValueError(f"values of an array have more bits than its type {dtype}")
+            raise ValueError(f"values of an array must be representable by its type {dtype}, got others")
         return array
 
     def _array(self, content: Any) -> NDArray[Any]:
@@ -313,23 +307,25 @@ class Decoder:
             {"dtype", "shape", "values"},
             {"dtype", "shape", "tensor"},
         ):
-            raise ValueError("an array has other parts than dtype, shape, and values or tensor")
+            raise ValueError(f"an array must have dtype, shape, and values or tensor, got {described(content)}")
         shape = _shape(content["shape"])
         size = math.prod(shape)
         if "tensor" in content:
             return self._tensor(_dtype(content["dtype"], "biufU"), content["tensor"], shape)
         items = [self.decode(item) for item in _list(content["values"])]
         if len(items) != size:
-            raise ValueError(f"an array of shape {tuple(shape)} has {len(items)} values")
+            raise ValueError(f"an array of shape {tuple(shape)} must have {size} values, got {len(items)}")
         if content["dtype"] == "|O":
             if not all(item is None or type(item) in (str, int, float, bool) for item in items):
-                raise ValueError("an array of objects holds others than strings and numbers")
+                raise ValueError("an array of objects must have strings, numbers and None alone, got others")
             array = np.empty(size, dtype=object)
             array[:] = items
             return array.reshape(shape)
         dtype = _dtype(content["dtype"], "biufU")
         if size * dtype.itemsize > _MOST_BYTES:
-            raise ValueError(f"an array of {size} values of type {dtype} is not in the arrays of the file")
+            raise ValueError(
+                f"arrays in the text must have at most {_MOST_BYTES} bytes, got {size} values of type {dtype}"
+            )
         return self._values(dtype, items).reshape(shape)
 
     def _tensor(self, dtype: np.dtype[Any], name: Any, shape: list[int]) -> NDArray[Any]:
@@ -338,7 +334,7 @@ class Decoder:
         little = dtype.newbyteorder("<")
         if little.str not in _TENSOR_TYPES:
             if dtype.kind == "U" and array.size and array.view("<u4").max() > 0x10FFFF:
-                raise ValueError(f"the array {name!r} holds others than characters")
+                raise ValueError(f"the array {name!r} must have valid characters, got others")
             array = array.view(little).reshape(shape)
         return array.astype(dtype, copy=False)
 
@@ -346,21 +342,21 @@ class Decoder:
         name, shape, parts = _list(content, 3)
         cls = _SPARSE.get(name) if isinstance(name, str) else None
         if cls is None:
-            raise ValueError("a sparse matrix is of a kind that is not known")
+            raise ValueError(f"a sparse matrix must be one of {', '.join(_SPARSE)}, got {described(name)}")
         shape = tuple(_list(shape))
         if not all(type(size) is int and 0 <= size < 2**62 for size in shape):
-            raise ValueError("the shape of a sparse matrix is no list of sizes")
+            raise ValueError(f"the shape of a sparse matrix must be a list of sizes, got {cut(str(shape))}")
         first, second, data = map(self.decode, _list(parts, 3))
         integers = all(type(a) is np.ndarray and a.ndim == 1 and a.dtype.kind == "i" for a in (first, second))
         if not integers or type(data) is not np.ndarray or data.ndim != 1 or data.dtype.kind not in "biuf":
-            raise ValueError("a sparse matrix is not made of three arrays")
+            raise ValueError("a sparse matrix must have two arrays of integers and an array of numbers, got others")
         kind, container = name.split("_")
         if kind in ("csr", "csc"):
             matrix = cls((data, second, first), shape=shape)
             matrix.check_format(full_check=True)
             return matrix
         if len(shape) != 2 or _is_too_large(kind, shape, len(data)):
-            raise ValueError("a sparse matrix is too large for its format")
+            raise ValueError(f"a sparse matrix of format {kind} must be small, got shape {cut(str(shape))}")
         entries = getattr(sparse, f"coo_{container}")((data, (first, second)), shape=shape)
         return entries.asformat(kind)
 
@@ -369,7 +365,10 @@ class Decoder:
         cls = _PROJECTIONS.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
         if cls is None or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
-            raise ValueError("a projection is of a family, or has parameters, that are not known")
+            raise ValueError(
+                f"a projection must be one of {', '.join(_PROJECTIONS)} with its parameters, got {described(name)} "
+                f"with {described(fields)}"
+            )
         return cls(**fields)
 
     def _random_state(self, content: Any) -> np.random.RandomState:
@@ -378,7 +377,7 @@ class Decoder:
         is_array = type(keys) is np.ndarray and keys.dtype == np.uint32 and keys.shape == (624,)
         is_place = type(pos) is int and 0 <= pos <= 624 and type(has_gauss) is int and has_gauss in (0, 1)
         if not is_array or not is_place or type(cached) is not float or not math.isfinite(cached):
-            raise ValueError("the state of a random state is none of a Mersenne twister")
+            raise ValueError("a random state must have the state of a Mersenne twister, got other values")
         state = np.random.RandomState(0)
         state.set_state(("MT19937", keys, pos, has_gauss, cached))
         return state
@@ -386,7 +385,9 @@ class Decoder:
     def _label_format(self, content: Any) -> LabelFormat:
         dtype, container = _list(content, 2)
         if (container is not None and not isinstance(container, str)) or container not in _LABEL_CONTAINERS:
-            raise ValueError("the container of labels is not known")
+            raise ValueError(
+                f"the container of labels must be csr_array, csr_matrix or None, got {described(container)}"
+            )
         return LabelFormat(_dtype(dtype, "biuf"), _LABEL_CONTAINERS[container])
 
 
@@ -415,31 +416,37 @@ def prove_arrays(encoded: Any, arrays: Mapping[str, tuple[str, tuple[int, ...]]]
 def _taken(arrays: dict[str, _T], name: Any) -> _T:
     array = arrays.pop(name, None) if isinstance(name, str) else None
     if array is None:
-        raise ValueError(f"there is no array {str(name)[:80]!r}, or it is used twice")
+        raise ValueError(f"a tensor must be an array of the file that is not used elsewhere, got {described(name)}")
     return array
 
 
 def _prove_used(left: Mapping[str, Any]) -> None:
     if left:
-        raise ValueError(f"the array {min(left)!r} belongs to nothing")
+        raise ValueError(f"the array {min(left)!r} must be part of an attribute, got an array that is not used")
 
 
 def _prove_tensor(
     name: str, dtype: np.dtype[Any], shape: list[int], found_dtype: str, found_shape: tuple[int, ...]
 ) -> None:
     """Check that an array of the file has the type and the shape that the text states."""
-    little = dtype.newbyteorder("<")
+    little, n_bytes = dtype.newbyteorder("<"), math.prod(shape) * dtype.itemsize
     if little.str in _TENSOR_TYPES:
         if found_dtype != little.str or list(found_shape) != shape:
-            raise ValueError(f"the array {name!r} is not of the type and shape that are told")
-    elif found_dtype != "|u1" or found_shape != (math.prod(shape) * dtype.itemsize,):
-        raise ValueError(f"the array {name!r} has not the bytes of its type and shape")
+            raise ValueError(
+                f"the array {name!r} must have dtype {little.str} and shape {shape}, as stated in the text, got dtype "
+                f"{found_dtype} and shape {list(found_shape)}"
+            )
+    elif found_dtype != "|u1" or found_shape != (n_bytes,):
+        raise ValueError(
+            f"the array {name!r} must be {n_bytes} bytes, for dtype {dtype.str} and shape {shape}, got dtype "
+            f"{found_dtype} and shape {list(found_shape)}"
+        )
 
 
 def _shape(value: Any) -> list[int]:
     shape = _list(value)
     if len(shape) > 32 or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
-        raise ValueError("the shape of an array is no list of at most 32 sizes")
+        raise ValueError(f"the shape of an array must be a list of at most 32 sizes, got {cut(str(shape))}")
     return shape
 
 
@@ -452,22 +459,23 @@ def _is_too_large(form: str, shape: Any, n_stored: int) -> bool:
 
 def _list(value: Any, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or length not in (None, len(value)):
-        raise ValueError(f"{str(value)[:40]!r} is no list of the length that is due")
+        of_length = "" if length is None else f" of length {length}"
+        raise ValueError(f"the content must be a list{of_length}, got {described(value)}")
     return value
 
 
 def _dtype(text: Any, kinds: str) -> np.dtype[Any]:
     if not isinstance(text, str) or not _DTYPE.fullmatch(text):
-        raise ValueError(f"the type {str(text)[:40]!r} is not known")
+        raise ValueError(f"a dtype must be a string such as '<f8', got {described(text)}")
     dtype = np.dtype(text)
     if dtype.kind not in kinds:
-        raise ValueError(f"the type {dtype} is not accepted here")
+        raise ValueError(f"a dtype must be of kind {', '.join(kinds)}, got {dtype.str}")
     return dtype
 
 
 def _only_item(encoded: Any) -> tuple[str, Any]:
     if not isinstance(encoded, dict) or len(encoded) != 1:
-        raise ValueError("an object has not one tag")
+        raise ValueError(f"an object must have a single key, its tag, got {described(encoded)}")
     return next(iter(encoded.items()))
 
 
@@ -475,16 +483,16 @@ def from_text(text: str) -> Any:
     """Parse the JSON of a text, after checks of its size and for duplicate keys."""
 
     def no_constant(name: str) -> Any:
-        raise ValueError(f"{name} is not JSON")
+        raise ValueError(f"numbers must be JSON, got {name}")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            raise ValueError("a name occurs twice in an object")
+            raise ValueError("an object must have distinct names, got a name twice")
         return found
 
     prove_size(text)
     try:
         return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
     except RecursionError as error:
-        raise ValueError("values are nested too deeply") from error
+        raise ValueError("values must be nested less deeply, got more levels than can be read") from error

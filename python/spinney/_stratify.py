@@ -1,11 +1,12 @@
-"""Iterative stratification of labels: parts of the rows in which each label is as frequent as in all rows.
+"""Iterative stratification of labels: folds in which each label is about as frequent as in all samples.
 
-Of Sechidis, Tsoumakas and Vlahavas, On the stratification of multi-label data, ECML PKDD 2011, with parts of one size.
-The label that the fewest remaining rows have is dealt out first. Each of its rows goes to the fold that wants most of
-the label, which with parts of one size is that with the fewest rows of it; among these to that with the fewest rows.
+The algorithm is that of Sechidis, Tsoumakas and Vlahavas, On the stratification of multi-label data, ECML PKDD 2011,
+with folds of equal size. The label that the fewest remaining samples have is distributed first. Each of its samples is
+assigned to the fold with the fewest samples that have the label, and among equal ones to the fold with the fewest
+samples.
 
-Where a row goes does not depend on the other labels that it has. So all rows of a label are dealt out together, and
-what they bring of other labels is counted afterwards: the result is that of row after row.
+The fold of a sample does not depend on its other labels. All samples of a label are therefore assigned together, and
+their other labels are counted afterwards: the result is the same as if samples were assigned one after the other.
 """
 
 from __future__ import annotations
@@ -21,20 +22,23 @@ Index = NDArray[np.int64]
 
 
 def folds(labels: sparse.csr_array, n_splits: int, priority: Index) -> Index:
-    """The fold of each row. Among labels of equally many remaining rows that of the least `priority` is first.
+    """The fold of each sample.
 
-    `labels` is of canonical form. Among folds that are alike the first is taken. O(entries log entries), and about a
-    tenth of a millisecond for each label.
+    Among labels with the same number of remaining samples, the one with the smallest `priority` is first. Among equal
+    folds, the first one is chosen. `labels` is in canonical form. The time is O(entries log entries), and about a tenth
+    of a millisecond for each label.
     """
     n, n_labels = labels.shape
     fold = np.full(n, -1, dtype=np.int64)
-    # Invariant: rows of each fold, rows of each label in each fold, and rows of each label that have no fold yet.
+    # Invariant: the numbers of samples in each fold, of samples with each label in each fold, and of samples with each
+    # label that have no fold yet.
     n_rows = np.zeros(n_splits, dtype=np.int64)
     n_with = np.zeros((n_labels, n_splits), dtype=np.int64)
     remaining = np.bincount(labels.indices, minlength=n_labels)
     by_label = labels.tocsc()
 
-    # Of a label the entry with its present number counts: those with more are of before.
+    # A label may have several entries. Only the one with its current number is valid, and those with larger numbers
+    # are outdated.
     queue = _entries(np.flatnonzero(remaining), remaining, priority)
     heapq.heapify(queue)
     while queue:
@@ -63,7 +67,7 @@ def _entries(labels: Any, remaining: Any, priority: Index) -> list[tuple[int, in
 
 
 def _columns_of(labels: sparse.csr_array, rows: Any) -> tuple[Any, Any]:
-    """The columns of the entries of some rows, one row after the other, and how many each row has."""
+    """The columns of the entries of some rows, row by row, and the number of entries of each row."""
     starts = labels.indptr[rows]
     lengths = labels.indptr[rows + 1] - starts
     before = np.cumsum(lengths) - lengths
@@ -71,12 +75,13 @@ def _columns_of(labels: sparse.csr_array, rows: Any) -> tuple[Any, Any]:
 
 
 def _dealt(n: int, n_with: Index, n_rows: Index) -> Index:
-    """The folds that `n` rows of a label go to, in their order.
+    """The folds of `n` samples that have a label, in the order of the samples.
 
-    A fold that has got t of them has t more rows of the label, and t more rows: its turns have keys that rise. So the
-    n least keys of all turns, in order, are the turns.
+    Each turn assigns a sample to the fold with the smallest key, which is the pair of its numbers of samples with the
+    label and of all samples. Both increase by one with each sample, so that the keys of a fold are ascending. The n
+    turns are therefore those with the n smallest keys among all possible turns, in ascending order.
     """
-    # All turns are below this level: up to it there are at least n.
+    # No fold gets more samples with the label than this level, below which there are at least n turns.
     level = (n + n_with.sum()) // len(n_with) + 2
     n_turns = np.clip(level - n_with, 0, n)
     folds = np.repeat(np.arange(len(n_with)), n_turns)

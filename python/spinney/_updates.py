@@ -21,7 +21,7 @@ def check(forest: Any, retire: Any) -> None:
     if not isinstance(retire, Integral) or isinstance(retire, bool) or not 1 <= int(retire) <= n_trees:
         raise ValueError(f"retire must be an integer from 1 to {n_trees}, the number of trees, got {retire!r}")
     if hasattr(forest, "categories_"):
-        raise ValueError("update does not support categorical features: new rows would have categories of their own")
+        raise ValueError("update does not support categorical features, since new samples may have other categories")
 
 
 def update(forest: Any, X: Any, y: Any, sample_weight: Any, retire: int) -> None:

@@ -89,7 +89,9 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     if is_canonical:
         X = canonical(X, "X")
     source = X
-    with np.errstate(over="ignore"):  # what overflows float32 is found below, with a message of its own
+    with np.errstate(
+        over="ignore"
+    ):  # values that are too large for float32 are found below, with their own error message
         X = with_numbers(X, np.float32)
         X = validate_data(
             estimator,
@@ -318,7 +320,7 @@ class Target:
         """The same for y with unknown values, which are NaN in several columns of numbers or labels, and their mask."""
         found, mask = self._like(y, n_samples, name, what, masks=self.kind != "classes")
         if mask is not None and mask.sum() == n_samples * self.n_outputs:
-            raise ValueError(f"{what} has no known cell: it is NaN in every row of positive weight")
+            raise ValueError(f"{what} must have a known value in a sample of positive weight, got NaN for all of them")
         return found, mask
 
     def _like(self, y: Any, n_samples: int, name: str, what: str, *, masks: bool) -> tuple[Any, Any]:
@@ -341,12 +343,12 @@ class Target:
             labels = _labels(self._as_wide(sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None))
             return labels.engine, None if mask is None else sparse.csr_array(mask)
         if is_sparse(y):
-            raise TypeError(f"{what} is sparse, but y holds classes: convert it with toarray()")
+            raise TypeError(f"{what} must be dense, since y contains classes, got a sparse matrix: pass toarray()")
         y = self._as_wide(_dense(y, None, n_samples, name, warn_column=False), what)
         codes = np.zeros(y.shape, dtype=np.uint32)
         for j, found in enumerate(self.classes):
             if not (known := np.isin(y[:, j], found)).all():
-                raise ValueError(f"{what} has the class {y[~known, j][:1].tolist()[0]!r}, which y has not")
+                raise ValueError(f"{what} must have classes of the training data, got {y[~known, j][:1].tolist()[0]!r}")
             codes[:, j] = np.searchsorted(found, y[:, j])
         return (codes, self.engine[1]), None
 
@@ -390,7 +392,7 @@ def numbers(
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
 
 
-_OF_ONE_OUTPUT = "Input y contains NaN and has one output: samples without y must be left out, or masked by y_mask"
+_OF_ONE_OUTPUT = "Input y contains NaN and has one output: samples with unknown y must be left out, or masked by y_mask"
 
 
 def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, each_output: bool = True) -> Any:
@@ -409,7 +411,7 @@ def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: A
 
 
 def label_classes(n_labels: int) -> NDArray[np.int64]:
-    """`classes_` of labels: their indices, or for one and two labels 0 and 1 in each row.
+    """`classes_` of labels: their indices, or for one and two labels 0 and 1 for each label.
 
     scikit-learn's scorers interpret the columns of probabilities by `classes_`, and would take two indices for two
     classes of one output; its `check_classifier_multioutput` expects indices for three labels.
@@ -463,7 +465,7 @@ def classes(
         weights = _masks.weights_of_known(mask, weights, names)
         y = _masks.fill(y, mask, weights)
     if multi_label is True and not is_binary(y):
-        raise ValueError("multi_label is True, but y holds other values than the numbers 0 and 1")
+        raise ValueError("y must have the values 0 and 1 with multi_label=True, got other values")
     if multi_label is True or (multi_label == "auto" and y.shape[1] > 1 and is_binary(y)):
         labels = sparse.csr_array(y != 0 if mask is None else (y != 0) & ~mask)
         return _labels(labels, LabelFormat(y.dtype, None), names, None if mask is None else sparse.csr_array(mask))
@@ -568,8 +570,8 @@ def sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> spars
     if wrong.any():
         value = float(entries.data[wrong][0])
         raise ValueError(
-            f"y is sparse and holds values other than 0 and 1, such as {value:g}; sparse y means labels, pass classes "
-            "dense"
+            f"y must have the values 0 and 1 for labels, got {value:g}; sparse y always contains labels, and classes "
+            "must be passed as a dense array"
         )
     # As booleans, duplicate entries of a label count once.
     labels = sparse.csr_array((entries.data.astype(np.bool_), (entries.row, entries.col)), shape=y.shape)

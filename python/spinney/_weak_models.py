@@ -41,8 +41,8 @@ def fitted(
         and not get_tags(boosting.estimator).target_tags.multi_output
     ):
         raise ValueError(
-            f"estimator is {name}, which predicts one output, but output_strategy='joint' fits it to {n_columns}: "
-            "pass a regressor for several outputs, or output_strategy='projected'"
+            f"estimator must support {n_columns} outputs with output_strategy='joint', got {name}, which supports one: "
+            "use another estimator, or output_strategy='projected'"
         )
     n_samples = X.shape[0]
     # The stages do not depend on warm starts: existing weak models predict again and are not fitted again.
@@ -51,9 +51,9 @@ def fitted(
     def predict(estimator: Any, X: Matrix, n_targets: int) -> Float:
         found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
         if found.shape[1] != n_targets:
-            raise ValueError(f"estimator must predict {n_targets} columns, but {name} predicts {found.shape[1]}")
+            raise ValueError(f"estimator must predict {n_targets} columns, got {found.shape[1]} from {name}")
         if not np.isfinite(found).all():
-            raise ValueError(f"estimator must predict finite numbers, but {name} predicts NaN or infinity")
+            raise ValueError(f"estimator must predict finite numbers, got NaN or infinity from {name}")
         return found
 
     def fit_predict(stage: int, rows: NDArray[np.uint32], targets: Float, w: Float) -> tuple[Float, Float | None]:
@@ -62,7 +62,9 @@ def fitted(
             extra = {}
             if (w != 1).any():
                 if not has_fit_parameter(estimator, "sample_weight"):
-                    raise ValueError(f"rows have weights, but estimator {name} takes no sample_weight in fit")
+                    raise ValueError(
+                        f"estimator must support sample_weight in fit, since samples have weights, got {name}"
+                    )
                 extra = {"sample_weight": w}
             all_rows = len(rows) == n_samples
             y = targets[:, 0] if targets.shape[1] == 1 else targets

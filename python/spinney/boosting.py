@@ -48,7 +48,7 @@ _LEAST_PROBABILITY = 1e-6
 def _has_probabilities(estimator: Any) -> bool:
     loss = estimator._shared["loss"] if hasattr(estimator, "_shared") else name_of(estimator.loss)
     if loss not in _WITH_PROBABILITIES:
-        raise AttributeError(f"loss={loss!r} has no probabilities; those that have: 'exponential', 'log_loss'")
+        raise AttributeError(f"loss={loss!r} has no probabilities: loss must be 'exponential' or 'log_loss'")
     return True
 
 
@@ -500,8 +500,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         Parameters
         ----------
         {X_as_in_predict}
-        min_score : float, default=0
-            Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
+        {least_stored}
 
         Returns
         -------

@@ -125,10 +125,10 @@ class BaseCentroidForest(BaseBagging):
 
     # Nodes do not test single features, so that impurity importances are not defined.
     feature_importances_ = _Absent(
-        "its nodes test no single feature; see spinney.inspection.export_centroids, or "
+        "its nodes do not test single features; see spinney.inspection.export_centroids, or "
         "sklearn.inspection.permutation_importance"
     )
-    decision_path = _Absent("apply has the leaf of each row in each tree")
+    decision_path = _Absent("its nodes do not test single features; apply returns the leaf of each sample in each tree")
     prune_reduced_error = _Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -16,10 +16,10 @@ from spinney._compression_docs import COMPRESSION, COMPRESSION_CLASSIFIERS, COMP
 from spinney._compression_fit import BaseCompressed as BaseCompressed
 from spinney._docs import documented, documented_by
 from spinney._estimator_docs import SHARED
-from spinney._predictions import BaseClassifier, BaseRegressor, ranks_columns
+from spinney._predictions import BaseClassifier, BaseRegressor
 from spinney._proof import check_fitted
-from spinney._types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState, available_if
-from spinney._validation import Float, Matrix
+from spinney._types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
+from spinney._validation import Matrix
 from spinney.forest import ExtraTreesClassifier, ExtraTreesRegressor
 
 __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]
@@ -263,35 +263,8 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
             return scores[:, 0] if self.n_classes_ == 2 else scores
         return self._split_outputs(scores)
 
-    @available_if(ranks_columns)
-    @of_one_fit
-    @documented
-    def predict_topk(
-        self, X: MatrixLike, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
-    ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` labels, or classes of one output, with the largest probabilities.
-
-        The probabilities of all labels are never held at once.
-
-        Parameters
-        ----------
-        {X_as_in_predict}
-        {k_and_min_score}
-        {excluded_labels}
-
-        Returns
-        -------
-        {ranked_labels}
-
-        Raises
-        ------
-        {errors_of_topk}
-        """
-        checked = self._check_predict(X)
-        width = self.n_outputs_ if self._label_format is not None else self.n_classes_
-        k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
-        marked = _best.to_engine(exclude, checked.shape[0], width)
-        return _best.ranked(*self._model.predict_topk(checked, k, self._n_threads(checked), marked), floor)
+    def _ranking(self) -> tuple[Any, int]:
+        return self._model, self.n_outputs_ if self._label_format is not None else self.n_classes_
 
     def _at_least(self, X: Matrix, floor: float) -> Any:
         def of_block(rows: Matrix) -> Any:

@@ -363,7 +363,7 @@ def _results(executor: Any, calls: list[Any], data: Any, timeout: Any, max_retri
             if not done:
                 names = [calls[i][0] for i in sorted(pending.values())]
                 more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-                raise TimeoutError(f"after {timeout} s there were not yet: {', '.join(names[:3])}{more}")
+                raise TimeoutError(f"{', '.join(names[:3])}{more} did not finish within {timeout} s")
             for future in done:
                 i = pending.pop(future)
                 name, call = calls[i]
@@ -398,9 +398,9 @@ def _submitted(executor: Any, name: str, call: tuple[Callable[..., Any], Any], d
     try:
         future = executor.submit(function, data, *arguments)
     except BrokenExecutor as error:
-        raise RuntimeError(f"the executor broke and takes no more tasks, {name} among them: {error}") from error
+        raise RuntimeError(f"the executor is broken and does not run {name}: {error}") from error
     except RuntimeError as error:
-        raise RuntimeError(f"the executor takes no more tasks, {name} among them: {error}") from error
+        raise RuntimeError(f"the executor does not run {name}: {error}") from error
     if not isinstance(future, Future):
         raise TypeError(
             f"executor.submit must return a concurrent.futures.Future, got a {type(future).__name__}; for a "

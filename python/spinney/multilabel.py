@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney import _best, _calibration, _label_scores
 from spinney._calibration import METHODS, Maps, Sigmoids
+from spinney._described import described
 from spinney._labels_around import LabelsAround, has, is_array, known_labels, n_positive_rows, without
 from spinney._reliability_display import LabelReliabilityDisplay
 from spinney._thresholds import Objective, tuned
@@ -210,10 +211,11 @@ class TunedThresholds(LabelsAround):
     def _prove(self, need: Callable[[Any, str, str], None]) -> None:
         found = self.threshold_
         is_list = is_array(found, np.float64, (self.n_outputs_,)) and not np.isnan(found).any()
-        need(is_list, "threshold_", "has not a number for each label")
+        accepted = f"must be a float64 array of length {self.n_outputs_} without NaN, one threshold for each label"
+        need(is_list, "threshold_", f"{accepted}, got {described(found)}")
         for name in self._fitted[1:]:
             value = getattr(self, name)
-            need(isinstance(value, float), name, "is no number")
+            need(isinstance(value, float), name, f"must be a float, got {described(value)}")
 
     def predict(self, X: Any) -> Prediction:
         """Predict the labels whose score is at least their threshold.
@@ -465,11 +467,13 @@ class CalibratedLabels(LabelsAround):
 
     def _prove(self, need: Callable[[Any, str, str], None]) -> None:
         is_calibrated = self.is_calibrated_
-        need(is_array(is_calibrated, np.bool_, (self.n_outputs_,)), "is_calibrated_", "does not say it of each label")
+        is_mask = is_array(is_calibrated, np.bool_, (self.n_outputs_,))
+        accepted = f"must be a bool array of length {self.n_outputs_}, one value for each label"
+        need(is_mask, "is_calibrated_", f"{accepted}, got {described(is_calibrated)}")
         try:
             self._maps = _calibration.proven(self.__dict__.pop("_knots"), is_calibrated)
         except ValueError as error:
-            need(False, "the functions of labels", str(error))
+            need(False, "_knots", str(error))
 
     def _check_positives(self, target: Target, weights: Float | None) -> None:
         n_positive = n_positive_rows(target.original, np.ones(target.original.shape[0]) if weights is None else weights)

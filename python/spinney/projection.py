@@ -115,7 +115,9 @@ class Projection:
     """Base class of the projection families. Instances are immutable and hashable, and compare by their parameters."""
 
     def _family(self) -> _ProjectionFamily:
-        raise TypeError(f"{type(self).__name__} is no family of the engine: pass a callable instead")
+        raise TypeError(
+            f"output_projection must be a projection of spinney, a callable or a matrix, got {type(self).__name__}"
+        )
 
     def draw(
         self, n_outputs: int, n_projections: NProjections = "log", random_state: RandomState = None
@@ -351,7 +353,9 @@ class PCAProjection(Projection):
             If `y` is not given or does not have `n_outputs` outputs, or a parameter is out of range.
         """
         if y is None:
-            raise ValueError("y is None, but principal directions are those of y: PCAProjection().draw(..., y=y)")
+            raise ValueError(
+                "y must be given for the principal directions of y, got None: PCAProjection().draw(..., y=y)"
+            )
         name = type(self).__name__
         n_samples = _num_samples(y)
         weights = _validation.check_weights(sample_weight, n_samples)
@@ -360,7 +364,7 @@ class PCAProjection(Projection):
         else:
             target = _validation.numbers(y, n_samples, name, warn_column=False, weights=weights)
         if target.n_outputs != n_outputs:
-            raise ValueError(f"n_outputs is {n_outputs!r}, but y has {target.n_outputs} columns")
+            raise ValueError(f"n_outputs must be {target.n_outputs}, the number of outputs of y, got {n_outputs!r}")
         return self._draw(n_outputs, n_projections, random_state, target.engine, weights)
 
     def _family(self) -> _ProjectionFamily:

@@ -41,7 +41,7 @@ static int {name}_goes_left(const struct {name}_node *node, float value)
 {sets}    return value <= node->threshold;
 }}
 
-/* The number of the leaf that a row reaches. */
+/* The number of the leaf that a sample reaches. */
 static uint32_t {name}_leaf(uint32_t at, const float *x)
 {{
     while ({name}_nodes[at].feature >= 0)

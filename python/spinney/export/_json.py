@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney._described import described
 from spinney._validation import Float
 from spinney.export._ensemble import LINKS, Ensemble, EnsembleTree, ensemble_of
 from spinney.export._predictor import JsonModel
@@ -16,6 +17,7 @@ from spinney.export._predictor import JsonModel
 FORMAT = "spinney.export"
 VERSION = 1
 _INT = 2**31 - 1
+_KINDS = ("numbers", "classes", "labels")
 
 
 def to_json(model: Any) -> str:
@@ -153,14 +155,14 @@ def from_json(text: str | bytes) -> JsonModel:
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError as error:
-        raise ValueError("text is not a model: lists in lists in lists") from error
+        raise ValueError("text must be JSON with lists that are not nested deeply, got deeper ones") from error
     except ValueError as error:
-        raise ValueError(f"text is not a model: {error}") from error
+        raise ValueError(f"text must be JSON: {error}") from error
     return JsonModel(_read(content))
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"numbers must be finite, got {name}")
 
 
 def _need(holds: Any, fault: str) -> None:
@@ -169,31 +171,34 @@ def _need(holds: Any, fault: str) -> None:
 
 
 def _read(content: Any) -> Ensemble:
-    _need(isinstance(content, dict), "it is no object")
-    _need(content.get("format") == FORMAT, f'"format" is not "{FORMAT}"')
-    _need(content.get("version") == VERSION, f'"version" must be {VERSION}, got {content.get("version")!r}')
-    kind, link = content.get("kind"), content.get("link")
-    _need(kind in ("numbers", "classes", "labels"), '"kind" is not known')
-    _need(link in LINKS, '"link" is not known')
+    _need(isinstance(content, dict), f"it must be an object, got {described(content)}")
+    form, version, kind, link = (content.get(name) for name in ("format", "version", "kind", "link"))
+    _need(form == FORMAT, f'"format" must be "{FORMAT}", got {described(form)}')
+    _need(version == VERSION, f'"version" must be {VERSION}, got {described(version)}')
+    _need(kind in _KINDS, f'"kind" must be one of {", ".join(_KINDS)}, got {described(kind)}')
+    _need(link in LINKS, f'"link" must be one of {", ".join(LINKS)}, got {described(link)}')
     n_features, n_outputs, n_scores = (_size(content, name) for name in ("n_features", "n_outputs", "n_scores"))
     classes = [_any_values(values) for values in _list(content, "classes")]
-    _need(
-        len(classes) == (n_outputs if kind == "classes" else 0), '"classes" has not a list for each output of classes'
-    )
+    n_lists = n_outputs if kind == "classes" else 0
+    _need(len(classes) == n_lists, f'"classes" must have length {n_lists}, one list for each output of classes')
     widths = (
         {n_outputs}
         if kind != "classes"
         else {sum(map(len, classes))} | ({1} if list(map(len, classes)) == [2] else set())
     )
-    _need(n_scores in widths, '"n_scores" does not fit "classes" and "n_outputs"')
+    accepted = " or ".join(map(str, sorted(widths)))
+    _need(n_scores in widths, f'"n_scores" must be {accepted} for these "classes" and "n_outputs", got {n_scores}')
     start = _floats(content, "start")
-    _need(len(start) in (0, n_scores), '"start" has not a number for each score')
+    _need(len(start) in (0, n_scores), f'"start" must have length 0 or {n_scores}, got {len(start)}')
     divisor, threshold = _number(content, "divisor"), _number(content, "threshold")
-    _need(divisor > 0, '"divisor" is not positive')
+    _need(divisor > 0, f'"divisor" must be positive, got {divisor}')
     categories = content.get("categories")
     if categories is not None:
         categories = [None if values is None else _any_values(values) for values in _list(content, "categories")]
-        _need(len(categories) == n_features, '"categories" has not an item for each feature')
+        _need(
+            len(categories) == n_features,
+            f'"categories" must have length {n_features}, one item for each feature, got {len(categories)}',
+        )
     listed = _list(content, "trees")
     trees = [_read_tree(tree, f"tree {t}", n_features, n_scores) for t, tree in enumerate(listed)]
     return Ensemble(
@@ -216,7 +221,7 @@ def _read(content: Any) -> Ensemble:
 
 
 def _read_tree(content: Any, where: str, n_features: int, n_scores: int) -> EnsembleTree:
-    _need(isinstance(content, dict), f"{where} is no object")
+    _need(isinstance(content, dict), f"{where} must be an object, got {described(content)}")
     feature, left, right = (_integers(content, name, where) for name in ("feature", "left", "right"))
     missing_left, ptr, columns = (
         _integers(content, name, where) for name in ("missing_left", "leaf_ptr", "leaf_columns")
@@ -225,51 +230,57 @@ def _read_tree(content: Any, where: str, n_features: int, n_scores: int) -> Ense
     n = len(feature)
     _need(
         n > 0 and {len(left), len(right), len(missing_left), len(threshold), len(ptr) - 1} == {n},
-        f"{where} has arrays of different lengths",
+        f'{where} must have lists of the same positive length, and "leaf_ptr" with one item more, got other lengths',
     )
     is_leaf = feature < 0
-    _need((feature < n_features).all(), f"{where} tests a feature that is not there")
-    _need((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), f"{where} has leaves with children")
+    _need((feature < n_features).all(), f"{where} must test features below {n_features}, got {feature.max()}")
+    has_children = (left[is_leaf] != -1).any() or (right[is_leaf] != -1).any()
+    _need(not has_children, f"{where} must have -1 as children of leaves, got a leaf with children")
     below = np.concatenate([left[~is_leaf], right[~is_leaf]])
     after = np.tile(np.flatnonzero(~is_leaf), 2)
     # Each node except the root has exactly one parent, which comes before it: every traversal terminates.
     is_tree = (below > after).all() and np.array_equal(np.sort(below), np.arange(1, n))
-    _need(is_tree, f"{where} has nodes without one parent before them")
+    _need(is_tree, f"{where} must have a single parent before each node except the root, got other children")
     with np.errstate(over="ignore"):
         as_float32 = threshold.astype(np.float32)
-    _need((as_float32 == threshold).all(), f"{where} has thresholds that are no float32")
+    others = threshold[as_float32 != threshold]
+    _need(len(others) == 0, f"{where} must have float32 thresholds, got {others[0] if len(others) else None}")
     column, factors = content.get("column"), None
     if column is not None:
-        _need(type(column) is int and 0 <= column < n_scores, f'"column" of {where} is no score')
+        _need(
+            type(column) is int and 0 <= column < n_scores,
+            f'"column" of {where} must be an integer from 0 to {n_scores - 1}, got {described(column)}',
+        )
     if content.get("factors") is not None:
         factors = _floats(content, "factors")
-        _need(column is None and len(factors) == n_scores, f'"factors" of {where} are not one for each score')
+        _need(column is None, f'"factors" of {where} must be null if "column" is given, got {len(factors)} values')
+        _need(len(factors) == n_scores, f'"factors" of {where} must have length {n_scores}, got {len(factors)}')
     counts = np.diff(ptr)
     _need(
         ptr[0] == 0 and (counts >= 0).all() and ptr[-1] == len(values) == len(columns),
-        f'"leaf_ptr" of {where} does not fit',
+        f'"leaf_ptr" of {where} must rise from 0 to {len(values)}, the number of leaf values and of leaf columns',
     )
-    _need(not counts[~is_leaf].any(), f"{where} has splits with values")
+    _need(not counts[~is_leaf].any(), f"{where} must have values in leaves only, got a split with values")
     width = n_scores if column is None and factors is None else 1
     firsts = np.zeros(len(columns), dtype=bool)
     firsts[ptr[:-1][counts > 0]] = True
     rises = firsts[1:] | (np.diff(columns) > 0)
     _need(
         ((columns >= 0) & (columns < width)).all() and rises.all(),
-        f'"leaf_columns" of {where} do not rise from 0 to {width - 1}',
+        f'"leaf_columns" of {where} must be ascending integers from 0 to {width - 1} in each leaf',
     )
     sets = content.get("categories")
-    _need(isinstance(sets, dict), f'"categories" of {where} is no object')
+    _need(isinstance(sets, dict), f'"categories" of {where} must be an object, got {described(sets)}')
     lists = {}
     for node in sets:
         _need(
             node.isascii() and node.isdecimal() and int(node) < n and not is_leaf[int(node)],
-            f'"categories" of {where} has no split {node[:20]!r}',
+            f'"categories" of {where} must have indices of splits as keys, got {described(node)}',
         )
         found = _integers(sets, node, where)
         _need(
             ((found >= 0) & (found < 2**16)).all() and (np.diff(found) > 0).all(),
-            f'"categories" of {where} do not rise from 0',
+            f'"categories" of {where} must be ascending integers from 0 to {2**16 - 1}, got others',
         )
         lists[int(node)] = found.astype(np.uint16)
     return EnsembleTree(
@@ -290,7 +301,7 @@ def _read_tree(content: Any, where: str, n_features: int, n_scores: int) -> Ense
 def _list(content: dict[str, Any], name: str) -> list[Any]:
     found = content.get(name)
     if not isinstance(found, list):
-        raise ValueError(f'text is not a valid model: "{name}" is no list')
+        raise ValueError(f'text is not a valid model: "{name}" must be a list, got {described(found)}')
     return found
 
 
@@ -298,7 +309,7 @@ def _size(content: dict[str, Any], name: str) -> int:
     found = content.get(name)
     if type(found) is not int or not 1 <= found <= _INT:
         raise ValueError(
-            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {str(found)[:40]}'
+            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {described(found)}'
         )
     return found
 
@@ -309,28 +320,36 @@ def _number(content: dict[str, Any], name: str) -> float:
 
 def _floats(content: dict[str, Any], name: str) -> Float:
     listed = _list(content, name)
-    _need(all(type(value) in (int, float) for value in listed), f'"{name}" has values that are no numbers')
+    others = [value for value in listed if type(value) not in (int, float)]
+    _need(not others, f'"{name}" must have numbers, got {described(others[0] if others else None)}')
     try:
         found = np.array(listed, dtype=np.float64)
     except OverflowError as error:
-        raise ValueError(f'text is not a valid model: "{name}" has numbers beyond float64') from error
-    _need(np.isfinite(found).all(), f'"{name}" has numbers beyond float64')
+        raise ValueError(f'text is not a valid model: "{name}" must have finite float64 numbers') from error
+    _need(np.isfinite(found).all(), f'"{name}" must have finite float64 numbers')
     return found
 
 
 def _integers(content: dict[str, Any], name: str, where: str) -> NDArray[np.int64]:
     listed = _list(content, name)
-    is_whole = all(type(value) is int and abs(value) < 2**53 for value in listed)
-    _need(is_whole, f'"{name}" of {where} has values that are no integers')
+    others = [value for value in listed if type(value) is not int or abs(value) >= 2**53]
+    _need(not others, f'"{name}" of {where} must have integers, got {described(others[0] if others else None)}')
     return np.array(listed, dtype=np.int64)
 
 
 def _any_values(listed: Any) -> NDArray[Any]:
-    _need(isinstance(listed, list) and listed, "a list of classes or categories is none, or empty")
+    _need(
+        isinstance(listed, list) and listed,
+        f"classes and categories must be lists that are not empty, got {described(listed)}",
+    )
     kinds = {type(value) for value in listed}
-    _need(len(kinds) == 1 and kinds <= {bool, int, float, str}, "classes or categories are of several kinds")
+    _need(
+        len(kinds) == 1 and kinds <= {bool, int, float, str},
+        f"classes and categories must be all bools, all integers, all floats or all strings, got {described(listed)}",
+    )
     found = np.array(listed, dtype=object if kinds == {str} else None)
-    _need(kinds == {str} or found.dtype.kind in "biuf", "classes or categories are integers beyond 64 bits")
+    is_64_bit = kinds == {str} or found.dtype.kind in "biuf"
+    _need(is_64_bit, "classes and categories must be integers of at most 64 bits, got larger ones")
     return found
 
 
@@ -338,5 +357,6 @@ def _names(content: dict[str, Any], name: str, length: int) -> list[str] | None:
     if content.get(name) is None:
         return None
     found = _list(content, name)
-    _need(len(found) == length and all(isinstance(item, str) for item in found), f'"{name}" are not {length} strings')
+    are_strings = all(isinstance(item, str) for item in found)
+    _need(len(found) == length and are_strings, f'"{name}" must be a list of {length} strings, got {described(found)}')
     return found

@@ -104,7 +104,7 @@ def _with_params(kind: Any, model: Any) -> Any:
     estimator = kind()
     for name in sorted(params.keys() & estimator.get_params(deep=False).keys()):
         if name in ("monotonic_cst", "class_weight", "oob_score", "estimator"):
-            continue  # of fits alone, and of other forms
+            continue  # these only affect fits, and have other forms
         try:
             kind(**{name: params[name]})._validate_params()
         except ValueError:
