@@ -171,8 +171,8 @@ min_weight_leaf : float, default={default}
 
     The unit is the largest power of two of which all weights are multiples: it is 1 for whole numbers of which one is
     odd. If this is below 1/64, the unit is the mean weight. For trees of one column of scores with Newton steps,
-    samples count by their second derivatives, relative to the largest possible second derivative: 2 samples with a
-    probability of 1/2 count as much as 11 samples with a probability of 0.05.
+    samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
+    1/2 count as much as 11 samples with a probability of 0.05.
 """,
     "early_stopping": """
 early_stopping : bool or "auto", default={default}
