@@ -78,20 +78,19 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     With `reset`, sets `n_features_in_` and `feature_names_in_` of the estimator and warns about features whose values
     float32 cannot distinguish; otherwise compares X with these attributes.
     """
+    is_canonical = is_sparse(X) and X.ndim == 2
+    if is_canonical:
+        X = canonical(X, "X")
     if not reset and _is_plain(estimator, X):
         if X.dtype != np.float32:
             with np.errstate(over="ignore"):
                 X = X.astype(np.float32)
-        if X.size <= _FEW_VALUES and np.isfinite(X).all() and X.flags.aligned:
+        if not is_canonical and X.size <= _FEW_VALUES and np.isfinite(X).all() and X.flags.aligned:
             return X
-        return check_values(X)
-    is_canonical = is_sparse(X) and X.ndim == 2
-    if is_canonical:
-        X = canonical(X, "X")
+        return check_values(X, is_canonical=is_canonical)
     source = X
-    with np.errstate(
-        over="ignore"
-    ):  # values that are too large for float32 are found below, with their own error message
+    # Values that are too large for float32 are found below, with their own error message.
+    with np.errstate(over="ignore"):
         X = with_numbers(X, np.float32)
         X = validate_data(
             estimator,
@@ -108,13 +107,13 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
 
 
 def _is_plain(estimator: Any, X: Any) -> bool:
-    """Whether X is an array of floats with the shape that the estimator expects.
+    """Whether X is an array of floats, or such a CSR or CSC matrix, with the shape that the estimator expects.
 
-    scikit-learn's checks, which are slow for a single sample, would then pass: for arrays of floats they only check the
-    shape. `check_values` checks the values.
+    scikit-learn's checks, which are slow for a single sample, would then pass: for floats they only check the shape.
+    `check_values` checks the values.
     """
     return (
-        type(X) is np.ndarray
+        (type(X) is np.ndarray or (is_sparse(X) and X.ndim == 2))
         and (X.dtype == np.float32 or X.dtype == np.float64)
         and X.ndim == 2
         and X.shape[0] > 0
