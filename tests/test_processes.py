@@ -167,7 +167,8 @@ def test_no_more_threads_are_started_than_there_is_work_for():
     print(after_two - before, after_many - after_two <= max(64, os.cpu_count()))
     """
     done = children.run(code, timeout=60)
-    assert done.stdout == "2 True\n", (done.stdout, done.stderr[-2000:])
+    # The thread that calls is one of the two.
+    assert done.stdout == "1 True\n", (done.stdout, done.stderr[-2000:])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")

@@ -60,7 +60,8 @@ fn started(n_threads: usize) -> Result<ThreadPool> {
             Ok(())
         })
         .build()
-        .map_err(|_| ErrorKind::Threads { n_threads })?;
+        // The caller's thread is one more.
+        .map_err(|_| ErrorKind::Threads { n_threads: n_threads + 1 })?;
     // Each thread has searched for work once, and has allocated the memory for it.
     built.broadcast(|_| ());
     Ok(built)
