@@ -1,4 +1,4 @@
-"""The backend for Annif, `examples/annif_backend.py`, against a stub of what it uses of Annif."""
+"""The backend for Annif in `examples/annif_backend.py`, tested against a stub of the parts of Annif that it uses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NotInitializedError(RefusalError):
 
 
 class Backend:
-    """Of `annif.backend.backend.AnnifBackend` what users of backends call."""
+    """A stub of `annif.backend.backend.AnnifBackend` with the methods that callers of a backend use."""
 
     DEFAULT_PARAMETERS: ClassVar[dict] = {}
 
@@ -53,7 +53,7 @@ class Backend:
 
 
 class Vectors:
-    """Of `annif.backend.mixins.TfidfVectorizerMixin`."""
+    """A stub of `annif.backend.mixins.TfidfVectorizerMixin`."""
 
     vectorizer = None
 
@@ -72,7 +72,7 @@ class Vectors:
 
 
 class Batch:
-    """Of `annif.suggestion.SuggestionBatch`: CSR of scores, a row for each document."""
+    """A stub of `annif.suggestion.SuggestionBatch`: a CSR matrix of scores with one row for each document."""
 
     @classmethod
     def from_sequence(cls, results, subjects, limit=None):
@@ -99,7 +99,7 @@ class Corpus:
 
 @pytest.fixture
 def backend_class(monkeypatch):
-    """The class of the example, which sees the stub as Annif."""
+    """The backend class of the example, imported with the stub in place of Annif."""
     parts = {
         "annif": {},
         "annif.backend": {"_backend_fns": {}},
@@ -129,7 +129,7 @@ WORDS = ["forest", "tree", "leaf", "river", "lake", "sea", "rail", "road", "brid
 
 
 def documents(n=200, seed=0):
-    """Of each document the subjects 2, 5 or 7, of ten in the vocabulary: of which three words its text has some."""
+    """Documents with subjects 2, 5 or 7 out of ten; their words are drawn from three words for each subject."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(n):
@@ -162,7 +162,7 @@ def test_subjects_are_learned_and_suggested_by_another_process(backend_class, pa
     assert not scores[50].any()
     truth = np.array([[subject in document.subject_set for subject in (2, 5, 7)] for document in test])
     found = scores[:50, [2, 5, 7]]
-    # Words tell all.
+    # The words determine the subjects, so that nearly all of them must be found.
     assert ((found > 0.5) == truth).mean() > 0.95
     few = again.suggest(test, {"limit": "1"}).array.toarray()
     np.testing.assert_array_equal(np.count_nonzero(few, axis=1), 1)

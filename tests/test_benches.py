@@ -1,4 +1,4 @@
-"""Benchmarks: what their records say, and that records which are not comparable never come into one file."""
+"""Benchmarks: the contents of their records, and that records which are not comparable never share a file."""
 
 import ast
 import bz2
@@ -51,7 +51,7 @@ def test_records_name_no_host():
 
 
 def test_a_commit_is_that_of_the_folder_itself(tmp_path):
-    # A copy of the sources without history, inside another repository or in none.
+    # The sources were copied without their history, into a folder inside another repository or outside of any.
     assert _records.commit(tmp_path) == {"commit": None, "dirty": None}
     assert _records.commit(BENCHES) == {"commit": None, "dirty": None}
 
@@ -138,12 +138,12 @@ def test_the_harness_writes_such_records():
 # ---- data sets
 
 
-# Tables of data sets whose names do not tell, as other scripts have tables of these names with other things.
+# Tables with the same names hold data sets in other scripts, but something else in these two scripts.
 OTHER_TABLES = {("ch5_table.py", "SIZES"), ("study.py", "LABELS")}
 
 
 def names_in(path: Path) -> set[str]:
-    """Names of data sets that a script has: in calls of `named`, and in its tables whose names say so."""
+    """Names of data sets in a script: in calls of `named`, and in tables whose names show that they list data sets."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         inside: list[ast.AST] = []
@@ -161,7 +161,7 @@ def names_in(path: Path) -> set[str]:
 
 
 def test_every_data_set_that_benchmarks_name_is_known():
-    # Made ones; and what the tables have beside names.
+    # Names of generated data sets, and strings in the tables that are not names of data sets.
     others = {"made", "friedman1-ind", "friedman1-chain", "friedman1-group"}
     named = {path.name: names_in(path) for path in BENCHES.rglob("*.py")}
     assert {"delicious", "20newsgroup", "scm20d", "rf1"} <= named["_data.py"]
@@ -176,7 +176,7 @@ def test_every_data_set_has_a_source_a_shape_and_checksums():
     for name, source in data.SOURCES.items():
         assert source.site
         assert source.terms
-        # Fetched by one way, or by hand and then with instructions.
+        # Each data set has exactly one source: downloads, scikit-learn, or instructions for obtaining it by hand.
         ways = [bool(source.urls and source.convert), source.scikit_learn is not None, bool(source.how)]
         assert sum(ways) == 1, name
         assert all(url.startswith("https://") for url in source.urls)
@@ -200,7 +200,7 @@ def test_checksums_do_not_depend_on_storage():
     assert data.checksums(data.Parts(*map(sp.csc_array, parts))) == expected
     assert data.checksums(data.Parts(*(part.astype(np.float64) for part in parts))) == expected
     assert data.checksums(data.Parts(*map(np.asfortranarray, parts))) == expected
-    # Zeros that are stored, entries in two pieces, and another NaN.
+    # Checksums do not depend on stored zeros, on entries that are split into two summands, or on the bits of NaN.
     X = sp.csr_matrix(parts.X_train)
     doubled = sp.vstack([X, X]).tocoo()
     halves = sp.coo_matrix((doubled.data / 2, (doubled.row % 6, doubled.col)), shape=(6, 4))
@@ -221,7 +221,7 @@ def test_checksums_tell_order_from_values():
     order = [3, 1, 2, 0, 5, 4]
     turned = parts._replace(X_train=parts.X_train[order], Y_train=parts.Y_train[order])
     assert data.verdict(turned, shape) == "same samples in another order"
-    # Outputs go with their samples, parts are not exchanged, and one value is enough.
+    # Permuting only the inputs, exchanging the training and test parts, or changing a single value is detected.
     assert data.verdict(parts._replace(X_train=parts.X_train[order]), shape) == "other values"
     exchanged = data.Parts(parts.X_test, parts.X_train, parts.Y_test, parts.Y_train)
     assert data.verdict(exchanged, shape) == "other values"
@@ -252,7 +252,7 @@ def test_arff_is_read_as_it_was_written(sparse):
     found = data.arff(as_arff(parts.X_train, parts.Y_train, sparse))
     assert sp.issparse(found) == sparse
     found = found.toarray() if sparse else found
-    # Nine digits say a float32 exactly.
+    # Nine significant digits determine a float32 exactly.
     assert np.array_equal(found, np.hstack([parts.X_train, parts.Y_train]), equal_nan=True)
 
 
@@ -283,7 +283,7 @@ def test_a_set_is_fetched_from_addresses_and_converted(monkeypatch, tmp_path):
     assert np.array_equal(split.Y_test.toarray(), parts.Y_test)
     assert split.meta["checksum"] == "same"
     assert split.meta["terms"] == data.NOT_STATED
-    # The files from a folder, by their names; then one that is not there.
+    # Files are taken from a folder by their names; afterwards one of them is missing.
     assert data.fetch("tiny", tmp_path / "again", files=tmp_path) == "same"
     (tmp_path / "test.arff").unlink()
     with pytest.raises(data.AbsentError, match=r"no file test\.arff"):
@@ -321,7 +321,7 @@ def test_comments_are_converted():
     files = {"train": b"a dog\t1\tx\na\x85cat dog\t0,2\ty\n", "dev": b"cat\t2\tz\n", "test": b"dog dog bird\t1\tw\n"}
     shape = data.Shape("multilabel", 3, 1, 2, 3, True, 0.5, 1.0, 0, "", "")
     parts = data.comments({k: v.replace(b"\x85", "\u2028".encode()) for k, v in files.items()}, shape)
-    # Words of two comments or more, in alphabetical order: cat, dog.
+    # The vocabulary holds the words that occur in at least two comments, in alphabetical order: cat, dog.
     assert parts.X_train.toarray().tolist() == [[0, 1], [1, 1], [1, 0]]
     assert parts.X_test.toarray().tolist() == [[0, 2]]
     assert parts.Y_train.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 0, 1]]
@@ -378,7 +378,7 @@ def test_made_data_have_the_shape_of_the_real_set(name, monkeypatch):
     assert made.y.shape == (shape.n_train, shape.d)
     if shape.task == "multilabel":
         labels = (made.y.sum() + made.y_test.sum()) / (shape.n_train + shape.n_test)
-        # Frequencies are rounded to whole samples, and no label is on in more than nine tenths.
+        # Frequencies are rounded to whole samples, and no label is positive in more than nine tenths of the samples.
         assert labels == pytest.approx(shape.labels_a_sample, rel=0.15)
     assert _records.environment()["made_data"]
     assert "not comparable" in _records.heading(_records.environment())
@@ -409,7 +409,7 @@ def test_a_script_runs_without_real_data_and_leaves_out_what_needs_them(tmp_path
     assert record["case"] == "memory, delicious"
     assert record["made_data"]
     assert record["environment"]["engine"] == _records.engine()
-    # The same file does not take measurements of real data.
+    # A file with records of generated data does not accept records of real data.
     with pytest.raises(_records.MixedRecordsError, match="made_data"):
         _records.read(path, lambda: about(made_data=False))
 
@@ -436,7 +436,7 @@ def test_a_script_of_the_thesis_writes_its_table_and_picture_and_goes_on_from_it
     (line,) = csv.DictReader(log.splitlines())
     assert line["engine"] == _records.engine()
     assert int(line["cells"]) == len(cells.splitlines()) - 1
-    # Nothing is left to do: the same cells, the same table, no further line in the log.
+    # A second run has nothing left to do: the cells, the table and the log stay as they are.
     run_thesis(script, tmp_path)
     assert (tmp_path / "runs.csv").read_text() == log
     assert (tmp_path / f"{script}_cells.csv").read_text() == cells
@@ -448,7 +448,7 @@ def test_cells_that_an_interruption_left_out_are_done_next_time(tmp_path):
     path = tmp_path / "ch3_importances_cells.csv"
     whole = path.read_text()
     first, last = whole.splitlines()[1:]
-    # The last line was cut while it was written.
+    # The last line is cut, as if the run had been interrupted while it was written.
     path.write_text(whole.replace(last, last[: len(last) // 2]))
     run_thesis("ch3_importances", tmp_path, "--draw")
     assert first in path.read_text()
@@ -471,7 +471,7 @@ def test_scripts_of_chapter_8_put_published_values_beside_ours(script, data_set,
     else:
         (row,) = rows
         assert row["estimator"] == "multinomial naive Bayes"
-        # Deterministic in scikit-learn; 0.833 is published, the rest of the width is that of versions.
+        # The fit in scikit-learn is deterministic; the tolerance allows for differences between its versions.
         assert float(row["accuracy"]) == pytest.approx(float(row["published_accuracy"]), abs=0.02)
 
 
@@ -508,4 +508,4 @@ def test_names_of_lines_do_not_meet(monkeypatch):
     figure.draw_without_rendering()
     boxes = sorted((text.get_window_extent() for text in axis.texts), key=lambda box: box.y0)
     assert len(boxes) == 4
-    assert all(below.y1 <= above.y0 + 1 for below, above in itertools.pairwise(boxes))  # a pixel of rounding
+    assert all(below.y1 <= above.y0 + 1 for below, above in itertools.pairwise(boxes))  # one pixel of rounding

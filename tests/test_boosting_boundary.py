@@ -134,7 +134,7 @@ def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
 def test_parameters_of_losses(parameter, bad, accepted):
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR).fit(X, y)
-    for value in bad:  # with any loss
+    for value in bad:  # the value is checked whatever the loss is
         message = f"'{parameter}' parameter of {REGRESSOR} must be a float {accepted}"
         check_refused(model.set_params(**{parameter: value}), ValueError, message, X, y)
 
@@ -166,16 +166,16 @@ def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
     model = make(REGRESSOR, loss=loss, **params).fit(X, Y)
     outside = Y.copy()
     outside[7, 2] = bad
-    # The engine writes all digits of a number, and Python an exponent.
+    # The engine writes a number with all its digits, and Python with an exponent.
     number = r"-(1e-300|0\.0{299}1)" if bad == -1e-300 else f"{bad:g}"
     message = f'must be {accepted}, got {number} with loss="{loss}"$'
     check_refused(model, ValueError, "^y " + message, X, outside)
     check_refused(model, ValueError, "^y_val " + message, X, Y, X_val=X, y_val=outside)
-    for fraction in (0.1, 0.9):  # the row is fitted, or held out
+    for fraction in (0.1, 0.9):  # with these fractions, the sample is trained on or held out
         model.set_params(n_iter_no_change=2, validation_fraction=fraction)
         check_refused(model, ValueError, "^y " + message, X, outside)
     model.set_params(n_iter_no_change=None)
-    # A row of weight zero is no row, whatever y is there.
+    # A sample of weight zero is ignored, whatever its target is.
     w = np.ones(len(X))
     w[7] = 0
     model.fit(X, outside, sample_weight=w, X_val=X, y_val=outside, sample_weight_val=w)
@@ -362,7 +362,7 @@ def test_warm_start_refuses_what_cannot_be_added(name):
 
 
 class Bad(RegressorMixin, BaseEstimator):
-    """A weak model that does what it is told."""
+    """A weak model that predicts or raises what it is given."""
 
     def __init__(self, predicts=None, raises=None):
         self.predicts = predicts
@@ -405,7 +405,8 @@ def test_weak_models_are_fitted_to_the_principal_direction_of_y():
     model = make(REGRESSOR, output_projection="pca", **params).fit(X, Y)
     direction = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)[2][:1]
     given = make(REGRESSOR, output_projection=direction, **params).fit(X, Y)
-    # Directions are found to 1e-10 of the largest variance; a direction is as good as the root of that.
+    # The direction is an eigenvector to 1e-10 of the largest variance; its error is that divided by the relative gap
+    # between the variances.
     np.testing.assert_allclose(model.predict(X), given.predict(X), rtol=1e-7)
 
 
@@ -465,7 +466,7 @@ def test_huge_numbers_to_predict():
     for scale in (1e-100, 1e100):
         model = make(REGRESSOR).fit(X, y * scale)
         assert np.isfinite(model.predict(X)).all()
-        # `scale` is not a power of two: y times it is rounded, and so are sums of the products.
+        # `scale` is not a power of two, so that y * scale and the sums of products are rounded.
         np.testing.assert_allclose(model.predict(X) / scale, make(REGRESSOR).fit(X, y).predict(X), rtol=1e-11)
 
 

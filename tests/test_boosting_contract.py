@@ -1,4 +1,4 @@
-"""Boosting keeps scikit-learn's contract, and what its attributes and methods say agrees with each other."""
+"""Boosting follows scikit-learn's contract, and its attributes and methods are consistent with each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 
-# Sums of at most some hundred float64 numbers, taken in another order: about 1e-14 of the largest.
+# The tolerance for sums of at most a few hundred float64 numbers in another order: about 1e-14 of the largest number.
 ROUNDING = 1e-12
 
 CLASSIFIER, REGRESSOR = BOOSTING
@@ -61,13 +61,13 @@ def variations():
         yield make(name, max_leaf_nodes=6, max_features=0.7, n_jobs=2, n_estimators=10)
         yield make(name, leaf_estimation="line_search")
         yield make(name, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0, min_weight_leaf=0.0)
-        # Not with `subsample`, which draws rows: one of weight 2 is not drawn as two rows.
+        # `subsample` is left out: it draws samples, and a sample of weight 2 is not drawn as two samples are.
         yield make(name, warm_start=True)
-        # Steps along directions that separate labels are as long as steps may be: a small share of them keeps
-        # probabilities from being 1, where the checks could not tell the order of scores.
+        # Steps along directions that separate the labels are as long as the engine allows. A small learning rate keeps
+        # the probabilities from reaching 1, where the checks could not tell the order of the scores.
         params = {"learning_rate": 0.01} if name == CLASSIFIER else {}
         yield make(name, leaf_estimation="line_search", line_search="brent", n_estimators=50, **params)
-        if name == REGRESSOR:  # classes of the log loss take no such steps
+        if name == REGRESSOR:  # classes with the log loss do not support this
             yield make(name, step_dtype="float8", relabel_leaves=False)
         yield make(name, estimator=LinearRegression(), output_strategy="joint", **params)
         yield make(name, estimator=LinearRegression(), relabel_leaves=False, **params)
@@ -78,7 +78,7 @@ def variations():
     yield make(CLASSIFIER, class_weight="balanced")
 
 
-# No check is expected to fail. Those that fit twice give a warm start nothing to do.
+# No check is expected to fail. The checks that fit twice leave a warm start with no stages to add, hence the filter.
 @pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")
 @with_estimator_checks(defaults(), variations())
 def test_scikit_learn_checks(estimator, check):
@@ -102,9 +102,9 @@ def test_scikit_learn_checks_of_labels(check, params):
 def test_parameters_that_scikit_learn_has_are_its(name):
     theirs = getattr(sklearn.ensemble, name)
     here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
-    # Friedman's improvement and pruning are not here; quantiles have a parameter of their own.
+    # Friedman's improvement and pruning are not supported, and quantiles have a parameter of their own.
     assert set(there) - set(here) == {"criterion", "ccp_alpha"} | ({"alpha"} if name == REGRESSOR else set())
-    # Trees are those of its histogram gradient boosting.
+    # The defaults of the trees are those of scikit-learn's histogram gradient boosting.
     others = {"max_depth": None, "max_leaf_nodes": 31}
     for parameter in set(here) & set(there):
         assert here[parameter].default == others.get(parameter, there[parameter].default), parameter
@@ -128,7 +128,7 @@ def test_pipeline_grid_search_and_parallel_cross_validation(name):
     search = GridSearchCV(model, {depth: [1, None]}, cv=2).fit(X, y)
     by_hand = [cross_val_score(clone(model).set_params(**{depth: value}), X, y, cv=2).mean() for value in (1, None)]
     np.testing.assert_array_equal(search.cv_results_["mean_test_score"], by_hand)
-    assert by_hand[0] != by_hand[1]  # the parameter reaches the trees
+    assert by_hand[0] != by_hand[1]  # the scores differ because the parameter reaches the trees
     one, two = (cross_val_score(make(name), X, y, cv=3, n_jobs=n) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
 
@@ -251,11 +251,11 @@ def test_decisions_predictions_and_probabilities_agree(loss, outputs):
             assert f"loss='{loss}' has no probabilities" in str(raised.value.__cause__)
         return
     proba = model.predict_proba(X)
-    unit = 1 if loss == "log_loss" else 2  # log-odds, or half of them
-    half = np.isclose  # probabilities of one half round either way
+    unit = 1 if loss == "log_loss" else 2  # the decision function is the log-odds or, for other losses, half of them
+    half = np.isclose  # probabilities of one half may be rounded to either class
     if outputs == "labels":
         assert ((proba > 0.5) == predicted)[~half(proba, 0.5)].all()
-        # Exponentials of float64, of the engine and of NumPy (also of classes below).
+        # The exponentials of the engine and of NumPy are both float64 (this also holds for the classes below).
         np.testing.assert_allclose(proba, 1 / (1 + np.exp(-unit * decision)), rtol=ROUNDING)
     elif outputs == "several":
         np.testing.assert_allclose([part.sum(axis=1) for part in proba], 1, rtol=ROUNDING)
@@ -319,14 +319,16 @@ def test_sparse_predictions_by_blocks(labels, monkeypatch):
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_balanced_classes_weigh_the_same(outputs, weighted):
-    # Balanced weights are rounded to 30 bits, a billionth: rows on which no two splits are equally good to that.
+    # Balanced weights are rounded to 30 bits, that is to 1e-9. In these data no two splits are equally good to that
+    # precision.
     X, y = make_data(CLASSIFIER, outputs=outputs, n=310)
     w = np.arange(len(X)) % 3 + 1.0 if weighted else np.ones(len(X))
     expected = w.copy()
     for column in y.reshape(len(X), -1).T:
         classes, codes = np.unique(column, return_inverse=True)
         expected *= (w.sum() / (len(classes) * np.bincount(codes, w)))[codes]
-    # Small nodes of deep trees have such splits, and sums of a few weights are just at the least weight of leaves.
+    # In small nodes of deep trees splits can be equally good, and sums of a few weights can equal the minimum weight of
+    # a leaf.
     params = {"max_depth": 3, "min_weight_leaf": 0.0}
     model = make(CLASSIFIER, class_weight="balanced", **params).fit(X, y, sample_weight=w if weighted else None)
     same = make(CLASSIFIER, **params).fit(X, y, sample_weight=expected)
@@ -370,8 +372,7 @@ def test_the_best_stage_of_a_given_validation_set_is_kept(name, outputs, params)
         if since == 5:
             break
     assert stopped.n_estimators_ == best + 1
-    # The losses of the rounds that were not kept are there too.
-    # The losses of the rounds that were not kept are there too, but with other weak models.
+    # The losses of the rounds that were not kept are included, except with `estimator`.
     n_rounds = best + 1 if "estimator" in params else stage + 1
     assert len(stopped.validation_score_) == len(stopped.train_score_) == n_rounds
     np.testing.assert_array_equal(stopped.validation_score_, losses[:n_rounds])
@@ -389,7 +390,7 @@ def test_a_share_of_the_rows_is_held_out(name, outputs):
     assert len(model.validation_score_) == len(model.train_score_) > model.n_estimators_
     again, other = (make(name, random_state=seed, **params).fit(X, y) for seed in (0, 1))
     assert model_bytes(again) == model_bytes(model) != model_bytes(other)
-    # Rows of weight zero are neither trained on nor held out.
+    # Samples of weight zero are neither trained on nor held out.
     w = np.arange(len(X)) % 2
     weighted = make(name, **params).fit(X, y, sample_weight=w)
     removed = make(name, **params).fit(X[w > 0], y[w > 0])
@@ -414,7 +415,7 @@ def test_models_of_files_keep_their_leaf_estimation(tmp_path):
 
 @pytest.mark.parametrize("params", [*STRATEGIES, {"estimator": LinearRegression(), "output_strategy": "joint"}])
 def test_copies_of_the_outputs_and_their_scale_do_not_decide_when_to_stop(params):
-    # The loss is a mean over outputs: with many that are easy it is small, and so is what a stage takes from it.
+    # The loss is a mean over the outputs: with many easy outputs it is small, and so is its decrease at each stage.
     rng = np.random.default_rng(0)
     X = rng.random((200, 4)).astype(np.float32)
     y = np.sin(5 * X[:, :1]) + X[:, 1:2]
@@ -435,7 +436,7 @@ def test_many_labels_that_hardly_occur_do_not_stop_the_fit():
     params = {"n_iter_no_change": 3, "n_estimators": 30, "loss": "squared_error", "output_strategy": "joint"}
     a, b = (make(CLASSIFIER, random_state=0, **params).fit(X, y) for y in (few, many))
     assert a.n_estimators_ == b.n_estimators_ == 30
-    # Added to a fitted model, stages are counted as if they had been grown at once.
+    # Stages that a warm start adds give the same number of stages as a single fit.
     more = make(CLASSIFIER, random_state=0, warm_start=True, **params | {"n_estimators": 10}).fit(X, many)
     assert more.set_params(n_estimators=30).fit(X, many).n_estimators_ == 30
 
@@ -470,7 +471,7 @@ def test_weak_models_of_scikit_learn(name, outputs, params, container):
     model = make(name, estimator=weak, learning_rate=0.5, n_estimators=20, **params).fit(container(X), y)
     assert [type(part) for part in model.estimators_] == [Ridge] * 20
     assert not hasattr(weak, "coef_")
-    # Losses of a hundred samples are sums of rounded terms of about 1.
+    # The tolerance is for sums of a hundred rounded terms of about 1.
     assert (np.diff(model.train_score_) <= 1e-12).all()
     assert not hasattr(model, "apply")
     assert not hasattr(model, "feature_importances_")
@@ -481,7 +482,7 @@ def test_weak_models_of_scikit_learn(name, outputs, params, container):
     np.testing.assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    # X explains y: a linear model for each class or output does well where it is fitted.
+    # X explains y: a linear model for each class or output must predict the training samples well.
     right = model.score(X, y) if name == REGRESSOR else (model.predict(X) == y).mean()
     assert right > 0.8
 
@@ -490,15 +491,16 @@ def test_weak_models_of_scikit_learn(name, outputs, params, container):
 @pytest.mark.parametrize("params", WEAK)
 def test_trees_as_weak_models_are_the_trees_of_the_engine(params, loss):
     X, Y = make_data(REGRESSOR, outputs="several", n=100)
-    X = X + np.random.default_rng(0).normal(size=X.shape).astype(np.float32)  # no ties
+    X = X + np.random.default_rng(0).normal(size=X.shape).astype(np.float32)  # the noise removes ties
     w = np.random.default_rng(1).uniform(0.5, 2, len(X))
     limits = {"max_depth": 2, "min_samples_leaf": 10}
-    # Other weak models have no leaves that could take steps of their own.
+    # Weak models do not have leaves that the engine could give Newton steps of their own, so that the trees use line
+    # searches.
     shared = {"learning_rate": 0.5, "loss": loss, "leaf_estimation": "line_search", **params}
     trees = make(REGRESSOR, max_bins=None, **limits, **shared).fit(X, Y, sample_weight=w)
     weak = spinney.DecisionTreeRegressor(**limits)
     other = make(REGRESSOR, estimator=weak, **shared).fit(X.astype(np.float32), Y, sample_weight=w)
-    # Without weights they agree to 1e-13; weights are rounded to 2⁻²⁵ of the total and finer.
+    # Without weights both agree to 1e-13; with weights, each weight is rounded to 2⁻²⁵ of the total or finer.
     np.testing.assert_allclose(other.predict(X.astype(np.float32)), trees.predict(X), rtol=0, atol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Sets of rows that a fit of boosting only watches: `eval_sets`, `eval_results_`, and the picture of the curves."""
+"""Evaluation sets of boosting: `eval_sets`, `eval_results_`, and the display of the curves."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ LOSSES = [
     (CLASSIFIER, {"loss": "squared_error"}),
 ]
 OUTPUTS = ["single", "binary", "several", "labels"]
-# Scores of numbers are float64 on both sides; sums over rows are in another order. Scores of labels and classes are
-# float32 in the engine, rounded at each of a dozen rounds to 6e-8 of themselves, and its exponentials are good to
-# 1.2e-7.
+# The scores of regressors are float64 on both sides, and only the order of sums over samples differs. The scores of
+# classifiers are float32 in the engine: each of a dozen rounds rounds them to 6e-8 of their value, and the engine's
+# exponentials have an error of 1.2e-7.
 TOLERANCE = {REGRESSOR: 1e-10, CLASSIFIER: 1e-5}
 
 
@@ -59,13 +59,13 @@ def data(name, outputs, loss="", n=150):
 
 
 def held_weights(n, seed=1):
-    """Of which none is a whole number, and some are zero."""
+    """Weights that are not whole numbers; some of them are zero."""
     w = np.random.default_rng(seed).random(n)
     w[::5] = 0
     return w
 
 
-# The numbers
+# Values of the losses
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -85,7 +85,7 @@ def test_the_curve_of_rows_is_that_of_the_validation_set_with_the_same_rows(name
         assert found["eval_0"]["loss"].dtype == np.float64
         assert np.ptp(found["eval_0"]["loss"]) > 0
         np.testing.assert_allclose(found["eval_0"]["loss"], model.validation_score_, rtol=TOLERANCE[name])
-        # Where whole-number weights and all rows are the same, so is the loss on the training rows.
+        # If the model is evaluated on its training samples, the losses are those of the training.
         trained = make(name, n_estimators=12, **loss, **params).fit(X, y, eval_sets={"again": (X, y)})
         again = trained.eval_results_["again"]["loss"]
         np.testing.assert_allclose(again, trained.train_score_, rtol=TOLERANCE[name])
@@ -103,11 +103,11 @@ def test_every_strategy_has_the_curve_of_the_validation_set(name, outputs, param
 
 
 def test_losses_are_those_of_the_books():
-    """Against scikit-learn's metrics: half a deviance, the mean over columns, the loss of the softmax over classes."""
+    """Against scikit-learn's metrics: half a deviance, the softmax loss over the number of classes, means of labels."""
     X, y = data(REGRESSOR, "several", "poisson")
     model = make(REGRESSOR, loss="poisson").fit(X, y, eval_sets=[(X, y)])
     half = [mean_tweedie_deviance(y.ravel(), staged.ravel(), power=1) / 2 for staged in model.staged_predict(X)]
-    # The scores are those of the model, in float64: means of losses are summed in another order.
+    # The losses are computed from the float64 scores of the model; only the order of the sums in the means differs.
     np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], half, rtol=1e-12)
     X, y = data(CLASSIFIER, "single")
     model = make(CLASSIFIER, output_strategy="joint").fit(X, y, eval_sets=[(X, y)])
@@ -116,13 +116,13 @@ def test_losses_are_those_of_the_books():
     X, y = data(CLASSIFIER, "labels")
     model = make(CLASSIFIER).fit(X, y, eval_sets=[(X, y)])
     of_labels = [log_loss(y.ravel(), proba.ravel()) for proba in model.staged_predict_proba(X)]
-    # As above.
+    # Only the order of the sums differs, as above.
     np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], of_labels, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "exponential", "log_loss"])
 def test_losses_far_out_are_those_of_the_engine(loss):
-    """Scores so far that their exponentials overflow, which go on as tangents."""
+    """The scores are so large that exponentials would overflow; there the loss continues as its tangent."""
     name = CLASSIFIER if loss in ("exponential", "log_loss") else REGRESSOR
     rng = np.random.default_rng(0)
     X = rng.random((40, 3))
@@ -134,7 +134,7 @@ def test_losses_far_out_are_those_of_the_engine(loss):
         warnings.simplefilter("error")
         model.fit(X, y, X_val=X, y_val=y_held, eval_sets=[(X, y_held)])
     assert model.validation_score_.max() > 100
-    # The digits of e^x are those of x, which here is in the hundreds.
+    # The relative error of e^x is the absolute error of x, and x is in the hundreds here.
     rtol = 1e-3 if name == CLASSIFIER else 1e-12
     np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], model.validation_score_, rtol=rtol)
 
@@ -143,7 +143,7 @@ def test_each_output_has_its_quantile():
     X, y = data(REGRESSOR, "several")
     model = make(REGRESSOR, loss="quantile", quantile=[0.1, 0.5, 0.9])
     model.fit(X, y, X_val=X, y_val=y, eval_sets=[(X, y)])
-    # As `TOLERANCE` of regressors.
+    # The tolerance is that of regressors, with its reason at `TOLERANCE`.
     np.testing.assert_allclose(
         model.eval_results_["eval_0"]["loss"], model.validation_score_, rtol=TOLERANCE[REGRESSOR]
     )
@@ -153,7 +153,7 @@ def test_one_class_is_on_in_its_only_column():
     X, _ = make_data(REGRESSOR)
     y = np.ones(len(X), dtype=int)
     model = make(CLASSIFIER).fit(X, y, X_val=X, y_val=y, eval_sets=[(X, y)])
-    # As `TOLERANCE` of classifiers.
+    # The tolerance is that of classifiers, with its reason at `TOLERANCE`.
     np.testing.assert_allclose(
         model.eval_results_["eval_0"]["loss"], model.validation_score_, rtol=TOLERANCE[CLASSIFIER]
     )
@@ -168,7 +168,7 @@ def test_sparse_rows_have_the_curves_of_dense_ones(name, outputs):
         y_held = sparse.csc_array(y[:30]) if outputs == "labels" else y[:30]
         sets = {"there": (container(X[:30]), y_held, held_weights(30))}
         found = make(name).fit(X, y, eval_sets=sets).eval_results_["there"]["loss"]
-        # The model has the same scores for sparse and dense rows: only sums of losses may be in another order.
+        # The model has the same scores for sparse and dense samples: only the order of the sums of losses may differ.
         np.testing.assert_allclose(found, dense, rtol=1e-14)
 
 
@@ -179,7 +179,8 @@ def test_weights_of_zero_are_no_rows_and_two_is_two_rows():
     hostile[w == 0] = np.nan
     sets = [(X[:40], hostile, w), (X[:40].repeat(w, axis=0), y[:40].repeat(w)), (X[:40], y[:40], w * 1e300)]
     results = make(REGRESSOR).fit(X, y, eval_sets=sets).eval_results_
-    # Sums of weighted losses instead of sums over repeated rows, and products with a weight that is no power of two.
+    # Sums of weighted losses replace sums over repeated samples, and 1e300 is not a power of two, so that products
+    # round.
     np.testing.assert_allclose(results["eval_0"]["loss"], results["eval_1"]["loss"], rtol=1e-13)
     np.testing.assert_allclose(results["eval_2"]["loss"], results["eval_1"]["loss"], rtol=1e-13)
 
@@ -197,7 +198,7 @@ def test_sets_that_are_watched_have_no_part_in_the_model(name):
     watched = make(name, **plain).fit(X[:100], y[:100], X_val=X[100:150], y_val=y[100:150], eval_sets=sets)
     assert model_bytes(watched) == model_bytes(model)
     np.testing.assert_array_equal(watched.validation_score_, model.validation_score_)
-    # Of the rounds that were kept, in the order that was given.
+    # The results cover the rounds that were kept, and the sets stay in the order that was given.
     assert watched.n_estimators_ < len(watched.validation_score_)
     assert list(watched.eval_results_) == ["b", "a"]
     for found in watched.eval_results_.values():
@@ -228,19 +229,19 @@ def test_scorers_see_every_set(name, outputs):
         metric(y[100:][there], staged[there], sample_weight=weights[there]) for staged in model.staged_predict(X[100:])
     ]
     found = model.eval_results_
-    # Accuracies are quotients of sums of weights, in another order (also below).
+    # Accuracies are quotients of sums of weights in another order (this also holds below).
     np.testing.assert_allclose(found["first"]["score"], expected, rtol=1e-12)
     expected = [metric(y, staged, sample_weight=np.ones(len(X))) for staged in model.staged_predict(X)]
     np.testing.assert_allclose(found["all"]["score"], expected, rtol=1e-12)
     assert not hasattr(model, "validation_metric_")
-    # With rows that decide when to stop, these are scored too, and by the same rule.
+    # When a validation set decides when to stop, the evaluation sets are scored by the same rule.
     sets = {"held": (X[100:], y[100:], np.ones(50))}
     held = {"X_val": X[100:], "y_val": y[100:], "sample_weight_val": np.ones(50)}
     model = make(name, n_estimators=8, scoring=scoring, n_iter_no_change=8).fit(
         X[:100], y[:100], **held, eval_sets=sets
     )
     kept = model.validation_metric_[: model.n_estimators_]
-    # The predictions that the scores are of are of float32 scores there.
+    # During the fit the predictions for the validation set are computed from float32 scores.
     np.testing.assert_allclose(model.eval_results_["held"]["score"], kept, rtol=1e-6)
 
 
@@ -265,7 +266,7 @@ def test_stages_that_are_added_are_measured_with_those_before():
     with pytest.warns(UserWarning, match="does not fit new stages"):
         parts.fit(X, y, eval_sets={"late": (X[:30], y[:30])})
     np.testing.assert_array_equal(parts.eval_results_["late"]["loss"], whole.eval_results_["eval_0"]["loss"])
-    # They are those of the last fit.
+    # The results are those of the last fit.
     parts.set_params(n_estimators=10).fit(X, y)
     with pytest.raises(AttributeError, match="has no eval_results_, since it was fitted without eval_sets"):
         _ = parts.eval_results_
@@ -315,7 +316,7 @@ def test_parts_of_models_have_their_part_of_the_curves(tmp_path):
             assert list(found) == ["loss", "score"]
             for what, values in found.items():
                 np.testing.assert_array_equal(values, model.eval_results_[name][what][:n])
-    # A copy: nobody else's array.
+    # `eval_results_` returns a copy: changing it leaves the model unchanged.
     model.eval_results_["z"]["loss"][:] = 0
     assert (model.eval_results_["z"]["loss"] > 0).all()
     assert not hasattr(model.refit_leaves(X, y), "eval_results_")
@@ -486,7 +487,7 @@ def test_several_models_are_told_apart_on_the_same_axes(agg):
     ]
     colours = [line.get_color() for line in ax.get_lines() if "kept" not in line.get_label()]
     assert len(set(colours)) == 4
-    # Curves alone, of whatever.
+    # The display can be made from curves alone, without a model.
     display = BoostingCurveDisplay({"training": np.arange(3.0)}).plot(ax=ax)
     assert set(display.lines_) == {"training"}
     assert display.eval_lines_ == {}

@@ -1,4 +1,4 @@
-"""Weights of labels in boosting: what trees that labels share are grown on, and what losses are means of."""
+"""Weights of labels in boosting: their effect on trees that labels share, and on the losses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from test_label_weight import BAD, labels, structure
 
 NAME = "GradientBoostingClassifier"
 WEIGHTS = np.array([0.5, 3.0, 0.1, 1.25])
-# Of trees that labels share, and of each label; the last one with scores that are implied.
+# Strategies in which labels share trees, and one with a tree for each label; the last one uses the squared error.
 WAYS: list[dict[str, Any]] = [
     {"output_strategy": "joint"},
     {"output_strategy": "projected", "n_projections": 2},
@@ -42,7 +42,7 @@ def shares(weights):
 @pytest.mark.parametrize("loss", LABELS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_twin(strategy, loss, rule):
-    """Trees grown on gradients times the roots of the weights, losses that are means by them, leaves as without."""
+    """The twin grows trees on gradients times the roots of the weights, and averages losses with the weights."""
     X, X_new, scores = make_problem()
     Y = (scores > 0.4).astype(int)
     w = weights_for(len(X))
@@ -51,13 +51,13 @@ def test_twin(strategy, loss, rule):
         phis = [phi * np.sqrt(shares(WEIGHTS)) for phi in parameters.get("phis", [np.eye(4)] * 6)]
         parameters |= {"strategy": "projected", "phis": phis}
     model = make_boosting("Classifier", rule, loss=loss, label_weight=WEIGHTS, **params).fit(X, Y, sample_weight=w)
-    targets = Y - 0.5 if loss == "squared_error" else 2.0 * Y - 1  # one half off: `decision_function` is so
+    targets = Y - 0.5 if loss == "squared_error" else 2.0 * Y - 1  # `decision_function` subtracts one half
     twin = Twin(X, targets, loss, w, shares=shares(WEIGHTS))
     check(model, twin, X_new, parameters, TOLERANCE["labels"])
 
 
 class OwnLogLoss:
-    """y is 0 or 1."""
+    """The log loss for y in {0, 1}, written as a loss of the user's own."""
 
     def __str__(self):
         return "own"
@@ -79,19 +79,19 @@ def test_losses_of_training_and_validation_are_those_of_the_same_rows_that_are_w
     params = way | {"label_weight": np.arange(20.0), "subsample": 0.7, "n_iter_no_change": 50}
     given = {"X_val": X[:40], "y_val": Y[:40], "sample_weight_val": w[:40]}
     model = boosted(**params).fit(X, Y, w, **given, eval_sets={"train": (X, Y, w), "held": (X[:40], Y[:40], w[:40])})
-    # Scores are float32, and so are exponentials of the engine.
+    # Scores are float32, and so are the exponentials of the engine.
     np.testing.assert_allclose(model.train_score_, model.eval_results_["train"]["loss"], rtol=1e-5)
     np.testing.assert_allclose(model.validation_score_, model.eval_results_["held"]["loss"], rtol=1e-5)
     whole = boosted(**way, subsample=0.7).fit(X, Y, w)
     if way["output_strategy"] == "single_target":
         np.testing.assert_array_equal(whole.decision_function(X), model.decision_function(X))
     assert (model.train_score_ != whole.train_score_).all()
-    # Of the rows that a stage leaves out: by labels of which each counts alone.
+    # Losses of the samples that a stage leaves out, with weights for which a single label counts.
     alone = [boosted(**params | {"label_weight": np.arange(20) == j}).fit(X, Y, w, **given) for j in (3, 11)]
     if way["output_strategy"] == "single_target":
         both = boosted(**params | {"label_weight": np.isin(np.arange(20), [3, 11])}).fit(X, Y, w, **given)
         mean = (alone[0].oob_scores_ + alone[1].oob_scores_) / 2
-        # A mean of two losses, each a sum in another order.
+        # The mean of two losses, each of which is a sum in another order.
         np.testing.assert_allclose(both.oob_scores_, mean, rtol=1e-12)
 
 
@@ -146,14 +146,14 @@ def test_laws(way, rule, tmp_path):
     loaded = spinney.load(tmp_path / "model")
     assert model_bytes(loaded) == model_bytes(weighted)
     np.testing.assert_array_equal(loaded.decision_function(X), weighted.decision_function(X))
-    # More stages, and the leaves of the same rows: as at once.
+    # A warm start gives the model of a single fit.
     part = boosted(**params | {"n_estimators": 3}, warm_start=True).fit(X, Y)
     whole = boosted(**params).fit(X, Y)
     part.set_params(n_estimators=8).fit(X, Y)
     np.testing.assert_array_equal(part.decision_function(X), whole.decision_function(X))
     np.testing.assert_array_equal(part.train_score_, whole.train_score_)
     refitted = whole.refit_leaves(X, Y)
-    # The same leaves of the same rows.
+    # Refitting the leaves to the same samples gives the same leaves.
     np.testing.assert_array_equal(refitted.train_score_, whole.train_score_)
 
 
@@ -176,7 +176,7 @@ def test_rules_are_what_they_say(way):
 
 
 def test_rare_labels_are_found_where_they_count():
-    """Two frequent labels of one feature hide a rare one of another, in a stump."""
+    """In a stump, two frequent labels that depend on one feature hide a rare label that depends on another."""
     rng = np.random.default_rng(0)
     X = rng.random((400, 2)).astype(np.float32)
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] > 0.5, X[:, 1] > 0.97])

@@ -21,7 +21,7 @@ from spinney.projection import GaussianProjection, HadamardProjection
 from test_laws import layouts
 
 CLASSIFIER, REGRESSOR = BOOSTING
-# Newton steps without the terms that are compared with samples of weight 1, so that weights may have any unit.
+# Newton steps without the terms that are relative to samples of weight 1, so that weights may have any unit.
 BARE: dict[str, Any] = {"leaf_estimation": "newton", "l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0}
 STRATEGIES: dict[str, dict[str, Any]] = {
     "single_target": {"output_strategy": "single_target"},
@@ -38,9 +38,9 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "searched": {"output_strategy": "joint", "leaf_estimation": "line_search"},
     "searched for each stage": {"relabel_leaves": False, "leaf_estimation": "line_search"},
 }
-# Newton steps without a minimum weight.
+# Newton steps without regularization and without minimum weights.
 FREE = {"l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0, "min_weight_leaf": 0.0}
-# The parameters of the trees of scikit-learn's GradientBoosting.
+# The size of the trees in scikit-learn's GradientBoosting, without a minimum weight of leaves.
 SHALLOW = {"max_depth": 3, "max_leaf_nodes": None, "min_weight_leaf": 0.0}
 RULES = [{}, FREE, {"leaf_estimation": "line_search"}, {"l2_regularization": 0.3, "min_sum_hessian_in_leaf": 2.0}]
 LOSSES = {REGRESSOR: ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]}
@@ -62,12 +62,12 @@ def data_for(name, loss, **shape):
 
 
 def sparse_rows(Z):
-    """Z in a form whose samples can be indexed."""
+    """Z in a format whose samples can be indexed."""
     return Z.tocsr() if sparse.issparse(Z) else Z
 
 
 def possible(name, loss, outputs, params):
-    """Fewer projections than columns if a family supports no more; steps of classes that share a loss are float64."""
+    """Parameters that the case supports: one projection for a single output, float64 steps for classes and log loss."""
     if name == CLASSIFIER and "output_scaling" in params:
         pytest.skip("regressors alone scale outputs")
     if (name, outputs) == (REGRESSOR, "single"):
@@ -85,10 +85,10 @@ def test_one_model_for_every_layout(name, loss, outputs, params, max_bins, weigh
     X, y = data_for(name, loss, outputs=outputs)
     X = X.astype(np.float32)
     forms = layouts(X)
-    if max_bins is not None:  # sparse X has no bins
+    if max_bins is not None:  # sparse X is not binned
         forms = {form: Z for form, Z in forms.items() if not sparse.issparse(Z)}
     params = possible(name, loss, outputs, params) | {"loss": loss, "max_bins": max_bins}
-    # Weights that are no sums of few powers of two, so that sums of them are rounded.
+    # The weights are not sums of few powers of two, so that sums of them are rounded.
     w = np.random.default_rng(2).uniform(0.5, 2, len(X)) if weighted else None
     expected = make(name, **params).fit(X, y, sample_weight=w, X_val=X[:20], y_val=y[:20])
     for form, Z in forms.items():
@@ -99,7 +99,7 @@ def test_one_model_for_every_layout(name, loss, outputs, params, max_bins, weigh
 
 
 def test_bins_are_no_approximation_for_features_of_few_values(params):
-    X, y = make_data(REGRESSOR, outputs="several", n=200)  # rounded to tenths: about fifty values
+    X, y = make_data(REGRESSOR, outputs="several", n=200)  # X is rounded to tenths and has about fifty values
     exact, binned = (make(REGRESSOR, max_bins=bins, **params).fit(X, y) for bins in (None, 255))
     np.testing.assert_array_equal(exact.predict(X), binned.predict(X))
 
@@ -167,11 +167,11 @@ def test_regularization_is_in_units_of_weight(name, loss, outputs, params, unit)
         pytest.skip("line searches have no regularization")
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(2).integers(1, 4, len(X)).astype(float)
-    # In deep trees, the last bits choose among splits that are equally good.
+    # Shallow trees are used, since in deep trees the last bits decide between splits that are equally good.
     params = {**SHALLOW, **possible(name, loss, outputs, params), "loss": loss}
     one = make(name, l2_regularization=0.75, min_sum_hessian_in_leaf=0.5, **params).fit(X, y, w)
     other = make(name, l2_regularization=0.75 * unit, min_sum_hessian_in_leaf=0.5 * unit, **params).fit(X, y, w * unit)
-    # Sums are rounded to grids that depend on the total weight: the last bits may differ, also of float32 scores.
+    # Sums are rounded to grids that depend on the total weight: the last bits may differ, also those of float32 scores.
     np.testing.assert_allclose(one.step_sizes_, other.step_sizes_, rtol=1e-5)
     np.testing.assert_allclose(one._scores(X), other._scores(X), rtol=1e-5, atol=1e-6)
 
@@ -184,7 +184,7 @@ def test_regularization_shortens_the_first_stage(strategy, loss):
     for l2 in (0.0, 1.0, 10.0, 1e6):
         model = make(CLASSIFIER, loss=loss, n_estimators=1, l2_regularization=l2, **STRATEGIES[strategy]).fit(X, y)
         sizes.append(np.abs(model._scores(X) - model.start_).max())
-    # A shorter step than one that was halved need not be halved.
+    # Without regularization a step may be halved where a shorter step is not, except with the squared error.
     assert sizes[1] > sizes[2] > sizes[3] > 0
     assert sizes[0] >= sizes[1] or loss != "squared_error"
 
@@ -265,7 +265,7 @@ def test_orthonormal_projections_are_the_joint_strategy(loss):
         X,
         _,
     ) = make_data(CLASSIFIER, n=100)
-    X = X + np.random.default_rng(1).normal(size=X.shape)  # no equal gains, among which rounding would choose
+    X = X + np.random.default_rng(1).normal(size=X.shape)  # no two gains are equal, so that rounding cannot decide
     Y = (X[:, :4] @ np.random.default_rng(2).normal(size=(4, 4)) > 0.5).astype(int)
     w = np.random.default_rng(3).uniform(0.5, 2, len(X))
     params = {"loss": loss, "learning_rate": 0.5, "min_samples_leaf": 8}
@@ -285,7 +285,7 @@ def test_all_strategies_are_one_for_one_column(loss):
     models = [make(name, loss=loss, **STRATEGIES[s]).fit(X, y) for s in ("single_target", "joint", "projected")]
     models.append(make(name, loss=loss).fit(X, y))
     for model in models[1:]:
-        # The same trees: strategies only differ in the order in which they add.
+        # The trees are the same, and the strategies only differ in the order of their additions.
         np.testing.assert_allclose(model._scores(X), models[0]._scores(X), rtol=1e-12)
 
 
@@ -299,12 +299,13 @@ def test_steps_of_the_square_loss_are_one_after_relabelling(strategy):
 def test_the_square_loss_on_two_leaves_is_the_same_with_and_without_relabelling():
     X, Y = make_data(REGRESSOR, outputs="several")
     phi = GaussianProjection().draw(3, 1, random_state=0)
-    # λ is added to the weight of a leaf, or to Σ w g² over both leaves: without it, the two are equal.
+    # With relabelling λ is added to the weight of a leaf, and without it to Σ w g² over both leaves: for λ = 0 both are
+    # equal.
     shared = {"max_depth": 1, "output_projection": phi, "n_estimators": 20, **FREE}
     relabelled, projected = (make(REGRESSOR, relabel_leaves=r, **shared).fit(X, Y) for r in (True, False))
     np.testing.assert_array_equal(relabelled.apply(X), projected.apply(X))
-    # Means of residuals compared with projections of them times step sizes: float64 sums in another order, over 20
-    # stages.
+    # Means of residuals are compared with projections of residuals times step sizes: these are float64 sums in another
+    # order, over 20 stages.
     np.testing.assert_allclose(relabelled.predict(X), projected.predict(X), rtol=1e-12, atol=1e-12)
 
 
@@ -316,7 +317,7 @@ def problems(draw):
     loss = draw(st.sampled_from([*LOSSES[REGRESSOR], "log_loss", "exponential", "hinge", "softmax"]))
     strategies = STRATEGIES.keys() - {"subsampled"}
     if loss not in LOSSES[REGRESSOR]:
-        # Only regressors scale outputs.
+        # Only regressors support output_scaling.
         strategies -= {"scaled", "scaled combination"}
     strategy = draw(st.sampled_from(sorted(strategies)))
     seed = draw(st.integers(0, 2**32 - 1))
@@ -351,7 +352,7 @@ def test_the_training_loss_never_rises(problem):
         sizes = [len(np.unique(column)) for column in y.T]
         model = make(CLASSIFIER, **{**params, "n_projections": 1})
         if sizes != [2]:
-            model.set_params(step_dtype="float64")  # steps that share a loss are float64
+            model.set_params(step_dtype="float64")  # steps for classes that share a loss are always float64
         ends = np.cumsum([0, *sizes])
         targets = np.column_stack([column == c for column in y.T for c in np.unique(column)]).astype(float)
         if sizes == [2]:
@@ -361,7 +362,7 @@ def test_the_training_loss_never_rises(problem):
         else:
             groups = tuple(slice(a, b) for a, b in pairwise(ends))
         if d > 1 and set(np.unique(y)) <= {0, 1}:
-            y = y + 5  # classes, not labels
+            y = y + 5  # so that they are classes and not labels
     else:
         labels = (numbers > 0.3).astype(int)
         y = sparse.csr_array(labels)
@@ -372,7 +373,7 @@ def test_the_training_loss_never_rises(problem):
     scores = [np.tile(model.start_, (n, 1)), *model._staged(X)]
     losses = np.array([twin.value(f) for f in scores])
     assert np.isfinite(losses).all()
-    # The twin sums rounded losses of rounded scores.
+    # The twin adds up rounded losses of rounded scores.
     slack = 1e-9 * losses[0]
     if loss in ("log_loss", "hinge", "softmax"):
         slack += 2.0**-22 * twin.w.sum() * max(1.0, max(np.abs(f).max() for f in scores)) * targets.shape[1]
@@ -417,7 +418,7 @@ def test_single_output_squared_error_is_that_of_scikit_learn(params, weighted):
 def test_single_output_absolute_error_has_the_leaves_of_scikit_learn(weighted):
     X, y = sklearn.datasets.make_friedman1(200, noise=1.0, random_state=0)
     X = X.astype(np.float32)
-    # Weights for which no half is met exactly, so that medians are single samples.
+    # The weights never sum to exactly one half of their total, so that each median is a single sample.
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
     w = w if weighted else None
     params = {"n_estimators": 1, "learning_rate": 1.0, "min_samples_leaf": 5, "max_depth": 2, "loss": "absolute_error"}
@@ -428,12 +429,12 @@ def test_single_output_absolute_error_has_the_leaves_of_scikit_learn(weighted):
         rows = np.flatnonzero(leaves == leaf)
         order = rows[np.argsort(y[rows])]
         median = y[order][np.searchsorted(weights[order].cumsum(), weights[order].sum() / 2)]
-        # The start plus the median of the residuals: two roundings.
+        # The prediction is the start plus the median of the residuals, each of which is rounded.
         np.testing.assert_allclose(ours.predict(X[rows]), median, rtol=1e-12)
 
 
 def test_leaf_medians_predict_as_well_as_those_of_scikit_learn():
-    """A single step for a whole tree missed these values by a tenth of the error."""
+    """With a single step for a whole tree, the error was larger than scikit-learn's by a tenth."""
     ratios = []
     for seed in range(4):
         X, y = sklearn.datasets.make_friedman1(600, noise=1.0, random_state=seed)
@@ -446,7 +447,7 @@ def test_leaf_medians_predict_as_well_as_those_of_scikit_learn():
 
 @pytest.mark.parametrize("load", [sklearn.datasets.load_wine, sklearn.datasets.load_breast_cancer])
 def test_labels_that_are_told_apart_are_not_overconfident(load):
-    """A step that separates the samples of a whole tree went too far: twice the held-out log loss of others."""
+    """With a single step for a whole tree, steps were too long: held-out log losses were twice scikit-learn's."""
     data = load()
     X, y = data.data, data.target
     rows = np.random.default_rng(0).permutation(len(y))

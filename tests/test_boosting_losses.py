@@ -1,4 +1,4 @@
-"""Losses of boosting for numbers against scikit-learn's: deviances, quantiles, models side by side."""
+"""Losses of boosting for numerical outputs against scikit-learn's: deviances, quantiles, models side by side."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def half(deviance: Any, **params: Any) -> Any:
     return lambda y, mean, sample_weight: deviance(y, mean, sample_weight=sample_weight, **params) / 2
 
 
-# The mean loss of a column and its predictions.
+# The mean loss of one output and its predictions.
 METRICS: dict[str, Any] = {
     "quantile": lambda y, f, sample_weight: mean_pinball_loss(
         y, f, sample_weight=sample_weight, alpha=PARAMETERS["quantile"]["quantile"]
@@ -69,7 +69,7 @@ def test_losses_are_those_of_scikit_learn(loss, outputs, leaf_estimation):
         columns = list(zip(y.reshape(60, -1).T, f.reshape(60, -1).T, strict=True))
         expected = np.mean([METRICS[loss](a, b, sample_weight=w) for a, b in columns])
         held_out = np.mean([METRICS[loss](a[:30], b[:30], sample_weight=None) for a, b in columns])
-        # Deviances as scikit-learn writes them are differences of terms of about one, with 16 digits.
+        # scikit-learn's deviances are differences of terms of about one, which have 16 digits.
         np.testing.assert_allclose(model.train_score_[stage], expected, rtol=1e-12)
         np.testing.assert_allclose(model.validation_score_[stage], held_out, rtol=1e-12)
 
@@ -101,17 +101,16 @@ def test_predictions_are_exponentials_of_scores(loss, params):
         np.testing.assert_allclose(f, np.exp(scores), rtol=1e-15)
     np.testing.assert_array_equal(model.predict(X), f)
     assert (model.predict(X) > 0).all()
-    # Trees add to scores.
-    # A relative error of 2⁻⁵² of an exponential is an absolute one of its logarithm.
+    # Trees add to scores. A relative error of 2⁻⁵² in an exponential is an absolute error of 2⁻⁵² in its logarithm.
     np.testing.assert_allclose(model._scores(X), np.log(model.predict(X)), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.7, 0.9])
 def test_quantiles_are_those_of_scikit_learn(alpha):
-    """Newton leaves are the quantiles of their residuals; with weights scikit-learn's are the lower ones too.
+    """Newton leaves are the quantiles of their residuals; with weights scikit-learn's are the lower ones, too.
 
-    The row whose y is the start has a gradient of 0, where scikit-learn's has that of a sign: at these quantiles no
-    split depends on it.
+    The sample whose y equals the start has a gradient of 0 here, and that of a sign in scikit-learn: at these quantiles
+    no split depends on it.
     """
     X, y = sklearn.datasets.make_friedman1(300, noise=1.0, random_state=0)
     X = X.astype(np.float32)
@@ -122,9 +121,9 @@ def test_quantiles_are_those_of_scikit_learn(alpha):
     start = DummyRegressor(strategy="constant", constant=ours.start_[0])
     theirs = sklearn.ensemble.GradientBoostingRegressor(loss="quantile", alpha=alpha, init=start, **shared)
     theirs.fit(X, y, sample_weight=w)
-    # Residuals are differences that both round, ten times over.
+    # Residuals are differences that are rounded in both libraries, over ten stages.
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-12)
-    # The share of rows below is that of the quantile, but for what fits to the rows move.
+    # The share of samples below their predictions is about the quantile; fitting these samples moves it a little.
     assert abs(np.average(y <= ours.predict(X), weights=w) - alpha) < 0.05
 
 
@@ -147,10 +146,10 @@ def test_a_quantile_for_each_output(params, leaf_estimation):
     # Means of a few hundred numbers, summed in another order.
     np.testing.assert_allclose(model.train_score_[-1], np.mean(losses), rtol=1e-12)
     assert (np.diff(model.train_score_) <= 0).all()
-    # The same quantile of all is one quantile.
+    # Equal quantiles for all outputs are the same as a single quantile.
     same = make(NAME, quantile=[0.3] * 3, **params).fit(X, Y, sample_weight=w)
     assert model_bytes(same) == model_bytes(make(NAME, quantile=0.3, **params).fit(X, Y, sample_weight=w))
-    # Threads, weights and layouts are not seen.
+    # Threads, weights and layouts do not change the model.
     threads = make(NAME, quantile=np.array(quantiles), n_jobs=2, **params)
     assert model_bytes(threads.fit(X, Y, sample_weight=w, X_val=X, y_val=Y)) == model_bytes(model)
     order = np.random.default_rng(1).permutation(int(w.sum()))
@@ -162,8 +161,8 @@ def test_a_quantile_for_each_output(params, leaf_estimation):
 @pytest.mark.parametrize("leaf_estimation", LEAVES)
 def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_estimation):
     X, Y = make_data(NAME, outputs="several", n=200)
-    # Trees of a lone output and of one among others draw from other seeds, which decide between splits that tie: here
-    # no two features and no two sums of weights are alike.
+    # Trees of a single output and of one among several outputs have different seeds, which decide between splits that
+    # tie: here no two features and no two sums of weights are equal.
     rng = np.random.default_rng(0)
     X, w = X + rng.normal(size=X.shape), rng.uniform(0.5, 2, len(X))
     quantiles = [0.25, 0.5, 0.875]
@@ -183,7 +182,7 @@ def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_
 @pytest.mark.parametrize("leaf_estimation", LEAVES)
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "quantile"])
 def test_new_rows_are_predicted_as_well_as_by_histograms_of_scikit_learn(loss, leaf_estimation):
-    """Within a twentieth of its loss, on new rows, with as many leaves; the rules of when to split differ."""
+    """The loss on new samples is at most 5 % above scikit-learn's with as many leaves; splitting rules differ."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 6)).astype(np.float32)
     mean = np.exp(0.5 * X[:, 0] + np.sin(2 * X[:, 1]))
@@ -206,7 +205,7 @@ def test_half_the_absolute_error_is_the_quantile_loss_of_the_median():
     for leaf_estimation in LEAVES:
         median = make(NAME, loss="quantile", leaf_estimation=leaf_estimation).fit(X, Y)
         absolute = make(NAME, loss="absolute_error", leaf_estimation=leaf_estimation).fit(X, Y)
-        # Gradients are halved, which changes no tree, and steps along them doubled.
+        # Halving the gradients changes no tree, and the steps along them are twice as long.
         np.testing.assert_allclose(median.predict(X), absolute.predict(X), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(2 * median.train_score_, absolute.train_score_, rtol=1e-12)
         errors = mean_absolute_error(Y, median.predict(X))
@@ -221,7 +220,7 @@ def test_outputs_that_are_always_zero_are_predicted_to_be_near_zero(loss, params
     X, Y = data(loss)
     Y[:, 1] = 0
     model = make_model(loss, leaf_estimation=leaf_estimation, n_estimators=60, **params).fit(X, Y)
-    # Two logarithms of the same number, off by the last bit.
+    # Two logarithms of the same number may differ by the last bit.
     np.testing.assert_allclose(model.start_[1], np.log(0.5 / len(X)), rtol=1e-15)
     assert np.isfinite(model._scores(X)).all()
     assert model.predict(X)[:, 1].mean() <= 0.5 / len(X)
@@ -238,7 +237,7 @@ def test_numbers_of_any_size_have_finite_predictions(loss, scale, leaf_estimatio
     assert np.isfinite(model._scores(X)).all()
     f = model.predict(X)
     assert np.isfinite(f).all()
-    # Fitted to the rows at any scale: by far nearer to them than their mean is, in orders of magnitude.
+    # At any scale the predictions are less than half as far from y as the mean is, in orders of magnitude.
     assert np.abs(np.log(f / (y * scale))).mean() < 0.5 * np.abs(np.log(y.mean() / y)).mean()
 
 
@@ -257,7 +256,7 @@ def test_weak_models_add_to_logarithms(loss):
     # The engine's exponential and NumPy's differ by the last bit.
     np.testing.assert_allclose(model.predict(X), np.exp(model._scores(X)), rtol=1e-15)
     expected = np.mean([METRICS[loss](a, b, None) for a, b in zip(Y.T, model.predict(X).T, strict=True)])
-    # As above: 16 digits of terms of about one.
+    # The terms of about one have 16 digits, as above.
     np.testing.assert_allclose(model.train_score_[-1], expected, rtol=1e-12)
 
 
@@ -278,7 +277,7 @@ def test_warm_starts_keep_the_parameter_of_the_loss(loss, parameter):
     check_refused(model, ValueError, f"{parameter} must be {old!r} with warm_start=True, .*got 0.7", X, Y)
     model.set_params(loss="squared_error", **{parameter: old})
     check_refused(model, ValueError, "loss must be .* with warm_start=True, .*got 'squared_error'", X, Y)
-    # A parameter of another loss has no part.
+    # A parameter that belongs to another loss has no effect.
     warm = make(NAME, warm_start=True).fit(X, Y).set_params(n_estimators=8, **{parameter: 0.7}).fit(X, Y)
     assert model_bytes(warm) == model_bytes(make(NAME, n_estimators=8).fit(X, Y))
 
@@ -294,7 +293,7 @@ def test_models_come_back_from_files_and_pickles(loss, tmp_path):
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
         assert model_bytes(loaded) == model_bytes(model)
     _, estimator, _ = taken_apart(path)
-    # Those alone that are not what models of before have.
+    # Only those of these parameters that differ from their defaults are stored.
     assert estimator["params"].keys() & {"quantile", "huber_delta", "tweedie_power"} == PARAMETERS.get(loss, {}).keys()
 
 

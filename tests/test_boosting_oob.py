@@ -1,4 +1,4 @@
-"""Losses of the rows that `subsample` leaves out of each round, against losses recomputed from staged scores."""
+"""Losses of the samples that `subsample` leaves out of each round, against losses recomputed from staged scores."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ OUT_OF_BAG = ("oob_scores_", "oob_improvement_", "oob_score_")
 
 
 def left_out(X, n_rounds, *, subsample=0.6, sample_weight=None):
-    """Which rows each round of a fit to X leaves out, (n_rounds, n_samples), as X, weights and the seed alone tell.
+    """Which samples each round leaves out, of shape (n_rounds, n_samples); this depends on X, weights and seed alone.
 
-    Trees whose leaves have one row each halve the residuals of the rows that they are grown on, at a learning rate of
-    one half. Other rows get half the residual of another row, which is not theirs.
+    Trees with one sample in each leaf halve the residuals of the samples that they are grown on, at a learning rate of
+    one half. The residual of any other sample changes by half the residual of a different sample.
     """
     y = np.random.default_rng(7).normal(size=len(X))
     assert len(np.unique(X, axis=0)) == len(X)
@@ -31,7 +31,8 @@ def left_out(X, n_rounds, *, subsample=0.6, sample_weight=None):
         n_estimators=n_rounds, subsample=subsample, learning_rate=0.5, random_state=0, **grown_out
     ).fit(X, y, sample_weight)
     residuals = [y - model.start_, *(y - predicted for predicted in model.staged_predict(X))]
-    # A residual that a round has seen is halved but for the rounding of a score; others are not halved by chance.
+    # The residual of a sample that a round is grown on is halved up to rounding; other residuals are not halved by
+    # chance.
     outside = [~np.isclose(new, old / 2, rtol=1e-9, atol=0) for old, new in itertools.pairwise(residuals)]
     there = np.ones(len(X), dtype=bool) if sample_weight is None else sample_weight > 0
     outside = np.array(outside) & there
@@ -40,7 +41,7 @@ def left_out(X, n_rounds, *, subsample=0.6, sample_weight=None):
 
 
 def recomputed(model, X, y, outside, sample_weight=None, **fit):
-    """Losses of these rows of each round, after it and after the one before, by numpy from staged scores."""
+    """The loss, after each round, of the samples that are left out of that round, from a fit with `eval_sets`."""
     w = np.ones(len(X)) if sample_weight is None else sample_weight
     sets = [(X, y, w * rows) for rows in outside]
     twin = make(type(model).__name__, **{**model.get_params(), "callbacks": None})
@@ -83,24 +84,25 @@ def test_the_first_improvement_is_to_the_start():
         model = make(REGRESSOR, n_estimators=1, subsample=0.6, **params).fit(X, y)
         before = ((y[outside] - model.start_) ** 2).mean() / 2
         after = ((y[outside] - model.predict(X[outside])) ** 2).mean() / 2
-        np.testing.assert_allclose(model.oob_improvement_, [before - after], rtol=1e-12)  # another order of sums
+        # the sums are in another order
+        np.testing.assert_allclose(model.oob_improvement_, [before - after], rtol=1e-12)
     X, y = data(CLASSIFIER, "labels")
     model = make(CLASSIFIER, n_estimators=1, subsample=0.6, loss="squared_error", relabel_leaves=False).fit(X, y)
     before = ((y[outside] - model.start_) ** 2).mean() / 2
     after = ((y[outside] - 0.5 - model.decision_function(X[outside])) ** 2).mean() / 2
-    # As above.
+    # The sums are in another order, as above.
     np.testing.assert_allclose(model.oob_improvement_, [before - after], rtol=1e-12)
 
 
 def test_definitions_are_those_of_scikit_learn():
-    """Their squared error is twice ours, and rows are drawn otherwise: on average over many the losses are near."""
+    """scikit-learn's squared error is twice ours, and it draws other samples: over many samples both are close."""
     rng = np.random.default_rng(0)
     X = rng.random((4000, 4))
     y = 3 * X[:, 0] + rng.normal(scale=0.3, size=4000)
     params = {"n_estimators": 8, "subsample": 0.5, "max_depth": 3, "random_state": 0}
     theirs = sklearn.ensemble.GradientBoostingRegressor(**params).fit(X, y)
     ours = spinney.GradientBoostingRegressor(**params, max_leaf_nodes=None, l2_regularization=0.0).fit(X, y)
-    # Losses of 2000 rows are means within 3 % or so of each other.
+    # Losses are means over 2000 samples, which differ by about 3 %.
     np.testing.assert_allclose(2 * ours.oob_scores_, theirs.oob_scores_, rtol=0.1)
     before = 2 * (ours.oob_improvement_[0] + ours.oob_scores_[0])
     assert before == pytest.approx(theirs.oob_improvement_[0] + theirs.oob_scores_[0], rel=0.1)
@@ -143,7 +145,7 @@ def test_laws(name, outputs, params, tmp_path):
 def test_cells_that_are_not_known_have_no_part():
     X, y = data(REGRESSOR, "several")
     mask = np.random.default_rng(3).random(y.shape) < 0.4
-    mask[mask.all(axis=1), 0] = False  # rows without a known cell are no rows, and not drawn
+    mask[mask.all(axis=1), 0] = False  # samples without a known target would be ignored, and not drawn
     masked = np.where(mask, np.nan, y)
     outside = left_out(X, 5)
     for params in ({"output_strategy": "single_target"}, {"output_strategy": "joint"}):
@@ -151,7 +153,7 @@ def test_cells_that_are_not_known_have_no_part():
         expected = recomputed(model, X, masked, outside)
         # Sums of float64 in another order.
         np.testing.assert_allclose(model.oob_scores_, expected, rtol=1e-12)
-    # Of columns that no row left out knows there is no loss, and of rounds without any none at all.
+    # An output without a known target among the samples left out does not count in the loss of a round.
     y[:, 2] = np.nan
     y[:3, 2] = [1.0, 2.0, 4.0]
     model = make(REGRESSOR, n_estimators=40, subsample=0.6, output_strategy="single_target").fit(X, y)
@@ -163,7 +165,7 @@ def test_weak_models_have_them():
     for params in ({"output_strategy": "joint"}, {"output_strategy": "projected", "relabel_leaves": False}):
         model = make(REGRESSOR, n_estimators=4, subsample=0.5, estimator=LinearRegression(), **params).fit(X, y)
         assert model.oob_scores_.shape == model.oob_improvement_.shape == (4,)
-        # Rows are drawn at random, whatever is in them: losses of other rows of the same model are near.
+        # Samples are drawn at random, so that the losses of those left out are close to the losses of those drawn.
         np.testing.assert_allclose(model.oob_scores_, model.train_score_, rtol=0.5)
         assert model.oob_improvement_[0] > 0
         more = make(REGRESSOR, n_estimators=2, subsample=0.5, estimator=LinearRegression(), warm_start=True, **params)
@@ -171,7 +173,7 @@ def test_weak_models_have_them():
         np.testing.assert_array_equal(more.oob_scores_, model.oob_scores_)
 
 
-# When they are there
+# When the attributes exist
 
 
 def test_rounds_that_were_not_kept_have_them_as_they_have_training_losses():
@@ -187,7 +189,7 @@ def test_rounds_that_were_not_kept_have_them_as_they_have_training_losses():
     np.testing.assert_array_equal(kept.oob_improvement_, watched.oob_improvement_[: watched.n_estimators_])
     scored = make(REGRESSOR, **params, scoring="r2").fit(X, y)
     assert scored.oob_scores_.shape == scored.train_score_.shape
-    # Grown on after it.
+    # More stages are added to this model.
     n_kept = watched.n_estimators_
     watched.set_params(warm_start=True, n_iter_no_change=None, n_estimators=n_kept + 2).fit(X, y)
     assert watched.oob_scores_.shape == (n_kept + 2,)
@@ -234,7 +236,7 @@ def test_they_are_absent_where_a_round_left_no_rows_out():
         _ = make(REGRESSOR).oob_score_
 
 
-# Lines
+# Printed lines
 
 
 def rounds_of(lines):
@@ -254,9 +256,9 @@ def test_lines_are_those_that_scikit_learn_prints(capsys, params):
     theirs = sklearn.ensemble.GradientBoostingRegressor(n_estimators=125, verbose=1, subsample=0.5).fit(X, y)
     assert theirs.n_estimators_ == 125
     table = capsys.readouterr().out.splitlines()[1:]
-    # They leave the last round out where it is no round number.
+    # scikit-learn prints the last round only if it is a round number.
     assert [int(row.split()[0]) for row in table] == rounds_of(lines)[:-1]
-    # A fit that goes on counts its own rounds.
+    # A fit that continues counts its own rounds when it chooses which of them to print.
     model.set_params(n_estimators=148).fit(X, y)
     assert rounds_of(capsys.readouterr().out.splitlines()) == [*range(126, 136), 145, 148]
 
@@ -281,8 +283,9 @@ def test_long_rounds_have_lines_between(capsys, monkeypatch):
     X, y = data(REGRESSOR, "single")
     make(REGRESSOR, n_estimators=200, verbose=1).fit(X, y)
     found = rounds_of(capsys.readouterr().out.splitlines())
-    # Four seconds each: after ten rounds a line for each third, as three take more than ten seconds.
+    # Each round takes four seconds: after ten rounds every third round is printed, as three rounds take more than ten
+    # seconds.
     assert found[:14] == [*range(1, 11), 13, 16, 19, 20]
-    # Later a tenth of the time so far.
+    # Later a line is printed whenever a tenth of the time so far has passed.
     assert 20 < len(found) < 70
     assert max(np.diff(found)) <= 20

@@ -1,4 +1,4 @@
-"""Boosting against the slow twin of `boosting_twin.py`, scores after every stage, on small data without ties."""
+"""Boosting against the slow twin of `boosting_twin.py`: scores after every stage, on small data without ties."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from boosting_twin import PARAMETERS, Newton, Twin, in_domain
 from spinney.projection import GaussianProjection, RademacherProjection
 
 N_STAGES = 6
-# Leaves large enough for no two splits of a node to be equally good: the twin raises `TiedError` otherwise.
+# Leaves are so large that no two splits of a node are equally good: the twin raises `TiedError` otherwise.
 LIMITS: dict[str, Any] = {"max_depth": 2, "min_samples_leaf": 8}
-# float32 keeps scores of labels and classes, with 24 bits: some 1e-7 of a score, over stages whose steps follow from
-# scores before. Numbers are float64; the twin's minimiser finds a step to about the root of the rounding of a loss.
+# Scores of labels and classes are float32 with 24 bits, an error of about 1e-7 of a score; the steps of each stage
+# depend on earlier scores. Scores of numerical outputs are float64; the twin's minimiser finds a step to about the root
+# of the rounding of a loss.
 TOLERANCE = {"labels": 2e-5, "numbers": 1e-6, "softmax": 2e-5}
 
 STRATEGIES = ["single_target", "joint", "projected", "subspace", "relabelled", "relabelled pair"]
 NUMBERS = ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"]
 LABELS = ["log_loss", "exponential", "hinge", "squared_error"]
-# What leaves add; with no λ and no least curvature steps are longest, and most of them are halved.
+# Rules for the values of leaves. Without λ and without a minimum curvature steps are longest, and most of them are
+# halved.
 RULES: dict[str, dict[str, Any]] = {
     "line_search": {"leaf_estimation": "line_search"},
     "newton": {"leaf_estimation": "newton", "l2_regularization": 1.0, "min_sum_hessian_in_leaf": 1e-3},
@@ -29,12 +31,13 @@ RULES: dict[str, dict[str, Any]] = {
 }
 
 
-# With a learning rate of 1, medians and kinks are met exactly, and the last bit decides on which side a row is.
+# With a learning rate of 1, scores reach medians and kinks of a loss exactly, and the last bit decides on which side a
+# sample is.
 RATES = [("line_search", 0.9), ("line_search", 0.3), ("newton", 0.9), ("bare", 0.3), ("strict", 0.9)]
 
 
 def make_problem(seed: int = 0, n: int = 120, d: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows to fit and to predict, and scores that depend on them."""
+    """Samples to fit, samples to predict, and scores that depend on the samples to fit."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5)).astype(np.float32)
     scores = np.sin(X @ rng.normal(size=(5, d))) + 0.3 * rng.normal(size=(n, d))
@@ -42,7 +45,7 @@ def make_problem(seed: int = 0, n: int = 120, d: int = 4) -> tuple[np.ndarray, n
 
 
 def setting(strategy: str, d: int, seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parameters of the estimator and of the twin."""
+    """The same strategy as parameters of the estimator and as parameters of the twin."""
     if strategy in ("single_target", "joint"):
         return {"output_strategy": strategy}, {"strategy": strategy}
     q = 2 if strategy == "relabelled pair" else 1
@@ -55,7 +58,7 @@ def setting(strategy: str, d: int, seed: int = 0) -> tuple[dict[str, Any], dict[
 
 
 def make(kind: str, rule: str = "line_search", **params: Any) -> Any:
-    # Brent's search is as exact as values of the loss can tell; Newton's is compared with it below.
+    # Brent's search is as exact as values of the loss allow; the Newton search is compared with it below.
     search = {"line_search": "brent", **RULES[rule]}
     fixed = {"n_estimators": N_STAGES, "max_bins": None, "min_weight_leaf": 0.0, "random_state": 0}
     params = {**fixed, **search, **LIMITS, **params}
@@ -63,12 +66,12 @@ def make(kind: str, rule: str = "line_search", **params: Any) -> Any:
 
 
 def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any], tolerance: float) -> None:
-    """Scores of training rows and of new ones, step sizes and losses."""
+    """Compare the scores of training samples and of new samples, the step sizes and the losses."""
     parameters = {"learning_rate": model.learning_rate, "n_stages": N_STAGES, **parameters, **LIMITS}
     if model.leaf_estimation == "newton":
         parameters["newton"] = Newton(model.l2_regularization, model.min_sum_hessian_in_leaf)
     staged = model._staged if not hasattr(model, "classes_") else model.staged_decision_function
-    stages = list(twin.stages(**parameters))  # slow: once for all that is compared
+    stages = list(twin.stages(**parameters))  # the twin is slow: it runs once for all comparisons
     for X in (twin.X, X_new):
         theirs = np.tile(twin.start(), (len(X), 1))
         for stage, (ours, (add, _, _)) in enumerate(zip(staged(X), stages, strict=True)):
@@ -76,19 +79,18 @@ def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any],
             ours = as_scores(ours, twin) / model._unit()
             np.testing.assert_allclose(ours, as_scores(theirs, twin), atol=tolerance, err_msg=stage)
     steps = np.array([rho for _, rho, _ in stages])
-    if (
-        steps.shape[1] > 1 and not twin.groups
-    ):  # of one score, leaves that are not relabelled are relabelled all the same
-        # A loss is flat at its minimum: step sizes are less exact than losses, by the root.
+    # With a single score, leaves are relabelled even where relabel_leaves=False.
+    if steps.shape[1] > 1 and not twin.groups:
+        # A loss is flat at its minimum: the error of a step size is of the order of the root of the error of the loss.
         np.testing.assert_allclose(model.step_sizes_, steps, rtol=1e-4, atol=1e-4)
     losses = np.array([twin.value(f) for _, _, f in stages])
-    # What the loss is divided by, and a constant factor, are the estimator's.
-    # Losses are of scores to `tolerance`, which for numbers and labels is 2e-5 at most.
+    # The estimator divides its losses by constants of its own, so that losses are compared relative to the first.
+    # Losses are computed from scores that agree to `tolerance`, which is at most 2e-5.
     np.testing.assert_allclose(model.train_score_ / model.train_score_[0], losses / losses[0], rtol=1e-6)
 
 
 def as_scores(scores: Any, twin: Twin) -> np.ndarray:
-    """A table; of a softmax, the mean of its columns taken off, which it does not see."""
+    """Scores as one table; the mean over the classes of a softmax, on which its loss does not depend, is subtracted."""
     if isinstance(scores, list):
         scores = np.column_stack(scores)
     scores = scores.reshape(len(scores), -1)
@@ -98,7 +100,7 @@ def as_scores(scores: Any, twin: Twin) -> np.ndarray:
 
 
 def weights_for(n: int) -> np.ndarray:
-    """No two sums of a few of them are equal: gradients that are signs tie otherwise."""
+    """Random weights, of which no few have equal sums: gradients that are signs would tie otherwise."""
     return np.random.default_rng(9).uniform(0.5, 2, n)
 
 
@@ -143,7 +145,7 @@ def test_labels(strategy, loss, learning_rate, rule):
     w = weights_for(len(X))
     params, parameters = setting(strategy, Y.shape[1])
     model = make("Classifier", rule, loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
-    targets = Y - 0.5 if loss == "squared_error" else 2.0 * Y - 1  # one half off: `decision_function` is so
+    targets = Y - 0.5 if loss == "squared_error" else 2.0 * Y - 1  # `decision_function` subtracts one half
     check(model, Twin(X, targets, loss, w), X_new, parameters, TOLERANCE["labels"])
 
 
@@ -182,13 +184,15 @@ def test_line_searches_agree(loss):
     X, X_new, scores = make_problem()
     Y = (scores > 0.4).astype(int)
     newton, brent = (make("Classifier", loss=loss, line_search=name).fit(X, Y) for name in ("newton", "brent"))
-    # Both end where the loss is flat: step sizes to the root of its rounding, here of float32 scores.
+    # Both searches end where the loss is flat: step sizes are exact to the root of its rounding, here with float32
+    # scores.
     np.testing.assert_allclose(newton.step_sizes_, brent.step_sizes_, rtol=1e-4)
     np.testing.assert_allclose(newton.decision_function(X_new), brent.decision_function(X_new), atol=1e-4)
 
 
 def test_separable_classes_leave_nothing_on_the_table():
-    # Leaves are pure, so that the loss has no minimum: as low as scipy goes, or a 10^-6 of where it began.
+    # Leaves are pure, so that the loss has no minimum: it must be as low as scipy's minimiser gets, or 1e-6 of its
+    # start.
     rng = np.random.default_rng(3)
     y = rng.integers(0, 3, 60)
     X = (y + rng.uniform(0, 0.5, len(y)))[:, None].astype(np.float32)

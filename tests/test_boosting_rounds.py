@@ -1,4 +1,4 @@
-"""Watching and stopping the rounds of boosting, what they start from, and parts of models."""
+"""Callbacks, early stopping and starts of boosting, and parts of models."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_callbacks_are_told_of_every_round_and_may_end_the_fit(name, outputs):
 
 @pytest.mark.parametrize("n", [60, 20_000])
 def test_what_a_callback_raises_comes_through_and_nothing_is_lost(n):
-    # Long fits run on a thread of their own, and callbacks on that of the caller.
+    # Long fits run on a thread of their own, and callbacks on the thread of the caller.
     X = np.random.default_rng(0).random((n, 20)).astype(np.float32)
     model = make(REGRESSOR, n_estimators=3).fit(X, X[:, 0])
     before = pickle.dumps(model)
@@ -127,7 +127,7 @@ def test_scorers_see_what_the_model_predicts_after_each_round(name, outputs, sco
     params = parameters(name, outputs, params)
     model = make(name, n_estimators=12, scoring=scoring, **params).fit(X[:80], y[:80], **held)
     expected = [metric(y[80:], predicted) for predicted in model.staged_predict(X[80:])]
-    # Scores are the same sums in another order.
+    # The scores are the same sums, in another order.
     np.testing.assert_allclose(model.validation_metric_, expected, rtol=1e-12)
     assert model.n_estimators_ == 12
 
@@ -212,8 +212,8 @@ def test_margins_of_a_model_are_the_rounds_that_it_had(name, outputs, params):
     alone = more._scores(X)
     # Sums of a dozen float64 numbers in another order.
     np.testing.assert_allclose(more._scores(X, base_margin=margins), alone + margins / unit, rtol=1e-12, atol=1e-12)
-    # The rounds go on: the loss is not above that of the margins.
-    # Margins are rounded to float32 where scores of labels and classes are.
+    # The rounds continue from the margins, so that the loss is not above theirs. Margins are rounded to float32 where
+    # scores of labels and classes are float32.
     assert more.train_score_[0] <= first.train_score_[-1] * (1 + 1e-6)
 
 
@@ -227,7 +227,7 @@ def test_margins_in_the_place_of_a_constant_change_nothing():
     held = {"X_val": X[:9], "y_val": y[:9], "base_margin_val": margins[:9]}
     watched = make(REGRESSOR, n_estimators=6, output_strategy="joint").fit(X, y, base_margin=margins, **held)
     expected = make(REGRESSOR, n_estimators=6, output_strategy="joint").fit(X, y, X_val=X[:9], y_val=y[:9])
-    # As above.
+    # The constant is added in another order, as above.
     np.testing.assert_allclose(watched.validation_score_, expected.validation_score_, rtol=1e-12)
 
 
@@ -246,9 +246,10 @@ def test_rounds_start_from_another_model(name, outputs, params):
     fitted = linear(name, outputs).fit(X, y)
     frozen = make(name, n_estimators=5, init=FrozenEstimator(fitted), **params).fit(X, y)
     inside = make(name, n_estimators=5, init=linear(name, outputs), **params).fit(X.astype(np.float32), y)
-    # The model inside is fitted to float32 rows, the other to float64 ones, and stages follow what it predicts.
+    # The start of `inside` is fitted to float32 samples and that of `frozen` to float64 ones, and stages depend on its
+    # predictions.
     np.testing.assert_allclose(frozen._scores(X), inside._scores(X), rtol=1e-3, atol=1e-3)
-    # No round yet: what the other model predicts.
+    # Without any stage, the model predicts what its start predicts.
     none = inside._scores(X, n_stages=0)
     if name == REGRESSOR:
         np.testing.assert_allclose(none.reshape(y.shape), fitted.predict(X), rtol=1e-5, atol=1e-5)
@@ -260,7 +261,7 @@ def test_rounds_start_from_another_model(name, outputs, params):
         indices, best = inside.predict_topk(X, 2)
         decision = inside.decision_function(X)
         np.testing.assert_array_equal(indices[:, 0], decision.argmax(axis=1))
-        # The same scores.
+        # The scores of `predict_topk` are those of `decision_function`.
         np.testing.assert_array_equal(best[:, 0], decision.max(axis=1))
         sparse_model = make(name, n_estimators=5, init=linear(name, outputs), **params).fit(
             sparse.csr_array(X.astype(np.float32)), sparse.csr_array(y)
@@ -337,9 +338,9 @@ def test_leaves_fitted_to_other_rows_fit_them():
     model = make(REGRESSOR, n_estimators=40).fit(X, y)
     moved = model.refit_leaves(X, 3 * y + 5)
     assert r2_score(3 * y + 5, moved.predict(X)) > r2_score(3 * y + 5, model.predict(X))
-    # 3y + 5 is rounded, and so are sums over 40 stages.
+    # 3y + 5 is rounded, and so are the sums over 40 stages.
     np.testing.assert_allclose(moved.predict(X), 3 * model.predict(X) + 5, rtol=1e-11)
-    # A row that reaches one leaf of each tree: all others hold what they held.
+    # One sample reaches one leaf of each tree; all other leaves keep their values.
     one = model.refit_leaves(X[:1], y[:1])
     assert np.isfinite(one.predict(X)).all()
 
@@ -358,7 +359,7 @@ def test_refits_draw_no_projections(relabel):
     assert len(calls) == model.n_estimators_
     refitted = model.refit_leaves(X, Y)
     assert len(calls) == model.n_estimators_
-    # On the same rows leaves and steps are as they were.
+    # With the same samples, leaves and steps do not change.
     np.testing.assert_array_equal(refitted._scores(X), model._scores(X))
 
 

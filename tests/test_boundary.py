@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from spinney import _spinney
 
 SPARSE = [sparse.csr_array, sparse.csc_array]
-# What messages say of projections.
+# Parts of the messages about projections.
 N_PROJECTIONS = r'n_projections must be "log", an integer of at least 1, or a fraction in \(0, 1\]'
 SHAPE, SHAPE_OF_ONE = (
     rf"must have shape \({n}, 3\), with at least one row and a column for each output "
@@ -223,7 +223,7 @@ def test_classes_of_weight_zero_are_left_out_of_growth(name):
 
 
 def projected(name, n=60, **params):
-    """An estimator, and data of three outputs: labels or numbers."""
+    """An estimator, and data with three outputs: labels for classifiers, numerical outputs for regressors."""
     X, y = make_data(name, n=n, outputs="labels" if name in CLASSIFIERS else "several")
     return make(name, **params), X, y
 
@@ -526,7 +526,7 @@ def test_an_empty_sparse_matrix_of_the_right_shape(name):
 
 @pytest.mark.parametrize("name", ["DecisionTreeClassifier", "RandomForestClassifier"])
 def test_a_chain_of_twenty_thousand_splits(name):
-    # Where classes alternate, the cut that takes one row off an end is the best of all.
+    # Where classes alternate, the best cut separates a single sample at an end of the range.
     n = 20_001
     X = np.arange(n, dtype=np.float32)[:, None]
     params = {"n_estimators": 1, "bootstrap": False} if name in FORESTS else {}

@@ -20,7 +20,7 @@ Y = X @ RNG.normal(size=(4, 12))
 
 
 class Record:
-    """What it is told, and the predictions of the models that it gets; ends the fit at a round."""
+    """A callback that records its calls and the models' predictions; it can end the fit or raise an error."""
 
     def __init__(self, ends_at=None, raises_at=None):
         self.ends_at, self.raises_at = ends_at, raises_at

@@ -1,4 +1,4 @@
-"""Unordered categories in X: which sets go left, frames and codes, and the laws with categories."""
+"""Unordered categories in X: which sets of categories go left, frames and codes, and the laws with categories."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 EVERY = [*ALL, *BOOSTING, *COMPRESSED]
-# Features that hold codes.
+# The features that hold category codes.
 CODES = [0, 3]
 
 
 def make_categorical(name, categorical_features=CODES, **params):
-    """The estimator with these categories; of compressed forests the forest has them."""
+    """The estimator with categorical features, which are set on the inner forest of compressed forests."""
     if name in COMPRESSED:
         forest = spinney.ExtraTreesClassifier if name.endswith("Classifier") else spinney.ExtraTreesRegressor
         params = {"estimator": forest(n_estimators=5, categorical_features=categorical_features), **params}
@@ -32,17 +32,17 @@ def make_categorical(name, categorical_features=CODES, **params):
 
 
 def with_codes(X, seed=0, n_categories=6):
-    """X with codes in two columns, some of them missing."""
+    """X with category codes in two features; in the second one some are missing."""
     rng = np.random.default_rng(seed)
     X = X.astype(np.float32)
-    # Many are category 0, which sparse X does not store.
+    # Many codes are 0, which sparse X does not store.
     X[:, CODES] = rng.integers(0, n_categories, (len(X), 2)) * (rng.random((len(X), 2)) < 0.7)
     X[rng.random(len(X)) < 0.1, 3] = np.nan
     return X
 
 
 def data(name, outputs="single", n=90):
-    """X with categories that matter, and y."""
+    """X with category codes, and y."""
     X, y = make_data(name, n=n, outputs=outputs)
     return with_codes(X), y
 
@@ -127,17 +127,17 @@ def test_other_codes_of_the_same_categories_change_no_prediction(name, outputs):
     there = ~np.isnan(X)
     for j in CODES:
         other[there[:, j], j] = order[X[there[:, j], j].astype(int)]
-    # Rows are drawn by what they hold.
+    # Forests draw samples by their contents, which the recoding changes.
     params = {"bootstrap": False} if name in FORESTS else {}
     one, two = (make_categorical(name, **params).fit(form, y) for form in (X, other))
-    # Sums of floats over categories come in another order: rounding alone.
+    # Sums of floats over categories are in another order, so that only rounding differs.
     np.testing.assert_allclose(two.predict(other), one.predict(X), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_categories", [2, 3, 12])
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_a_cut_between_equal_means_lets_those_below_it_gain(n_categories, n_outputs):
-    # y is whether two categories are the same: each of them tells nothing about it by itself.
+    # y tells whether two categories are equal: either of them alone contains no information about y.
     X = np.array([(a, b) for a in range(n_categories) for b in range(n_categories)], dtype=np.float32)
     y = np.repeat((X[:, [0]] == X[:, [1]]).astype(float), n_outputs, axis=1)
     tree = spinney.DecisionTreeRegressor(categorical_features=[0, 1])
@@ -145,7 +145,7 @@ def test_a_cut_between_equal_means_lets_those_below_it_gain(n_categories, n_outp
 
 
 def test_a_split_sends_the_best_set_left():
-    """Against all sets of categories, in plain loops."""
+    """A split is compared with all sets of categories, in plain loops."""
     rng = np.random.default_rng(0)
     for _ in range(50):
         n, k, q = 30, 6, int(rng.integers(1, 4))
@@ -159,7 +159,7 @@ def test_a_split_sends_the_best_set_left():
         present = np.unique(x)
         sets = itertools.chain.from_iterable(itertools.combinations(present, r) for r in range(1, len(present)))
         best = min(sum_of_squares(np.isin(x, listed)) for listed in sets)
-        # Rounding of the sums of 90 numbers.
+        # The tolerance is for the rounding of sums of at most 90 numbers.
         assert sum_of_squares(left) <= best + 1e-9
         np.testing.assert_array_equal(tree.apply(x[:, None]) == 1, left)
 
@@ -174,7 +174,8 @@ def test_missing_unseen_and_unknown_categories_go_right_together(splitter):
     )
     right = tree.tree_.children_right[0]
     assert (tree.apply([[np.nan], [7.0], [65_000.0]]) == right).all()
-    # The lighter side is listed, so that the others go with more of the samples.
+    # The categories of the lighter side are listed, so that missing and unknown values go with the larger part of the
+    # samples.
     n = tree.tree_.n_node_samples
     assert n[1] <= n[right]
     assert np.isnan(tree.tree_.threshold[0])
@@ -186,7 +187,7 @@ def test_missing_unseen_and_unknown_categories_go_right_together(splitter):
 
 
 def test_random_sets_are_drawn_evenly():
-    """All proper sets of three categories, each with its complement: three splits, a third of the trees each."""
+    """Of three categories there are three splits into two proper subsets, each drawn in a third of the trees."""
     X = np.repeat(np.arange(3), 10)[:, None]
     y = np.random.default_rng(0).normal(size=30)
     model = spinney.ExtraTreesRegressor(n_estimators=1500, max_depth=1, categorical_features=[0], random_state=0).fit(
@@ -195,7 +196,7 @@ def test_random_sets_are_drawn_evenly():
     found = [tuple(tree.tree_.categories_left(0)) for tree in model.estimators_]
     shares = np.array([found.count((j,)) for j in range(3)]) / len(found)
     assert shares.sum() == 1
-    # Four standard deviations of a share of 1500 draws.
+    # The tolerance is four standard deviations of a share of 1500 draws.
     np.testing.assert_allclose(shares, 1 / 3, atol=4 * np.sqrt(2 / 9 / 1500))
 
 
@@ -228,7 +229,7 @@ FORMS = {
 def test_categories_of_frames_are_known_by_value(name, form):
     X, y = colours()
     y = y if name.endswith("Regressor") else y > 2
-    # Arrays of objects have no types of columns.
+    # Arrays of objects do not have a type for each feature.
     asked = [0] if form == "objects" else "from_dtype"
     by_codes = np.column_stack([np.searchsorted(["black", "blue", "green", "red"], X["colour"]), X["size"]])
     expected = make_categorical(name, [0]).fit(by_codes, y)
@@ -238,7 +239,7 @@ def test_categories_of_frames_are_known_by_value(name, form):
     assert model.categories_[1] is None
     assert model_bytes(model) == model_bytes(expected)
     np.testing.assert_array_equal(model.predict(given), expected.predict(by_codes))
-    # Other rows, of which some have a category that training had not.
+    # Some of the new samples have a category that is not in the training data.
     rows = pd.DataFrame({"colour": ["red", "pink", None, "blue"], "size": [0.0, 0.0, 0.0, 0.0]})
     codes = np.array([[3, 0], [np.nan, 0], [np.nan, 0], [1, 0]])
     np.testing.assert_array_equal(model.predict(FORMS[form](rows)), expected.predict(codes))
@@ -328,10 +329,10 @@ def test_what_is_no_category_is_refused():
 
 @pytest.mark.parametrize("max_features", [None, 0.5])
 def test_categories_are_told_apart_however_many_they_are(max_features):
-    """`max_bins` is about numbers: where these have fewer values, models are those of all values, in every layout."""
+    """`max_bins` only applies to numerical features: if these have few values, bins do not change the model."""
     rng = np.random.default_rng(0)
     n = 3000
-    # The second has more categories than codes of a byte tell apart, some of them missing.
+    # The second feature has more categories than one byte can encode, and some of its values are missing.
     X = np.column_stack([rng.integers(0, 20, n), np.minimum(rng.geometric(0.005, n) - 1, 900), rng.integers(0, 6, n)])
     X = X.astype(np.float32)
     y = (X[:, 1] % 2) * 3.0 + X[:, 0] / 20 + rng.normal(scale=0.1, size=n)
@@ -365,7 +366,7 @@ def test_in_a_pipeline_and_beside_other_columns():
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_one_split_beside_scikit_learns_of_ordered_means(draws):
-    """Of one output the best set is a cut in the order of the mean targets (Fisher 1958)."""
+    """With one output, the best set of categories is a cut in the order of the mean targets (Fisher 1958)."""
     n = draws.draw(st.integers(3, 20))
     x = np.array(draws.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)))
     y = np.array(draws.draw(st.lists(st.integers(-4, 4), min_size=n, max_size=n)), dtype=float)
@@ -379,6 +380,7 @@ def test_one_split_beside_scikit_learns_of_ordered_means(draws):
         else 0
         for t in (tree, expected)
     ]
-    # Impurities are sums of squares of small numbers. Equal means are parted too, which gains nothing.
+    # Impurities are sums of squares of small numbers. Categories with equal means are separated, too, which gains
+    # nothing.
     assert fell[0] == pytest.approx(fell[1], abs=1e-9)
     assert tree.tree_.node_count >= expected.tree_.node_count

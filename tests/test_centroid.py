@@ -1,4 +1,4 @@
-"""Centroid forests as users get them: laws, odd data, bad parameters, and what they refuse in words."""
+"""Centroid forests as users see them: laws, unusual data, invalid parameters, and what they do not support."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spinney.multilabel import TunedThresholds
 from spinney.projection import RademacherProjection, SubsampleProjection
 
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array, "CSC": sparse.csc_array}
-# Trees of more than one level of the few rows of tests.
+# With these parameters the trees of the tests, which have few samples, have more than one level.
 SMALL = {"n_estimators": 4, "n_children": 3, "max_leaf_samples": 3}
 WAYS = [
     {},
@@ -40,7 +40,7 @@ def outputs_of(name):
 
 
 def topics(n=200, p=300, d=12, seed=0):
-    """Rows of counts of words and labels: each label has words of its own, and each row one to three labels."""
+    """Counts of words, and labels: each label has words of its own, and each sample has at least one label."""
     rng = np.random.default_rng(seed)
     Y = (rng.random((n, d)) < 2 / d) | (np.arange(d) == rng.integers(0, d, (n, 1)))
     of_labels = np.where(np.arange(p) % d == np.arange(d)[:, None], 0.15, 0.0)
@@ -91,7 +91,8 @@ def test_weight_two_is_the_row_twice_side_by_side(name, outputs):
     two = make(name, **params).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights, axis=0))
     np.testing.assert_array_equal(one.apply(X), two.apply(X))
     found, expected = (m.predict_proba(X) if name.endswith("Classifier") else m.predict(X) for m in (one, two))
-    # Whole weights: sums of classes are exact. Means of numbers are sums in another order, of 60 terms.
+    # With whole-number weights the sums of classes are exact. Means of numerical outputs are sums of about 60 terms in
+    # another order.
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-12, atol=1e-12)
 
 
@@ -122,7 +123,7 @@ def test_members_are_forests_of_one_tree(name):
     assert len(model) == 4
     np.testing.assert_array_equal(np.column_stack([member.apply(X)[:, 0] for member in model]), model.apply(X))
     predict = (lambda m: m.predict_proba(X)) if name.endswith("Classifier") else (lambda m: m.predict(X))
-    # The mean of four numbers, in two orders.
+    # The mean of four numbers is taken in two orders.
     np.testing.assert_allclose(np.mean([predict(member) for member in model], axis=0), predict(model), rtol=1e-12)
     member = pickle.loads(pickle.dumps(model[1]))
     np.testing.assert_array_equal(member.apply(X)[:, 0], model.apply(X)[:, 1])
@@ -244,7 +245,7 @@ def test_similar_rows_are_those_of_the_same_leaves(name):
     leaves = model.apply(X)
     shared = (leaves[:5, None] == leaves[None]).astype(float)
     expected = (shared / shared.sum(axis=1, keepdims=True)).mean(axis=2)
-    # Shares are summed in another order, of four trees.
+    # The shares of four trees are summed in another order.
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -332,7 +333,7 @@ def test_rows_without_features(name):
     X, y = make_data(name)
     for Z in (np.zeros_like(X), sparse.csr_array(X.shape)):
         model = make(name).fit(Z, y)
-        # Nothing separates them.
+        # No feature separates the samples.
         assert model.apply(Z).max() == 0
     model = make(name).fit(X, y)
     assert len(np.unique(model.apply(np.zeros((3, X.shape[1]))), axis=0)) == 1
@@ -483,7 +484,7 @@ def test_output_weights_say_which_outputs_count():
     X, y = make_data("CentroidForestRegressor", n=200, outputs="several")
     alone = make("CentroidForestRegressor", **SMALL).fit(X, y[:, 0])
     weighted = make("CentroidForestRegressor", **SMALL, output_weights=[1, 0, 0]).fit(X, y)
-    # The others have leaves, and no part in where samples go.
+    # The other outputs have leaf values, but no effect on where samples go.
     other = y.copy()
     other[:, 1:] = other[::-1, 1:]
     again = make("CentroidForestRegressor", **SMALL, output_weights=[1, 0, 0]).fit(X, other)
@@ -519,7 +520,7 @@ def test_what_centroid_forests_have_not_says_what_there_is(name):
     compressed = getattr(spinney, f"CompressedForest{name.removeprefix('CentroidForest')}")
     with pytest.raises(ValueError, match=f"estimator must be .*got {name}"):
         compressed(estimator=make(name)).fit(X, y)
-    # scikit-learn's ways, which ask for predictions alone, are there.
+    # The tools of scikit-learn that only need predictions do work.
     assert permutation_importance(model, X, y, n_repeats=1, random_state=0).importances_mean.shape == (X.shape[1],)
     if name.endswith("Regressor"):
         assert partial_dependence(model, X, [0], grid_resolution=3)["average"].shape == (1, 3)

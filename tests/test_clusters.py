@@ -1,4 +1,4 @@
-"""Executors and all-reduces of Ray and MPI, where these are installed: the bytes of one machine."""
+"""Executors and all-reduces of Ray and MPI, where these are installed: the same bytes as on one machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.base import clone
 from spinney import distribute
 from test_distribute import LABELS, MODELS, KillsAWorker, X
 
-# An installed mpiexec is beside the interpreter.
+# If mpiexec is installed with the Python packages, it is in the folder of the interpreter.
 MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
 
 
@@ -32,7 +32,7 @@ def ray():
 @pytest.fixture
 def executor(ray):
     class RayExecutor:
-        """As in docs/many-machines.md."""
+        """The executor of docs/many-machines.md."""
 
         scatter = staticmethod(ray.put)
 
@@ -125,14 +125,14 @@ if __name__ == "__main__":
 
 
 def run_mpi(tmp_path, job, *options):
-    """What three processes print."""
+    """The results that a job on three processes prints."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     if MPIEXEC is None:
         pytest.skip("there is no mpiexec")
     script = tmp_path / "job.py"
     script.write_text(job)
     paths = [str(Path(__file__).parent), *filter(None, sys.path)]
-    # Open MPI wants to be told that more processes than cores, and the superuser, are meant.
+    # Open MPI has to be told that more processes than cores, and the superuser, are allowed.
     allowed = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

@@ -1,4 +1,4 @@
-"""Boosted models with smaller leaves: what they predict, what is said of it, files, and what is refused."""
+"""Boosted models with smaller leaves: their predictions, the reports, files, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS = {
 
 
 def scores(model):
-    """In the unit of `max_change`."""
+    """Scores in the unit of `max_change`."""
     if hasattr(model, "decision_function"):
         return model.decision_function(X)
     predictions = model.predict(X)
@@ -41,7 +41,7 @@ def test_scores_change_by_no_more_than_the_report_says(kind, strategy, params):
     before = scores(model)
     small, report = compact_leaves(model, **params, X=X)
     change = np.abs(scores(small) - before).max()
-    # Logarithms and sums of float64 are rounded.
+    # The tolerance is for rounded logarithms and sums of float64.
     assert change <= report["max_change"] + 1e-9
     assert abs(change - report["max_change_on_X"]) <= 1e-9
     assert report["max_change"] <= params.get("max_change", np.inf) + 1e-12
@@ -50,7 +50,8 @@ def test_scores_change_by_no_more_than_the_report_says(kind, strategy, params):
         len(small._model.to_bytes()),
     )
     assert_array_equal(scores(model), before)
-    # A table of one column has as many bytes of scales as it has of numbers; what is left out may be too little.
+    # A table with one column stores a scale for each of its values, and leaving out small values may save too little:
+    # only narrower types in wider tables must make the model smaller.
     if "dtype" in params and strategy != "single_target" and kind != "two classes":
         assert report["n_bytes_after"] < report["n_bytes_before"]
 
