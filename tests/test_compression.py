@@ -1,4 +1,4 @@
-"""Compact leaves through the Python face: what is exact, what is bounded, the standing laws, bad input."""
+"""Compact leaves in Python: what is exact, what is bounded, the general laws, and invalid input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def data(name, outputs, **kwargs):
 
 
 def scores(model, X):
-    """Numbers or probabilities as one array."""
+    """Numerical predictions or probabilities as one array."""
     proba = model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X).reshape(X.shape[0], -1)
     return np.hstack(proba) if isinstance(proba, list) else proba
 
@@ -75,12 +75,12 @@ def test_the_reported_change_bounds_that_of_predictions(name, outputs):
         compact, report = compact_leaves(model, **params, X=more)
         change = np.abs(scores(compact, more) - scores(model, more)).max()
         assert report["max_change_on_X"] == change
-        # Both changes are differences of rounded sums over the trees.
+        # Both changes are differences of sums over the trees, which are rounded.
         assert change <= report["max_change"] * (1 + 1e-12) + 1e-15
         if "top_k" not in params:
             precision = {None: 0.0, "float32": 2.0**-24, "float16": 2.0**-11}[params.get("dtype")]
             largest = np.abs(y).max() if name in REGRESSORS else 1.0
-            # The bound is a mean over the trees of products of float64.
+            # The bound is a mean over the trees of rounded products of float64.
             assert report["max_change"] <= precision * largest * (1 + 1e-12)
 
 
@@ -109,7 +109,7 @@ def test_compact_models_keep_the_laws(name, outputs, tmp_path):
             np.testing.assert_array_equal(scores(one, X), expected)
             assert len(compact.estimators_) == 5
             mean = np.mean([scores(tree, X) for tree in compact.estimators_], axis=0)
-            # A mean of five trees, in another order.
+            # The mean of five trees is summed in another order.
             np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-15)
 
 
@@ -135,7 +135,8 @@ def test_more_trees_may_be_grown_on_a_compact_forest(name):
     grown = compact_leaves(make(name, warm_start=True).fit(X, y), training_data=(X, y))[0]
     grown.set_params(n_estimators=8).fit(X, y)
     np.testing.assert_array_equal(scores(grown, X), scores(whole, X))
-    # Leaves of rows and of values go together, and become all rows.
+    # Trees whose leaves store samples and trees whose leaves store values are in one forest; afterwards all store
+    # samples.
     again = pickle.loads(pickle.dumps(grown))
     np.testing.assert_array_equal(scores(again, X), scores(whole, X))
     one, other = (compact_leaves(model, training_data=(X, y))[0] for model in (grown, whole))

@@ -238,7 +238,7 @@ def test_folds(name, cv, message):
     check_refused(model.set_params(cv=cv, l1_norm="cv"), ValueError, message, X, y)
 
 
-# scikit-learn warns of small classes too.
+# scikit-learn warns about small classes, too.
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_folds_of_rows_that_do_not_exist(name):
     X, y = make_data(name)

@@ -1,4 +1,4 @@
-"""Compressed forests keep scikit-learn's contract, and what their attributes and methods say agrees with each other."""
+"""Compressed forests follow scikit-learn's contract; their attributes and methods are consistent with each other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from sklearn.utils import estimator_checks
 from spinney.compression import compact_leaves
 from spinney.inspection import CompressionPathDisplay
 
-# Sums and means of at most some hundred float64 numbers, taken in another order: about 1e-14 of the largest.
+# The tolerance for sums and means of at most a few hundred float64 numbers in another order: about 1e-14 of the
+# largest.
 ROUNDING = 1e-12
 
 CLASSIFIER, REGRESSOR = COMPRESSED
@@ -68,7 +69,7 @@ def forest_of(name, **params):
     return make(name.replace("CompressedForest", "ExtraTrees"), **params)
 
 
-# Steps that are not too small for the few samples of the checks, which are quick then.
+# The steps are large, which suits the few samples of the checks and makes them quick.
 FAST = {"random_state": None, "step_size": 0.05}
 
 
@@ -83,7 +84,7 @@ def variations():
     yield make(CLASSIFIER, step_size=0.05, estimator=forest_of(CLASSIFIER, class_weight="balanced"))
 
 
-# Classes of the checks are of few rows.
+# Some classes of the checks have few samples.
 @pytest.mark.filterwarnings("ignore:The least populated class in y has only")
 @with_estimator_checks(
     [make(name, **FAST | params) for name in COMPRESSED for params in METHODS.values()], variations()
@@ -112,7 +113,7 @@ def test_kinds(name):
 
 def test_both_have_the_same_parameters():
     classifier, regressor = (getattr(spinney, name)().get_params() for name in COMPRESSED)
-    assert classifier.pop("multi_label") == "auto"  # numbers are no labels
+    assert classifier.pop("multi_label") == "auto"  # regressors have no labels
     assert classifier.pop("label_weight") is None
     assert classifier == regressor
     assert classifier["estimator"] is None
@@ -320,7 +321,7 @@ def test_a_saved_model_is_small_and_has_no_path(name, frozen):
         again.at(0.5)
     for other in (copy.copy(model), copy.deepcopy(model)):
         assert model_bytes(other.at(0.5)) == model_bytes(model.at(0.5))
-    # In place of a frozen forest there is one that is not fitted, and grown again.
+    # In place of a frozen forest the loaded model holds an unfitted one, which is grown again in `fit`.
     assert not hasattr(again.estimator, "n_features_in_")
     assert again.fit(X, y).n_test_nodes_ > 0
     if frozen:
@@ -464,7 +465,7 @@ def test_class_weights_of_the_estimator_weigh_the_rows(rule):
     forest = forest_of(CLASSIFIER, class_weight=rule, random_state=1)
     model = make(CLASSIFIER, estimator=forest, l1_norm=0.8).fit(X, y)
     same = make(CLASSIFIER, estimator=clone(forest).set_params(class_weight=None), l1_norm=0.8).fit(X, y, w)
-    # Balanced weights are rounded to 30 bits, a billionth (also below).
+    # Balanced weights are rounded to 30 bits, that is to 1e-9 (this also holds below).
     np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=0, atol=1e-8)
     plain = make(CLASSIFIER, estimator=clone(forest).set_params(class_weight=None), l1_norm=0.8).fit(X, y)
     assert np.abs(plain.predict_proba(X) - model.predict_proba(X)).max() > 1e-3
@@ -488,9 +489,10 @@ def test_weights_by_tree_are_balanced_over_all_rows_here():
 
 @pytest.mark.parametrize("outputs", ["single", "several"])
 def test_losses_are_those_of_predictions(outputs):
-    """Of the two halves each in turn the rows to test on: what is cross-validated is what `predict` would do."""
+    """Each half of the samples is tested on in turn: cross-validated losses are those of `predict`."""
     X, y = data(REGRESSOR, outputs)
-    # Without ties between features a tree of all of them is the same in the fold and here, whatever the seed.
+    # Without ties between features, a tree that searches all features is the same in the fold and here, whatever the
+    # seed is.
     X = X + np.random.default_rng(5).normal(scale=0.1, size=X.shape)
     rows = np.arange(len(X))
     folds = [(rows[::2], rows[1::2]), (rows[1::2], rows[::2])]
@@ -549,7 +551,8 @@ def test_test_nodes_within_a_budget(name, method):
     X, y = data(name)
     free = make(name, **method).fit(X, y)
     assert free.n_test_nodes_ > 3
-    # An exact path may pass through larger models before its best, and a budget ends it at the first above.
+    # An exact path may pass through models larger than its best one, and a budget ends the path at the first model
+    # above it.
     largest = int(free.path_["n_test_nodes"][: free.step_ + 1].max())
     best = np.inf
     for budget in (0, 1, 3, largest):
@@ -588,7 +591,7 @@ def test_the_end_of_the_path_within_a_budget(name, method):
 def test_the_smallest_model_within_a_loss(name, method):
     X, y = data(name, n=120)
     model = make(name, **method).fit(X, y)
-    # Half the way from the best of the path to the constant.
+    # The increase is half the way from the best loss of the path to the loss of the constant.
     losses = model.path_["test_loss_mean"] / model.full_loss_ - 1
     increase = round((losses.min() + losses[0]) / 2, 6)
     model = make(name, max_loss_increase=increase, **method).fit(X, y)
@@ -635,7 +638,7 @@ def test_max_steps_end_the_path(name):
     X, y = data(name)
     model = make(name, max_steps=7, l1_norm=None).fit(X, y)
     assert len(model.path_["l1_norm"]) == 8
-    # Seven steps of 0.05, added up.
+    # The norm is a sum of seven steps of 0.05.
     assert model.l1_norm_ == pytest.approx(0.35, rel=1e-15)
     grown = make(name, max_steps=7, l1_norm=None, method="grow").fit(X, y)
     assert grown.path_["n_nonzero"][-1] <= 7
@@ -691,7 +694,7 @@ def test_leaves_of_compressed_models_become_smaller():
     small, report = compact_leaves(model, dtype="float16", X=X)
     assert report["n_bytes_after"] == len(small._model.to_bytes()) < report["n_bytes_before"] / 2
     change = np.abs(small.decision_function(X) - model.decision_function(X)).max()
-    # The change is a difference of rounded scores; on `X` it is computed in the same way.
+    # The change is a difference of rounded scores, and the change on `X` is computed in the same way.
     assert 0 < change <= report["max_change"] * (1 + 1e-12)
     assert change == report["max_change_on_X"]
     again = pickle.loads(pickle.dumps(small))
@@ -712,7 +715,7 @@ def test_steps_on_few_labels_make_sparse_leaves():
     # The last tree is the constant.
     assert few.estimators_[-1].get_n_leaves() == 1
     scores = np.mean([tree.predict(X) for tree in few.estimators_], axis=0)
-    # The decision is for or against a share of a half.
+    # The decision function is the score less the threshold of one half.
     np.testing.assert_allclose(few.decision_function(X) + 0.5, scores, rtol=0, atol=1e-12)
     same = spinney.CompressedForestClassifier(forest, step_outputs=30, **parameters).fit(X, Y)
     np.testing.assert_array_equal(same.decision_function(X), whole.decision_function(X))
@@ -721,8 +724,8 @@ def test_steps_on_few_labels_make_sparse_leaves():
 # Defaults
 
 
-# Forests of a few trees take seconds; but for that, these are the defaults, ten folds above all.
-# The checks fit classes of a few rows: folds are fewer there, with a warning.
+# The forests have only a few trees, since fits take seconds; everything else has its default, in particular ten folds.
+# The checks fit classes with a few samples, where fewer folds are used, with a warning.
 @pytest.mark.filterwarnings("ignore:cv is .* folds", "ignore:The least populated class")
 @with_estimator_checks(
     [

@@ -1,4 +1,4 @@
-"""Weights of labels in compression: the loss that is minimised, that of the folds, and those that are reported."""
+"""Weights of labels in compression: the loss that is minimised, the losses of the folds, and the reported losses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from test_compression_oracle import N_NEW, STEP, N, make_problem
 from test_label_weight import BAD, labels
 
 NAME = "CompressedForestClassifier"
-# With 20 labels and with 6: wide scores and narrow ones are kept differently.
+# Each method is tested with 6 and with 20 labels, since narrow and wide scores are stored differently.
 METHODS: list[dict[str, Any]] = [
     {"l1_norm": None, "max_steps": 30},
     {"l1_norm": None, "max_steps": 30, "standardize": True},
@@ -42,7 +42,7 @@ def check_same(one, other):
 
 
 def mean_loss(loss, Y, scores, weights, w=None):
-    """By the definition; `scores` are those of `decision_function`."""
+    """The mean loss by its definition; `scores` are those of `decision_function`."""
     cells = (Y - 0.5 - scores) ** 2 if loss == "squared_error" else np.logaddexp(0, -2 * (2 * Y - 1) * scores)
     return np.average(cells @ weights / weights.sum(), weights=w)
 
@@ -67,20 +67,20 @@ def test_a_label_of_weight_zero_chooses_nothing_and_stays_its_constant(way, n_la
     for key, values in model.path_.items():
         np.testing.assert_array_equal(values, other.path_[key], err_msg=key)
     assert getattr(model, "full_loss_", None) == getattr(other, "full_loss_", None)
-    # Leaves are means of trees that hold the constant; those of the last bit differ where it does.
+    # The leaves are means over trees that include the constant; the last bits of these means may differ.
     scores = model.decision_function(X)
     np.testing.assert_allclose(scores[:, 1::2], other.decision_function(X)[:, 1::2], rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(scores[:, ::2], np.tile(scores[0, ::2], (len(X), 1)), rtol=1e-12, atol=1e-15)
     assert np.ptp(scores[:, 1]) > 0
     if way["loss"] == "squared_error":
-        # Means of 0 and 1, less a half and more: a few roundings.
+        # One half is subtracted from means of 0 and 1 and added again, which rounds a few times.
         np.testing.assert_allclose(scores[0, ::2] + 0.5, Y[:, ::2].mean(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("d", [4, 18])
 def test_twin(standardize, d):
-    """The path of columns of 0 and √m, step by step."""
+    """The path for labels multiplied by the roots of their weights, step by step."""
     X, Y, w = make_problem(min(d, 6))
     Y = np.hstack([np.quantile(Y, 0.5 + i / 8, axis=0) < Y for i in range(-(-d // 6))]).astype(int)
     weights = np.random.default_rng(0).uniform(0.2, 5, d)
@@ -94,7 +94,7 @@ def test_twin(standardize, d):
     found = [(step.t, step.loss, step.n_test_nodes, step.scores.copy()) for step in steps]
     assert len(model.path_["l1_norm"]) == len(found) > 20
     np.testing.assert_array_equal(model.path_["n_test_nodes"], [f[2] for f in found])
-    # Directions of steps are float32.
+    # The directions of steps are float32.
     np.testing.assert_allclose(model.path_["train_loss"], [f[1] for f in found], rtol=1e-6)
     np.testing.assert_allclose(model.decision_function(X) + 0.5, found[-1][3] / root, rtol=0, atol=1e-6)
 
@@ -107,17 +107,18 @@ def test_losses_are_means_by_the_weights(way, n_labels):
     weights = np.linspace(0, 3, n_labels)
     model = small(weights, **way).fit(X, Y, w)
     expected = mean_loss(way["loss"], Y, model.decision_function(X), weights, w)
-    # Losses of training are sums of what each step adds.
+    # The training losses are sums of what each step adds.
     np.testing.assert_allclose(model.path_["train_loss"][model.step_], expected, rtol=1e-11)
     if "cv" not in way:
         return
-    # Forests of folds and constants are those of each label alone.
+    # The forests of the folds and the constants do not depend on the weights, so that losses are means of those of
+    # single labels.
     alone = [small(np.eye(n_labels)[j], **way).fit(X, Y, w) for j in range(n_labels)]
     for found, of_each in (
         (model.full_loss_, [m.full_loss_ for m in alone]),
         (model.path_["test_loss_mean"][0], [m.path_["test_loss_mean"][0] for m in alone]),
     ):
-        # Weighted means in another order.
+        # The weighted means are summed in another order.
         np.testing.assert_allclose(found, np.average(of_each, weights=weights), rtol=1e-12)
 
 
@@ -142,7 +143,7 @@ def test_laws(way, rule, tmp_path):
         repeated = small(weights, **way).fit(X[rows], Y[rows])
         one, other = (m.path_["train_loss"] for m in (weighted, repeated))
         common = min(len(one), len(other))
-        # Sums are rounded in another order, and nodes that are equally good but for that may change places.
+        # Sums are rounded in another order, which may decide between nodes that are otherwise equally good.
         np.testing.assert_allclose(one[:common], other[:common], rtol=2e-2)
     spinney.save(weighted, tmp_path / "model")
     loaded = spinney.load(tmp_path / "model")
@@ -170,7 +171,7 @@ def test_rules_are_what_they_say(loss):
 
 
 def test_nodes_of_rare_labels_stay_where_they_count():
-    """Two frequent labels of one feature, a rare one of another: of stumps on either, which one is kept."""
+    """Two frequent labels depend on one feature and a rare one on another: the weights decide which stump is kept."""
     rng = np.random.default_rng(0)
     X = rng.random((400, 2)).astype(np.float32)
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] > 0.5, X[:, 1] > 0.97])

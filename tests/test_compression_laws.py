@@ -41,7 +41,7 @@ def params(request):
 
 
 def small(params, loss):
-    """The exact path takes seconds: only its first part."""
+    """Parameters of a small fit: the exact path takes seconds, so that only its first part is computed."""
     first = {"l1_norm": None, "max_test_nodes": 10} if params.get("solver") == "lasso" else {}
     return params | {"loss": loss, "step_size": 0.05} | first
 
@@ -123,7 +123,7 @@ def test_numbers_far_from_one_are_scaled(params, outputs, scale, weight):
         make(REGRESSOR, **params).fit(X, s * y, sample_weight=np.full(len(X), w))
         for s, w in [(1.0, 1.0), (scale, weight)]
     )
-    # As far as forests for numerical outputs times `scale`, which is no power of two, are equal.
+    # The models are as close as forests for outputs times `scale`, which is not a power of two.
     assert far.n_test_nodes_ > 0
     np.testing.assert_allclose(far.predict(X) / scale, near.predict(X), atol=0.3 * np.std(y))
     assert np.corrcoef(np.ravel(far.predict(X) / scale), np.ravel(near.predict(X)))[0, 1] > 0.9
@@ -140,7 +140,7 @@ def test_numbers_too_near_each_other_for_their_squares_are_refused(params):
 
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
 def test_weight_two_is_the_row_twice(name, loss, outputs, params):
-    """Equal up to the rounding of sums, which decides among nodes that training samples do not distinguish."""
+    """Equal up to the rounding of sums, which decides between nodes that the training samples do not distinguish."""
     X, y = make_data(name, outputs=outputs)
     w = np.random.default_rng(0).integers(1, 4, len(X))
     params = params | {"loss": loss, "step_size": 0.05, "l1_norm": 0.4}
@@ -149,8 +149,8 @@ def test_weight_two_is_the_row_twice(name, loss, outputs, params):
     one, other = weighted.path_["train_loss"], repeated.path_["train_loss"]
     common = min(len(one), len(other))
     assert common >= 0.95 * max(len(one), len(other))
-    # Directions of steps are float32. A step that takes the other one of two equal nodes is as long, so that losses
-    # stay close.
+    # The directions of steps are float32. If two nodes are equal, a step along either has the same length, so that the
+    # losses stay close.
     np.testing.assert_allclose(one[:common], other[:common], rtol=2e-2, atol=1e-3 * one[0])
     np.testing.assert_allclose(weighted._scores(X), repeated._scores(X), atol=1e-3)
 
@@ -159,7 +159,7 @@ def test_weight_two_is_the_row_twice(name, loss, outputs, params):
 
 
 def coefficients(model, step):
-    """b, and β of all nodes of the forest before compression, of shape (n_nodes, width)."""
+    """The intercept b, the coefficients β of all nodes before compression, (n_nodes, width), and the trees' offsets."""
     forest = model.estimator_
     trees = [forest] if not hasattr(forest, "estimators_") else list(forest)
     offsets = np.cumsum([0, *(tree.tree_.node_count for tree in trees)])
@@ -176,7 +176,7 @@ def indicators(model, X):
 
 @st.composite
 def problems(draw):
-    """Small hostile data: ties, equal samples, constant columns, weights of zero, a single sample, a single class."""
+    """Small hostile data: ties, equal samples, constant features, weights of zero, a single sample, a single class."""
     seed = draw(st.integers(0, 2**32 - 1))
     n, p, d = draw(st.integers(1, 25)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
     kind = draw(st.sampled_from(["numbers", "classes", "labels"]))
@@ -221,10 +221,10 @@ def test_predictions_are_the_linear_model_over_the_nodes(problem):
         small = model._path.at_step(step)
         b, beta, offsets = coefficients(model, step)
         expected = b + indicators(model, Z) @ beta
-        # Sums of coefficients that cancel are as exact as the largest of them.
+        # A sum of coefficients that cancel is as exact as the largest of them.
         size = max(1.0, np.abs(b).max(), np.abs(beta).sum())
         np.testing.assert_allclose(small.predict_scores(Z), expected, atol=1e-12 * size)
-        assert not beta[offsets[:-1]].any()  # roots
+        assert not beta[offsets[:-1]].any()  # roots have no coefficients
         assert (beta != 0).any(axis=1).sum() == model.path_["n_nonzero"][step]
         assert small.n_test_nodes == model.path_["n_test_nodes"][step] == n_kept(model, beta, offsets)
 
@@ -261,7 +261,7 @@ def test_coefficients_of_the_stagewise_path_never_move_back(problem):
     for step in range(0, n_steps + 1, max(1, n_steps // 8)):
         _, beta, _ = coefficients(model, step)
         if beta.shape[1] > 1:
-            continue  # for several numerical outputs the path uses whitened ones, which have their own tests
+            continue  # with several numerical outputs the path uses whitened outputs, which have their own tests
         if before is not None:
             # Coefficients are sums of float32 steps in float64.
             assert (np.abs(beta) >= np.abs(before) * (1 - 1e-9)).all()
@@ -273,13 +273,13 @@ def test_one_output_is_a_group_of_one():
     X, y = make_data(REGRESSOR, n=100)
     params = {"l1_norm": None, "max_steps": 100}
     alone = make(REGRESSOR, **params).fit(X, y)
-    # The trees are those of the first model: constants do not change the choice of splits.
+    # Both use the trees of the first model: a constant output does not change the choice of splits.
     forest = alone.estimator_
     twice = make(REGRESSOR.replace("CompressedForest", "ExtraTrees"), random_state=forest.random_state)
     Y = np.column_stack([y, np.full(len(y), 3.0)])
     group = make(REGRESSOR, estimator=twice, **params).fit(X, Y)
     assert [t.tree_.feature.tolist() for t in group.estimator_] == [t.tree_.feature.tolist() for t in forest]
-    # A column of zeros adds nothing to a norm.
+    # The zeros of a constant output add nothing to a norm.
     np.testing.assert_array_equal(group.predict(X)[:, 0], alone.predict(X))
     np.testing.assert_array_equal(group.predict(X)[:, 1], 3.0)
 
@@ -287,7 +287,7 @@ def test_one_output_is_a_group_of_one():
 @pytest.mark.parametrize("standardize", [False, True])
 def test_units_of_outputs_do_not_matter(standardize):
     X, Y = make_data(REGRESSOR, n=100, outputs="several")
-    units = np.array([0.25, 1.0, 1024.0])  # powers of two: nothing is rounded differently
+    units = np.array([0.25, 1.0, 1024.0])  # with powers of two, nothing is rounded differently
     forest = FrozenEstimator(make("ExtraTreesRegressor").fit(X, Y))
     params = {"l1_norm": None, "max_steps": 60, "standardize": standardize}
     plain = make(REGRESSOR, estimator=forest, **params).fit(X, Y)
@@ -324,7 +324,7 @@ def test_the_lasso_is_that_of_scikit_learn(standardize):
     alphas, betas, _ = lasso_path(centred, target, alphas=grid, tol=1e-10, max_iter=200_000)
     norms = np.abs(betas).sum(axis=0)
     found = model.path_["l1_norm"]
-    knots = len(found) - len(alphas)  # whether the constant comes before the largest penalty
+    knots = len(found) - len(alphas)  # 1 if the path has the constant before the largest penalty, and otherwise 0
     assert knots in (0, 1)
     for k in (1, 10, 40, 70):
         step = k + knots
@@ -360,7 +360,7 @@ def test_the_group_lasso_is_that_of_scikit_learn(standardize, share):
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
 def test_the_lasso_lowers_the_loss_at_least_as_far_as_steps_of_the_same_norm(name, loss, outputs):
     X, y = make_data(name, n=100, outputs=outputs)
-    # The same trees for both.
+    # Both use the same trees.
     forest = make(name, solver="lasso").estimator
     steps, exact = (
         make(name, loss=loss, solver=solver, l1_norm=None, estimator=forest).fit(X, y)
@@ -386,7 +386,7 @@ def test_each_fold_grows_a_forest_of_its_rows_alone(name, loss, outputs, params)
     rows = np.arange(90)
     folds = [(rows[rows % 3 != f].astype(np.uint32), rows[rows % 3 == f].astype(np.uint32)) for f in range(3)]
     weight = {"class_weight": "balanced"} if name == CLASSIFIER else {}
-    # The exact path of the log loss takes seconds for each fold if there are many nodes.
+    # The exact path of the log loss takes seconds in each fold if there are many nodes.
     slow = params.get("solver") == "lasso" and loss == "log_loss"
     size = {"n_estimators": 3, "max_depth": 1} if slow else {"n_estimators": 5}
     forest = make(name.replace("CompressedForest", "ExtraTrees"), min_samples_leaf=0.05, **size, **weight)

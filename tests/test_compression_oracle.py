@@ -1,4 +1,4 @@
-"""The stagewise path against its twin, step by step; sizes of models and predictions at points of it."""
+"""The stagewise path against its twin, step by step; sizes of models and predictions at points of the path."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def make_problem(d: int = 1):
 
 
 def whitened(Y, w):
-    """Numbers with mean 0 and deviation 1, as the path sees them."""
+    """Outputs with mean 0 and standard deviation 1, as the path uses them, and these means and deviations."""
     mean = w @ Y[:N] / w.sum()
     scale = np.sqrt(w @ (Y[:N] - mean) ** 2 / w.sum())
     return (Y - mean) / scale, mean, scale
 
 
 def fit_both(forest, X, y, Y, w, standardize, *, white):
-    """The estimator at the end of its path, and the twin's steps as far as that goes, copied."""
+    """The estimator at the end of its path, and copies of the twin's steps up to there."""
     kind = spinney.CompressedForestRegressor if white else spinney.CompressedForestClassifier
     model = kind(FrozenEstimator(forest), l1_norm=None, step_size=STEP, standardize=standardize, max_steps=60)
     model.fit(X[:N], y[:N], sample_weight=w)
@@ -59,7 +59,7 @@ def test_numbers_step_by_step(kind, standardize, d):
     np.testing.assert_array_equal(path["n_nonzero"], [f[3] for f in found])
     for step in (0, 1, len(found) // 2, len(found) - 1):
         predicted = model.at(found[step][0]).predict(X).reshape(N + N_NEW, d)
-        # Directions of steps are rounded to float32, 6e-8 of each of some dozen steps.
+        # Directions of steps are rounded to float32, a relative error of 6e-8 in each of at most 60 steps.
         np.testing.assert_allclose((predicted - mean) / scale, found[step][4], rtol=0, atol=1e-6)
 
 
@@ -83,7 +83,7 @@ def test_the_constant_has_no_test_nodes():
     forest = spinney.ExtraTreesRegressor(3, random_state=0).fit(X[:N], Y[:N, 0])
     model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=0.0).fit(X[:N], Y[:N, 0])
     assert model.n_test_nodes_ == 0
-    # A mean of float64 numbers, summed in another order.
+    # The mean of float64 numbers is summed in another order.
     np.testing.assert_allclose(model.predict(X), Y[:N, 0].mean(), rtol=1e-12)
 
 

@@ -20,12 +20,13 @@ from sklearn.base import clone
 EVERY = [*ALL, *BOOSTING]
 REGRESSORS = [name for name in EVERY if name.endswith("Regressor")]
 CLASSIFIERS = [name for name in EVERY if name.endswith("Classifier")]
-# Sums are exact in the engine and rounded here; data are small whole numbers, so that distinct means are further apart.
+# Sums are exact in the engine and rounded here; the data are small whole numbers, so that distinct means differ by
+# more.
 NEAR = 1e-9
 
 
 def two_classes(name, n=120):
-    """X and y of two classes or of one number."""
+    """X and y with two classes or one numerical output."""
     X, y = make_data(name, n=n)
     return X, (y == np.unique(y)[0]).astype(int) if name.endswith("Classifier") else y
 
@@ -34,14 +35,14 @@ def two_classes(name, n=120):
 
 
 class Node:
-    """Rows of a node, and what it may be split by."""
+    """The samples of a node, the ranges of its predictions, and the features on its path."""
 
     def __init__(self, rows, ranges, path):
         self.rows, self.ranges, self.path = rows, ranges, path
 
 
 def candidates(X, Y, weight, node, signs, groups, min_samples_leaf):
-    """Every cut that the constraints admit: feature, rows that go left, decrease, and whether rounding may tell."""
+    """Every cut that the constraints allow: feature, samples that go left, decrease, and whether it is certain."""
     rows = node.rows
     total = weight[rows].sum()
 
@@ -68,7 +69,7 @@ def candidates(X, Y, weight, node, signs, groups, min_samples_leaf):
                 continue
             a, b = mean(left), mean(right)
             low, high = node.ranges
-            # By how much the constraints hold: below zero they do not, near zero rounding tells.
+            # The slack is the margin of the constraints: below zero one is violated, and near zero rounding decides.
             slack = np.array([a - low, b - low, high - a, high - b, signs[feature] * (b - a)])
             slack = slack[:, signs[feature] != 0].min(initial=np.inf)
             if slack >= -NEAR:
@@ -77,7 +78,7 @@ def candidates(X, Y, weight, node, signs, groups, min_samples_leaf):
 
 
 def check_tree(model, X, Y, weight, signs, groups, min_samples_leaf=1):
-    """Every split is the best that is admitted, and no leaf has one."""
+    """Every split is the best that the constraints allow, and no leaf with different targets has an allowed one."""
     tree, where = model.tree_, model.decision_path(X).toarray().astype(bool)
     p, d = X.shape[1], Y.shape[1]
     signs = np.broadcast_to(np.reshape(signs, (p, -1)), (p, d))
@@ -166,7 +167,7 @@ def test_bins_and_entries_find_the_same_constrained_trees(problem):
 
 
 def check_monotonic(predict, X, signs):
-    """Along each feature that has a direction predictions never go the other way, whatever the other features are."""
+    """Predictions never move against the direction of a feature, whatever the values of the other features are."""
     for feature, sign in enumerate(signs):
         if sign == 0:
             continue
@@ -229,7 +230,7 @@ def test_labels_are_monotonic_each_in_its_direction(criterion):
 def test_every_loss_of_numbers_is_monotonic_and_never_rises(loss, leaf_estimation):
     rng = np.random.default_rng(2)
     X = rng.integers(-3, 4, (150, 4)).astype(np.float64)
-    # Against the directions: leaves have to be cut off.
+    # Some outputs depend on features against their directions, so that leaf values have to be limited.
     Y = np.exp(0.3 * (X @ rng.normal(size=(4, 2)) + rng.normal(size=(150, 2))))
     signs = np.array([[1, -1], [-1, -1], [0, 1], [1, 1]])
     params = {"monotonic_cst": signs, "loss": loss, "leaf_estimation": leaf_estimation, "n_estimators": 12}
@@ -242,7 +243,7 @@ def test_every_loss_of_numbers_is_monotonic_and_never_rises(loss, leaf_estimatio
 
             check_monotonic(number, X, signs[:, output])
         of_one = spinney.GradientBoostingRegressor(output_strategy=strategy, learning_rate=1.0, **params).fit(X, Y)
-        # Losses are sums of rounded terms.
+        # The losses are sums of rounded terms.
         assert (np.diff(of_one.train_score_) <= 1e-12 * np.abs(of_one.train_score_[:-1])).all()
 
 
@@ -255,7 +256,7 @@ def test_labels_are_boosted_in_order(loss):
         model = spinney.GradientBoostingClassifier(**params).fit(X, Y)
         check_monotonic(model.decision_function, X.astype(np.float64), signs)
         of_one = spinney.GradientBoostingClassifier(learning_rate=1.0, **params).fit(X, Y)
-        # Losses are sums of rounded terms, of scores in float32.
+        # The losses are sums of rounded terms, which are computed from float32 scores.
         assert (np.diff(of_one.train_score_) <= 1e-6 * np.abs(of_one.train_score_[:-1])).all()
 
 
@@ -296,7 +297,7 @@ def test_only_features_of_one_group_meet(name, groups):
 
 
 def test_features_are_drawn_of_those_that_are_allowed():
-    # Below the root only one of forty features is allowed: with two drawn, it must be among them.
+    # Below the root only the two features of one group are allowed, out of forty: the two that are drawn must be these.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 40))
     y = X[:, 0] + X[:, 1] * (X[:, 0] > 0)
@@ -313,7 +314,7 @@ def test_features_are_drawn_of_those_that_are_allowed():
 def same_tree(ours, theirs):
     np.testing.assert_array_equal(ours.children_left, theirs.children_left)
     np.testing.assert_array_equal(ours.feature, theirs.feature)
-    # Their thresholds are midpoints in float64, ours rounded down to float32.
+    # scikit-learn's thresholds are midpoints in float64, and ours are rounded down to float32.
     inner = theirs.children_left >= 0
     np.testing.assert_allclose(ours.threshold[inner], theirs.threshold[inner], rtol=1e-6)
 
@@ -324,23 +325,23 @@ def test_trees_are_scikit_learns_where_no_cuts_tie(seed):
     X = rng.normal(size=(300, 3)).astype(np.float32)
     y = X @ [1.0, -0.5, 0.3] + rng.normal(size=300)
     signs = rng.permutation([1, -1, 0])
-    # Small nodes have cuts that part them alike.
+    # In small nodes, cuts on different features can divide the samples in the same way.
     for params in ({"max_depth": 4}, {"min_samples_leaf": 15}):
         ours, theirs = (
             module.DecisionTreeRegressor(monotonic_cst=signs, random_state=0, **params).fit(X, y)
             for module in (spinney, sklearn.tree)
         )
         same_tree(ours.tree_, theirs.tree_)
-        # Means are rounded once here, and are sums of rounded numbers there.
+        # Means are rounded once here, and are sums of rounded numbers in scikit-learn.
         np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-12, atol=1e-12)
-        # Counts tie, weights do not.
+        # Without weights the counts of classes could make cuts tie; random weights prevent this.
         classes, weight = (y > 0.2).astype(int), rng.uniform(0.5, 1.5, 300)
         ours, theirs = (
             module.DecisionTreeClassifier(monotonic_cst=signs, random_state=0, max_depth=3).fit(X, classes, weight)
             for module in (spinney, sklearn.tree)
         )
         same_tree(ours.tree_, theirs.tree_)
-        # Weights are rounded to 2⁻²⁵ of the total and finer.
+        # Weights are rounded to 2⁻²⁵ of their total or finer.
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-6)
 
 
@@ -352,7 +353,7 @@ def test_boosting_scores_as_hist_gradient_boosting_does():
     ours = spinney.GradientBoostingRegressor(monotonic_cst=signs).fit(X[:300], y[:300])
     theirs = sklearn.ensemble.HistGradientBoostingRegressor(monotonic_cst=signs).fit(X[:300], y[:300])
     free = spinney.GradientBoostingRegressor().fit(X[:300], y[:300])
-    # Both learn the same truth from 300 samples; .03 is the spread between seeds.
+    # Both learn the same function from 300 samples; 0.03 is the spread between seeds.
     assert ours.score(X[300:], y[300:]) > theirs.score(X[300:], y[300:]) - 0.03
     assert ours.score(X[300:], y[300:]) > free.score(X[300:], y[300:]) - 0.01
 
@@ -428,7 +429,7 @@ def test_a_sign_is_a_feature_turned_around(name):
         pytest.skip("thresholds are drawn, or rows by what they hold")
     one = make(name, monotonic_cst=signs, max_features=None).fit(ties_nothing, y)
     other = make(name, monotonic_cst=[-sign for sign in signs], max_features=None).fit(-ties_nothing, y)
-    # Sums are exact; what is predicted is divided and added in the same order.
+    # Sums are exact; the predictions are divided and added in the same order.
     np.testing.assert_allclose(other.predict(-ties_nothing), one.predict(ties_nothing), rtol=1e-12, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""What scikit-learn asks of estimators, and the company that they keep."""
+"""The contract of scikit-learn for estimators, and their use together with other parts of scikit-learn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from spinney.projection import RademacherProjection
 
-# Sums and means of at most some hundred float64 numbers, taken in another order: about 1e-14 of the largest.
+# The tolerance for sums and means of at most a few hundred float64 numbers in another order: about 1e-14 of the
+# largest.
 ROUNDING = 1e-12
 
 
@@ -38,7 +39,8 @@ def variations():
         yield make(name, max_leaf_nodes=60)
         yield make(name, ccp_alpha=1e-4)
         yield make(name, max_depth=12, max_features=0.7)
-        if name in REGRESSORS:  # the checks fit classifiers to one output of classes, which has no projection
+        # the checks fit classifiers to a single output of classes, which does not support projections
+        if name in REGRESSORS:
             yield make(name, output_projection="gaussian")
             yield make(name, output_scaling="variance")
             yield make(name, output_projection=RademacherProjection("achlioptas"), n_projections=3)
@@ -61,20 +63,21 @@ def variations():
 
 
 def expected_failures(estimator):
-    """The order of rows enters the draws of cluster centres: docs/centroid-forests.md says so. The checks shuffle them.
+    """Centroid forests depend on the order of samples (docs/centroid-forests.md), which the checks shuffle.
 
-    That the rows of weight zero are none, and of weight two are two side by side, is tested in test_centroid.py.
+    test_centroid.py tests that samples of weight zero are ignored, and that a sample of weight two equals two adjacent
+    samples.
     """
-    # Without a pass over the rows the three classes of the checks are three clusters in any order.
+    # Without `refine` the three classes of the checks are three clusters in any order of the samples.
     if type(estimator).__name__ not in CENTROIDS or not estimator.refine:
         return {}
     reason = "equal forests for rows in the same order alone"
     return {f"check_sample_weight_equivalence_on_{what}_data": reason for what in ("dense", "sparse")}
 
 
-# Fitted on the few rows that the checks use, most of them are drawn by all of five trees.
+# The checks fit only a few samples, most of which are drawn by all five trees and so have no out-of-bag score.
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-# Checks that fit twice give a warm start nothing to do.
+# Checks that fit twice leave a warm start with no trees to add.
 @pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")
 @with_estimator_checks(
     [make(name, random_state=None) for name in ALL + CENTROIDS],
@@ -85,8 +88,8 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# scikit-learn runs these for the tag `multi_label` only, whose other check wants probabilities strictly between 0
-# and 1.
+# scikit-learn runs these checks only for estimators with the tag `multi_label`, for which another check requires
+# probabilities strictly between 0 and 1.
 @pytest.mark.parametrize("params", [{}, {"output_projection": "gaussian"}, {"output_projection": "subsample"}])
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize(
@@ -247,7 +250,7 @@ def test_tree_arrays_agree_with_each_other_and_with_predictions(name, outputs):
     assert leaf.sum() == tree.n_leaves == model.get_n_leaves()
     inner = ~leaf
     for array in (tree.n_node_samples, tree.weighted_n_node_samples):
-        # The weights of these data are whole numbers, whose sums are exact.
+        # The weights in these data are whole numbers, so that their sums are exact.
         np.testing.assert_array_equal(
             array[inner], array[tree.children_left[inner]] + array[tree.children_right[inner]]
         )
@@ -364,11 +367,11 @@ def test_several_outputs_of_classes(name):
     np.testing.assert_allclose([part.sum(axis=1) for part in proba], 1, rtol=ROUNDING)
     assert model.predict(X).shape == Y.shape
     assert [part.shape for part in model.predict_log_proba(X)] == [part.shape for part in proba]
-    # 0/1 columns beside others are classes, not labels.
+    # A column of 0 and 1 beside columns of other values is an output of classes, not a label.
     mixed = Y.copy()
     mixed[:, 0] = mixed[:, 0] == 1
     assert isinstance(make(name).fit(X, mixed).predict_proba(X), list)
-    # So are columns of two classes other than 0 and 1.
+    # Columns with two classes other than 0 and 1 are also outputs of classes.
     assert isinstance(make(name).fit(X, (Y == 1) + 1).predict_proba(X), list)
 
 
@@ -401,7 +404,7 @@ def test_balanced_classes_weigh_the_same(name, outputs, weighted):
     for rule in ("balanced", *(["balanced_subsample"] if name in FORESTS else [])):
         model = make(name, class_weight=rule, **params).fit(X, y, sample_weight=w if weighted else None)
         same = make(name, **params).fit(X, y, sample_weight=expected)
-        # Balanced weights are rounded to 30 bits, a billionth.
+        # Balanced weights are rounded to 30 bits, that is to 1e-9.
         np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=0, atol=1e-8)
 
 
@@ -411,7 +414,7 @@ def test_balanced_subsample_is_balanced_in_every_tree():
     X, y = np.delete(X, rare, axis=0), np.delete(y, rare)
     forest = make("RandomForestClassifier", n_estimators=50, class_weight="balanced_subsample").fit(X, y)
     roots = np.array([tree.tree_.value[0, 0] for tree in forest])
-    # As above: weights are rounded to 30 bits.
+    # Weights are rounded to 30 bits, as above.
     np.testing.assert_allclose(roots, 1 / np.count_nonzero(roots, axis=1)[:, None] * (roots > 0), rtol=0, atol=1e-8)
     whole = make("RandomForestClassifier", n_estimators=50, class_weight="balanced").fit(X, y)
     assert np.std([tree.tree_.value[0, 0, 0] for tree in whole]) > 0.01

@@ -1,4 +1,4 @@
-"""Every criterion with every kind of y, projected or not: it exists everywhere, or it is refused at the door."""
+"""Every criterion with every kind of y, with and without projection: it is supported, or `fit` raises an error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from test_laws import layouts
 
 KINDS = ["single", "several", "labels"]
 CRITERIA = ["gini", "entropy", "log_loss", "squared_error", "poisson", "absolute_error"]
-# What a model says of itself: the second name is that of the first, and projected outputs are numbers.
+# The criterion that a fitted model reports without projection: entropy has two names.
 GROWN = {
     "gini": "gini",
     "entropy": "entropy",
@@ -28,7 +28,7 @@ GROWN = {
 
 
 def data(name, kind):
-    """X and y; numbers are not negative."""
+    """X and y; the outputs of regressors are not negative."""
     X, y = make_data(name, outputs=kind)
     return X, np.exp(y).round(1) if name in REGRESSORS else y
 
@@ -69,12 +69,13 @@ def test_a_criterion_exists_everywhere_or_is_refused_at_the_door(name, kind, cri
     has_medians = criterion == "absolute_error" and kind == "several"
     for chosen in ("all",) if has_medians else ("all", [0]):
         shares = feature_importances(model, outputs=chosen)
-        # Shares are divided by their sum, and decreases are differences of float64 sums.
+        # The shares are divided by their sum, and decreases are differences of float64 sums.
         assert shares.sum() == pytest.approx(1.0, rel=1e-12)
         assert (shares >= -1e-12).all()
         np.testing.assert_array_equal(feature_importances(again, outputs=chosen), shares)
     if projection is None:
-        # Splits were searched on the outputs themselves, so leaves tell what stored impurities tell; sums of floats.
+        # Splits were searched on the outputs themselves, so that leaves give the stored impurities, up to the order of
+        # sums.
         np.testing.assert_allclose(feature_importances(model, outputs="all"), model.feature_importances_, atol=1e-12)
     if has_medians:
         with pytest.raises(
@@ -94,8 +95,9 @@ def test_impurities_of_poisson_are_those_of_scikit_learn():
         ours = spinney.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights).tree_
         theirs = sklearn.tree.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights).tree_
         np.testing.assert_array_equal(ours.feature, theirs.feature)
-        np.testing.assert_allclose(ours.threshold, theirs.threshold, rtol=2**-23)  # theirs are float64, ours float32
-        # Theirs are sums of floats.
+        # scikit-learn's are float64, ours float32
+        np.testing.assert_allclose(ours.threshold, theirs.threshold, rtol=2**-23)
+        # The values of scikit-learn are sums of floats.
         np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-12)
         np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-12)
     deviance = mean_poisson_deviance(y, np.full(len(y), np.average(y)))
@@ -109,7 +111,8 @@ def test_impurities_of_poisson_are_those_of_scikit_learn():
 def test_trees_of_medians_are_those_of_scikit_learn(n_outputs, weighted):
     rng = np.random.default_rng(n_outputs)
     X = rng.normal(size=(300, 5)).astype(np.float32)
-    # Whole numbers below 2**20 and their sums are exact there too: cuts tie here if they do there, and none does.
+    # Whole numbers below 2**20 and their sums are exact in scikit-learn, too: the same cuts tie in both, and here none
+    # does.
     y = np.round(2**16 * (X[:, :n_outputs] - X[:, [4]] / 2 + rng.standard_t(2, (300, n_outputs)) / 4)).squeeze()
     w = rng.integers(1, 4, len(X)).astype(float) if weighted else None
     params = {"criterion": "absolute_error", "max_depth": 4, "min_samples_leaf": 9, "random_state": 0}
@@ -117,8 +120,9 @@ def test_trees_of_medians_are_those_of_scikit_learn(n_outputs, weighted):
     ours, theirs = model.fit(X, y, sample_weight=w).tree_, other.fit(X, y, sample_weight=w).tree_
     assert ours.node_count > 20
     np.testing.assert_array_equal(ours.feature, theirs.feature)
-    np.testing.assert_allclose(ours.threshold, theirs.threshold, rtol=2**-23)  # theirs are float64, ours float32
-    np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-12)  # quotients of exact sums
+    # scikit-learn's are float64, ours float32
+    np.testing.assert_allclose(ours.threshold, theirs.threshold, rtol=2**-23)
+    np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-12)  # both are quotients of exact sums
     np.testing.assert_array_equal(model.predict(X), other.predict(X))
 
 
@@ -131,7 +135,7 @@ def test_forests_of_medians_err_as_much_as_those_of_scikit_learn(kind):
     for module in (spinney, sklearn.ensemble):
         model = getattr(module, kind)(50, criterion="absolute_error", min_samples_leaf=3, random_state=0)
         errors.append(np.abs(model.fit(X[:300], Y[:300]).predict(X[300:]) - Y[300:]).mean())
-    # Other draws of rows, features and thresholds: of fifty trees each, less than one part in twenty.
+    # Samples, features and thresholds are drawn differently: with fifty trees the errors differ by less than 5 %.
     assert errors[0] == pytest.approx(errors[1], rel=0.05)
 
 
@@ -180,7 +184,7 @@ def test_poisson_refuses_targets_that_it_is_not_for(name, bad, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y_bad)
     assert not hasattr(model, "n_features_in_")
-    # A sample of weight zero is no sample.
+    # A sample of weight zero is ignored.
     weights = np.ones(len(y))
     weights[3] = 0.0
     y[3] = -1.0
@@ -211,12 +215,13 @@ def test_a_split_whose_side_would_sum_to_zero_is_not_made():
     tree = spinney.DecisionTreeRegressor(criterion="poisson").fit(X, [0, 0, 0, 1, 2, 3]).tree_
     assert tree.threshold[0] > 3  # not 2.5, which would leave three zeros
     assert (tree.value[:, 0, 0] > 0).all()
-    # Nothing to be told between an output that is zero in the whole node and its mean.
+    # An output that is zero in the whole node adds nothing to the impurities, and does not affect the choice of the
+    # split.
     y = np.column_stack([[0, 0, 0, 1, 2, 3], np.zeros(6)])
     both = spinney.DecisionTreeRegressor(criterion="poisson").fit(X, y).tree_
     np.testing.assert_array_equal(both.threshold, tree.threshold)
     oracle = Oracle(X, y, None, "poisson")
-    # The oracle is exact; the engine takes a few logarithms of float64.
+    # The oracle is exact; the engine computes a few logarithms in float64.
     assert both.impurity[0] == pytest.approx(oracle.impurity(oracle.all_rows), rel=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Boosting with samples on the workers of a Dask cluster: the bytes of one machine, and failures that are told."""
+"""Boosting with samples on the workers of a Dask cluster: the same bytes as on one machine, and errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def client(tmp_path_factory):
 
 
 def cut(*parts):
-    """Blocks of the samples of each of some arrays, with these many samples."""
+    """Blocks of the samples of each array, with 30, 0, 47 and 43 samples."""
     ends = [0, 30, 30, 77, 120]
     return [tuple(part[start:stop] for part in parts) for start, stop in pairwise(ends)]
 
@@ -67,7 +67,7 @@ def test_blocks_stay_on_their_workers_and_may_have_weights(client):
     ]
     found = fit_samples(clone(MODEL), blocks, client, timeout=60)
     assert spinney.dumps(found) == spinney.dumps(clone(MODEL).fit(X, LABELS, w))
-    # Without weights samples weigh one.
+    # Without weights, samples have a weight of 1.
     w[:77] = 1
     first, second, third, last = cut(X, LABELS, w)
     found = fit_samples(clone(MODEL), [first[:2], second, third[:2], last], client, timeout=60)
@@ -135,7 +135,7 @@ def test_a_worker_that_is_slow_comes_to_the_deadline(client):
     blocks = cut(X, LABELS)
     addresses = sorted(client.nthreads())
     futures = client.scatter(blocks[:1], workers=[addresses[1]]) + client.scatter(blocks[2:3], workers=[addresses[0]])
-    # Its only thread is busy, so that no task of the fit begins there.
+    # The only thread of this worker is busy, so that no task of the fit begins there.
     busy = client.submit(time.sleep, 3.0, workers=[addresses[0]], pure=False)
     with pytest.raises(
         TimeoutError, match=rf"^1 of 2 lengths .* did not finish within 1\.0 s: workers {addresses[0]}$"

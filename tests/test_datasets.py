@@ -1,4 +1,4 @@
-"""Readers and makers."""
+"""Readers and generators of data sets."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_real_one():
 
 
 def friedman1(x):
-    """The function, said again."""
+    """The function of Friedman's first problem, written out independently."""
     a, b, c, d, e = x.T
     return 10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
 
@@ -91,14 +91,14 @@ def test_noise_adds_up_along_the_chain():
 
 def test_outputs_of_the_group_share_the_function():
     X, y = make_friedman1_group(20_000, n_outputs=5, random_state=0)
-    # As above: 0.010 for a variance, 0.007 for a covariance.
+    # The standard deviations are those above: 0.010 for a variance, 0.007 for a covariance.
     np.testing.assert_allclose(np.cov((y - friedman1(X)[:, None]).T), np.eye(5), atol=0.05)
 
 
 def test_independent_outputs_have_features_of_their_own():
     X, y = make_friedman1_ind(20_000, n_outputs=3, random_state=0)
     noise = np.column_stack([y[:, j] - friedman1(X[:, 5 * j : 5 * j + 5]) for j in range(3)])
-    # As above; a correlation of zero has a standard deviation of 0.007.
+    # The standard deviations are those above; that of a correlation of zero is 0.007.
     np.testing.assert_allclose(np.cov(noise.T), np.eye(3), atol=0.05)
     np.testing.assert_allclose(np.corrcoef(y.T), np.eye(3), atol=0.05)
 
@@ -111,7 +111,7 @@ def test_noisy_outputs_are_the_others_in_orders_of_their_own(make):
     np.testing.assert_array_equal(y[:, :2], clean[1])
     for j in range(4):
         np.testing.assert_array_equal(np.sort(y[:, 2 + j]), np.sort(y[:, j % 2]))
-    # No two columns are in the same order, but for the outputs that share a function.
+    # The noisy outputs are permuted copies, which are not correlated with any other output.
     related = np.abs(np.corrcoef(y.T)) > 0.1
     np.testing.assert_array_equal(related[2:], np.eye(6, dtype=bool)[2:])
 
@@ -134,11 +134,11 @@ def test_twonorm_is_what_breiman_says():
     assert X.shape == (40_000, 20)
     assert y.dtype == np.int64
     assert abs(y.mean() - 0.5) < 0.01
-    # 20 000 samples of each class: means have a standard deviation of 0.007, standard deviations one of 0.005.
+    # With 20 000 samples of each class, means have a standard deviation of 0.007, and standard deviations one of 0.005.
     np.testing.assert_allclose(X[y == 1].mean(axis=0), 2 / np.sqrt(20), atol=0.03)
     np.testing.assert_allclose(X[y == 0].mean(axis=0), -2 / np.sqrt(20), atol=0.03)
     np.testing.assert_allclose(X[y == 0].std(axis=0), 1, atol=0.03)
-    # The best rule looks at the sum of the features, and errs where a normal deviate is below −2.
+    # The best rule uses the sign of the sum of the features, and errs where a standard normal deviate is below −2.
     assert abs(np.mean((X.sum(axis=1) > 0) != y) - norm.cdf(-2)) < 0.003
 
 

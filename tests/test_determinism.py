@@ -1,4 +1,4 @@
-"""One table: for every estimator one model and one array of predictions, whatever the threads and the layout of X."""
+"""Each estimator has one model and one array of predictions, for all numbers of threads and all layouts of X."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_one_hash_for_all_threads_and_layouts(name, params):
         for n_threads in THREADS if takes_threads else [1]:
             model = make(name, **params, **({"n_jobs": n_threads} if takes_threads else {}))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # five trees leave some rows without a score
+                warnings.simplefilter("ignore", UserWarning)  # with five trees, some samples have no out-of-bag score
                 model.fit(Z, y)
             parts = [model_bytes(model), model.predict(Z), model.apply(Z)]
             parts += [model.feature_importances_] if name not in CENTROIDS else []

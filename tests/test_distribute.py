@@ -1,4 +1,4 @@
-"""Work by executors: the same bytes, lost tasks, deadlines."""
+"""Work that executors carry out: the same bytes as on one machine, lost tasks, deadlines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 class InTurn(Executor):
-    """Runs tasks at once; of the first `n_lost` the result is an error of the worker."""
+    """An executor that runs tasks at once; the first `n_lost` tasks end with an error of the worker."""
 
     def __init__(self, n_lost=0, result=None):
         self.n_lost, self.result, self.n_tasks = n_lost, result, 0
@@ -49,7 +49,7 @@ class InTurn(Executor):
 
 
 class Never(Executor):
-    """Starts nothing."""
+    """An executor that never starts a task."""
 
     def __init__(self):
         self.futures = []
@@ -105,7 +105,7 @@ def test_dask_gives_the_same_bytes_when_a_worker_is_killed(tmp_path):
 
 
 class KillsAWorker(spinney.RandomForestClassifier):
-    """A forest whose first part ends the process that grows it; `marker` is the file that says so."""
+    """A forest whose first part ends the process that grows it; the file `marker` records that this has happened."""
 
     def __init__(self, *, marker="", n_estimators=100, random_state=None, **others):
         super().__init__(n_estimators, random_state=random_state, **others)

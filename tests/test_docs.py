@@ -1,4 +1,4 @@
-"""What the documents promise runs, and their links lead somewhere."""
+"""The Python blocks of the documents run, and their links lead to existing files and headings."""
 
 import re
 from pathlib import Path
@@ -21,10 +21,10 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-# Blocks marked `py` are parts of programs, which need data or packages that a reader has to bring.
+# Blocks marked `py` are parts of programs that need data or packages which the reader has to provide; they are not run.
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
 def test_examples_run(page: Path) -> None:
-    # A reader goes from top to bottom: what one block has made, the next ones know.
+    # A page is read from top to bottom: each block can use what the blocks before it have defined.
     known: dict[str, object] = {}
     for block in blocks(page):
         exec(compile(block, name(page), "exec"), known)
@@ -36,7 +36,7 @@ def test_pages_with_examples_are_found() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """What headings are linked by, as the usual renderers of Markdown make it."""
+    """The anchors of the headings, as the usual renderers of Markdown form them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}

@@ -1,4 +1,4 @@
-"""The examples of docstrings run, in the package that is installed."""
+"""The examples in the docstrings of the installed package run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
 
 
 def written_examples(module) -> int:
-    """Prompts in the docstrings of a module and of what it defines: counted apart from doctest."""
+    """The number of prompts in the docstrings of a module and of what it defines, counted without doctest."""
     own = [thing for thing in vars(module).values() if getattr(thing, "__module__", None) == module.__name__]
     documented = [module, *(thing for thing in own if inspect.isclass(thing) or inspect.isfunction(thing))]
     return sum((thing.__doc__ or "").count(">>> ") for thing in documented)

@@ -1,4 +1,4 @@
-"""Examples that the demo runs and that are quick run here too."""
+"""The quick ones among the examples that the demo runs are also run here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models as C, compiled by the compiler of the system: the bits of the engine."""
+"""Models exported to C and compiled by the system's compiler: their scores are those of the engine to the bit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from test_export_json import any_model
 
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 pytestmark = pytest.mark.skipif(COMPILER is None or os.name != "posix", reason="no C compiler")
-# All that compilers have to say is an error, and nothing is optimised: that is the larger part of the time.
+# Every warning is an error, and nothing is optimised, since optimising takes the larger part of the time.
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
 
 
 def compiled(text, folder, *flags, name="model"):
-    """The functions of a file that was compiled: rows to scores, and to predictions."""
+    """The functions of a compiled file: they map samples to scores, and samples to predictions."""
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text)
     subprocess.run([COMPILER, *FLAGS, *(flags or ["-O0"]), source, "-o", library, "-lm"], check=True)
@@ -51,7 +51,7 @@ def test_scores_are_those_of_the_engine_to_the_bit(case, tmp_path):
     model, X = fitted(case)
     scores, predict = compiled(to_c(model), tmp_path)
     np.testing.assert_array_equal(scores(X), scores_of(model, X))
-    # Two exps and a few roundings.
+    # The tolerance is for two exponential functions and a few roundings.
     np.testing.assert_allclose(predict(X), columns_of(model, X), rtol=8 * 2**-52, atol=8 * 2**-53)
 
 
@@ -79,7 +79,7 @@ def test_any_forest(tmp_path_factory, data):
     model, X = any_model(name, outputs, seed, has_categories, data.draw(st.integers(2, 40)))
     scores, predict = compiled(to_c(model), tmp_path_factory.mktemp("c"))
     np.testing.assert_array_equal(scores(X), scores_of(model, X))
-    # As above.
+    # The tolerance has the same reason as above.
     np.testing.assert_allclose(predict(X), columns_of(model, X), rtol=8 * 2**-52, atol=8 * 2**-53)
 
 

@@ -1,4 +1,4 @@
-"""Models as JSON: every digit is there, whoever reads it predicts the same, and nothing else is read."""
+"""Models as JSON: every digit is written, other readers predict the same, and only valid models are read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_scores_are_those_of_the_engine_to_the_bit(case):
     if hasattr(model, "classes_"):
         np.testing.assert_array_equal(read.predict(X), decisions_of(model, X))
     else:
-        # exp of numpy and of the engine are within one unit in the last place each.
+        # The exponentials of NumPy and of the engine are each within one unit in the last place.
         predicted = decisions_of(model, X)
         np.testing.assert_allclose(read.predict(X), predicted, rtol=4 * 2**-52)
         assert read.predict(X).shape == predicted.shape
@@ -35,7 +35,7 @@ def test_scores_are_those_of_the_engine_to_the_bit(case):
         proba = read.predict_proba(X)
         assert isinstance(proba, list) == isinstance(model.predict_proba(X), list)
         proba = np.hstack(proba) if isinstance(proba, list) else proba
-        # A few roundings of numbers up to 1.
+        # Numbers up to 1 are rounded a few times.
         np.testing.assert_allclose(proba, columns_of(model, X), rtol=0, atol=8 * 2**-53)
     else:
         with pytest.raises(AttributeError, match="no probabilities"):
@@ -43,7 +43,7 @@ def test_scores_are_those_of_the_engine_to_the_bit(case):
 
 
 def walk(tree, row):
-    """The leaf of a row, in plain Python on what the text says."""
+    """The leaf that a sample reaches, found in plain Python from what the JSON text contains."""
     node = 0
     while tree["feature"][node] >= 0:
         value = float(np.float32(row[tree["feature"][node]]))
@@ -98,7 +98,7 @@ def test_any_forest_comes_back(data):
 
 
 def any_model(name, outputs, seed, has_categories, n):
-    """A small model of data with ties, neighbours, missing values and categories, and rows that try it."""
+    """A small model of data with ties, neighbouring values, missing values and categories, and samples to predict."""
     rng = np.random.default_rng(seed)
     _, y = exports.make_y(name, outputs, n, seed % 1000)
     if outputs == "two":

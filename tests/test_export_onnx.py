@@ -1,4 +1,4 @@
-"""Models as ONNX, run by onnxruntime."""
+"""Models exported to ONNX and run by onnxruntime."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ onnx = pytest.importorskip("onnx")
 
 
 def run(graph, X):
-    """Outputs by name."""
+    """The outputs of the graph by their names."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     providers = ["CPUExecutionProvider"]
@@ -30,7 +30,7 @@ def run(graph, X):
 
 
 def bound(model, ml_opset):
-    """By how much a score may differ."""
+    """The largest difference that the scores may have."""
     unit = 2.0**-24 if ml_opset == 3 else (2 + model._forest.n_trees) * 2.0**-53
     size = exports.sizes(model, np.zeros((1, model.n_features_in_))).max()
     return 2 * unit * size
@@ -46,25 +46,25 @@ def check_same(model, X, ml_opset):
         assert found["predictions"].dtype == dtype
         predictions = found["predictions"].reshape(predicted.shape)
         if getattr(model, "loss", None) in ("gamma", "poisson", "tweedie"):
-            # Relative: the numbers are exponentials of scores, rounded themselves.
+            # The tolerance is relative: the predictions are exponentials of scores, which are rounded themselves.
             return np.testing.assert_allclose(predictions, predicted, rtol=2 * tolerance + np.finfo(dtype).eps)
         return np.testing.assert_allclose(predictions, predicted, rtol=np.finfo(dtype).eps, atol=tolerance)
     names = [name for name in found if name != "predictions"]
     columns = np.hstack([found[name] for name in names])
     assert columns.dtype == dtype
     assert names[0].startswith("probabilities" if hasattr(model, "predict_proba") else "scores")
-    # No link of labels and classes is steeper than 1; they are rounded themselves, and divided by sums.
+    # The links of labels and classes have slopes of at most 1; their values are rounded, and divided by sums.
     columns = columns if columns.shape == expected.shape else columns[:, -1:]
     np.testing.assert_allclose(columns, expected, rtol=0, atol=2 * tolerance + 4 * np.finfo(dtype).eps)
     assert found["predictions"].shape == predicted.shape
     differs = np.asarray(found["predictions"] != predicted).reshape(len(X), -1)
-    # Decisions may differ where they hang on as little.
+    # Decisions may only differ where the margin is as small as the differences of scores.
     assert not differs[margins(model, X) > 2 * tolerance].any()
     return None
 
 
 def margins(model, X):
-    """How far each decision is from another one, (n_samples, n_outputs)."""
+    """The distance of each decision from the nearest other decision, of shape (n_samples, n_outputs)."""
     scores = scores_of(model, X)
     if model._label_format is not None or scores.shape[1] == 1:
         threshold = getattr(model, "_threshold", 0.5)
@@ -102,19 +102,19 @@ def test_trees_are_written_as_they_are_and_labels_as_they_are_stored():
     n_stored = sum(len(tree.leaf_values()[2]) for tree in trees)
     n_empty = sum((np.diff(tree.leaf_values()[0])[tree.children_left() < 0] == 0).sum() for tree in trees)
     assert len(lists["target_ids"].ints) == n_stored + n_empty
-    # With one score a leaf a tree is there for each label, of its branches alone.
+    # If each leaf has one score, each label has a tree of its own, with the branches that lead to its leaves.
     node = next(node for node in to_onnx(model, ml_opset=5).graph.node if node.op_type == "TreeEnsemble")
     lists = {one.name: one for one in node.attribute}
     depth = max(tree.max_depth for tree in trees)
     assert len(lists["nodes_featureids"].ints) <= n_stored * (depth + 1)
-    # Sums of the same shares in another order.
+    # The sums have the same terms in another order.
     assert sum(np.frombuffer(lists["leaf_weights"].t.raw_data)) == pytest.approx(
         sum(tree.leaf_values()[2].sum() for tree in trees), rel=1e-12
     )
 
 
 def test_roots_with_a_leaf_and_a_split_of_one_number():
-    # onnxruntime took such roots for leaves (issue 24679).
+    # onnxruntime treated such roots as leaves (issue 24679).
     X = np.arange(40, dtype=np.float32).reshape(-1, 1)
     for seed in range(20):
         rng = np.random.default_rng(seed)

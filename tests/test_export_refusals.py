@@ -1,4 +1,4 @@
-"""What no exporter takes, and what is said then; leaf values in public."""
+"""Models that exporters do not support, and the messages of their errors; the public values of leaves."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_leaf_values_are_those_of_value():
     leaves = tree.children_left < 0
     assert tree.leaf_values is tree.leaf_values
     assert not tree.leaf_values.data.flags.writeable
-    # Outputs of three classes and of two.
+    # The first output has three classes, and the second one has two.
     dense = tree.leaf_values.toarray()[leaves]
     np.testing.assert_array_equal(dense, np.hstack([tree.value[leaves, 0], tree.value[leaves, 1, :2]]))
 

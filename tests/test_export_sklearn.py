@@ -1,4 +1,4 @@
-"""Models as scikit-learn's own: the same predictions, or words."""
+"""Models converted to scikit-learn's own estimators: the same predictions, or an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sklearn.tree import export_text
 from spinney.export import to_sklearn
 from test_export_json import any_model
 
-# scikit-learn adds all values of X up in a check, the largest floats of both signs too.
+# A check of scikit-learn adds up all values of X, also where these are the largest floats of both signs.
 pytestmark = pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered in reduce")
 
 EXPRESSED = [
@@ -37,7 +37,8 @@ EXPRESSED = [
 def check_same(theirs, model, X):
     predicted = decisions_of(model, X)
     if not hasattr(model, "classes_"):
-        # Sums run in the same order: the same bits. Sparse numbers are dense there.
+        # Sums run in the same order and so give the same bits. Numerical predictions that are sparse here are dense
+        # there.
         np.testing.assert_array_equal(theirs.predict(X), predicted)
         return
     np.testing.assert_array_equal(np.asarray(theirs.predict(X)).reshape(predicted.shape), predicted)
@@ -76,7 +77,7 @@ def test_it_is_an_estimator_of_scikit_learn(name):
     assert theirs.get_params()["max_depth"] == 3
     np.testing.assert_array_equal(theirs.predict(frame), model.predict(frame))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(theirs)).predict(frame), model.predict(frame))
-    # Shares of decreases of impurity, summed in another order.
+    # Importances are shares of the decreases of impurity, summed in another order.
     np.testing.assert_allclose(theirs.feature_importances_, model.feature_importances_, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(theirs.apply(frame), model.apply(frame))
     clone(theirs).fit(frame, y)
@@ -106,7 +107,7 @@ def test_parameters_that_scikit_learn_has_not_are_left_out():
     model = make("ExtraTreesClassifier", min_samples_leaf=2, class_weight=None, label_weight="balanced").fit(X, y)
     theirs = to_sklearn(model)
     assert (theirs.min_samples_leaf, theirs.criterion) == (2, "gini")
-    # scikit-learn's absolute error knows no missing values: the criterion is of fits alone.
+    # scikit-learn's absolute error does not support missing values, but the criterion only matters for fits.
     X, y = make_data("RandomForestRegressor")
     X[::3, 0] = np.nan
     model = make("RandomForestRegressor", criterion="absolute_error").fit(X, y)

@@ -1,4 +1,4 @@
-"""Models as treelite's, run by GTIL, and compiled where tl2cgen is installed."""
+"""Models converted to treelite: run by GTIL, and compiled where tl2cgen is installed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from test_export_json import any_model
 
 treelite = pytest.importorskip("treelite")
 
-# Links that treelite has not.
+# Links that treelite does not have.
 NOT_THERE = ("share", "one_against_rest")
 
 
 def rows(X):
-    """X as treelite is to be fed: float64 of float32."""
+    """X as treelite expects it: float32 values as float64."""
     return np.ascontiguousarray(np.asarray(X, dtype=np.float32), dtype=np.float64)
 
 
 def as_columns(model, found, n_samples):
-    """Predictions of treelite, side by side."""
+    """The predictions of treelite, with the outputs side by side."""
     if model._kind != "numbers" and getattr(model, "_label_format", 1) is None and model.n_outputs_ > 1:
         return np.hstack([found[:, output, :n] for output, n in enumerate(model.n_classes_)])
     return found.reshape(n_samples, -1)
@@ -38,12 +38,12 @@ def link(model):
 
 
 def gtil(model, X):
-    # More threads wait for each other where processors are busy.
+    # Several threads would wait for each other where processors are busy.
     return treelite.gtil.predict(model, X, nthread=1)
 
 
 def check_same(model, X, run=gtil):
-    # Sums in another order, and a division before them.
+    # The sums are in another order, and terms are divided before they are added.
     tolerance = 2 * (model._forest.n_trees + 2) * 2.0**-53 * exports.sizes(model, X[:1]).max()
     found = as_columns(model, run(to_treelite(model, raw_scores=True), rows(X)), len(X))
     np.testing.assert_allclose(found, scores_of(model, X), rtol=0, atol=tolerance)
@@ -52,11 +52,11 @@ def check_same(model, X, run=gtil):
             to_treelite(model)
         return
     found, expected = as_columns(model, run(to_treelite(model), rows(X)), len(X)), columns_of(model, X)
-    # Two classes of one score have the column of the second.
+    # If two classes share one score, treelite only returns the column of the second class.
     expected = expected[:, -1:] if found.shape != expected.shape else expected
     # treelite computes the softmax in float32.
     unit = 2.0**-23 if link(model) == "softmax" else 2.0**-52
-    # Numbers may be exponentials of scores.
+    # With a log link, numerical predictions are exponentials of scores.
     rtol = 2 * tolerance + 4 * unit if link(model) == "log" else 0.0
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=2 * tolerance + 4 * unit)
 

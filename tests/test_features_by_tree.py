@@ -31,7 +31,7 @@ def used(tree):
 def test_a_tree_is_the_one_of_X_where_the_features_not_drawn_are_constant(container, max_bins):
     rng = np.random.default_rng(0)
     X = np.round(rng.random((80, 4)), 2) * (rng.random((80, 4)) < 0.8)
-    y = X @ [1.0, 2.0, -1.0, 0.5] + rng.normal(size=80)  # no two splits are as good
+    y = X @ [1.0, 2.0, -1.0, 0.5] + rng.normal(size=80)  # no two splits are equally good
     params = {"n_estimators": 1, "max_bins": max_bins}
     subsets = list(itertools.combinations(range(4), 2))
     twins = {}
@@ -47,7 +47,7 @@ def test_a_tree_is_the_one_of_X_where_the_features_not_drawn_are_constant(contai
         found = [kept for kept in subsets if np.array_equal(predicted, twins[kept].predict(container(X)))]
         assert len(found) == 1
         counts[found[0]] += 1
-    # 20 are expected of each pair, with a standard deviation of 4.1: this is five of them.
+    # Each pair is expected 20 times, with a standard deviation of 4.1: the bounds are about five of them away.
     assert min(counts.values()) >= 1, counts
     assert max(counts.values()) <= 40, counts
 
@@ -63,7 +63,7 @@ def test_every_tree_has_so_many_features_and_stages_draw_anew(name, params):
     assert len(set(sets)) > 3
     assert frozenset.union(*sets) == set(range(p))
     assert (model.feature_importances_ > 0).all()
-    # Shares of at most some dozen features, divided by their sum.
+    # The shares of the features are divided by their sum, so that only rounding is left.
     assert model.feature_importances_.sum() == pytest.approx(1.0, rel=1e-14)
 
 

@@ -1,4 +1,4 @@
-"""The estimate of a fit's memory against what it takes, and fits that are refused before they grow anything."""
+"""The estimated memory of a fit against what the fit takes, and fits that raise an error before they grow a tree."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_sets_that_are_watched_count(name):
     model = make(name)
     plain = spinney.estimate_fit_memory(model, X, y)
     assert spinney.estimate_fit_memory(model, X, y, eval_sets=[]) == plain
-    # X as float32, y as float64 or codes, and tables of scores.
+    # A set takes at least X as float32 and, for each sample, 8 bytes for y as float64 or codes, and for scores.
     least = 4 * X.size + 8 * len(X)
     sizes = [spinney.estimate_fit_memory(model, X, y, eval_sets=[(X, y)] * n) for n in (1, 2, 3)]
     assert sizes[0] > plain + least
@@ -258,7 +258,7 @@ def test_cells_that_are_not_known_count(name):
     plain = spinney.estimate_fit_memory(model, X, y)
     mask = np.random.default_rng(0).random(y.shape) < 0.3
     assert spinney.estimate_fit_memory(model, X, y, y_mask=np.zeros_like(mask)) == plain
-    # The mask, and for numbers a copy of y.
+    # The fit keeps the mask and, for numerical outputs, a copy of y.
     least = y.size * (9 if name.endswith("Regressor") else 1)
     told = spinney.estimate_fit_memory(model, X, y, y_mask=mask)
     assert told > plain + least
@@ -271,7 +271,7 @@ def test_cells_that_are_not_known_count(name):
         labels, gaps = sparse.csr_array(np.where(mask, 0, y)), sparse.csr_array(mask)
         without = spinney.estimate_fit_memory(model, X, labels)
         assert spinney.estimate_fit_memory(model, X, labels, y_mask=gaps) > without + 4 * mask.sum()
-        # Classes are those of the known cells.
+        # The classes are those of the known entries.
         classes = np.where(mask, np.nan, y + 3)
         assert spinney.estimate_fit_memory(model, X, classes) > 0
     with pytest.raises(ValueError, match=r"y_mask must have shape \(600, 3\).*got \(600, 2\)"):
@@ -299,7 +299,7 @@ def test_categories_count(name):
     assert size(codes, [False, True, False, True]) == two
     frame = pd.DataFrame(codes, columns=list("abcd"))
     assert size(frame) == plain
-    # Text is known by value, and its codes are a column each.
+    # Categories that are text are matched by their values, and their codes take one more column for each feature.
     frame["b"] = frame["b"].astype(str).astype("category")
     assert size(frame) >= one + 4 * len(codes)
     assert size(frame, None) == plain
@@ -325,7 +325,7 @@ def test_rows_that_are_kept_count(name):
             spinney.estimate_fit_memory(make(name, n_estimators=n_trees, keep_rows=keep), X, y)
             for keep in (True, False)
         )
-        # The leaves of rows, their weights, and of regressors y.
+        # The fit keeps the leaves that samples reach, the weights and, for regressors, y.
         least = len(X) * (4 * n_trees + 8) + (8 * y.size if name.endswith("Regressor") else 0)
         assert kept >= dropped + least
 
@@ -345,7 +345,7 @@ def test_sparse_features_of_a_tree_count():
 
     stored = sparse.csr_array(X)
     assert size(stored, None) == size(stored, X.shape[1]) < size(stored, 3) < size(stored, 6)
-    assert size(X, None) == size(X, 3)  # dense columns are lent
+    assert size(X, None) == size(X, 3)  # columns of dense X are not copied
 
 
 def test_parameters_lower_the_estimate():

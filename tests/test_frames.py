@@ -45,7 +45,7 @@ def small(name, **params):
 
 
 def several(name):
-    """X, and y of three columns: numbers or labels."""
+    """X, and y with three columns: numerical outputs or labels."""
     return make_data(name, outputs="labels")
 
 
@@ -225,8 +225,9 @@ def test_frames_have_the_values_of_the_arrays(name, library, outputs):
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])], index=np.arange(len(X)) * 10)
     model = small(name).fit(frame, y)
     arrays = {method: getattr(model, method)(frame) for method in methods(model)}
+    # scikit-learn has no score for several outputs of classes.
     others = [] if outputs == "several" and name.endswith("Classifier") else [lambda: model.score(frame, y)]
-    others.append(lambda: model.apply(frame))  # scikit-learn has no score of several outputs of classes
+    others.append(lambda: model.apply(frame))
     before = [other() for other in others]
     assert model.set_output(predict=library) is model
     for method, expected in arrays.items():
@@ -278,7 +279,7 @@ def test_labels_of_every_type(name, dtype, library):
     expected = model.set_output(predict="default").predict(X)
     np.testing.assert_array_equal(model.set_output(predict=library).predict(X).to_numpy(), expected)
     if dtype in (np.float16, np.longdouble, ">i4"):
-        return  # of which scipy makes no matrices, or pandas no sparse columns
+        return  # for these types scipy has no sparse matrices, or pandas no sparse columns
     rows = pd.DataFrame(X, index=[f"r{i}" for i in range(len(X))])
     stored = small(name).fit(rows, sparse.csr_array(Y.astype(dtype)))
     stored.set_output(predict=library)
@@ -316,7 +317,7 @@ def test_in_a_pipeline_transform_and_predict_are_set_apart(name):
 
 @pytest.mark.parametrize("name", BOOSTING)
 def test_a_fit_that_predicts_has_arrays(name):
-    """Scorers of early stopping, and models that stages start from."""
+    """Scorers of early stopping and models that stages start from predict arrays inside a fit."""
     X, y = make_data(name)
     y = y == "a" if name.endswith("Classifier") else y
     scoring = "roc_auc" if name.endswith("Classifier") else "r2"

@@ -30,7 +30,7 @@ def test_predictions_have_the_same_bits_and_the_file_is_written_again(path, tmp_
         found = engine.predict_scores(X) if hasattr(engine, "predict_scores") else engine.predict(X)
         assert found.view(np.uint64).tolist() == about["predictions"][path.stem]
         assert model.predict(X).shape[0] == len(X)
-    if path.parent.name == "v1":  # the format that is written today
+    if path.parent.name == "v1":  # the version of the format that is written today
         spinney.save(model, tmp_path / "model")
         if '"prefit"' in spinney.inspect_model(path)["estimator"]:
             check_without_the_removed_parameter(path, tmp_path / "model")
@@ -40,7 +40,7 @@ def test_predictions_have_the_same_bits_and_the_file_is_written_again(path, tmp_
 
 
 def check_without_the_removed_parameter(path, written):
-    """The same arrays and the same estimator, but that it has no parameter `prefit`."""
+    """The new file has the same arrays and the same estimator, without its former parameter `prefit`."""
     old, new = (spinney.inspect_model(p) for p in (path, written))
     told = json.loads(old["estimator"])
     assert told["params"].pop("prefit") is False

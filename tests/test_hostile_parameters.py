@@ -1,4 +1,4 @@
-"""Numbers and objects that no parameter was made for: taken rightly, or refused by an error that names it."""
+"""Numbers and objects that a parameter does not expect: they are accepted if valid, or an error names the parameter."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HOSTILE = [
     object(),
     int,
 ]
-# These tell how long a fit takes, or are as large as they say.
+# Between these values and `HUGE` the parameters are valid, but a fit takes too long or too much memory.
 LONG = {"n_estimators": 1000, "max_steps": 1000, "max_samples": 10_000, "n_projections": 10_000}
 
 
@@ -68,7 +68,7 @@ def test_every_parameter_of_every_estimator(name):
             if parameter in LONG and isinstance(value, int | np.integer) and LONG[parameter] < int(value) < HUGE:
                 continue
             if parameter == "oob_score" and value is int:
-                continue  # a function, whose errors are its own
+                continue  # `int` is called as a function, and raises errors of its own
             given = {**small, parameter: value}
             if parameter == "max_samples":
                 given["bootstrap"] = True
@@ -110,7 +110,7 @@ def test_the_estimate_of_memory_takes_the_same_parameters(name):
 
 
 def calls():
-    """Functions and methods with numbers, and arguments with which they are called well."""
+    """Functions and methods with numerical parameters, and valid arguments for them."""
     X, y = make_data("RandomForestClassifier")
     labels = (X[:, :3] > 0).astype(int)
     forest = make("RandomForestClassifier").fit(X, y)
@@ -150,7 +150,7 @@ def test_every_number_of_every_function(function, arguments, parameters):
         assert parameter in inspect.signature(function).parameters
         for value in HOSTILE:
             if isinstance(value, int | np.integer) and 2**31 <= int(value) < HUGE:
-                continue  # as large as they say
+                continue  # the result would be as large as this value
             try:
                 function(**{**arguments, parameter: value})
             except (ValueError, TypeError) as error:
@@ -182,7 +182,7 @@ def test_a_label_is_not_ranked_twice(metric):
         ValueError, match=r"^y_score must have each label once in a row, got the label 1 twice in row 1$"
     ):
         metric([[0, 1], [0, 1]], [[0, 1], [1, 1]], 2)
-    # What comes after the first k is not looked at.
+    # Labels after the first k are not checked.
     assert metric([[0, 1], [0, 1]], [[1, 1], [1, 1]], 1) == 1
 
 

@@ -32,7 +32,7 @@ def case(name, outputs, n=90):
 @pytest.mark.parametrize("n_folds", [2, 5])
 @pytest.mark.parametrize(("name", "outputs"), CASES)
 def test_rows_start_from_models_that_have_not_seen_them(name, outputs, n_folds):
-    """A plain loop over the folds, whose margins are given."""
+    """Compared with a plain loop over the folds, whose predictions are given as margins."""
     X, y = case(name, outputs)
     seen = []
     original = _held_out.folds
@@ -51,7 +51,7 @@ def test_rows_start_from_models_that_have_not_seen_them(name, outputs, n_folds):
     margins = np.zeros((len(X), width if name == CLASSIFIER else width.shape[1]))
     for k in range(n_folds):
         start = linear(name, outputs).fit(X[fold != k], y[fold != k])
-        # What a model of boosting says of a start that is frozen, before the first stage.
+        # The margins are the predictions of a boosted model with a frozen start, before its first stage.
         none = make(name, init=FrozenEstimator(start)).fit(X[fold != k], y[fold != k])
         scores = none.decision_function(X, n_stages=0) if name == CLASSIFIER else none.predict(X, n_stages=0)
         margins[fold == k] = scores.reshape(len(X), -1)[fold == k]
@@ -59,13 +59,13 @@ def test_rows_start_from_models_that_have_not_seen_them(name, outputs, n_folds):
     # Log-odds and their halves are rounded in another order.
     ours, theirs = (m._model.predict_scores(X, 1) for m in (model, given))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-    # Predictions start from the model of all rows.
+    # Predictions start from the model that is fitted to all samples.
     whole = linear(name, outputs).fit(X, y)
     if name == REGRESSOR:
-        # The model of all rows is fitted to the same numbers.
+        # Both models are fitted to the same values.
         np.testing.assert_allclose(model.predict(X, n_stages=0), whole.predict(X), rtol=1e-12, atol=1e-12)
     else:
-        # Log-odds of probabilities are rounded to float32, 6e-8 of them.
+        # Log-odds of probabilities are rounded to float32, a relative error of 6e-8.
         np.testing.assert_allclose(model.predict_proba(X, n_stages=0), whole.predict_proba(X), rtol=0, atol=1e-6)
 
 
@@ -73,7 +73,7 @@ def test_rows_start_from_models_that_have_not_seen_them(name, outputs, n_folds):
 def test_one_model_for_sparse_y_rows_of_weight_zero_and_files(name, outputs, tmp_path):
     X, y = case(name, outputs)
     start = linear(name, outputs)
-    if outputs == "labels":  # a model that takes weights
+    if outputs == "labels":  # a model that supports sample weights
         start = spinney.DecisionTreeClassifier(max_depth=2, random_state=0)
     params = {"init": start, "init_cv": 3}
     model = make(name, **params).fit(X, y)
@@ -100,14 +100,14 @@ def test_a_class_of_one_row_is_in_every_fold():
 
 
 def test_a_start_that_fits_its_rows_closely_leaves_something_to_learn():
-    """The nearest neighbour of a training row is itself: nothing is left of it for the stages to see."""
+    """The nearest neighbour of a training sample is the sample itself: no residual is left for the stages."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5)).astype(np.float32)
     y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(scale=0.3, size=400)
     start = KNeighborsRegressor(1)
     alone = clone(start).fit(X, y).predict(X)
     seen, unseen = (make(REGRESSOR, init=start, init_cv=n).fit(X, y) for n in (None, 5))
-    # Nothing is left to learn: stages add exact zeros.
+    # All residuals are zero, so that stages add exact zeros.
     np.testing.assert_array_equal(seen.predict(X), alone)
     assert np.abs(unseen.predict(X) - alone).mean() > 0.01
     assert unseen.train_score_[-1] < unseen.train_score_[0]

@@ -1,4 +1,4 @@
-"""Odd but sound inputs give the bits of the plain ones, whatever the estimator; others are refused by name."""
+"""Unusual but valid inputs give the bits of plain ones with every estimator; for other inputs an error names them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def small(name, **params):
 
 
 def misaligned(array):
-    """The same values at an odd address."""
+    """The same values at a misaligned address."""
     raw = np.zeros(array.nbytes + 1, dtype=np.uint8)[1:]
     odd = raw.view(array.dtype).reshape(array.shape)
     odd[...] = array
@@ -35,7 +35,7 @@ def misaligned(array):
 
 
 def mapped(array, folder):
-    """The same values in a file that is mapped for reading."""
+    """The same values in a memory-mapped file."""
     path = folder / f"{len(list(folder.iterdir()))}.npy"
     np.save(path, array)
     return np.load(path, mmap_mode="r")
@@ -48,7 +48,7 @@ def frozen(array):
 
 
 def spread(array):
-    """The same values with others between them, in memory and backwards."""
+    """The same values with other values between them in memory, in reverse order."""
     wide = np.full([3 * n for n in array.shape], 77, dtype=array.dtype)
     every_third = tuple(slice(None, None, -3) for _ in array.shape)
     wide[every_third] = array
@@ -56,7 +56,7 @@ def spread(array):
 
 
 def dense_forms(X, folder):
-    """Values of X are few and exact in float16."""
+    """The values of X in every dense form; they must be few, and exact in float16."""
     joblib.dump(X.astype(np.float32), folder / "X.joblib")
     padded = np.zeros((len(X), 2 * X.shape[1]), dtype=np.float32)
     padded[:, ::2] = X
@@ -92,7 +92,7 @@ def sparse_forms(X, folder):
         key = container.__name__
 
         def again(change, types="dij", container=container, plain=plain):
-            """The same matrix with the parts named changed: data, indices, indptr."""
+            """The same matrix with the named parts changed: "d" for data, "i" for indices, "j" for indptr."""
             parts = [change(part) if kind in types else part for kind, part in zip("dij", _parts(plain), strict=True)]
             matrix = container(X.shape, dtype=np.float32)
             matrix.data, matrix.indices, matrix.indptr = parts
@@ -131,7 +131,7 @@ def _unsorted(matrix):
 
 
 def _halves(matrix):
-    """Every entry as two halves, all of them in falling order."""
+    """Every entry as two halves, stored with decreasing indices."""
     major = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
     order = np.lexsort((-np.repeat(matrix.indices, 2), np.repeat(major, 2)))
     parts = np.repeat(matrix.data / 2, 2)[order], np.repeat(matrix.indices, 2)[order], matrix.indptr * 2
@@ -139,7 +139,7 @@ def _halves(matrix):
 
 
 def _explicit(container, X):
-    """Every value stored, zeros too."""
+    """Every value is stored, including zeros."""
     full = container(np.ones_like(X))
     full.data = X.ravel("F" if full.format == "csc" else "C").copy()
     return full
@@ -344,7 +344,7 @@ def test_a_frame_of_sparse_columns_for_a_weak_model_and_a_single_tree():
     np.testing.assert_array_equal(tree.tree_.apply(frame), tree.apply(frame))
 
 
-# What contradicts itself
+# Inputs that contradict themselves
 
 
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csc_array])
@@ -395,7 +395,7 @@ def test_the_engine_itself_refuses_what_contradicts_itself():
     with pytest.raises(TypeError, match="X must be a 2-D float32 array, CSR or CSC, got list"):
         model.predict([[1.0]])
     with pytest.raises(TypeError):
-        model.predict(X)  # float64
+        model.predict(X)  # X is float64
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if name.endswith("Classifier")])
@@ -411,8 +411,8 @@ def test_sparse_y_that_contradicts_itself(name, broken):
         small(name).fit(X, bad)
 
 
-# Sizes of which only the claim is here: strides of zero, or indices without entries. Memory is limited, so that a
-# conversion to the size that is claimed is a MemoryError and not a machine that swaps.
+# These inputs claim sizes without containing the data: they have strides of zero, or indices without entries. Memory is
+# limited, so that a conversion to the claimed size is a MemoryError and does not exhaust the memory of the machine.
 CLAIMS = """
 import re, resource, numpy as np, spinney
 from conftest import make
@@ -477,7 +477,8 @@ def test_sizes_that_are_claimed():
 
 
 DUPLICATES = [
-    # Sums that float32 holds, of numbers that lose digits in it; that overflow on the way; in an order that matters.
+    # Sums that float32 can hold, although partial sums lose digits in it; that overflow on the way; that depend on
+    # their order.
     (np.float64, [16777216.0, 1.0, 1.0]),
     (np.float64, [3e38, 3e38, -3e38]),
     (np.float64, [0.1] * 30),
@@ -490,7 +491,7 @@ DUPLICATES = [
 @pytest.mark.parametrize(("dtype", "values"), DUPLICATES)
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 def test_duplicates_are_summed_as_toarray_sums_them(dtype, values, form):
-    """In their own type and in the order in which they are stored, before they become float32."""
+    """Duplicates are summed in their own type and in the order in which they are stored, before they become float32."""
     n, k = 20, len(values)
     rows, columns = np.repeat(np.arange(n), k + 1), np.tile([1] + [0] * k, n)
     data = np.concatenate([[3, *(values if i % 2 else values[:1] + [0] * (k - 1))] for i in range(n)]).astype(dtype)

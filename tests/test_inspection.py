@@ -68,7 +68,7 @@ def test_columns_of_classes_are_those_of_y(name):
     X, y = make_data(name)
     model = make(name).fit(X, np.column_stack([y, y]))
     if model._kind in ("tree", "forest"):
-        # Of two equal outputs one has the same shares as both; sums of twice as many terms are rounded.
+        # One of two equal outputs has the importances of both; sums of twice as many terms are rounded differently.
         np.testing.assert_allclose(
             feature_importances(model, [np.int64(0)]), feature_importances(model, "all"), rtol=1e-12
         )
@@ -78,7 +78,7 @@ def test_columns_of_classes_are_those_of_y(name):
 
 
 def splits_of(tree):
-    """Features of the splits of a tree, one by one from its root."""
+    """The features of the splits of a tree, found by a walk from its root."""
     found, nodes = [], [0]
     while nodes:
         node = nodes.pop()
@@ -107,7 +107,7 @@ def trees_of(model):
 )
 def test_counts_are_those_of_a_walk_over_all_trees(name, params):
     X, y = make_data(name, outputs="several" if name in BOOSTING else "single")
-    # A feature on which there is no split, the last, is counted too.
+    # The last feature, on which there is no split, has a count as well.
     X = np.column_stack([X, np.zeros(len(X))])
     model = make(name, **params).fit(X, y)
     expected = [0] * X.shape[1]
@@ -129,7 +129,7 @@ def test_counts_of_trees_without_a_split_are_zero():
 
 
 def test_counts_differ_from_gains():
-    """Many splits that gain little against one that gains most."""
+    """There are many splits on one feature with small gains, and one split on another feature with the largest gain."""
     rng = np.random.default_rng(0)
     X = np.column_stack([np.arange(200) % 2, rng.random(200)])
     model = make("DecisionTreeRegressor").fit(X, 100 * X[:, 0] + rng.random(200))
