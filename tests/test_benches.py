@@ -364,7 +364,7 @@ def as_numeric_arff(X, Y) -> bytes:
     return as_arff(np.hstack([X, Y]), np.empty((len(X), 0)), sparse=False)
 
 
-# ---- made data in place of real ones
+# ---- generated data in place of real data
 
 
 @pytest.mark.parametrize("name", ["emotions", "medical", "edm"])

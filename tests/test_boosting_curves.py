@@ -429,7 +429,7 @@ def test_given_scores_and_sets_that_have_none_do_not_go_together():
     assert hasattr(make(REGRESSOR).fit(X, y, base_margin=y, eval_sets=[]), "n_estimators_")
 
 
-# The picture
+# The display of the curves
 
 
 @pytest.fixture

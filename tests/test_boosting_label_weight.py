@@ -42,7 +42,7 @@ def shares(weights):
 @pytest.mark.parametrize("loss", LABELS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_twin(strategy, loss, rule):
-    """The twin grows trees on gradients times the roots of the weights, and averages losses with the weights."""
+    """The twin grows trees on gradients times roots of the weights, and weights losses, but not values of leaves."""
     X, X_new, scores = make_problem()
     Y = (scores > 0.4).astype(int)
     w = weights_for(len(X))

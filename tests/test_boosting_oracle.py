@@ -100,7 +100,7 @@ def as_scores(scores: Any, twin: Twin) -> np.ndarray:
 
 
 def weights_for(n: int) -> np.ndarray:
-    """Random weights, of which no few have equal sums: gradients that are signs would tie otherwise."""
+    """Random weights, so that no two sums of a few of them are equal: gradients that are signs would tie otherwise."""
     return np.random.default_rng(9).uniform(0.5, 2, n)
 
 

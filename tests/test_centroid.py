@@ -492,7 +492,7 @@ def test_output_weights_say_which_outputs_count():
     assert alone.apply(X).shape == weighted.apply(X).shape
 
 
-# --- what it has not -------------------------------------------------------------------------------------------------
+# --- what is not supported -------------------------------------------------------------------------------------------
 
 
 def test_what_centroid_forests_have_not_says_what_there_is(name):

@@ -644,7 +644,7 @@ def test_max_steps_end_the_path(name):
     assert grown.path_["n_nonzero"][-1] <= 7
 
 
-# The picture
+# The display of the path
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def expected_failures(estimator):
     return {f"check_sample_weight_equivalence_on_{what}_data": reason for what in ("dense", "sparse")}
 
 
-# The checks fit only a few samples, most of which are drawn by all five trees and so have no out-of-bag score.
+# With five trees and the few samples of the checks, some samples are drawn by every tree and have no out-of-bag score.
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 # Checks that fit twice leave a warm start with no trees to add.
 @pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")

@@ -102,7 +102,8 @@ def test_trees_are_written_as_they_are_and_labels_as_they_are_stored():
     n_stored = sum(len(tree.leaf_values()[2]) for tree in trees)
     n_empty = sum((np.diff(tree.leaf_values()[0])[tree.children_left() < 0] == 0).sum() for tree in trees)
     assert len(lists["target_ids"].ints) == n_stored + n_empty
-    # If each leaf has one score, each label has a tree of its own, with the branches that lead to its leaves.
+    # Each leaf holds one score: a tree is written once for each label, with only the branches that lead to leaves with
+    # it.
     node = next(node for node in to_onnx(model, ml_opset=5).graph.node if node.op_type == "TreeEnsemble")
     lists = {one.name: one for one in node.attribute}
     depth = max(tree.max_depth for tree in trees)

@@ -317,7 +317,7 @@ def test_in_a_pipeline_transform_and_predict_are_set_apart(name):
 
 @pytest.mark.parametrize("name", BOOSTING)
 def test_a_fit_that_predicts_has_arrays(name):
-    """Scorers of early stopping and models that stages start from predict arrays inside a fit."""
+    """Inside a fit, the predictions for scorers and those of the models that stages start from are arrays."""
     X, y = make_data(name)
     y = y == "a" if name.endswith("Classifier") else y
     scoring = "roc_auc" if name.endswith("Classifier") else "r2"

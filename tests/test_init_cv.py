@@ -1,4 +1,4 @@
-"""`init_cv`: training rows start from copies of `init` that were fitted without them."""
+"""`init_cv`: training samples start from copies of `init` that were fitted without them."""
 
 from __future__ import annotations
 
