@@ -59,8 +59,8 @@ SCORERS = [
     *("roc_auc", "average_precision", "neg_log_loss"),
 ]
 
-# The order is that of the document. Uses of functions that `spinney.model_selection` also has depend on the module and y,
-# all others on y alone.
+# The order is that of the document. Uses of functions that `spinney.model_selection` also has take a module and y, all
+# others y alone.
 BOTH = {
     "`cross_validate`": of_same_name("cross_validate"),
     "`cross_val_score`": of_same_name("cross_val_score"),
