@@ -1,4 +1,4 @@
-"""Ctrl-C: answered within half a second, whatever the engine is doing, and the estimator is as it was before."""
+"""Ctrl-C stops the engine within half a second, whatever it is doing, and leaves the estimator as it was before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training rows behind predictions: weights, quantiles and draws of forests that keep rows, against plain loops."""
+"""Forests that keep their training samples: weights, quantiles and draws are compared with plain loops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REGRESSORS = [name for name in FORESTS if name.endswith("Regressor")]
 
 
 def naive_weights(model, X_train, X, w=None):
-    """Row after row, tree after tree."""
+    """Weights of the training samples, computed sample by sample and tree by tree."""
     w = np.ones(len(X_train)) if w is None else np.asarray(w, dtype=float)
     kept, reached = model.apply(X_train), model.apply(X)
     weights = np.zeros((len(X), len(X_train)))
@@ -31,7 +31,7 @@ def naive_weights(model, X_train, X, w=None):
 
 
 def naive_quantile(y, weights, q):
-    """The least value whose weight and that of all below reach q; sums of weights are rounded."""
+    """The smallest value at which the weights of all values up to it reach q, up to the rounding of sums of weights."""
     for value in np.unique(y[weights > 0]):
         if weights[y <= value].sum() >= q * weights.sum() - 1e-9:
             return value
@@ -54,7 +54,7 @@ def test_weights_and_quantiles_are_those_of_plain_loops(draw):
     queries = rng.integers(0, 4, (5, p)).astype(float)
     expected = naive_weights(model, X, queries, w)
     found = similar_rows(model, queries, k=None)
-    # Sums of weights in another order.
+    # Both sides add up the weights in a different order.
     np.testing.assert_allclose(found.toarray(), expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
     q = np.array([0.0, 0.1, 0.5, 0.9, 1.0])
@@ -84,7 +84,7 @@ def test_weighted_targets_are_the_predictions_of_forests_whose_trees_see_all_row
     weights = similar_rows(model, X, k=None)
     targets = y if name.endswith("Regressor") else (y[:, None] == model.classes_).astype(float)
     predicted = model.predict(X) if name.endswith("Regressor") else model.predict_proba(X)
-    # The mean of means of leaves, and the sum of weights times targets: the same number, rounded.
+    # The mean of the means of the leaves and the weighted sum of the targets are the same number, up to rounding.
     np.testing.assert_allclose(weights @ targets, predicted, rtol=1e-12, atol=1e-12)
 
 
@@ -93,12 +93,12 @@ def test_draws_are_rows_by_their_weights():
     model = make("RandomForestRegressor", min_samples_leaf=5, keep_rows=True).fit(X, y)
     found = model.sample_y(X[:2], n_samples=4000, random_state=1)
     assert found.shape == (2, 3, 4000)
-    # One row for all outputs.
+    # Each draw takes all outputs from one training sample.
     rows = [np.flatnonzero((y == found[0, :, s]).all(axis=1)) for s in range(4000)]
     assert all(len(row) == 1 for row in rows)
     shares = np.bincount(np.ravel(rows), minlength=60) / 4000
     weights = similar_rows(model, X[:1], k=None).toarray()[0]
-    # Five standard deviations of a share of 4000 draws.
+    # The bound is five standard deviations of a share of 4000 draws.
     assert (abs(shares - weights) <= 5 * np.sqrt(weights * (1 - weights) / 4000)).all()
     np.testing.assert_array_equal(found, model.sample_y(X[:2], n_samples=4000, random_state=1))
     single = make("RandomForestRegressor", keep_rows=True).fit(X, y[:, 0])

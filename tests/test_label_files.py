@@ -1,4 +1,4 @@
-"""Files of label data against slow readers that are obviously right, and against scikit-learn's and scipy's."""
+"""Files of label data against slow readers that are obviously correct, and against scikit-learn's and scipy's."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from spinney.datasets import dump_xmc, load_mulan, load_npz_folder, load_svmligh
 # ---- slow twins
 
 LARGEST = Fraction(float(np.finfo(np.float32).max))
-# Half the distance to the next power of two, where the largest float32 has its upper neighbour.
+# From this bound on, a number rounds to infinity: it lies halfway between the largest float32 and the next power of
+# two.
 BEYOND = LARGEST + Fraction(2) ** 103
 
 
 class RefusedError(Exception):
-    """The twin takes the text for no such file."""
+    """Raised by the slow readers for a text that is not a valid file."""
 
 
 def nearest(text: str) -> np.float32:
-    """The float32 nearest to a decimal number, of two that are equally near the one with an even last bit."""
+    """The float32 that is nearest to a decimal number; of two equally near ones, the one whose last bit is even."""
     if re.fullmatch(r"[-+]?nan", text, re.IGNORECASE):
         return np.float32(np.nan)
     if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?", text, re.IGNORECASE):
@@ -46,7 +47,8 @@ def nearest(text: str) -> np.float32:
     if abs(exact) >= BEYOND:
         raise RefusedError(text)
     guess = np.clip(np.float64(about), -float(LARGEST), float(LARGEST)).astype(np.float32)
-    with np.errstate(over="ignore"):  # beside the largest number is infinity, which is left out
+    # The upper neighbour of the largest float32 is infinity, which is removed below.
+    with np.errstate(over="ignore"):
         candidates = [guess, np.nextafter(guess, np.float32(np.inf)), np.nextafter(guess, np.float32(-np.inf))]
     candidates = [number for number in candidates if np.isfinite(number)]
     best = min(candidates, key=lambda number: (abs(Fraction(float(number)) - exact), number.view(np.uint32) & 1))
@@ -91,7 +93,7 @@ NO_LIMIT = 2**32 - 1
 
 
 def twin_of_xmc(text: bytes) -> tuple[list, int, int]:
-    """Samples, features and labels."""
+    """The samples, the number of features and the number of labels of an XMC file."""
     lines = lines_of(text)
     header = words_of(lines[0]) if lines else []
     if len(header) != 3:
@@ -136,7 +138,7 @@ def check_same(found, samples, n_features, n_labels):
 
 
 def check_bits(found, expected):
-    """Equal to the bit, but for what NaN hold."""
+    """Checks that both arrays have the same bits, except that any NaN equals any other NaN."""
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
     known = ~np.isnan(expected)
     np.testing.assert_array_equal(found[known].view(np.uint32), expected[known].view(np.uint32))
@@ -176,7 +178,7 @@ DECIMALS = st.one_of(
     st.from_regex(r"\A[0-9]{1,20}(e-?[0-9]{1,2})?\Z"),
     st.floats(width=32).map(str),
     st.floats().map(str),
-    # Halfway between two float32, and beside it.
+    # Numbers halfway between two float32 values, and numbers close to the halfway point.
     st.integers(2**24, 2**25).flatmap(
         lambda m: st.sampled_from([f"{2 * m + 1}", f"{2 * m + 1}.0000000001", f"{2 * m}.9"])
     ),
@@ -280,7 +282,7 @@ def test_real_data_are_the_same_after_a_file(name, tmp_path):
 @pytest.mark.parametrize("zero_based", [True, False])
 def test_svmlight_files_of_scikit_learn_are_read_as_it_reads_them(zero_based, tmp_path):
     rng = np.random.default_rng(0)
-    # float32 to begin with: the digits that scikit-learn writes of float64 would be rounded twice there.
+    # X is float32 from the start: values that scikit-learn writes in float64 would be rounded twice on its side.
     X = sparse.random_array((60, 30), density=0.2, rng=rng, format="csr", dtype=np.float32)
     Y = sparse.csr_array(rng.random((60, 8)) < 0.2)
     dump_svmlight_file(X, Y, str(tmp_path / "data"), multilabel=True, zero_based=zero_based, comment="from nowhere")
@@ -398,7 +400,7 @@ XML = b'<?xml version="1.0" encoding="utf-8"?>\n<labels xmlns="http://mulan.sour
 
 
 def quoted(name: str) -> str:
-    """As Weka quotes."""
+    """The name in quotes, with the same escape sequences as in Weka."""
     inside = re.sub(r"([\\'\"%])", r"\\\1", name)
     return "'" + inside.replace("\n", r"\n").replace("\r", r"\r").replace("\t", r"\t") + "'"
 
@@ -419,7 +421,7 @@ LABEL_KINDS = ["numeric", "{0,1}", "{1, 0}", "{ '0' , \"1\" }", "INTEGER", "{1}"
 
 @st.composite
 def mulan_files(draw):
-    """A file, the names of its labels, and what it holds: kinds of columns and rows of values."""
+    """The text of a file, its attributes, the values of its samples, and whether it is sparse."""
     is_sparse = draw(st.booleans())
     names = draw(st.lists(NAME, min_size=1, max_size=6, unique=True))
     kinds = [draw(st.sampled_from(["label", "label", "real", "Numeric", "nominal"])) for _ in names]

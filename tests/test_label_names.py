@@ -1,4 +1,4 @@
-"""Names of labels: given to a fit, predicted, written in rules and frames, kept in files."""
+"""Names of labels are passed to a fit, returned by predictions, shown in rules and data frames, and kept in files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def name(request):
 
 
 def small(name, **params):
-    """An estimator that is fitted in milliseconds."""
+    """An estimator that is fitted within milliseconds."""
     return make(name, **({"l1_norm": 0.5} if name in COMPRESSED else {}), **params)
 
 
@@ -64,7 +64,7 @@ def test_best_labels_have_names(name, data, form):
 
 
 class Choosy(spinney.DecisionTreeClassifier):
-    """Names no second label."""
+    """A classifier whose `predict_topk` returns at most one label per sample."""
 
     def predict_topk(self, X, k, *, least=0):
         indices, scores = super().predict_topk(X, k)

@@ -1,4 +1,4 @@
-"""Weights of labels: how much each counts where splits are searched."""
+"""Weights of labels: how much each label counts in the search for splits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERY = [name for name in [*TREES, *FORESTS] if name.endswith("Classifier")]
 
 
 def labels(n=120, n_labels=20, seed=0):
-    """X, and labels of which some are rare and none is random."""
+    """X and labels, some of which are rare; each label depends on a feature."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 6, (n, 8)).astype(np.float32)
     Y = np.stack([X[:, j % 8] + rng.random(n) > 3 + 2 * j / n_labels for j in range(n_labels)], axis=1)
@@ -35,10 +35,11 @@ def test_splits_are_those_of_numbers_times_the_roots_of_the_weights(name):
     params = {} if name in TREES else {"bootstrap": False}
     model = make(name, label_weight=weights, **params).fit(X, Y)
     max_features = model.get_params()["max_features"]
-    # From 16 outputs on numbers that are mostly zero are fitted as their entries: in the same arithmetic.
+    # From 16 outputs on, targets that are mostly zero are fitted from their stored entries, with the same arithmetic as
+    # labels.
     numbers = make(name.replace("Classifier", "Regressor"), max_features=max_features, output_weights=weights, **params)
     assert structure(model) == structure(numbers.fit(X, Y))
-    # Means around the middle of 0 and 1, and quotients of counts, are rounded.
+    # Both means around the middle of 0 and 1 and quotients of counts are rounded.
     np.testing.assert_allclose(model.predict_proba(X), numbers.predict(X), rtol=0, atol=1e-15)
 
 
@@ -93,7 +94,7 @@ def test_rules_are_what_they_say():
     X, Y = labels(n_labels=6)
     Y[:, 5] = 0
     share = Y.mean(axis=0)
-    # A constant label counts nothing.
+    # A constant label has weight 0.
     weights = np.where(share > 0, 1 / np.maximum(share * (1 - share), 1e-9), 0)
     tree, by_hand = (
         spinney.DecisionTreeClassifier(label_weight=w, random_state=0).fit(X, Y) for w in ("balanced", weights)
@@ -105,12 +106,12 @@ def test_rules_are_what_they_say():
         spinney.DecisionTreeClassifier(label_weight=w, random_state=0).fit(X, Y) for w in ("propensity", weights)
     )
     assert structure(tree) == structure(by_hand)
-    # Labels of which none varies.
+    # Here all labels are constant.
     assert spinney.DecisionTreeClassifier(label_weight="balanced").fit(X, np.ones_like(Y)).tree_.node_count == 1
 
 
 def test_rare_labels_are_found_where_they_count():
-    """Two frequent labels of one feature hide a rare one of another, in a stump."""
+    """In a tree with one split, two frequent labels of one feature hide a rare label of another feature."""
     rng = np.random.default_rng(0)
     X = rng.random((400, 2)).astype(np.float32)
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] > 0.5, X[:, 1] > 0.97])

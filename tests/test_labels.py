@@ -1,4 +1,4 @@
-"""Labels or classes: what decides, what `classes_` says of labels, and scikit-learn's scorers."""
+"""Classifiers of labels or of classes: what decides, what `classes_` holds for labels, and scikit-learn's scorers."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ def problem(d, n=80):
 
 
 def by_the_metric(scorer, model, X, y):
-    """What the metric of a scorer says of all columns that the model predicts."""
+    """The score that the metric of a scorer gives to all labels that the model predicts."""
     methods = scorer._response_method
     methods = [methods] if isinstance(methods, str) else methods
     predict = next(getattr(model, method) for method in methods if hasattr(model, method))
     return scorer._sign * scorer._score_func(y, predict(X), **scorer._kwargs)
 
 
-@pytest.mark.filterwarnings("ignore")  # of metrics: sums of probabilities of labels, labels that never occur
+# Metrics warn about sums of probabilities of labels and about labels that never occur.
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_scorer_that_takes_labels_scores_all_of_them(name, d):
@@ -53,14 +54,14 @@ def test_every_scorer_that_takes_labels_scores_all_of_them(name, d):
             fitted = small(name).fit(X, truth)
             try:
                 expected = by_the_metric(get_scorer(scorer), fitted, X, truth)
-            except (ValueError, TypeError) as error:  # the metric is not for labels, or not for sparse y
+            except (ValueError, TypeError) as error:  # the metric does not support labels, or not sparse y
                 with pytest.raises(type(error)):
                     get_scorer(scorer)(fitted, X, truth)
                 continue
-            # Sums over samples and labels in another order.
+            # Both sides sum over samples and labels in a different order.
             assert get_scorer(scorer)(fitted, X, truth) == pytest.approx(expected, rel=1e-12, nan_ok=True), scorer
             scored.add(scorer)
-    # Some of them, so that none is left out by mistake.
+    # These scorers support labels, so the loop above must not have skipped them.
     assert scored >= {"accuracy", "average_precision", "f1_samples", "jaccard_micro", "neg_log_loss", "roc_auc"}
     assert get_scorer("roc_auc")(model, X, y) == sklearn.metrics.roc_auc_score(y, model.decision_function(X))
 
@@ -75,7 +76,7 @@ def test_scorers_score_one_label(name, scorer):
         assert given.predict(X).shape == (80, 1)
         assert given.predict_proba(X).shape == (80, 1)
         expected = getattr(sklearn.metrics, f"{scorer}_score")(y[:, 0], given.decision_function(X)[:, 0])
-        # As above.
+        # The order of the sums differs, as in the previous test.
         assert get_scorer(scorer)(given, X, y) == pytest.approx(expected, rel=1e-12)
 
 
@@ -100,7 +101,7 @@ def test_classes_of_labels_tell_scorers_that_columns_are_labels(name, d, tmp_pat
     for found in (model, spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert found.classes_.tolist() == ([[0, 1]] * d if d < 3 else list(range(d)))
         assert found.n_classes_ == d
-        # The one kind for which columns are left out.
+        # Scorers leave out columns of the predictions only if the type of the target is "binary".
         assert type_of_target(found.classes_) != "binary"
         np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
 
@@ -116,7 +117,7 @@ def test_the_kind_of_y_can_be_said(name):
     assert isinstance(classes.predict_proba(X), list)
     assert [part.tolist() for part in classes.classes_] == [[0, 1], [0, 1]]
     assert model_bytes(small(name).fit(X, y)) == model_bytes(labels)
-    # A fold that has 0 and 1 alone of an output of three classes.
+    # One output of y has three classes, of which this fold contains only 0 and 1.
     y[0, 1] = 2
     fold = small(name, multi_label=False).fit(X[1:], y[1:])
     assert isinstance(fold.predict_proba(X), list)

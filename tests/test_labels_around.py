@@ -1,4 +1,4 @@
-"""`TunedThresholds` and `CalibratedLabels` where cells of y are not known, and as files."""
+"""`TunedThresholds` and `CalibratedLabels` with unknown values in y, and in files."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def fitted(kind, X, Y, **fit):
     return KINDS[kind](forest(), random_state=0).fit(X, Y, **fit)
 
 
-# Cells that are not known
+# Unknown values in y
 
 
 @settings(max_examples=60, deadline=None)
 @given(hostile(), st.integers(0, 2**16), st.sampled_from(OBJECTIVES))
 def test_masked_cells_are_left_out_of_every_objective(data, seed, objective):
-    """Of each label thresholds are those of the rows in which it is known, where each is on its own."""
+    """An objective of single labels chooses each threshold from the samples in which the label is known."""
     scores, truth, weights = data
     mask = np.random.default_rng(seed).random(scores.shape) < 0.3
     mask[0, 0] = False
@@ -61,10 +61,10 @@ def test_masked_cells_are_left_out_of_every_objective(data, seed, objective):
     named = (scores * ~mask > 0) & (scores >= found.of_labels)
     n_rows = weights.sum() - (weights[:, None] * mask).sum() / scores.shape[1]
     if n_rows > 0:
-        # Sums in another order.
+        # Both sides add up the same terms in a different order.
         np.testing.assert_allclose(found.n_named, (weights[:, None] * named).sum() / n_rows, rtol=1e-12)
     if objective == "label_count=2.5":
-        # The limit is met in sums of float64, in another order.
+        # The limit holds for float64 sums in a different order.
         assert (weights[:, None] * named).sum() <= 2.5 * n_rows * (1 + 1e-9)
     if objective == "f1":
         for j in range(scores.shape[1]):
@@ -77,7 +77,7 @@ def test_masked_cells_are_left_out_of_every_objective(data, seed, objective):
                 at = (scores[:, j] >= t) & (scores[:, j] > 0)
                 if (w * at).sum() + positive:
                     tried.append(2 * (w * (at & truth[:, j])).sum() / ((w * at).sum() + positive))
-            # F1 scores of at most 1, of sums in another order.
+            # F1 scores are at most 1, and their sums are added up in a different order.
             assert own >= max(tried) - 1e-12
 
 
@@ -95,7 +95,7 @@ def test_each_label_is_calibrated_on_the_rows_in_which_it_is_known(method, data,
     for j in range(d):
         column = sparse.csr_array(scores[:, [j]]), sparse.csr_array(truth[:, [j]])
         alone = calibrated(*column, weights * ~mask[:, j], method, np.zeros(1, dtype=bool))
-        # Weights of cells that are not stored are a difference of sums.
+        # The weights of values that are not stored are computed as differences of sums.
         np.testing.assert_allclose(found[:, [j]], alone(column[0]).toarray(), atol=1e-9)
 
 
@@ -155,7 +155,7 @@ def test_scores_of_known_cells():
         model = TunedThresholds(forest(), objective=objective).fit(X, Y)
         dense = Y.toarray()
         expected = model.score(X, Y, y_mask=mask)
-        # Cells in which nothing is named nor true count nothing in F1 and in precision.
+        # A label that is neither predicted nor true in a sample does not count in F1 and in precision.
         for y, y_mask in [
             (np.where(mask, np.nan, dense), None),
             (np.where(mask, 1, dense), sparse.csr_array(mask)),
@@ -355,7 +355,7 @@ def test_functions_of_labels_are_proven(name, value, message):
 
 
 def test_other_text_is_an_error_and_nothing_else(saved, tmp_path):
-    """Every value of a file in its turn something else: an estimator that predicts, or a ValueError."""
+    """After any value of a file is replaced, loading gives an estimator that predicts, or raises a ValueError."""
     X, _ = problem()
     header, content, data = taken_apart(saved / "5")
     del content["inner"]["fitted"]
@@ -367,7 +367,7 @@ def test_other_text_is_an_error_and_nothing_else(saved, tmp_path):
             yield from places(item, (*path, key))
 
     inner = taken_apart(saved / "5")[1]["inner"]
-    # Of the estimator inside parameters say how it predicts: `n_jobs`.
+    # The inner estimator is left unchanged, since its parameters (`n_jobs`) affect how it predicts.
     for path in [path for path in places(content) if path and path[0] != "inner"][:300]:
         for value in (None, -1, "x", [], {}, {"int": "0x0"}):
             changed = json.loads(json.dumps(content))

@@ -26,8 +26,8 @@ from scipy import sparse
 from spinney.datasets import load_npz_folder
 
 OUTPUTS = ["single", "several", "labels"]
-# How splits are chosen: by default; on a projection of the outputs, by name or by a matrix one of whose rows is the sum
-# of others, so that rounding could matter; or by a criterion.
+# How splits are chosen: by default; on a projection of the outputs, which is given by name or as a matrix with one row
+# that is the sum of the others, so that rounding could matter; by a criterion; or with scaled outputs.
 WAYS = [None, "gaussian", "achlioptas", "hadamard", "pca", "matrix", "absolute_error", "scaled", "scaled gaussian"]
 
 
@@ -38,7 +38,7 @@ def data(name, outputs, **kwargs):
 
 
 def chosen_by(way, name, outputs):
-    """Parameters of one of these ways, for the outputs of `data`."""
+    """Parameters for one of these ways to choose splits, for the outputs of `data`."""
     if way is None:
         return {}
     if way == "absolute_error":
@@ -142,7 +142,7 @@ def test_one_model_for_any_number_of_threads(name, outputs, way):
 @pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_one_tree_for_any_number_of_threads(name, outputs, way):
-    # Enough samples for subtrees that are grown in parallel, with missing values.
+    # There are enough samples for subtrees to be grown in parallel, and some values are missing.
     X, y = data(name, outputs, n=4_500 if way == "absolute_error" else 9_000)
     X[::7, 0] = np.nan
     params = {"max_features": None, **chosen_by(way, name, outputs)}
@@ -180,7 +180,7 @@ def test_weight_zero_has_no_effect(name, outputs, whole, bootstrap, way):
 
 @pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1.3, 1: 0.7, 2: 5.1}])
 def test_weight_zero_has_no_effect_on_a_bootstrap_with_class_weights(class_weight):
-    # Many small data sets, since the last bits of weights depend on the number of samples.
+    # Many small data sets are used, because the last bits of the weights depend on the number of samples.
     params = {"n_estimators": 3, "class_weight": class_weight, "max_samples": 0.4}
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -200,7 +200,7 @@ def test_labels_of_rows_of_weight_zero_do_not_change_the_scale_of_balanced_weigh
     Y = np.zeros((n + 1, d), dtype=int)
     Y[np.arange(n), rng.integers(0, d, n)] = rng.random(n) < 0.05
     Y[np.arange(d), np.arange(d)] = 1
-    Y[n] = 1  # all labels: by far the largest weight
+    Y[n] = 1  # a sample with all labels would have by far the largest weight
     X, w = rng.random((n + 1, 5)), np.arange(n + 1) < n
     weighted = make(name, class_weight="balanced", max_depth=4).fit(X, Y, sample_weight=w)
     removed = make(name, class_weight="balanced", max_depth=4).fit(X[:n], Y[:n])
@@ -325,7 +325,7 @@ def test_weights_at_the_ends_of_float64_are_those_near_one(name, outputs, bootst
     w = np.random.default_rng(0).random(len(X))
     far = np.ldexp(w, power)
     if power > 0:
-        far *= 2.0**24  # their sum overflows
+        far *= 2.0**24  # the sum of the weights overflows
     params = {"bootstrap": bootstrap} if name in FORESTS else {}
     params |= {"class_weight": "balanced"} if name in CLASSIFIERS else {}
     one, two = (make(name, **params).fit(X, y, sample_weight=v) for v in (w, far))
@@ -341,7 +341,7 @@ def test_class_weights_times_sample_weights_may_be_out_of_range(name, size):
     X, y = make_data(name)
     w = np.random.default_rng(0).random(len(X))
     weight = {"a": 1.0, "b": 0.25, "c": 2.0}
-    # λ has the unit of weight.
+    # The regularisation λ is measured in units of weight.
     free = {"l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0} if name in BOOSTING else {}
     near = make(name, class_weight=weight, **free).fit(X, y, sample_weight=w)
     power = 2.0 ** np.round(np.log2(size))
@@ -357,7 +357,8 @@ def test_light_rows_keep_their_ratio_down_to_the_bound_and_their_existence_below
         w = np.array([1.0] * 1000 + [light, 3 * light])
         mean = make("DecisionTreeRegressor").fit(X, y, sample_weight=w).predict([[1.0]])[0]
         step = len(w) * w.max() / 2**50
-        # Each weight changes by at most half a step, or by a step if it became one; the mean changes by their fraction.
+        # Rounding changes each weight by at most half a step, or by at most a whole step if it is rounded up to one
+        # step; the mean changes by at most these changes divided by the weight of the leaf.
         assert abs(mean - 1.75) <= max(2 * step / (4 * light), 0.0) + 1e-15
         assert 1.0 < mean < 2.0
 
@@ -368,7 +369,8 @@ def test_light_rows_keep_their_ratio_down_to_the_bound_and_their_existence_below
 @pytest.mark.parametrize("random_state", [3, None, np.random.RandomState(0)])
 def test_warm_start_is_the_forest_grown_at_once(name, outputs, random_state, way):
     X, y = data(name, outputs, n=100)
-    # 40 trees: the probability that a sample is in all bootstrap samples, which would warn, is 1e-8.
+    # With 40 trees, the probability that a given sample is in all bootstrap samples, which would cause a warning, is
+    # 1e-8.
     scored = outputs != "several" or name in REGRESSORS
     params = {"bootstrap": True, "oob_score": scored, "random_state": random_state}
     params |= chosen_by(way, name, outputs)

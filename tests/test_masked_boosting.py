@@ -1,4 +1,4 @@
-"""Boosting where cells of y are not known: gradient and curvature are zero there, for all strategies and losses."""
+"""Boosting with unknown values in y: their gradients and curvatures are zero, for all strategies and losses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_training_loss_of_known_cells_never_rises(
     model = boosting(kind, loss=loss, learning_rate=1.0, leaf_estimation=leaf_estimation, **strategy)
     losses = model.fit(X, y, y_mask=mask).train_score_
     assert np.isfinite(losses).all()
-    # Sums of float32 scores are rounded at each stage.
+    # The scores are float32 sums, which are rounded at each stage.
     assert (np.diff(losses) <= 1e-6 * abs(losses[0])).all()
     assert losses[-1] < losses[0]
 
@@ -79,8 +79,8 @@ def test_laws(kind: str, loss: str, strategy: dict[str, Any]) -> None:
     np.testing.assert_array_equal(scores(model.set_params(n_jobs=2).fit(X, y, y_mask=mask), X), masked)
 
 
-# Gradients of the absolute error and of quantiles are signs: splits are often as good as each other, and which is taken
-# depends on the number of the tree.
+# The gradients of the absolute error and of quantiles are signs: several splits are often equally good, and the number
+# of the tree decides which of them is taken.
 WITHOUT_TIES = [pair for pair in ALL if pair[1] not in ("absolute_error", "quantile")]
 
 
@@ -92,7 +92,8 @@ def test_single_targets_are_models_of_the_rows_that_know_them(kind: str, loss: s
     for j in range(y.shape[1]):
         known = ~mask[:, j]
         alone = boosting(kind, **parameters).fit(X[known], y[known, j])
-        # Leaves are searched row by row with a mask, and made of sums without; scores of labels are float32.
+        # With a mask, values of leaves are searched sample by sample; without one, they come from sums. Scores of
+        # labels are float32.
         tolerance = 1e-9 if kind == "numbers" else 2e-4
         np.testing.assert_allclose(found[:, j], scores(alone, X), rtol=tolerance, atol=tolerance)
 
@@ -112,9 +113,9 @@ def test_a_joint_stage_is_one_tree_on_residuals_and_means_of_those_that_are_know
         for j in range(4):
             known = here & ~mask[:, j]
             expected[here, j] = start[j] + (residuals[known, j].mean() if known.any() else 0.0)
-    # Means of residuals, summed in another order.
+    # The means of the residuals are summed in a different order.
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12, atol=1e-12)
-    # Two samples of weight 1 are the least weight of a leaf.
+    # Leaves must have at least the weight of two samples of weight 1.
     np.testing.assert_array_equal(tree.apply(X)[:, None] == tree.apply(X), leaf_of[:, None] == leaf_of)
 
 
@@ -123,8 +124,7 @@ def test_losses_are_means_over_known_cells() -> None:
     for strategy in STRATEGIES[1:]:
         model = boosting("numbers", **strategy).fit(X, y, y_mask=mask)
         expected = ((model.predict(X) - y)[~mask] ** 2).mean()
-        # The engine's square loss is half the square.
-        # Sums in another order.
+        # The reported loss may be the squared error or half of it. The sums are added up in a different order.
         assert model.train_score_[-1] in (pytest.approx(expected, rel=1e-12), pytest.approx(expected / 2, rel=1e-12))
 
 
@@ -141,15 +141,15 @@ def test_rows_given_to_stop_by_may_have_gaps() -> None:
     X, y, mask = data("numbers", "squared_error")
     held = np.where(mask, NAN, y)[:30]
     held[4] = NAN
-    held[:, 3] = NAN  # an output may have no cell there
+    held[:, 3] = NAN  # an output may be unknown in all of these samples
     model = boosting("numbers", n_iter_no_change=50, output_strategy="joint")
     model.fit(X[30:], y[30:], X_val=X[:30], y_val=held)
     without = boosting("numbers", output_strategy="joint").fit(X[30:], y[30:])
     known = ~np.isnan(held)
     losses = [((found - held)[known] ** 2).mean() for found in without.staged_predict(X[:30])]
-    # The loss is half the square, or the square; stages after the best are not kept.
+    # The loss is half the squared error, or the squared error; stages after the best one are not kept.
     ratio = model.validation_score_ / losses[: len(model.validation_score_)]
-    # Means in another order.
+    # The means are summed in a different order.
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-12)
     assert ratio[0] in (pytest.approx(1.0, rel=1e-12), pytest.approx(0.5, rel=1e-12))
     X, y, mask = data("labels", "log_loss")
@@ -162,7 +162,7 @@ def test_rows_given_to_stop_by_may_have_gaps() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(("kind", "loss"), ALL)
 def test_sets_that_are_watched_may_have_gaps(kind: str, loss: str, strategy: dict[str, Any]) -> None:
-    """As rows that are given to stop by: of which the engine has the losses."""
+    """The losses of a watched set are the validation losses that the engine computes for the same samples."""
     X, y, mask = data(kind, loss)
     held = np.where(mask, NAN, y)[:30]
     held[4] = NAN
@@ -170,7 +170,8 @@ def test_sets_that_are_watched_may_have_gaps(kind: str, loss: str, strategy: dic
     without_output[:, 3] = NAN
     w = np.random.default_rng(0).random(30)
     w[::5] = 0
-    # Scores of numbers are float64 on both sides, and summed in another order; those of labels float32 in the engine.
+    # Scores of numerical outputs are float64 on both sides and are summed in a different order; scores of labels are
+    # float32 in the engine.
     tolerance = 1e-10 if kind == "numbers" else 1e-5
     for y_held in (held, without_output):
         for weights in (None, w):
@@ -180,7 +181,7 @@ def test_sets_that_are_watched_may_have_gaps(kind: str, loss: str, strategy: dic
             model.fit(X[30:], y[30:], eval_sets=[watched], **rows)
             found = model.eval_results_["eval_0"]["loss"]
             np.testing.assert_allclose(found, model.validation_score_, rtol=tolerance)
-    # Where the training rows have gaps, their loss.
+    # If the watched set is the training data with unknown values, its loss is the training loss.
     model = boosting(kind, loss=loss, **strategy)
     masked = np.where(mask, NAN, y)
     model.fit(X, masked, eval_sets=[(X, masked)])
@@ -202,7 +203,8 @@ def test_watched_rows_of_weight_zero_are_no_rows_whatever_cells_they_know() -> N
     found = boosting("numbers").fit(X, y, eval_sets=sets).eval_results_
     for name in ("eval_1", "eval_2"):
         np.testing.assert_array_equal(found[name]["loss"], found["eval_0"]["loss"])
-    np.testing.assert_allclose(found["eval_3"]["loss"], found["eval_0"]["loss"], rtol=1e-13)  # other sums
+    # The set of repeated samples has sums of more terms.
+    np.testing.assert_allclose(found["eval_3"]["loss"], found["eval_0"]["loss"], rtol=1e-13)
 
 
 def test_losses_of_watched_cells_are_those_of_the_books() -> None:
@@ -210,7 +212,7 @@ def test_losses_of_watched_cells_are_those_of_the_books() -> None:
     gaps = np.where(mask, NAN, y)
     model = boosting("numbers", output_strategy="joint").fit(X, y, eval_sets=[(X, gaps)])
     losses = [((found - y)[~mask] ** 2).mean() / 2 for found in model.staged_predict(X)]
-    # Means over known cells, in another order.
+    # The means over known values are summed in a different order.
     np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], losses, rtol=1e-12)
     model = boosting("numbers", output_strategy="single_target").fit(X, y, eval_sets=[(X, gaps)])
     losses = [np.nanmean((found - gaps) ** 2, axis=0).mean() / 2 for found in model.staged_predict(X)]
@@ -233,7 +235,7 @@ def test_own_losses_and_models_to_start_from_watch_known_cells() -> None:
     for parameters in ({"loss": Square()}, {"init": LinearRegression()}):
         model = boosting("numbers", output_strategy="joint", **parameters).fit(X, y, eval_sets=[(X, gaps)])
         losses = [((found - y)[~mask] ** 2).mean() / 2 for found in model.staged_predict(X)]
-        # As above.
+        # The means are summed in a different order, as in the previous test.
         np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], losses, rtol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Compression where cells of y are not known: the stagewise path against its twin, laws, bad input."""
+"""Compression with unknown values in y: the stagewise path against its slow twin, laws, and invalid input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def params(request):
 
 
 def make_problem(d: int, n: int = 80, seed: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """X, Y, weights, and a mask of a third of the cells that leaves some of each row."""
+    """X, Y, weights, and a mask of about a third of the values in Y that leaves at least one value of each sample."""
     X, y = make_friedman1(n, n_features=6, noise=0.3, random_state=seed)
     rng = np.random.default_rng(seed)
     Y = np.column_stack([np.roll(y, j) * 0.2 + X[:, j % 6] * (9 + j) + rng.normal(size=n) for j in range(d)])
@@ -37,14 +37,14 @@ def make_problem(d: int, n: int = 80, seed: int = 3) -> tuple[np.ndarray, np.nda
 
 
 def whitened(Y: np.ndarray, w: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers whose known cells have mean 0 and deviation 1, as the path sees them."""
+    """Targets scaled to mean 0 and deviation 1 of their known values, as in the path; also means and deviations."""
     weights = w[:, None] * known
     mean = (weights * Y).sum(axis=0) / weights.sum(axis=0)
     scale = np.sqrt((weights * (Y - mean) ** 2).sum(axis=0) / weights.sum(axis=0))
     return (Y - mean) / scale, mean, scale
 
 
-# Up to sixteen outputs sums are kept of each node, beyond bounds of their lengths.
+# Up to sixteen outputs, the path keeps sums for each node; beyond that it keeps bounds of their lengths.
 @pytest.mark.parametrize("d", [2, 5, 20])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("kind", [spinney.ExtraTreesRegressor, spinney.RandomForestRegressor])
@@ -66,15 +66,15 @@ def test_paths_step_by_step(kind, standardize, d):
         found.append((step.t, loss, step.n_test_nodes, n_nonzero, step.scores.copy()))
     path = model.path_
     assert len(path["l1_norm"]) == len(found) > 20
-    # Norms are sums of equal steps.
+    # The norms are sums of equal steps.
     np.testing.assert_allclose(path["l1_norm"], [f[0] for f in found], rtol=1e-12, atol=1e-12)
-    # Directions are rounded to float32.
+    # The directions are rounded to float32.
     np.testing.assert_allclose(path["train_loss"], [f[1] for f in found], rtol=1e-6)
     np.testing.assert_array_equal(path["n_test_nodes"], [f[2] for f in found])
     np.testing.assert_array_equal(path["n_nonzero"], [f[3] for f in found])
     for step in (0, 1, len(found) // 2, len(found) - 1):
         predicted = model.at(found[step][0]).predict(X)
-        # As above: 6e-8 of each of some dozen steps.
+        # Directions are rounded to float32, as above: each of some dozens of steps has a relative error of 6e-8.
         np.testing.assert_allclose((predicted - mean) / scale, found[step][4], rtol=0, atol=1e-6)
 
 
@@ -88,7 +88,7 @@ def test_losses_of_folds_are_of_the_known_cells(d):
     for train, test in folds:
         constant = (weights[train] * Y[train]).sum(axis=0) / weights[train].sum(axis=0)
         losses.append((weights[test] * (Y[test] - constant) ** 2).sum() / weights[test].sum())
-    # Sums over samples and folds in another order; a standard deviation is a difference of means.
+    # The sums run over samples and folds in a different order; a standard deviation is a difference of means.
     np.testing.assert_allclose(model.path_["test_loss_mean"][0], np.mean(losses), rtol=1e-12)
     np.testing.assert_allclose(model.path_["test_loss_std"][0], np.std(losses), rtol=1e-11)
 
@@ -125,7 +125,7 @@ def test_rows_without_known_cells_are_no_rows(params, d):
     masked = make(REGRESSOR, cv=folds, **params).fit(X, Y, sample_weight=w, y_mask=mask)
     removed = make(REGRESSOR, cv=of_kept, **params).fit(X[~gone], Y[~gone], w[~gone], y_mask=mask[~gone])
     check_same(masked, removed)
-    # Rows that are whole but for those without any known cell: nothing is left of the mask.
+    # Only whole samples are masked here, so that the mask has no effect on the samples that are kept.
     whole = np.broadcast_to(gone[:, None], mask.shape)
     masked = make(REGRESSOR, cv=folds, **params).fit(X, Y, sample_weight=w, y_mask=whole)
     check_same(masked, make(REGRESSOR, cv=of_kept, **params).fit(X[~gone], Y[~gone], w[~gone]))
@@ -154,7 +154,7 @@ def test_a_weight_of_two_is_two_rows(params, d):
     one = make(REGRESSOR, estimator=forest, **params).fit(X, Y, sample_weight=w, y_mask=mask)
     rows = np.repeat(np.arange(len(X)), times)
     other = make(REGRESSOR, estimator=forest, **params).fit(X[rows], Y[rows], y_mask=mask[rows])
-    # But for the rounding of sums.
+    # The results are equal up to the rounding of sums.
     np.testing.assert_allclose(one.path_["train_loss"], other.path_["train_loss"], rtol=1e-11)
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-11, atol=1e-11)
 

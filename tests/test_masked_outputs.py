@@ -1,4 +1,4 @@
-"""Cells of y that are not known: trees against the slow oracle, laws, bad input, scores."""
+"""Unknown values in y: trees against the slow oracle, laws, invalid input, and scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORESTS = [spinney.RandomForestClassifier, spinney.ExtraTreesClassifier]
 
 @st.composite
 def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """X, y of two or three columns, a mask that leaves a cell of each, and weights."""
+    """X, y of two or three outputs, a mask that leaves a value of each output, and weights."""
     X = draw(matrices())
     n, d = len(X), draw(st.integers(2, 3))
     if kind == "numbers":
@@ -43,7 +43,7 @@ def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.nda
     there = np.flatnonzero(np.ones(n) if w is None else w)
     mask[there[0]] = False
     if kind == "classes":
-        y[there[0], 0] = 2  # more than two classes: y is a table of classes
+        y[there[0], 0] = 2  # with more than two classes, y is a table of classes
     return X, y, mask, w
 
 
@@ -54,7 +54,7 @@ def grow(X: Any, y: Any, mask: Any, w: Any, criterion: str, splitter: str = "bes
 
 
 def values(tree: Any, X: Any) -> np.ndarray:
-    """Predictions as one table."""
+    """Predictions as one two-dimensional array."""
     if not hasattr(tree, "predict_proba"):
         return np.asarray(tree.predict(X)).reshape(X.shape[0], -1)
     proba = tree.predict_proba(X)
@@ -62,14 +62,14 @@ def values(tree: Any, X: Any) -> np.ndarray:
 
 
 def same(one: Any, other: Any, X: Any) -> None:
-    """Two trees of the same bits."""
+    """Checks that two trees are equal to the last bit."""
     for name in Arrays.__annotations__:
         np.testing.assert_array_equal(getattr(one.tree_, name), getattr(other.tree_, name), err_msg=name)
     np.testing.assert_array_equal(values(one, X), values(other, X))
 
 
 def check_values(tree: Any, arrays: Arrays, oracle: MaskedOracle, X: np.ndarray) -> None:
-    """Leaves have the mean of their known cells, or that of the nearest node above that has some."""
+    """Each leaf predicts the mean of its known values, or that of its nearest ancestor that has some."""
     rows = arrays.rows_of_nodes(oracle.X)
     parents = {int(child): node for node in range(len(rows)) for child in children(arrays, node)}
     got = values(tree, X)
@@ -85,7 +85,7 @@ def check_values(tree: Any, arrays: Arrays, oracle: MaskedOracle, X: np.ndarray)
             else:
                 expected.append(found)
         scale = np.abs(oracle.y.astype(float)).max()
-        # Means are sums of float64 here; numbers that cancel leave the rounding of the largest.
+        # Means are computed from float64 sums; where numbers cancel, the rounding error of the largest one remains.
         np.testing.assert_allclose(got[i], expected, rtol=1e-12, atol=1e-12 * scale)
 
 
@@ -183,7 +183,7 @@ def test_nothing_masked_is_the_model_without_a_mask(kind: str, model: Any) -> No
     plain = pickle.dumps(model.fit(X, y))
     for nothing in (np.zeros_like(mask), sp.csr_array(mask.shape), np.zeros(mask.shape)):
         assert pickle.dumps(model.fit(X, y, y_mask=nothing)) == plain
-    # A row that is masked as a whole is a row of weight zero.
+    # A sample whose outputs are all masked counts as a sample of weight zero.
     rows = np.zeros_like(mask)
     rows[[3, 50]] = True
     weight = np.where(rows.all(axis=1), 0.0, 1.0)
@@ -219,7 +219,8 @@ def test_projected_growth_counts_unknown_cells_as_means(kind: str, model: Any) -
     parameters = {"n_estimators": 4, "random_state": 0, "bootstrap": False, "max_features": forest.max_features}
     twin = regressor(output_projection=np.eye(y.shape[1]), **parameters).fit(X, filled)
     for tree, other in zip(masked.estimators_, twin.estimators_, strict=True):
-        # Means of exact sums may differ from numpy's in the last bit, so that thresholds alone are compared.
+        # Means of exact sums may differ from numpy's in the last bit, so that only features and thresholds are
+        # compared.
         np.testing.assert_array_equal(tree.tree_.feature, other.tree_.feature)
         np.testing.assert_array_equal(tree.tree_.threshold, other.tree_.threshold)
 
@@ -245,7 +246,7 @@ def test_out_of_bag_scores_are_of_known_cells(tmp_path: Any) -> None:
     X, y, mask = problem("numbers")
     forest = spinney.RandomForestRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
     truth, found = np.where(mask, NAN, y), forest.oob_prediction_
-    # Sums in another order.
+    # Both sides add up the same terms in a different order.
     assert forest.oob_score_ == pytest.approx(masked_r2(truth, found), rel=1e-12)
     spinney.save(forest, tmp_path / "model")
     assert spinney.load(tmp_path / "model").oob_score_ == forest.oob_score_
@@ -273,7 +274,7 @@ def test_scores_leave_masked_cells_out_and_say_how_many_are_left(kind: str, mode
     assert pickle.loads(pickle.dumps(score)).n_cells == score.n_cells
     predicted = model.predict(X)
     if kind == "numbers":
-        # Sums in another order.
+        # Both sides add up the same terms in a different order.
         assert score == pytest.approx(masked_r2(np.where(mask, NAN, y), predicted), rel=1e-12)
     else:
         assert score == ((predicted == y) | mask).all(axis=1)[~mask.all(axis=1)].mean()
@@ -341,7 +342,7 @@ def test_one_output_that_is_masked_is_a_row_of_weight_zero_and_is_not_told_by_na
     masked = model.fit(X, np.where(mask, NAN, y), y_mask=mask).predict(X)
     np.testing.assert_array_equal(masked, model.fit(X, y, sample_weight=np.where(mask, 0.0, 1.0)).predict(X))
     np.testing.assert_array_equal(masked, model.fit(X, y, y_mask=mask).predict(X))
-    # Sums in another order.
+    # Both sides add up the same terms in a different order.
     assert model.score(X, y, y_mask=mask) == pytest.approx(model.score(X[~mask], y[~mask]), rel=1e-12)
     with pytest.raises(ValueError, match="Input y contains NaN and has one output: samples with unknown y m"):
         model.fit(X, np.where(mask, NAN, y))

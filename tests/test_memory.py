@@ -1,4 +1,4 @@
-"""Memory that cannot be had is a MemoryError: the estimator is as it was, and the process goes on."""
+"""If memory runs out, a MemoryError is raised: the estimator stays as it was, and the process continues."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory as Linux has them")
 
-# `limit(n)` leaves n bytes more than are in use.
+# `limit(n)` limits the memory to n bytes more than are in use.
 LIMIT = """
 import resource, numpy as np, spinney
 import spinney.projection as p
@@ -198,7 +198,7 @@ print(message in told)
         "p.HadamardProjection().draw(n, 1000)",
         "p.HadamardProjection().draw(n, n)",
         "p.PCAProjection().draw(n, 8, y=sparse.eye_array(50, n, format='csr'))",
-        # One block of vectors has room, a second one not.
+        # The memory suffices for one block of vectors, but not for a second one.
         "p.PCAProjection().draw(n >> 8, 8, y=sparse.eye_array(50, n >> 8, format='csr'))",
     ],
 )
@@ -256,7 +256,7 @@ print(sorted(found))
 
 @pytest.mark.parametrize("what", ["export_rules", "save", "load", "load a map", "inspect_model"])
 def test_long_texts_that_memory_does_not_hold_are_a_memory_error(what, tmp_path):
-    # Blocks go back to the system when they are freed, so that what the parent freed is not room for its children.
+    # Freed blocks go back to the system, so that child processes cannot use memory that their parent freed.
     done = children.run(
         LIMIT + TEXTS, what, str(tmp_path / "model"), MALLOC_MMAP_THRESHOLD_="65536", MALLOC_ARENA_MAX="1"
     )

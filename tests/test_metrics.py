@@ -1,4 +1,4 @@
-"""Ranking scores against definitions written out."""
+"""Ranking metrics against their definitions, written out as loops."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ from spinney.metrics import (
     recall_at_k,
 )
 
-# Means over some dozen rows, of gains that are sums over labels, taken in another order.
+# Metrics are means over some dozens of samples of gains, which are sums over labels; the terms are added up in a
+# different order.
 ROUNDING = 1e-12
 
 
@@ -49,7 +50,7 @@ def problem(seed, n=40, d=9):
 
 
 def first(scores, k):
-    """Labels by falling score, lower first where equal."""
+    """The first k labels by decreasing score; of equal scores the lower label comes first."""
     return np.array([sorted(range(len(row)), key=lambda j, row=row: (-row[j], j))[:k] for row in scores])
 
 
@@ -140,11 +141,11 @@ def test_masked_cells_are_left_out_of_the_ranking(seed, k, scores_as):
         precision_at_k(truth, passed, k, y_mask=mask[:, 1:])
 
 
-# Slow twins: one row after the other, from dense data.
+# Slow twins, which go through dense data sample by sample.
 
 
 def ranked_of(row, hidden, k):
-    """The first k known labels of a dense row of scores."""
+    """The first k known labels of one sample, ranked by a dense row of scores."""
     return [j for j in sorted(range(len(row)), key=lambda j: (-row[j], j)) if not hidden[j]][:k]
 
 
@@ -153,7 +154,7 @@ def over(part, whole):
 
 
 def twins(truth, ranked, hidden, p, k):
-    """All metrics of the first k, from the ranking of each row."""
+    """All metrics of the first k labels, from the ranking of each sample."""
     truth = np.where(hidden, 0, truth)
     precision, recall, ndcg, named = [], [], [], set()
     sums = np.zeros(4)
@@ -187,7 +188,7 @@ def twins(truth, ranked, hidden, p, k):
 
 
 def with_hostile_storage(matrix, rng, kind):
-    """The same matrix as CSR or COO with stored zeros, in no order, and cells that are the sum of two entries."""
+    """The same matrix as CSR or COO with unordered entries, stored zeros, and possibly two entries per cell."""
     rows, columns = np.indices(matrix.shape).reshape(2, -1)
     values = matrix.ravel()
     keep = (values != 0) | (rng.random(len(values)) < 0.3)
@@ -195,7 +196,7 @@ def with_hostile_storage(matrix, rng, kind):
     if kind == "summed":
         twice = rng.random(len(rows)) < 0.4
         rows, columns = np.concatenate([rows, rows[twice]]), np.concatenate([columns, columns[twice]])
-        # Halves of small integers, whose sum is exact.
+        # Halves of small integers add up exactly.
         values = np.concatenate([np.where(twice, values / 2, values), values[twice] / 2])
     order = rng.permutation(len(rows))
     rows, columns, values = rows[order], columns[order], values[order]
@@ -226,7 +227,7 @@ def problems(draw):
 
 
 def assert_same(found, expected):
-    # Sums of at most six rows and seven labels, in another order.
+    # The sums over at most six samples and seven labels are added up in a different order.
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
@@ -246,13 +247,13 @@ def test_metrics_of_the_first_k_are_those_of_their_twins(problem):
         "int": sparse.csc_matrix(scores.astype(np.int8)),
         "labels": all_of_row.astype(np.int32),
         "pair": (all_of_row, np.take_along_axis(scores, all_of_row, axis=1)),
-        # A pair is ranked by its scores, whatever its order.
+        # A pair is ranked by its scores, whatever the order of its labels.
         "unordered pair": (shuffled, np.take_along_axis(scores, shuffled, axis=1)),
         **{kind: with_hostile_storage(scores, rng, kind) for kind in ("coo", "unordered", "summed")},
     }
     truths = [truth, sparse.csc_array(truth.astype(bool)), with_hostile_storage(truth.astype(np.float32), rng, "csr")]
     mask = None if not hidden.any() else sparse.coo_array(hidden)
-    # Some of the forms for each problem, as checks of arguments are most of the time.
+    # Only some of the forms are tried for each problem, because most of the time is spent on the checks of arguments.
     for name in rng.choice(list(forms), 3, replace=False):
         y_score = forms[str(name)]
         y_true = truths[rng.integers(len(truths))]
@@ -287,7 +288,7 @@ def test_lists_with_gaps(problem):
     for metric, value in twins(truth, ranked, hidden, p, k).items():
         options = {"propensities": p} if metric in (psp_at_k, psndcg_at_k) else {}
         assert_same(metric(truth, labels, k, y_mask=hidden, **options), value)
-    # What a pair says of places without a label does not matter.
+    # The scores of a pair have no effect at places without a label.
     falling = np.where(labels < 0, np.nan, -np.arange(labels.shape[1]))
     assert_same(recall_at_k(truth, (labels, falling), k), recall_at_k(truth, labels, k))
 
@@ -299,13 +300,13 @@ def test_f1_and_coverage_error_are_scikit_learns(problem, zero_division):
     rng = np.random.default_rng(seed)
     predicted = (scores > 0).astype(int)
     rows, columns = np.nonzero(predicted)
-    # A label that is named twice is named once.
+    # A label that is predicted twice counts once.
     cells = (np.tile(rows, 2), np.tile(columns, 2))
     twice = sparse.coo_array((np.ones(len(cells[0])), cells), shape=truth.shape)
     for y_true in (truth, with_hostile_storage(truth.astype(float), rng, "unordered")):
         for y_pred in (predicted, sparse.coo_array(predicted.astype(bool)), sparse.csc_matrix(predicted), twice):
             for ours, average in ((micro_f1, "micro"), (macro_f1, "macro")):
-                if truth.shape[1] > 1:  # one column there is two classes
+                if truth.shape[1] > 1:  # scikit-learn takes one column as two classes
                     theirs = sklearn.metrics.f1_score(truth, predicted, average=average, zero_division=zero_division)
                     assert_same(ours(y_true, y_pred, zero_division=zero_division), theirs)
         if truth.shape[1] > 1:
@@ -345,7 +346,7 @@ def test_f1_of_the_first_k_is_that_of_their_pattern():
 
 @pytest.mark.parametrize("k", [1, 4, 40])
 def test_rows_of_any_length_and_more_cells_than_a_block(k):
-    """Rows of 0 to 2000 entries: rectangles of all sizes, and of more rows than are worked on at a time."""
+    """Samples with 0 to 2000 scores give rectangles of all sizes, some of more samples than are processed at a time."""
     rng = np.random.default_rng(0)
     lengths = np.concatenate([rng.integers(0, 40, 30_000), [2000, 1999, 1025, 1024, 1023, 0]])
     rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -354,12 +355,12 @@ def test_rows_of_any_length_and_more_cells_than_a_block(k):
     scores = sparse.csr_array((values, (rows, columns)), shape=(len(lengths), 2500))
     truth = sparse.random_array(scores.shape, density=0.01, rng=rng, format="csr")
     truth.data[:] = 1
-    # Of a few rows the dense way, which has another search.
+    # For some of the samples, the dense form is compared, which uses another search.
     some = np.concatenate([np.arange(0, 30_000, 97), np.arange(len(lengths) - 6, len(lengths))])
     assert precision_at_k(truth[some], scores[some], k) == precision_at_k(truth[some], scores[some].toarray(), k)
     parts = np.array_split(np.arange(len(lengths)), 7)
     mean = sum(precision_at_k(truth[part], scores[part], k) * len(part) for part in parts) / len(lengths)
-    # A mean of seven means.
+    # The expected value is a mean of seven means.
     assert precision_at_k(truth, scores, k) == pytest.approx(mean, rel=1e-12)
 
 
@@ -369,7 +370,7 @@ def test_propensities_are_those_of_the_formula():
     for a, b in ((0.55, 1.5), (0.5, 0.4), (0.6, 2.6), (0, 1)):
         C = (math.log(50) - 1) * (b + 1) ** a
         expected = [1 / (1 + C * math.exp(-a * math.log(Y[:, j].sum() + b))) for j in range(6)]
-        # Powers are exponentials of logarithms: another order of the same steps.
+        # Powers are computed as exponentials of logarithms, which is a different order of the same steps.
         assert propensities(sparse.csc_array(Y), a, b) == pytest.approx(expected, rel=1e-12)
     assert (propensities(Y[:2]) == 1).all()
     for name, value in (("a", -1), ("a", np.inf), ("a", True), ("b", 0), ("b", np.nan), ("b", "1")):
@@ -478,7 +479,7 @@ def test_a_scorer_is_the_metric_of_the_labels_predicted(metric):
         takes_k = {} if metric in (micro_f1, macro_f1) else {"k": 2}
         expected = metric(Y, forest.predict_topk(X, 2), **takes_k, **options)
         assert scorer(forest, X, Y) == expected
-        # What ranks all probabilities ranks the first two of them.
+        # Metrics that take k give the same value for all probabilities as for the two best labels.
         if takes_k:
             assert expected == metric(Y, forest.predict_proba(X), **takes_k, **options)
 
@@ -494,7 +495,7 @@ def test_scorers_of_losses_are_negative():
 
 
 def n_right(y_true, y_score):
-    """Of a user: a metric without k."""
+    """A metric without k, as a user may define it."""
     return float(np.sum(y_true.toarray()[:, y_score[0][0, 0]]))
 
 

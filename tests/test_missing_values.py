@@ -1,4 +1,4 @@
-"""NaN in X: which trees grow, where rows go, and the laws with missing values. The search is in `test_oracle.py`."""
+"""NaN in X: which trees grow, where samples go, and the laws with missing values. `test_oracle.py` tests the search."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 from sklearn.utils import get_tags
 
 EVERY = [*ALL, *BOOSTING, *COMPRESSED]
-# Values that stand for a missing one: all are one value.
+# Different bits of NaN, all of which mean the same missing value.
 NANS = np.array([0x7FC00000, 0xFFC00000, 0x7F800001], dtype=np.uint32).view(np.float32)
 
 
 def with_missing(X, share=0.2, seed=0):
-    """X with some values missing, in all columns but the last, and a column in which all are."""
+    """X with missing values in all features but the last; in the second feature all values are missing."""
     rng = np.random.default_rng(seed)
     X = X.astype(np.float32)
     X[:, :-1][rng.random(X[:, :-1].shape) < share] = np.nan
@@ -31,7 +31,7 @@ def with_missing(X, share=0.2, seed=0):
 
 
 def other_nans(X):
-    """The same, with NaN of every sign and payload."""
+    """The same values with NaN of different signs and payloads."""
     X = X.copy()
     at = np.isnan(X)
     X.view(np.uint32)[at] = NANS.view(np.uint32)[np.arange(at.sum()) % len(NANS)]
@@ -115,7 +115,7 @@ def test_what_is_saved_predicts_the_same(name, tmp_path):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_models_of_data_without_missing_values_are_as_before_and_predict_with_them(name, tmp_path):
-    """Rows go to the child of more weight, the left one of equals; a file says nothing of it."""
+    """Missing values go to the child of larger weight, or left if the weights are equal; files do not store this."""
     X, y = make_data(name, n=90)
     X = X.astype(np.float32)
     model = fitted(name, X, y)
@@ -139,7 +139,7 @@ def test_models_of_data_without_missing_values_are_as_before_and_predict_with_th
 
 @pytest.mark.parametrize("name", ["DecisionTreeClassifier", "DecisionTreeRegressor"])
 def test_missing_right_is_a_value_above_all_others(name):
-    """Where missing values only ever go right, they are a largest value."""
+    """If all missing values go right, the tree treats them as a value above all others."""
     n_checked = 0
     for seed in range(60):
         X, y = make_data(name, n=40, p=3, seed=seed)
@@ -159,7 +159,7 @@ def test_missing_right_is_a_value_above_all_others(name):
 
 @pytest.mark.parametrize("name", [*FORESTS, *BOOSTING])
 def test_missingness_is_learnt(name):
-    """y depends on which value is missing alone: what fills the gaps with means cannot see it."""
+    """y depends only on whether a value is missing, which is lost if missing values are replaced by means."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     missing = rng.random(600) < 0.5
@@ -173,7 +173,7 @@ def test_missingness_is_learnt(name):
 @given(data=st.data())
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_one_split_is_scikit_learns(kind, data):
-    """At depth one, where no two cuts are as good: the same partition of the training rows."""
+    """The split of a tree of depth one leaves the same impurity as scikit-learn's."""
     n = data.draw(st.integers(4, 30))
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     X = rng.normal(size=(n, 1)).astype(np.float32)
@@ -193,7 +193,7 @@ def test_one_split_is_scikit_learns(kind, data):
             sum(t.weighted_n_node_samples[i] * t.impurity[i] for i in (1, 2)) / t.weighted_n_node_samples[0]
             for t in (a, b)
         ]
-        # Equal impurities are summed in another order.
+        # Equal impurities are summed in a different order.
         assert total[0] == pytest.approx(total[1], rel=1e-9, abs=1e-12)
 
 
@@ -264,7 +264,8 @@ def test_partial_dependence_passes_over_missing_values(container):
     found = spinney.inspection.partial_dependence(model, form, [0], grid_resolution=20)
     grid = found["grid_values"][0]
     kept = whole[np.flatnonzero(~np.isnan(X[:, 0])), 0]
-    # Two hundred values stand for three hundred: percentiles move by less than a value, 0.1 apart in the tails.
+    # Two hundred known values stand in for three hundred: percentiles move by less than the distance between
+    # neighbouring values, which is 0.1 in the tails.
     np.testing.assert_allclose([grid[0], grid[-1]], np.quantile(kept, [0.05, 0.95]), atol=0.1)
     assert found["average"][0, -1] > found["average"][0, 0] + 1
     with pytest.raises(ValueError, match="NaN"):

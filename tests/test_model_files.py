@@ -1,4 +1,4 @@
-"""`spinney.save`, `load` and `inspect_model`: everything comes back, and nothing that is not right does."""
+"""`spinney.save`, `load` and `inspect_model`: everything that is saved comes back, and invalid files raise errors."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def test_names_of_features_and_out_of_bag_arrays_come_back(tmp_path):
         loaded = again(model, tmp_path / "model")
         assert_same(loaded, model, X)
         for key in ("oob_decision_function_", "oob_prediction_"):
-            if hasattr(model, key):  # NaN included
+            if hasattr(model, key):  # NaN count as equal
                 np.testing.assert_array_equal(getattr(loaded, key), getattr(model, key))
-        # Out-of-bag scores and draws are part of the fit that goes on.
+        # The out-of-bag scores and the random draws are part of the fit that a warm start continues.
         for part in (model, loaded):
             part.set_params(warm_start=True, n_estimators=6).fit(X, y)
         assert_same(loaded, model, X)
@@ -171,7 +171,7 @@ def test_a_fitted_forest_inside_an_estimator_comes_back(tmp_path):
     loaded = again(model, tmp_path / "model")
     assert_same(loaded, model, X)
     assert_same(loaded.estimator, forest, X)
-    # In place of a frozen one there is one that is not fitted.
+    # A frozen forest comes back as an estimator that is not fitted.
     model = make("CompressedForestRegressor", estimator=FrozenEstimator(forest), l1_norm=None).fit(X, y)
     loaded = again(model, tmp_path / "model")
     assert not hasattr(loaded.estimator, "n_features_in_")
@@ -352,7 +352,7 @@ def at(value, *keys):
 
 BIG = {"array": {"dtype": "<f8", "shape": [2**40], "values": []}}
 DEEP = json.loads("[" * 500 + "]" * 500)
-# Class, where, what stands there instead, and what the message says.
+# The class, the path of a value, its replacement, and the expected message.
 FAULTS = [
     (
         "RandomForestClassifier",
@@ -575,7 +575,7 @@ def test_faults_of_the_estimator_are_told(name, keys, value, message, saved, tmp
     with pytest.raises(ValueError, match=message or None) as error:
         spinney.load(path)
     assert str(path) in str(error.value)
-    # The header alone is right, and a model of the engine is there.
+    # The header is valid, so that `inspect_model` still works.
     assert spinney.inspect_model(path)["estimator"] is not None
 
 
@@ -588,7 +588,7 @@ def test_attributes_that_are_missing_are_told(name, saved, tmp_path):
             broken = copy.deepcopy(estimator)
             del broken[part][key]
             put_together(tmp_path / "model", header, broken, data)
-            # Files of before these were there have none.
+            # Files that were written before these attributes existed do not contain them.
             if key == "full_loss_" or key in _model_file._ADDED:
                 spinney.load(tmp_path / "model")
                 continue
@@ -651,7 +651,7 @@ def test_the_model_of_another_estimator_is_told(saved, tmp_path):
         for other in set(os.listdir(saved)) - {name}:
             _, estimator, _ = taken_apart(saved / name)
             header, theirs, data = taken_apart(saved / other)
-            # The trees are those of `other`: these attributes, of whichever class, are not.
+            # The trees are those of `other`, but the fitted attributes, of whichever class, are not.
             for mixed in ({**theirs, "fitted": estimator["fitted"]}, estimator):
                 put_together(tmp_path / "model", header, mixed, data)
                 with pytest.raises(ValueError, match="model: "):
@@ -699,7 +699,7 @@ def test_pickles_without_a_model_or_without_what_goes_with_it(name):
             type(model)().__setstate__(broken)
     with pytest.raises(ValueError, match=f"{engine} is missing, but .* is given"):
         type(model)().__setstate__({key: value for key, value in state.items() if key != engine})
-    # What others have put on an estimator is theirs.
+    # Attributes that users add to an estimator are kept.
     model.note = "mine"
     assert pickle.loads(pickle.dumps(model)).note == "mine"
 
@@ -720,7 +720,7 @@ def test_skops_asks_for_public_names_of_spinney_alone(name, outputs):
     names = skops.get_untrusted_types(data=data)
     module = type(model).__module__
     assert f"{module}.{name}" in names
-    # Names that are public, which users may write.
+    # All names are public, so that users may write them.
     assert all(n == "numpy.dtype" or (n.startswith("spinney.") and "._" not in n) for n in names), names
     loaded = skops.loads(data, trusted=names)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

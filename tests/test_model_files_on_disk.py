@@ -1,4 +1,4 @@
-"""Model files and the system: full disks, links, processes that are killed, sizes beyond 4 GB, memory."""
+"""Model files and the operating system: full disks, links, killed processes, files of more than 4 GB, and memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_map_can_be_closed_and_the_file_removed(tmp_path):
     model, X = fitted("RandomForestClassifier")
     path = tmp_path / "model"
     loaded = again(model, path, mmap_mode="r")
-    path.write_bytes(bytes(path.stat().st_size))  # would break a model that still looked at the file
+    path.write_bytes(bytes(path.stat().st_size))  # would break a model that still used the file
     path.unlink()
     assert_same(loaded, model, X)
 
@@ -76,7 +76,7 @@ def test_links_stay_and_the_file_that_they_lead_to_is_written(tmp_path):
         second.symlink_to(os.path.join("..", "far", "below", "model"))
     except (OSError, NotImplementedError) as error:
         pytest.skip(f"no symbolic links here: {error}")
-    for old in (None, b"old"):  # a link to a file that is not there yet, too
+    for old in (None, b"old"):  # the link may also lead to a file that does not exist yet
         if old is not None:
             file.write_bytes(old)
         spinney.save(model, first)
@@ -85,10 +85,10 @@ def test_links_stay_and_the_file_that_they_lead_to_is_written(tmp_path):
         assert not file.is_symlink()
         assert_same(spinney.load(file), model, X)
         assert_same(spinney.load(first), model, X)
-        # The file that was not whole yet lay beside the one that it became.
+        # The temporary file is written to the same folder and is gone afterwards.
         assert os.listdir(file.parent) == ["model"]
         assert sorted(os.listdir(first.parent)) == ["first", "second"]
-    # A link by name alone, from the folder that it is in.
+    # The link is given by its name alone, from the folder that contains it.
     here = os.getcwd()
     try:
         os.chdir(first.parent)
@@ -118,7 +118,7 @@ def test_links_that_lead_nowhere_are_told(tmp_path):
 
 
 def _state(name):
-    """What the file system knows of a file but its time of access, which reading where a link leads may change."""
+    """The state of a file without its access time, which resolving a link may change."""
     kept = ("st_mode", "st_ino", "st_dev", "st_nlink", "st_uid", "st_gid", "st_size", "st_mtime_ns", "st_ctime_ns")
     return [getattr(os.lstat(name), field) for field in kept]
 
@@ -126,7 +126,7 @@ def _state(name):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
 def test_pipes_and_sockets_are_neither_replaced_nor_read(tmp_path, monkeypatch):
     model, _ = fitted("DecisionTreeRegressor")
-    monkeypatch.chdir(tmp_path)  # names of sockets are short
+    monkeypatch.chdir(tmp_path)  # paths of sockets must be short
     os.mkfifo("pipe")
     os.symlink("pipe", "link")
     with socket.socket(socket.AF_UNIX) as server:
@@ -194,7 +194,8 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
         whole.add(path.read_bytes())
     assert len(whole) == 2
     found, n_left, n_rounds, end = set(), 0, 0, time.monotonic() + 6.0
-    # Until both models and a file that was not finished were found: ten times or more, for about six seconds at most.
+    # There are at least ten rounds, and more for up to about six seconds, until both models and an unfinished file are
+    # found.
     while n_rounds < 10 or ((n_left == 0 or len(found) < 2) and time.monotonic() < end):
         reader, writer = os.pipe()
         child = os.fork()
@@ -229,9 +230,9 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
 
 
 def with_array(path, name, n_bytes, *, first, change=None):
-    """Put an array of `n_bytes` zeros into a model file, before or after the others, as a hole of the file.
+    """Put an array of `n_bytes` zeros into a model file, before or after the other arrays, as a hole in the file.
 
-    `change` may give the fitted attributes another one.
+    `change` may modify the dictionary of fitted attributes.
     """
     header, estimator, data = taken_apart(path)
     if change is not None:
@@ -271,7 +272,7 @@ def test_files_of_more_than_four_gigabytes_open(first, tmp_path):
     model, _ = fitted("RandomForestClassifier")
     spinney.save(model, path)
     before = spinney.inspect_model(path)
-    # Of predictions there may be any number: an attribute that only the file bounds.
+    # The number of out-of-bag predictions may be any number: only the size of the file limits this attribute.
     array = {"array": {"dtype": "|u1", "shape": [n_bytes], "tensor": "more"}}
     with_array(
         path, "estimator.more", n_bytes, first=first, change=lambda fitted: fitted.update(oob_decision_function_=array)
@@ -282,7 +283,7 @@ def test_files_of_more_than_four_gigabytes_open(first, tmp_path):
     assert arrays["estimator.more"]["shape"] == (n_bytes,)
     assert arrays["estimator.more"]["n_bytes"] == n_bytes
     assert found["n_nodes"] == before["n_nodes"]
-    # Of less memory than the array takes, all that is wrong is said, and the process goes on.
+    # With less memory than the array takes, a MemoryError is raised, and the process continues.
     if sys.platform == "linux":
         command = [sys.executable, "-c", SMALL, str(path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -355,7 +356,7 @@ print(peak() - before)
 @pytest.mark.skipif(sys.platform != "linux", reason="the largest memory of a process is told in other units elsewhere")
 @pytest.mark.parametrize("kind", ["bytes", "floats", "classes"])
 def test_memory_of_loading_is_a_small_multiple_of_the_file(kind, tmp_path):
-    # Whole numbers of one byte, which a model holds as eight: no array grows more.
+    # No array grows more than one of one-byte integers, which a model holds as eight-byte integers.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 4)).astype(np.float32)
     if kind == "classes":

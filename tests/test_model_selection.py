@@ -1,4 +1,4 @@
-"""Folds of labels against the algorithm row by row; cross-validation of sparse y against that of dense y."""
+"""Folds of labels against the algorithm sample by sample; cross-validation with sparse y against that with dense y."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ FORMATS = [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_arr
 
 
 def folds_row_by_row(Y, n_splits, order, priority):
-    """Iterative stratification as it is published, for parts of one size, from dense labels.
+    """Iterative stratification as it is published, for folds of equal size, from dense labels.
 
-    What a fold still wants of a label, in n_splits-ths of a row, is the rows of the label less n_splits times those
-    that it has; so it is with rows. Ties of labels go to the least priority, those of folds to the first.
+    The demand of a fold for a label, in units of 1 / n_splits samples, is the number of samples with the label minus
+    n_splits times the number of those that the fold already has. The demand for samples is defined in the same way.
+    Ties between labels are resolved by the smallest priority, ties between folds by the first fold.
     """
     n, d = Y.shape
     wants_of_label = np.tile(Y.sum(axis=0), (n_splits, 1))
@@ -86,7 +87,7 @@ def test_folds_are_those_of_the_algorithm_row_by_row(case):
     drawn = np.random.RandomState(3)
     order, priority = drawn.permutation(len(Y)), drawn.permutation(Y.shape[1])
     assert np.array_equal(shuffled, folds_row_by_row(Y, n_splits, order, priority))
-    # No fold gets a second row of any label before each has got one.
+    # Every fold has a sample, because no fold gets a second sample of a label before each fold has one.
     for found in (fold, shuffled):
         assert np.bincount(found, minlength=n_splits).min() > 0
 
@@ -98,7 +99,7 @@ def test_folds_do_not_depend_on_the_form_of_y(case):
     expected = fold_of_rows(MultilabelStratifiedKFold(n_splits), Y)
     rows, columns = np.nonzero(Y)
     order = rng.permutation(len(rows))
-    # Zeros that are stored, entries in no order, and labels that are there twice.
+    # Stored zeros, unordered entries, and labels that are stored twice.
     stored = sparse.coo_array(
         (
             np.concatenate([np.ones(2 * len(rows)), np.zeros(len(Y))]),
@@ -121,7 +122,7 @@ def test_a_single_label_is_dealt_out_evenly():
 
 
 def deviation(Y, splits):
-    """Mean over folds and labels of how far the frequency in the fold is from that in all rows, as a share."""
+    """Relative deviation of a label's frequency in a fold from that in all samples, averaged over folds and labels."""
     frequency = Y.mean(axis=0)
     of_folds = np.array([Y[test].mean(axis=0) for _, test in splits])
     return np.mean(np.abs(of_folds - frequency) / frequency)
@@ -132,7 +133,8 @@ def test_labels_are_as_frequent_in_folds_as_in_all_rows(shuffle):
     rng = np.random.default_rng(0)
     Y = (rng.random((2000, 30)) < np.geomspace(0.005, 0.5, 30)).astype(int)
     seed = {"shuffle": True, "random_state": 0} if shuffle else {}
-    # That the folds are those of the algorithm is tested above; here that they are worth it: a fifth was measured.
+    # The tests above compare the folds with the algorithm. Here they must be useful: a fifth of the deviation of random
+    # folds was measured.
     stratified = deviation(Y, MultilabelStratifiedKFold(5, **seed).split(Y, Y))
     assert stratified < deviation(Y, theirs.KFold(5, shuffle=True, random_state=0).split(Y)) / 3
 
@@ -184,8 +186,8 @@ def test_bad_labels(y, message):
         next(MultilabelStratifiedKFold(5).split(np.ones((9, 1)), np.eye(10)))
 
 
-# Cross-validation. Forests predict the same from sparse labels and dense ones, so that what scikit-learn finds for
-# dense labels is what has to be found for sparse ones.
+# Cross-validation. Forests predict the same from sparse labels and from dense ones, so that the results for sparse
+# labels must equal those of scikit-learn for dense labels.
 
 RNG = np.random.default_rng(0)
 X = sparse.random_array((60, 12), density=0.4, rng=RNG, format="csr", dtype=np.float32)
@@ -195,7 +197,7 @@ TIMES = {"fit_time", "score_time"}
 
 
 class AsGiven(ClassifierMixin, BaseEstimator):
-    """Remembers what fit was given."""
+    """A classifier that remembers what was passed to `fit`."""
 
     def fit(self, X, y, sample_weight=None, y_mask=None):
         self.given_ = (type(y), y.shape, sample_weight, y_mask)
@@ -324,7 +326,7 @@ def test_cross_val_predict_topk_is_that_of_each_fold(y, k):
             expected = (fold if estimator is FOREST else fold[-1]).predict_topk(Z, k)
             assert np.array_equal(labels[test], expected[0])
             assert np.array_equal(scores[test], expected[1])
-    # Metrics take them as they are.
+    # The metrics accept labels and scores in this form.
     assert precision_at_k(y, (labels, scores), k) == precision_at_k(Y, labels, k)
 
 
@@ -372,7 +374,7 @@ def test_few_labels(d):
     assert ours.cross_val_predict(FOREST, X, y, cv=3, method="predict_proba").shape == (60, d)
     assert ours.cross_val_predict(FOREST, X, y, cv=3).shape == (60, d)
     assert ours.cross_val_predict_topk(FOREST, X, y, 1, cv=3)[0].shape == (60, 1)
-    # The accuracy of scikit-learn, which `score` is, refuses sparse labels of one column.
+    # The accuracy of scikit-learn, which `score` computes, does not support sparse labels of one column.
     scoring = make_topk_scorer("recall_at_k", 1) if d == 1 else None
     assert ours.cross_validate(FOREST, X, y, cv=3, scoring=scoring)["test_score"].shape == (3,)
 
@@ -429,7 +431,7 @@ def test_curves_of_sparse_y_are_those_of_dense_y():
 def test_permutation_tests_of_sparse_y_are_those_of_dense_y(groups):
     options = {"groups": groups, "n_permutations": 5, "random_state": 0, "scoring": "f1_micro"}
     for cv in (3, theirs.GroupKFold(3)) if groups is not None else (3, MultilabelStratifiedKFold(3)):
-        # KFold says that it has no use for groups.
+        # KFold warns that it ignores groups.
         splits = list(theirs.KFold(3).split(X)) if groups is not None and cv == 3 else cv
         found = ours.permutation_test_score(FOREST, X, sparse.csr_array(Y), cv=splits, **options)
         expected = theirs.permutation_test_score(FOREST, X, Y, cv=splits, **options)

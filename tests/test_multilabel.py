@@ -1,4 +1,4 @@
-"""From scores of labels to labels: thresholds, calibration, the best labels of rows, against plain loops."""
+"""From scores of labels to labels: thresholds, calibration, and the best labels of samples, against plain loops."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def small(name, **params):
 
 
 def problem(n=120, d=15, seed=0):
-    """Sparse X, and labels of which some are frequent, some rare, and one is absent; some rows have none."""
+    """Sparse X, and labels: some are frequent, some are rare, one never occurs, and some samples have no label."""
     rng = np.random.default_rng(seed)
     X = sparse.random_array((n, 40), density=0.2, rng=rng, format="csr")
     scores = X @ rng.normal(size=(40, d)) + rng.normal(scale=0.2, size=(n, d))
@@ -54,11 +54,11 @@ def forest(**params):
     return spinney.RandomForestClassifier(**{"n_estimators": 20, "random_state": 0, **params})
 
 
-# The best labels of rows
+# The best labels of samples
 
 
 def plain_topk(scores, k, least, banned, absent):
-    """One row after the other, one label after the other."""
+    """The k best labels, found sample by sample and label by label."""
     indices, best = np.full((len(scores), k), -1), np.full((len(scores), k), absent)
     for i, row in enumerate(scores):
         ranked = sorted(range(len(row)), key=lambda j, row=row: (-row[j], j))
@@ -87,7 +87,7 @@ def test_topk_leaves_out_what_is_excluded_and_what_is_too_small(name, params):
     rows = sparse.random_array((n, d), density=0.5, rng=rng, format="csr")
     stored_zero = rows.copy()
     stored_zero.data[::3] = 0
-    # A row from which all labels are excluded.
+    # All labels are excluded for the first sample.
     rows = sparse.csr_array(sparse.vstack([np.ones((1, d)), rows[1:]]))
     for exclude, floor, k in itertools.product(
         [None, rows, rows.tocoo(), stored_zero, [0, d - 1], np.array([2]), list(range(d)), []], [0, 0.2, 1.0], [1, d]
@@ -187,7 +187,7 @@ def test_the_out_of_bag_score_of_many_labels_is_one_of_ranking():
     X, Y = problem()
     model = forest(n_estimators=60, oob_score=True).fit(X, Y)
     found = model.oob_decision_function_.toarray()
-    # Sums of the means of rows in another order.
+    # The means of the samples are summed in a different order.
     assert model.oob_score_ == pytest.approx(label_ranking_average_precision_score(Y.toarray(), found), rel=1e-12)
     few = forest(n_estimators=60, oob_score=True).fit(X, Y[:, :10])
     right = (few.oob_decision_function_.toarray() > 0.5) == Y[:, :10].toarray()
@@ -214,7 +214,7 @@ def test_ranking_precision_is_that_of_the_definition(seed, n, d, masks):
         of_rows.append(1.0 if len(own) in (0, d - m.sum()) else np.mean(shares))
     cells = sparse.csr_array(np.where(scores > 0, scores, 0.0))
     found = ranking_precision(cells, sparse.csr_array(truth), sparse.csr_array(mask) if masks else None)
-    # Another order of sums.
+    # The sums are added up in a different order.
     assert found == pytest.approx(np.mean(of_rows) if of_rows else np.nan, rel=1e-12, nan_ok=True)
 
 
@@ -222,7 +222,7 @@ def test_ranking_precision_is_that_of_the_definition(seed, n, d, masks):
 
 
 def grid_of(scores, truth, weights, floor):
-    """Thresholds behind true cells at equal shares of the true cells that have scores."""
+    """Thresholds just below the scores of true labels: a grid at equal shares of the true labels, and all of them."""
     cells = sorted(
         ((scores[i, j], weights[i] * truth[i, j]) for i, j in np.argwhere(scores > 0) if weights[i] > 0),
         key=lambda cell: -cell[0],
@@ -245,7 +245,7 @@ def between(lower, upper):
 
 
 class Plain:
-    """Counts by loops over rows and labels."""
+    """Counts of labels, computed by loops over samples and labels."""
 
     def __init__(self, scores, truth, weights, floor):
         self.scores, self.truth, self.weights = scores, truth, weights
@@ -257,13 +257,13 @@ class Plain:
         return self.weights[named & self.truth[:, j]].sum(), self.weights[named].sum()
 
     def at_share(self, j, share):
-        """Counts of the label where it names no more cells for each true one, equal scores together."""
+        """Counts if the label is predicted at most `share` times per true sample; equal scores stay together."""
         some = [self.counts(j, s) for s in set(self.scores[:, j]) if s > 0]
         fit = [(hits, named) for hits, named in some if named / max(self.positive[j], 1e-300) <= share]
         return max(fit, key=lambda pair: pair[1], default=(0.0, 0.0))
 
     def shrunk(self, j, threshold, m, toward):
-        """True cells, named cells and all true cells, with m further ones."""
+        """Correct, predicted and true samples of the label, with m more true ones that behave like all labels."""
         hits, named = self.counts(j, threshold)
         labels = range(self.truth.shape[1])
         if toward == "threshold":
@@ -279,7 +279,7 @@ class Plain:
         )
 
     def candidates(self, j, grid, only_true):
-        """Thresholds that part the label's cells, behind all or behind true ones, one above them, and the grid."""
+        """Thresholds below the label's scores, or only below true ones; one above all scores; and the grid."""
         own = sorted({s for s, w in zip(self.scores[:, j], self.weights, strict=True) if s > 0 and w > 0}, reverse=True)
         below = [*own[1:], self.floor][: len(own)]
         true = set(self.scores[self.truth[:, j] & (self.weights > 0), j])
@@ -293,7 +293,7 @@ def f1(hits, named, positive):
 
 @st.composite
 def hostile(draw):
-    """Scores with ties and gaps, labels without cells, rows without labels, all ones; weights 0, 1 and 2."""
+    """Scores with ties and zeros; labels and samples without true values, or all values true; weights 0, 1 and 2."""
     n, d = draw(st.integers(1, 8)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     scores = rng.choice([0.0, 0.25, 0.5, 0.5000000000000001, 0.75, 1.0], (n, d))
@@ -323,11 +323,13 @@ def test_thresholds_of_labels_are_the_best_of_all_candidates(data, m, toward, ob
     grid, _ = grid_of(scores, truth, weights, 0.1)
     grid += [found.common]
     for j, threshold in enumerate(found.of_labels):
-        # On its own a label gains nothing by naming a false cell more.
+        # Without shrinkage (m = 0), a further false prediction never helps a label, so that all thresholds can be
+        # tried.
         tried = [plain.shrunk(j, t, m, toward) for t in plain.candidates(j, grid, only_true=m > 0)]
         got = plain.shrunk(j, threshold, m, toward)
         if objective.startswith("precision"):
-            # Sums of thirds and quarters are rounded: a share that is met exactly may be so either way.
+            # Sums of thirds and quarters are rounded, so that a precision that is exactly at the limit may pass or
+            # fail.
             fit = [hits for hits, named, _ in tried if named > 0 and hits / named >= 0.6 + 1e-9]
             if fit:
                 assert np.isfinite(threshold)
@@ -335,7 +337,7 @@ def test_thresholds_of_labels_are_the_best_of_all_candidates(data, m, toward, ob
             if np.isfinite(threshold):
                 assert got[0] >= (0.6 - 1e-9) * got[1]
         else:
-            # Sums in another order.
+            # Both sides add up the same terms in a different order.
             assert f1(*got) == pytest.approx(max(f1(*one) for one in tried), rel=1e-12)
 
 
@@ -355,7 +357,7 @@ def test_thresholds_for_all_cells_together_are_the_best_of_all_combinations(data
         return f1(*np.sum([plain.shrunk(j, t, m, toward) for j, t in enumerate(thresholds)], axis=0))
 
     options = [plain.candidates(j, grid, only_true=m > 0) for j in range(scores.shape[1])]
-    # Sums in another order.
+    # The sums are added up in a different order.
     best = max(map(together, itertools.product(*options)))
     assert together(found.of_labels) == pytest.approx(best, rel=1e-12)
 
@@ -379,7 +381,7 @@ def test_one_threshold_for_all_is_the_best_one(data, objective):
         return f1(*np.sum(counts, axis=0))
 
     tried = grid if objective == "macro_f1" else cuts
-    # Sums in another order.
+    # The sums are added up in a different order.
     assert value(found.common) == pytest.approx(max(map(value, tried)), rel=1e-12)
     if objective != "f1":
         assert found.score == pytest.approx(value(found.common), rel=1e-12)
@@ -396,9 +398,9 @@ def test_a_budget_of_labels_is_used_up_and_kept(data, budget):
     def named(t):
         return sum(plain.counts(j, t)[1] for j in range(scores.shape[1])) / total
 
-    # The budget is met in sums of float64, in another order.
+    # The budget holds for float64 sums in a different order.
     assert named(found.common) <= budget + 1e-9
-    assert found.n_named == pytest.approx(named(found.common), rel=1e-12)  # sums in another order
+    assert found.n_named == pytest.approx(named(found.common), rel=1e-12)  # summed in a different order
     lower = [s for s, w in zip(scores.ravel(), np.repeat(weights, scores.shape[1]), strict=True) if w > 0]
     lower = [s for s in lower if 0 < s < found.common]
     if lower:
@@ -427,7 +429,7 @@ def test_rare_labels_are_drawn_to_what_all_labels_do(toward):
         did = [found.of_labels for found in (alone, shrunk, common)]
     else:
         did = [(scores >= found.of_labels).sum(axis=0) / truth.sum(axis=0) for found in (alone, shrunk, common)]
-        # A rare label has few shares: of three true cells, thirds.
+        # A rare label can only have few shares: with three true samples, multiples of one third.
         assert abs(did[2][1] - did[2][0]) < 1 / truth.sum(axis=0)[1]
     assert abs(did[1][1] - did[2][1]) < abs(did[0][1] - did[2][1])
     assert abs(did[1][0] - did[0][0]) < 0.05
@@ -474,7 +476,7 @@ def test_out_of_bag_thresholds_are_of_the_forests_out_of_bag_scores():
     found = TunedThresholds(forest(n_estimators=40), cv="oob").fit(X, Y, sample_weight=w)
     scored = forest(n_estimators=40, oob_score=True).fit(X, Y.toarray(), sample_weight=w)
     scores = scored.oob_decision_function_
-    # Rows that every tree has drawn count for nothing.
+    # Samples that every tree has drawn have no out-of-bag scores and do not count.
     w[np.isnan(scores[:, 0])] = 0
     expected = tuned(
         sparse.csr_array(np.where(scores >= 0.01, scores, 0)),
@@ -522,7 +524,7 @@ def test_estimators_of_scikit_learn_and_pipelines():
     dense = Y.toarray()
     theirs = TunedThresholds(RandomForestClassifier(10, random_state=0), cv=3, random_state=0).fit(X, dense)
     assert theirs.predict(X).shape == Y.shape
-    assert theirs.predict(X)[:, 3].sum() == 0  # of a label that no row has
+    assert theirs.predict(X)[:, 3].sum() == 0  # a label that no sample has
     margins = TunedThresholds(OneVsRestClassifier(RidgeClassifier()), cv=3, random_state=0).fit(
         X, dense[:, [0, 1, 2, 4]]
     )
@@ -562,7 +564,7 @@ def test_company_of_scikit_learn(made):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X).toarray(), model.predict(X).toarray())
     assert clone(model).get_params().keys() == model.get_params().keys()
-    # The model itself is left as it was by a fit that fails.
+    # A fit that raises an error leaves the model as it was.
     before = dict(model.__dict__)
     with pytest.raises(ValueError, match="y must have at least one label in a sample of positive weight, got none"):
         model.fit(X, Y * 0)
@@ -662,10 +664,10 @@ def test_calibration_is_scikit_learns_of_each_column(seed):
                 np.testing.assert_array_equal(found.toarray()[:, j], scores[:, j])
             continue
         theirs = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores[:, j], truth[:, j], weights)
-        # Sums in another order; predictions there are of float64, too.
+        # The sums are added up in a different order, and scikit-learn predicts in float64, too.
         expected = np.where(stored, theirs.predict(scores[:, j]), 0)
         np.testing.assert_allclose(isotonic.toarray()[:, j], expected, rtol=1e-12)
-        # Theirs stops at a gradient of 1e-6 or so, which moves probabilities by about as much.
+        # scikit-learn's search stops at a gradient of about 1e-6, which changes the probabilities by about as much.
         a, b = _sigmoid_calibration(scores[:, j], truth[:, j].astype(int), weights)
         expected = np.where(stored, 1 / (1 + np.exp(a * scores[:, j] + b)), 0)
         np.testing.assert_allclose(sigmoid.toarray()[:, j], expected, rtol=0, atol=1e-6)
@@ -696,7 +698,7 @@ def test_calibrated_labels(method, cv):
     model = CalibratedLabels(forest(n_estimators=50), **rules).fit(X[:500], Y[:500])
     proba = model.predict_proba(X[500:])
     before, truth = model.estimator_.predict_proba(X[500:]), Y[500:].toarray()
-    # Forests draw probabilities to the share of a label.
+    # Forests pull probabilities towards the frequency of the label.
     assert ((proba - truth) ** 2).mean() < ((before - truth) ** 2).mean()
     assert model.is_calibrated_.tolist() == (Y[:500].toarray().sum(axis=0) >= 5).tolist()
     np.testing.assert_array_equal(proba[:, 3], np.where(before[:, 3] >= 0.01, before[:, 3], 0))
@@ -718,7 +720,7 @@ def test_calibrated_labels(method, cv):
     assert inside.score(X[500:], Y[500:]) > 0.2
 
 
-# Through pipelines, chunk by chunk
+# Pipelines and chunks
 
 
 def test_topk_through_a_pipeline_and_in_chunks():
@@ -756,7 +758,7 @@ def test_progress_is_a_bar_of_rows(capsys):
     assert "120/120" in capsys.readouterr().err
 
 
-# The picture
+# The reliability display
 
 
 def test_the_reliability_of_labels_is_counted_cell_by_cell():
@@ -767,7 +769,7 @@ def test_the_reliability_of_labels_is_counted_cell_by_cell():
     found = display.mean_probability[0], display.fraction_true[0], display.n_cells[0]
     for b, mean, share, n in zip(np.unique(at), *found, strict=True):
         assert n == (at == b).sum()
-        assert mean == pytest.approx(scores[at == b].mean(), rel=1e-12)  # sums in another order
+        assert mean == pytest.approx(scores[at == b].mean(), rel=1e-12)  # summed in a different order
         assert share == truth[at == b].mean()
     display = LabelReliabilityDisplay.from_predictions(truth, scores, labels=[0, 2], name="forest", strategy="quantile")
     assert [line.get_label() for line in display.lines_] == ["forest, label 0", "forest, label 2"]

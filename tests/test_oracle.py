@@ -15,10 +15,11 @@ from oracle import REAL_CRITERIA, Arrays, Limits, Oracle, check_tree, dense32, o
 
 TINY = np.float32(1e-45)
 NEIGHBOURS = np.nextafter(np.float32(1), np.float32(2), dtype=np.float32)
-# ORACLE_EXAMPLES=2000 searches for an hour.
+# With ORACLE_EXAMPLES=2000 the search takes an hour.
 SETTINGS = settings(deadline=None, max_examples=int(os.environ.get("ORACLE_EXAMPLES", "40")))
 
-# Each kind of column is a pool of values; few distinct ones make ties, extreme ones make trouble.
+# Each kind of feature is a pool of values: few distinct values make ties, and extreme values make overflow and rounding
+# more likely.
 POOLS: dict[str, list[float]] = {
     "constant": [3.5],
     "ties": [0, 1, 2],
@@ -44,7 +45,7 @@ def columns(draw: st.DrawFn, n: int) -> np.ndarray:
 
 @st.composite
 def matrices(draw: st.DrawFn) -> np.ndarray:
-    """Two to fourteen rows; up to four columns, some of them copies of others."""
+    """Two to fourteen samples of up to five features, one of which may be a copy of another."""
     n = draw(st.integers(2, 14))
     kept = [draw(columns(n)) for _ in range(draw(st.integers(1, 4)))]
     if draw(st.booleans()):
@@ -66,7 +67,7 @@ def weights(draw: st.DrawFn, n: int) -> np.ndarray | None:
 def classes(draw: st.DrawFn, n: int) -> np.ndarray:
     d = draw(st.sampled_from([1, 1, 2, 3]))
     y = np.array(draw(st.lists(st.integers(0, 3), min_size=n * d, max_size=n * d))).reshape(n, d)
-    y[0] = 3  # more than two classes: y is a table of classes and not one of labels
+    y[0] = 3  # with more than two classes, y is a table of classes and not of labels
     return y.ravel() if d == 1 else y
 
 
@@ -93,7 +94,7 @@ def numbers(draw: st.DrawFn, n: int) -> np.ndarray:
 
 @st.composite
 def counts(draw: st.DrawFn, n: int) -> np.ndarray:
-    """Numbers that are not negative, some of them positive."""
+    """Numbers that are not negative, at least one of them positive."""
     d = draw(st.sampled_from([1, 1, 2, 3]))
     kinds = [
         st.integers(0, 4),
@@ -103,7 +104,8 @@ def counts(draw: st.DrawFn, n: int) -> np.ndarray:
         st.sampled_from([0.0, 1e6, 1e6 + 1]),
     ]
     y = np.array(draw(st.lists(draw(st.sampled_from(kinds)), min_size=n * d, max_size=n * d)), dtype=float)
-    # Numbers below 2**-60 of the largest may count as zero, see `criterion/poisson.rs`; the oracle tells all from zero.
+    # The engine may treat numbers below 2**-60 of the largest as zero, see `criterion/poisson.rs`; the oracle never
+    # does.
     y[y < 1e-12] = 0.0
     y[0] = max(y[0], 1.0)
     return y if d == 1 else y.reshape(n, d)
@@ -126,7 +128,7 @@ def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.nda
     X = draw(matrices())
     y, w = draw(TARGETS[kind](len(X))), draw(weights(len(X)))
     if kind in ("counts", "classes") and w is not None:
-        w[0] = max(w[0], 1.0)  # the row that is positive, or of a class that is no label
+        w[0] = max(w[0], 1.0)  # this sample is positive, or its class cannot be a label
     return X, y, w
 
 
@@ -141,7 +143,7 @@ def outputs(tree: Any, X: Any, kind: str) -> Any:
 
 
 def with_stored_zeros(X: np.ndarray, layout: type) -> Any:
-    """X sparse, every third of its zeros stored."""
+    """X as a sparse matrix that stores some of its zeros."""
     keep = X != 0
     keep.ravel()[::3] = True
     row, col = np.nonzero(keep)
@@ -149,7 +151,7 @@ def with_stored_zeros(X: np.ndarray, layout: type) -> Any:
 
 
 def check_values(tree: Any, arrays: Arrays, oracle: Oracle, X: np.ndarray, kind: str) -> None:
-    """Predictions are the statistics of the training rows that share the leaf."""
+    """Checks that predictions are the statistics of the training samples in the same leaf."""
     rows = arrays.rows_of_nodes(oracle.X)
     leaf_of = tree.apply(X)
     walked = arrays.rows_of_nodes(dense32(X))
@@ -158,14 +160,15 @@ def check_values(tree: Any, arrays: Arrays, oracle: Oracle, X: np.ndarray, kind:
     if kind in ("numbers", "counts"):
         got = tree.predict(X).reshape(len(X), -1)
         expected = np.array([oracle.center(rows[leaf]) for leaf in leaf_of])
-        # Centres are exact there, and in the engine quotients of sums whose terms may cancel.
+        # The oracle's centres are exact; the engine's are quotients of sums whose terms may cancel.
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12 * np.abs(oracle.y).max())
         return
     proba = tree.predict_proba(X)
     for j in range(oracle.n_outputs):
         if kind == "labels":
             expected = np.array([oracle.frequency(rows[leaf], j, 1) for leaf in leaf_of])
-            # Weights that are no multiples of 1/64 are rounded in the engine (also below).
+            # Weights that are not multiples of 1/64 are rounded in the engine, which also applies to the comparison
+            # below.
             np.testing.assert_allclose(proba[:, j], expected, rtol=1e-12)
             continue
         table, names = (proba, tree.classes_) if oracle.n_outputs == 1 else (proba[j], tree.classes_[j])
@@ -221,7 +224,7 @@ def test_stopping_rules(kind: str, criterion: str, splitter: str, data: st.DataO
     X, y, w = data.draw(problems(kind))
     limits = data.draw(LIMITS)
     if splitter == "random" and limits.max_leaf_nodes is not None:
-        return  # what a node could have gained is not known when thresholds are drawn
+        return  # with random thresholds, the decrease that a node could have reached is not known
     if limits.min_weight_fraction_leaf > 0 and w is not None:
         w = np.ceil(4 * w) / 4  # sums of tenths are rounded, and at the very limit the rounding would decide
     tree = grow(X, y, w, criterion, splitter=splitter, **vars(limits))
@@ -260,7 +263,7 @@ def test_weight_zero_has_no_effect_and_two_is_two_samples(kind: str, criterion: 
     X, y, _ = data.draw(problems(kind))
     n = len(X)
     count = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
-    count[0] = 1  # keeps every kind of y what it is
+    count[0] = 1  # the first sample keeps the kind of y
     repeated = np.repeat(np.arange(n), count)
     weighted = Arrays.of(grow(X, y, count.astype(float), criterion))
     removed = Arrays.of(grow(X[count > 0], y[count > 0], count[count > 0].astype(float), criterion))
@@ -273,7 +276,7 @@ def test_weight_zero_has_no_effect_and_two_is_two_samples(kind: str, criterion: 
 
 @st.composite
 def projections(draw: st.DrawFn, n_outputs: int) -> np.ndarray:
-    """Small whole numbers, halves and zeros: sums of them are exact, so that purity is no matter of rounding."""
+    """Small integers, halves and zeros: their sums are exact, so that rounding does not affect purity."""
     q = draw(st.integers(1, 3))
     entries = draw(st.lists(st.sampled_from([0, 0, 1, -1, 0.5, 2]), min_size=q * n_outputs, max_size=q * n_outputs))
     return np.array(entries, dtype=float).reshape(q, n_outputs)
@@ -289,7 +292,7 @@ def test_splits_see_projected_outputs_and_leaves_the_outputs(
 ) -> None:
     X, y, w = data.draw(problems(kind))
     if kind == "classes" and y.ndim == 1:
-        # Not of 0 and 1 alone, whatever rows have weight: that would be labels.
+        # The classes are not only 0 and 1, whichever samples have weight, because y would then be taken for labels.
         y = np.column_stack([y, y[::-1]]) + 2
     columns = one_hot(y, w) if kind == "classes" else y.reshape(len(y), -1)
     d, seed = columns.shape[1], data.draw(st.integers(0, 5))
@@ -314,7 +317,7 @@ def test_splits_that_gain_nothing_are_made() -> None:
 
 
 def test_purity_is_equality_of_values() -> None:
-    """An impurity that underflows is still not purity."""
+    """A node whose impurity underflows to zero is not pure if its values differ."""
     X, y = np.arange(4.0)[:, None], np.array([0.0, 0.0, 1e-200, 1e-200])
     tree = grow(X, y, None, "squared_error")
     np.testing.assert_array_equal(tree.predict(X), y)
@@ -334,7 +337,7 @@ def test_midpoint_never_reaches_the_upper_value() -> None:
 
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_best_first_without_limit_equals_depth_first(kind: str) -> None:
-    """On one feature, where no draw of features decides between equal gains."""
+    """With one feature, no random draw of features decides between equal decreases."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 1)).astype(np.float32)
     y = rng.integers(0, 3, 200) if kind == "classes" else rng.normal(size=(200, 2))

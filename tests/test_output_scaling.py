@@ -1,4 +1,4 @@
-"""Outputs that are scaled and weighted where splits are searched: against fits of scaled copies, and the slow twin."""
+"""Outputs that are scaled and weighted in the search for splits, against fits of scaled copies and the slow twin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STRUCTURE = ["children_left", "children_right", "feature", "threshold", "n_node_
 
 
 def deviations(y: np.ndarray, w: np.ndarray | None = None, known: np.ndarray | None = None) -> np.ndarray:
-    """Plain standard deviations of the known cells of columns; 1 of those that are constant."""
+    """Plain standard deviations of the known values of each output; 1 for constant outputs."""
     w = np.ones(len(y)) if w is None else np.asarray(w, dtype=float)
     known = np.ones(y.shape, dtype=bool) if known is None else known
     found = []
@@ -43,7 +43,7 @@ def factors(scales: Any, weights: Any, d: int) -> np.ndarray:
 
 
 def same_structure(one: Any, other: Any, *, impurity: bool = True) -> None:
-    """Two models whose trees have the same splits and impurities, to the bit; leaves may differ."""
+    """Checks that the trees of two models have the same splits and impurities, to the bit; leaf values may differ."""
     trees = [(m.estimators_ if hasattr(m, "estimators_") else [m]) for m in (one, other)]
     for a, b in zip(*trees, strict=True):
         for name in STRUCTURE + (["impurity"] if impurity else []):
@@ -51,14 +51,14 @@ def same_structure(one: Any, other: Any, *, impurity: bool = True) -> None:
 
 
 def drawless(name: str, **params: Any) -> Any:
-    """The estimator of that name, on all rows: a bootstrap draws rows by what they hold, y in its units among it."""
+    """The estimator without a bootstrap, which would draw samples by their values and so depend on the units of y."""
     if name == "RandomForestRegressor":
         params = {"bootstrap": False, "max_features": 0.5, **params}
     return make(name, **params)
 
 
 def scaled_problem(seed: int = 0, n: int = 150, d: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """Outputs in units that are far apart, each a function of other features; values without ties."""
+    """Outputs in very different units, each of which is a function of a different feature; the values have no ties."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d + 2)).astype(np.float32)
     Y = np.column_stack([np.sin(2 * X[:, j]) + 0.2 * rng.normal(size=n) for j in range(d)])
@@ -86,7 +86,8 @@ def test_the_structure_is_that_of_scaled_targets_and_leaves_are_those_of_y(name,
     ours = drawless(name, output_scaling=scales, output_weights=weights, **params).fit(X, y, **fit)
     theirs = drawless(name, **params).fit(X, y * f, **fit)
     same_structure(ours, theirs)
-    # Means of y and means of f y over f differ by what products round: some units of the last place of the largest.
+    # The means of y and the means of f y, divided by f, differ by the rounding of products: some units in the last
+    # place of the largest value.
     atol = 1e-12 * np.abs(y).max()
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X) / f, rtol=1e-12, atol=atol)
 
@@ -105,10 +106,11 @@ def test_by_standard_deviations_each_output_has_variance_one(name, masked, data)
     of_known = (known * w[:, None]).sum(axis=0)
     values = [y[there & (w > 0), j] for j, there in enumerate(known.T)]
     varies = np.array([v.min() < v.max() for v in values])
-    # Deviations below 1e-150 count as that; their squares are no float64 anyway.
+    # Deviations below 1e-150 count as 1e-150, because float64 cannot represent their squares.
     assume((np.array([np.ptp(v) for v in values])[varies] > 1e-140).all())
     shares = factors(np.ones(y.shape[1]), weights, y.shape[1]) ** 2
-    # Deviations are rounded to 36 bits of half the range; a light sample at its end leaves them 18 (`exact_deviation`).
+    # Deviations are rounded to 36 bits of half the range; if a light sample lies at the end of the range, 18 bits of
+    # accuracy remain (`exact_deviation`).
     expected = (shares * varies * of_known).sum() / of_known.sum()
     np.testing.assert_allclose(tree.tree_.impurity[0], expected, rtol=1e-4)
 
@@ -121,7 +123,7 @@ def test_variance_is_the_array_of_standard_deviations(name, weighted, params):
     w = np.random.default_rng(3).integers(0, 3, len(X)) if weighted else None
     model = make(name, output_scaling="variance", **params).fit(X, Y, sample_weight=w)
     by_array = make(name, output_scaling=deviations(Y, w), **params).fit(X, Y, sample_weight=w)
-    # No two cuts are as good as each other here, so that the last digits of scales decide nothing.
+    # No two splits are equally good here, so that the last digits of the scales have no effect on the structure.
     same_structure(model, by_array, impurity=False)
     np.testing.assert_array_equal(model.predict(X), by_array.predict(X))
 
@@ -143,7 +145,7 @@ def test_ones_and_equal_weights_are_nothing(name, projection):
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_units_of_outputs_cannot_be_seen(name, params):
     X, Y = make_data(name, outputs="several", n=120)
-    units = 2.0 ** np.array([-30, 0, 41])  # of which products are exact
+    units = 2.0 ** np.array([-30, 0, 41])  # products with powers of two are exact
     params = {"min_samples_leaf": 4, **params}
     one, other = (drawless(name, output_scaling="variance", **params).fit(X, y) for y in (Y, Y * units))
     same_structure(one, other)
@@ -159,13 +161,14 @@ def test_outputs_of_weight_zero_choose_no_split_and_have_leaves(name):
     params = {"min_samples_leaf": 5}
     model = drawless(name, output_weights=[0, 1, 0], **params).fit(X, Y)
     alone = drawless(name, **params).fit(X, Y[:, 1])
-    # The mean over three outputs of which one counts three times; impurities are rounded as a mean over three.
+    # The criterion is the mean over three outputs, one of which counts three times, so that impurities are rounded
+    # differently.
     same_structure(model, alone, impurity=False)
     np.testing.assert_allclose(model.predict(X)[:, 1], alone.predict(X), rtol=1e-12)
     for tree in model.estimators_ if name in FORESTS else [model]:
         leaves = tree.apply(X)
         for leaf in set(leaves):
-            # Means of a leaf, in another order.
+            # The means of a leaf are summed in a different order.
             np.testing.assert_allclose(tree.predict(X)[leaves == leaf][0], Y[leaves == leaf].mean(axis=0), rtol=1e-12)
 
 
@@ -259,11 +262,12 @@ def test_cells_that_are_not_known_have_no_part_in_the_scales_of_boosting(params)
     X, Y = scaled_problem()
     mask = np.random.default_rng(1).random(Y.shape) < 0.3
     model = make(BOOSTED, output_scaling="variance", **params).fit(X, np.where(mask, np.nan, Y))
-    # Stages start from the means of the known cells, around which gradients have the deviations of y.
+    # Stages start from the means of the known values, so that the gradients have the standard deviations of y.
     scales = deviations(Y, None, ~mask)
     by_array = make(BOOSTED, output_scaling=scales, **params).fit(X, Y, y_mask=mask)
     same_structure(model, by_array, impurity=False)
-    # Scales of the engine are rounded to 36 bits; they choose the splits, and step sizes follow.
+    # The scales of the engine are rounded to 36 bits; they are used in the choice of splits and so affect the step
+    # sizes.
     np.testing.assert_allclose(model.predict(X), by_array.predict(X), rtol=1e-9)
     nothing = make(BOOSTED, output_scaling="variance", **params).fit(X, Y, y_mask=np.zeros_like(mask))
     assert model_bytes(nothing) == model_bytes(make(BOOSTED, output_scaling="variance", **params).fit(X, Y))
@@ -289,7 +293,7 @@ def test_files_and_copies_keep_them(name, tmp_path):
         assert model_bytes(again) == model_bytes(model)
         spinney.save(again, tmp_path / "again")
         assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
-    # Files of models without them are those of before they existed.
+    # Files of models that do not use these parameters do not contain them, as before the parameters existed.
     spinney.save(make(name).fit(X, Y), tmp_path / "model")
     assert b"output_scaling" not in (tmp_path / "model").read_bytes()
 

@@ -1,4 +1,4 @@
-"""Losses that are objects: against those of the engine, scikit-learn's as objects, and bad ones."""
+"""Losses that are Python objects: against the engine's losses, scikit-learn's losses as objects, and invalid losses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Poisson:
 
 
 class Logistic:
-    """Of y of 0 and 1, and log-odds."""
+    """The log loss of y with values 0 and 1; scores are log-odds."""
 
     def loss(self, y, scores):
         return np.logaddexp(0, scores) - y * scores
@@ -42,7 +42,7 @@ class Logistic:
 
 
 class Distances:
-    """Without second derivatives: leaves are searched."""
+    """The absolute error without second derivatives, so that the values of leaves are searched."""
 
     def loss(self, y, scores):
         return np.abs(y - scores)
@@ -81,8 +81,8 @@ def fit(loss, X, y, **params):
     return spinney.GradientBoostingRegressor(loss=loss, **params).fit(X, y)
 
 
-# Steps of the engine's losses are sums on grids, and starts in closed form; those of objects are sums of float64, and
-# starts are searched to a relative 1e-7.
+# The engine's losses take sums on grids for their steps and have initial scores in closed form. Losses that are objects
+# take float64 sums, and their initial scores are searched to a relative accuracy of 1e-7.
 NEAR = {"rtol": 1e-5, "atol": 1e-6}
 
 
@@ -100,7 +100,7 @@ def test_objects_give_what_losses_of_the_engine_give(data, strategy, leaf_estima
     expected, found = fit(name, X, y, **params), fit(own, X, y, **params)
     predictions = found.predict(X)
     if name == "absolute_error":
-        # Medians are not unique, and a split may go another way after: losses must be near.
+        # Medians are not unique, and a later split may differ as a result, so that only the losses must be close.
         ratio = found.train_score_[-1] / expected.train_score_[-1]
         assert 0.97 < ratio < 1.03
     else:
@@ -118,11 +118,11 @@ def test_losses_of_scikit_learn_serve(data, name, own):
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e5])
 def test_targets_of_any_size(data, scale):
     X, Y = data
-    # Without regularisation, whose unit is that of y.
+    # No regularisation is used, because its unit is that of y.
     found, expected = (
         fit(loss, X, Y * scale, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0) for loss in (Poisson(), "poisson")
     )
-    # As `NEAR`, relative to targets of any size.
+    # The tolerance is that of `NEAR`, relative to targets of any size.
     assert_allclose(np.exp(found.predict(X)), expected.predict(X), rtol=1e-5)
 
 
@@ -131,9 +131,9 @@ def test_labels_and_two_classes(data):
     params = {"n_estimators": 6, "max_leaf_nodes": 6, "random_state": 0, "l2_regularization": 0.0}
     for y in (Y[:, 0] > 1, sparse.csr_array((Y > 1).astype(np.int8))):
         own = spinney.GradientBoostingClassifier(loss=Logistic(), output_strategy="joint", **params).fit(X, y)
-        # The loss of the engine is of half the log-odds, which takes the same Newton steps without regularisation.
+        # The engine's loss is a function of half the log-odds; without regularisation, its Newton steps are the same.
         expected = spinney.GradientBoostingClassifier(output_strategy="joint", **params).fit(X, y)
-        # Scores of the engine's log loss are float32.
+        # The engine's log loss has float32 scores.
         assert_allclose(own.decision_function(X), expected.decision_function(X), rtol=1e-5, atol=1e-5)
         ours, theirs = (p.toarray() if sparse.issparse(p) else p for p in (own.predict(X), expected.predict(X)))
         assert (ours == theirs).mean() > 0.99
@@ -168,10 +168,11 @@ def test_the_training_loss_never_rises(data):
     X, Y = data
     for own in (HalfSquares(), Poisson(), Distances()):
         losses = fit(own, X, Y, learning_rate=1.0).train_score_
-        # Sums of squares of rounded scores.
+        # The losses are sums over rounded scores.
         assert (np.diff(losses) <= 1e-12 * np.abs(losses[:-1])).all()
     model = fit(Poisson(), X, Y)
-    assert_allclose(model.train_score_[-1], Poisson().loss(Y, model.predict(X)).mean(), rtol=1e-12)  # order of sums
+    # The mean is summed in a different order.
+    assert_allclose(model.train_score_[-1], Poisson().loss(Y, model.predict(X)).mean(), rtol=1e-12)
 
 
 def test_they_stop_early_go_on_and_are_copied(data):
@@ -196,7 +197,7 @@ def test_sets_that_are_watched(data):
     model = spinney.GradientBoostingRegressor(loss=Poisson(), n_estimators=6, random_state=0)
     held = {"X_val": X[:100], "y_val": Y[:100], "sample_weight_val": weights}
     model.fit(X, Y, **held, eval_sets={"same": (X[:100], Y[:100], weights)})
-    # Sums in another order.
+    # Both sides add up the same terms in a different order.
     assert_allclose(model.eval_results_["same"]["loss"], model.validation_score_, rtol=1e-12)
     labels = spinney.GradientBoostingClassifier(loss=Logistic(), n_estimators=6, random_state=0)
     y = sparse.csr_array((Y > 1).astype(np.int8))

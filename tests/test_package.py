@@ -1,4 +1,4 @@
-"""What the files around the code say of the package agrees with it and with each other."""
+"""The files around the code describe the package in agreement with the code and with each other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_oldest_python_is_the_same_everywhere():
     short = "py" + oldest.replace(".", "")
     assert pyproject["tool"]["ruff"]["target-version"] == short
     assert f"abi3-{short}" in toml("Cargo.toml")["workspace"]["dependencies"]["pyo3"]["features"]
-    # Every version that is named is tested.
+    # Every Python version that is listed is tested.
     [tested] = re.findall(r"^        python: \[(.+)\]$", (ROOT / ".github/workflows/ci.yml").read_text(), re.MULTILINE)
     assert {version.strip('"') for version in tested.split(", ")} >= set(named)
 
@@ -49,7 +49,7 @@ def test_the_oldest_dependencies_are_the_bounds():
     pinned = dict(line.split("==") for line in text.splitlines() if not line.startswith("#"))
     extras = [one for extra in ("export", "plot", "skops") for one in PROJECT["optional-dependencies"][extra]]
     bounds = dict(one.split(">=") for one in [*PROJECT["dependencies"], *extras] if ">=" in one)
-    del pinned["pandas"]  # no dependency: one that the oldest scipy works with
+    del pinned["pandas"]  # pandas is not a dependency; the version pinned is one that the oldest scipy works with
     assert pinned == {name: f"{bound}.0" for name, bound in bounds.items()}
 
 
@@ -107,7 +107,7 @@ ADDRESS = "https://example.org/someone/spinney"
 
 
 def addressed(root, *arguments):
-    """The tool in a copy of the files that it reads; links lead to empty files."""
+    """Runs the tool in a copy of the files that it reads, in which links lead to empty files."""
     for name in ADDRESSED:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes((ROOT / name).read_bytes())
@@ -119,7 +119,7 @@ def addressed(root, *arguments):
 
 
 def relative_links(text):
-    """Targets of links and pictures, without their anchors."""
+    """The targets of links and pictures, without their anchors."""
     return [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"\w+:", link)]
 
 
@@ -155,7 +155,7 @@ def test_links_of_published_readmes_are_absolute(tmp_path):
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", after)
     assert pictures
     assert all(picture.startswith(f"{ADDRESS}/raw/v0.1.0/") for picture in pictures)
-    # Nothing but addresses has changed.
+    # Only addresses have changed.
     assert re.sub(rf"{ADDRESS}/(blob|raw)/v0\.1\.0/", "", after) == before
 
 

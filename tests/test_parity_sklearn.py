@@ -1,8 +1,8 @@
-"""Side by side with scikit-learn: the same trees where nothing is random, the same scores where something is.
+"""Comparison with scikit-learn: the same trees where nothing is random, the same scores where something is.
 
-Two cuts of equal decrease may be resolved either way, so exact comparisons hold on nodes without ties.
-Whether a node is tied is computed, never assumed: the first test asks for limits under which no node is, the
-second one grows trees to the end and compares every node that no tied node hides.
+Two splits of equal decrease may be resolved either way, so that exact comparisons hold only for nodes without ties.
+Whether a node is tied is computed and never assumed: the first test uses limits under which no node is tied, and the
+second one grows full trees and compares every node that does not lie below a tied node.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import sklearn.tree
 import spinney
 from spinney.datasets import load_npz_folder
 
-# Decreases nearer to each other than this share of the larger one count as tied: what float64 sums over
-# thousands of samples can blur, and far below the gaps of the data sets used here.
+# Two decreases count as tied if they differ by less than this share of the larger one: rounding of float64 sums over
+# thousands of samples may exceed smaller differences, and the gaps in the data sets used here are far larger.
 TIE = 1e-6
 
 
 @cache
 def data(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """X and y to fit, X and y to predict; columns with missing values left out."""
+    """X and y for the fit, then X and y for predictions; features with missing values are left out."""
     bundled = getattr(sklearn.datasets, f"load_{name}", None)
     if bundled is not None:
         X, y = bundled(return_X_y=True)
@@ -48,7 +48,7 @@ def weights_for(n: int) -> np.ndarray:
 
 
 def pair(kind: str, y: np.ndarray, **params: Any) -> tuple[Any, Any]:
-    """The estimator `kind` for y from spinney and from scikit-learn, same parameters."""
+    """The estimator `kind` for y from spinney and from scikit-learn, with the same parameters."""
     task = "Classifier" if y.dtype.kind in "iu" or set(np.unique(y)) == {0, 1} else "Regressor"
     module = sklearn.tree if kind in ("DecisionTree", "ExtraTree") else sklearn.ensemble
     return getattr(spinney, kind + task)(**params), getattr(module, kind + task)(**params)
@@ -56,7 +56,7 @@ def pair(kind: str, y: np.ndarray, **params: Any) -> tuple[Any, Any]:
 
 @dataclass
 class Node:
-    """One node of one tree and the training rows in it."""
+    """One node of a tree, with its values as attributes."""
 
     tree: Any
     index: int
@@ -73,9 +73,9 @@ class Node:
 
 
 def margin(X: np.ndarray, Y: np.ndarray, w: np.ndarray, min_samples_leaf: int) -> float:
-    """How far the best cut of these rows is ahead of the second best, relative to the best; 0 for a tie.
+    """How far the best split of these samples is ahead of the second best, relative to the best; 0 for a tie.
 
-    Y is numeric or one-hot: for both, variance and Gini rank cuts by the same sum of squares.
+    Y is numerical or one-hot encoded: in both cases, variance and Gini index rank splits by the same sum of squares.
     """
     n, decreases = len(X), [np.zeros(0)]
     centred = w[:, None] * (Y - np.average(Y, axis=0, weights=w))
@@ -94,7 +94,7 @@ def margin(X: np.ndarray, Y: np.ndarray, w: np.ndarray, min_samples_leaf: int) -
 def compare(
     name: str, ours: Any, theirs: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray, min_samples_leaf: int
 ) -> tuple[int, int]:
-    """Walks both trees down to tied nodes. Returns how many nodes were compared and how many were tied."""
+    """Compares both trees down to tied nodes. Returns the number of nodes compared and the number of tied nodes."""
     y = y.reshape(len(y), -1)
     if hasattr(theirs, "classes_"):
         one_hot = [y[:, j] == c for j in range(y.shape[1]) for c in np.unique(y[:, j])]
@@ -108,11 +108,12 @@ def compare(
         compared += 1
         assert a.is_leaf == b.is_leaf, where
         assert a.n_node_samples == b.n_node_samples == len(rows), where
-        # Weights are rounded to 2⁻²⁵ of the total and finer.
+        # Weights are rounded to 2⁻²⁵ of their total or finer.
         assert a.weighted_n_node_samples == pytest.approx(b.weighted_n_node_samples, rel=1e-6), where
-        # scikit-learn's variance is a difference of large sums; the root's impurity is its scale.
+        # scikit-learn's variance is a difference of large sums, so that its error is relative to the impurity of the
+        # root.
         assert a.impurity == pytest.approx(b.impurity, rel=1e-6, abs=1e-9 * float(theirs.tree_.impurity[0])), where
-        # Values are means, of weights that are rounded as above (also the predictions below).
+        # Values are means with weights that are rounded as above, which also applies to the predictions below.
         np.testing.assert_allclose(a.value, b.value, rtol=1e-6, atol=1e-9, err_msg=where)
         if a.is_leaf:
             continue
@@ -120,15 +121,15 @@ def compare(
             tied += 1
             continue
         assert a.feature == b.feature, where
-        # Theirs are midpoints in float64, ours rounded down to float32: 6e-8 of the threshold, or of the spread near
-        # zero.
+        # scikit-learn's thresholds are midpoints in float64, and spinney's are rounded down to float32: they differ by
+        # 6e-8 of the threshold or, near zero, of the spread of the feature.
         assert a.threshold == pytest.approx(b.threshold, rel=1e-6, abs=1e-7 * float(spread[a.feature])), where
         left = X[rows, b.feature] <= b.threshold
         todo += [(*sides, rows[side]) for *sides, side in zip(a.children(), b.children(), (left, ~left), strict=True)]
     return compared, tied
 
 
-# Limits under which no node of the tree is tied (the test proves it), weighted or not.
+# Limits under which no node of the tree is tied, weighted or not, as the test shows.
 WITHOUT_TIES = [
     ("diabetes", 8, 20),
     ("wine", 2, 1),
@@ -155,11 +156,11 @@ def test_same_tree_and_predictions_without_ties(
     compared, tied = compare(name, ours, theirs, X, y, np.ones(len(X)) if w is None else w, min_samples_leaf)
     assert tied == 0, f"{name} has {tied} tied nodes under these limits: choose others"
     assert compared == ours.tree_.node_count == theirs.tree_.node_count
-    # As values of nodes in `compare`.
+    # The tolerance is that of the values of nodes in `compare`.
     np.testing.assert_allclose(ours.predict(X_test), theirs.predict(X_test), rtol=1e-6)
     if hasattr(theirs, "predict_proba"):
         expected = theirs.predict_proba(X_test)
-        if isinstance(expected, list):  # one table of two columns for each label
+        if isinstance(expected, list):  # one array of two columns for each label
             expected = np.column_stack([p[:, 1] for p in expected])
         np.testing.assert_allclose(ours.predict_proba(X_test), expected, rtol=1e-6)
 
@@ -175,7 +176,7 @@ def test_same_nodes_down_to_the_first_tie(name: str, weighted: bool) -> None:
     assert compared >= 5
 
 
-# Seeds of a forest's score: enough for a standard error, few enough for a test.
+# There are enough seeds for a standard error of the scores of a forest, and few enough for a test.
 SEEDS = range(10)
 
 

@@ -1,4 +1,4 @@
-"""Partial dependence in the engine: that of scikit-learn's recursion, of every model and kind of y."""
+"""Partial dependence in the engine equals scikit-learn's recursion, for every model and every kind of y."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import spinney
 from scipy import sparse
 from spinney.inspection import partial_dependence
 
-# Sums of the same terms in another order.
+# Both sides add up the same terms in a different order.
 CLOSE = {"rtol": 1e-12, "atol": 1e-14}
 
 
@@ -29,7 +29,7 @@ def y(X):
 @pytest.mark.parametrize("features", [[0], [2, 1], [3]])
 def test_a_tree_has_the_recursion_of_scikit_learn_on_the_same_tree(X, y, features):
     weights = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
-    # Leaves of some rows: no two splits are equally good.
+    # Leaves have several samples, so that no two splits are equally good.
     params = {"min_samples_leaf": 8, "random_state": 0}
     theirs = sklearn.tree.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights)
     ours = spinney.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights)
@@ -46,7 +46,7 @@ def test_a_tree_has_the_recursion_of_scikit_learn_on_the_same_tree(X, y, feature
 
 
 def by_recursion(model, features, grid, column=0):
-    """Scores at points, tree by tree and node by node, of one column of the values of trees."""
+    """The scores of each tree at the points of a grid, node by node, for one output."""
     found = np.zeros((len(model.estimators_), len(grid)))
     for row, member in zip(found, model.estimators_, strict=True):
         tree = member.tree_
@@ -83,7 +83,7 @@ def test_scikit_learn_takes_the_recursion_of_forests(X, y, cls):
 
 
 def test_brute_force_over_the_training_rows_is_the_same_where_features_are_independent(y):
-    # On a full grid every node has the rows of all values of the features that are not tested above it.
+    # On a full grid, every node contains all values of the features that are not tested above it.
     a, b = (part.ravel().astype(np.float32) for part in np.meshgrid(np.arange(6.0), np.arange(5.0)))
     X = np.column_stack([a, b])
     forest = spinney.RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, np.sin(a) * b)

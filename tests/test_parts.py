@@ -39,7 +39,7 @@ LAYOUTS = (np.ascontiguousarray, np.asfortranarray, sp.csr_matrix, sp.csc_array)
 
 
 def parts_of(model, y, cuts=(0, 2, 3, 7), **fit):
-    """Fitted parts, each to another layout of X and by another number of threads."""
+    """The fitted parts of a forest, with different layouts of X and numbers of threads."""
     ranges = [range(a, b) for a, b in pairwise(cuts)]
     return [
         clone(model).set_params(n_jobs=1 + i % 2).fit(LAYOUTS[i % len(LAYOUTS)](X), y, trees=trees, **fit)
@@ -55,7 +55,7 @@ def test_merged_parts_are_byte_for_byte_the_forest(name, cuts):
     whole = clone(model).fit(X, y)
     parts = parts_of(model, y, cuts)
     assert not any(hasattr(part, "oob_score_") for part in parts)
-    # Through files, as parts travel between machines; in any order.
+    # The parts pass through bytes, as if they were sent between machines, and are merged in another order.
     parts = [spinney.loads(spinney.dumps(part)) for part in parts][::-1]
     merged = spinney.merge(parts, X, y).set_params(n_jobs=None)
     assert spinney.dumps(merged) == spinney.dumps(whole)

@@ -1,4 +1,4 @@
-"""Permutation importance of sparse X: the numbers that scikit-learn has for the same values in a dense array."""
+"""Permutation importance with sparse X: the values that scikit-learn computes for the same X as a dense array."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spinney.inspection import permutation_importance
 def assert_same(found, expected):
     assert found.keys() == expected.keys()
     for key in found:
-        # The same subtraction and means of the same scores.
+        # Both sides take the same differences and means of the same scores.
         np.testing.assert_allclose(found[key], expected[key], rtol=1e-12, atol=1e-14)
 
 
@@ -79,7 +79,7 @@ def test_the_matrix_that_was_given_stays_as_it_was_and_sparse():
     found = permutation_importance(model, X, y, n_repeats=2, random_state=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # A dense copy of X has 400 MB; offsets, importances and their means some arrays of p numbers.
+    # A dense copy of X would take 400 MB; the offsets, the importances and their means are several arrays of p numbers.
     assert peak < 20_000_000
     assert found.importances_mean.argmax() == 1
     assert abs(X - before).nnz == 0

@@ -1,4 +1,4 @@
-"""Whole pipelines around an estimator of spinney as files and bytes."""
+"""Whole pipelines that contain an estimator of spinney, as files and bytes."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""Columns whose values float32 cannot tell apart are named in a warning."""
+"""A warning names the features whose values float32 cannot distinguish."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def small(name, **params):
 
 
 def with_ids(first=2**24, n=60):
-    """Three columns, the second of ids."""
+    """Three features, the second of which holds ids."""
     X = np.random.default_rng(0).normal(size=(n, 3))
     X[:, 1] = first + np.arange(n)
     return X
 
 
 def said(fit):
-    """What a fit warns of float32."""
+    """The warnings about float32 that a fit gives."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         fit()
@@ -62,7 +62,8 @@ def test_ids_above_two_to_the_24_are_named_once(form):
     y = np.arange(60.0)
     messages = said(lambda: make("RandomForestRegressor").fit(X, y))
     which = "'id'" if hasattr(X, "columns") else "1"
-    # Of 60 even and odd numbers in a row 31 are left: halves are rounded to the even neighbour.
+    # Of 60 consecutive numbers, 31 remain: an odd number lies halfway between two float32 values and is rounded to a
+    # multiple of four.
     assert len(messages) == 1
     assert f"cannot distinguish: {which} (60 values become 31). " in messages[0]
     with pytest.warns(DataConversionWarning, match="number the values of such a feature 0, 1, 2"):
@@ -89,7 +90,7 @@ def test_missing_and_stored_zeros_are_no_values():
     X[::2, 1] = np.nan
     X[:, 2] = np.nan
     for form in (X, sparse.csr_array(X), sparse.csc_array(X)):
-        # Every second number: all are even, or all odd; the odd ones fall on multiples of four.
+        # Only every second number is given: all are odd, and they are rounded to multiples of four.
         (message,) = said(lambda form=form: make("DecisionTreeRegressor").fit(form, np.arange(60.0)))
         assert "distinguish: 1 (30 values become 15)" in message or "distinguish: 1 (30 values become 16)" in message
     for frame in (pd.DataFrame(with_ids()).convert_dtypes(), pl.DataFrame(with_ids()).cast({"column_1": pl.Int64})):
@@ -107,19 +108,19 @@ def test_missing_and_stored_zeros_are_no_values():
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        (1.7e9 + np.arange(500.0), True),  # seconds
-        (1.7e9 + np.arange(500) / 3, True),  # with fractions
-        (1.7e18 + 1e9 * np.arange(500.0), True),  # nanoseconds, which float64 rounds too
+        (1.7e9 + np.arange(500.0), True),  # timestamps in seconds
+        (1.7e9 + np.arange(500) / 3, True),  # timestamps with fractions of a second
+        (1.7e18 + 1e9 * np.arange(500.0), True),  # timestamps in nanoseconds, which float64 rounds too
         (-1.7e9 - np.arange(500.0), True),
-        (2.0**24 - np.arange(500.0), False),  # all in float32
+        (2.0**24 - np.arange(500.0), False),  # float32 represents all of them exactly
         (2.0**30 * np.arange(500.0), False),
         (np.repeat([2.0**24, 2.0**24 + 1], 250), True),
-        (np.full(500, 2.0**24 + 1), False),  # rounded, but alone
+        (np.full(500, 2.0**24 + 1), False),  # rounded, but it is the only value
         (np.random.default_rng(0).lognormal(20, 1, 500), False),  # amounts
         (np.random.default_rng(0).normal(size=500) * 1e30, False),
         (np.r_[np.random.default_rng(0).normal(size=499), 1e20], False),
         (np.random.default_rng(0).normal(size=500), False),
-        (1 + 1e-9 * np.arange(500), False),  # small, whatever is lost
+        (1 + 1e-9 * np.arange(500), False),  # small values, however many are lost
     ],
 )
 def test_what_is_warned_of(column, expected):
@@ -138,7 +139,7 @@ def test_integers_of_other_types():
             pd.DataFrame({"id": ids[:, 0].astype(dtype)}),
         ):
             assert len(said(lambda X=X: make("DecisionTreeRegressor").fit(X, y))) == 1, dtype
-    huge = (2**62 + np.arange(60))[:, None]  # float64 cannot tell them apart either
+    huge = (2**62 + np.arange(60))[:, None]  # float64 cannot distinguish them either
     assert "(60 values become 1)" in said(lambda: make("DecisionTreeRegressor").fit(huge, y))[0]
     for X in (ids.astype(np.float32), np.arange(60, dtype=np.int16)[:, None], ids > 0):
         assert said(lambda X=X: make("DecisionTreeRegressor").fit(X, y)) == []
@@ -163,7 +164,7 @@ def test_a_warning_that_is_an_error_leaves_the_estimator_as_it_was():
 
 
 def plainly(values):
-    """The rule in words: of whole numbers none lost, of others a tenth at most."""
+    """Distinct values before and after, if any integer or more than a tenth of other values is lost; otherwise None."""
     values = [float(v) for v in values if np.isfinite(v)]
     singles = {float(np.float32(v)) for v in values}
     lost = len(set(values)) - len(singles)

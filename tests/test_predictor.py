@@ -1,4 +1,4 @@
-"""Predictions of single rows."""
+"""Predictions for single samples."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_rows_are_predicted_as_by_the_model(name):
             assert_same(found[1], expected[1])
 
 
-# Least and largest values, those next to zero, values that lie on thresholds, and missing ones.
+# Zeros, values next to zero, very large values, one, and missing values.
 HOSTILE = np.array([0.0, -0.0, 1e-45, -1e-45, 1e-39, 3.4e38, -3.4e38, 1.0, np.nan, np.nan])
 
 
@@ -79,9 +79,9 @@ def test_hostile_samples_are_predicted_as_among_many(name):
     train[rng.random(X.shape) < 0.2] = np.nan
     model = clone(MODELS[name][0])
     if "n_estimators" in model.get_params():
-        model.set_params(n_estimators=19)  # more than are walked at once, and a remainder
+        model.set_params(n_estimators=19)  # more trees than are processed at once, and a remainder
     if name in ("centroids", "compressed"):
-        train = X  # the former does not support missing values
+        train = X  # the former model does not support missing values
     model.fit(train, MODELS[name][1])
     samples = np.where(rng.random((60, 6)) < 0.5, rng.choice(HOSTILE, (60, 6)), rng.choice(X.ravel(), (60, 6)))
     if name == "centroids":
@@ -132,7 +132,8 @@ def test_models_with_a_start_or_weak_models_of_python():
         model = spinney.GradientBoostingRegressor(**SMALL, **options).fit(X, NUMBERS)
         predictor = spinney.Predictor(model)
         for i in range(5):
-            # Alone and as float32: linear models add up several samples in another order, and each type in its own.
+            # Single float32 samples are compared: linear models add up several samples in a different order, and
+            # float32 differently from float64.
             sample = X[i].astype(np.float32)
             assert np.array_equal(predictor.predict(sample), model.predict(sample[np.newaxis])[0])
 

@@ -1,4 +1,4 @@
-"""Sixteen threads at once, and processes made by every method after a fit in the parent: the same bits, and no hang."""
+"""Sixteen threads at once, and processes started in every way after a fit in the parent: same bits, and no hang."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENSEMBLES = [*ALL, *BOOSTING, *COMPRESSED]
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_sixteen_threads_fit_and_predict_what_one_does(name):
     X, y = make_data(name, n=60)
-    # Compression is the slowest by far: a single path.
+    # Compression is by far the slowest, so that it follows a single path.
     params = {"l1_norm": 0.5} if name in COMPRESSED else {"n_jobs": 2} if name in ENSEMBLES[4:] else {}
     model = make(name, **params).fit(X, y)
     more = np.tile(X, (5, 1))
@@ -81,7 +81,7 @@ NAMES = [
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn", "loky"])
 def test_processes_after_a_fit_in_the_parent(method):
-    # Fork beside threads of the parent is what would hang; Python 3.12 warns of it, whose warning is not ours.
+    # A fork could hang because the parent has other threads; Python 3.12 warns of that, and the warning is ignored.
     code = """
     import multiprocessing, sys, warnings
     from children import fit_and_predict
@@ -122,7 +122,7 @@ def test_other_threads_go_on_while_models_become_bytes_and_importances_and_value
     work["values"] = tree.tree_._tree.value
     before = sys.getswitchinterval()
     try:
-        # Nobody has to let go of the interpreter for an hour, unless it does so by itself.
+        # With this interval, a thread keeps the interpreter for an hour, unless it releases it by itself.
         sys.setswitchinterval(3600)
         assert {name for name, call in work.items() if not _others_go_on(call)} == set()
     finally:
@@ -130,9 +130,9 @@ def test_other_threads_go_on_while_models_become_bytes_and_importances_and_value
 
 
 def _others_go_on(call):
-    """Whether another thread, which waits for its turn, gets it between the beginning and the end of some calls.
+    """Whether another thread, which waits for its turn, runs between the beginning and the end of some calls.
 
-    Nothing here but the calls lets go of the interpreter. On a busy machine the other thread may take its time.
+    Only the calls themselves release the interpreter here. On a busy machine the other thread may take some time.
     """
     there, turn, state, found = threading.Event(), threading.Event(), ["under way"], []
 
@@ -167,7 +167,7 @@ def test_no_more_threads_are_started_than_there_is_work_for():
     print(after_two - before, after_many - after_two <= max(64, os.cpu_count()))
     """
     done = children.run(code, timeout=60)
-    # The thread that calls is one of the two.
+    # The calling thread is one of the two.
     assert done.stdout == "1 True\n", (done.stdout, done.stderr[-2000:])
 
 

@@ -1,4 +1,4 @@
-"""Structures grown on projected outputs: what families draw, and that leaves, laws and company stay as without."""
+"""Structures grown on projected outputs: what families draw, and that leaves and laws are as without a projection."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def assert_same_structure(one, two):
 
 
 def wide_data(name, n=120, d=9, seed=0):
-    """X, and d numbers or labels that depend on it."""
+    """X, and d numerical outputs or labels that depend on it."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 8)) * (rng.random((n, 8)) < 0.6)
     Y = X[:, :5] @ rng.normal(size=(5, d)) + rng.normal(scale=0.3, size=(n, d))
@@ -112,12 +112,12 @@ def test_draws_are_functions_of_the_random_state(family):
 @pytest.mark.parametrize("family", [f for f in RANDOM if isinstance(f, (GaussianProjection, RademacherProjection))])
 def test_more_rows_are_the_same_rows_and_others(family):
     few, many = (math.sqrt(q) * dense(family.draw(30, q, random_state=3)) for q in (4, 9))
-    # Products with roots are rounded: two of the last bits.
+    # Products with square roots are rounded, so that the last bits may differ.
     np.testing.assert_allclose(many[:4], few, rtol=1e-15)
     assert len(np.unique(many, axis=0)) == 9
 
 
-# Bounds are six standard deviations of the mean of that many draws.
+# The bounds are six standard deviations of the mean of all draws.
 def test_gaussian_entries_are_normal():
     phi = 10 * GaussianProjection().draw(1000, 100, random_state=0).ravel()
     n = len(phi)
@@ -130,7 +130,7 @@ def test_gaussian_entries_are_normal():
 def test_signs_are_fair_and_as_many_as_the_sparsity_says(sparsity, s):
     phi = RademacherProjection(sparsity).draw(1000, 100, random_state=0)
     values = phi.data if sparse.issparse(phi) else phi.ravel()
-    # Two orders of a root and a quotient.
+    # The square root and the quotient are computed in a different order.
     np.testing.assert_allclose(np.abs(values), math.sqrt(s / 100), rtol=1e-15)
     n = phi.shape[0] * phi.shape[1]
     assert abs(len(values) / n - 1 / s) <= 6 * math.sqrt((1 - 1 / s) / s / n)
@@ -140,7 +140,8 @@ def test_signs_are_fair_and_as_many_as_the_sparsity_says(sparsity, s):
 def test_rows_that_would_be_zero_have_a_sign_somewhere():
     phi = RademacherProjection(1e12).draw(7, 500, random_state=0)
     np.testing.assert_array_equal(np.diff(phi.indptr), 1)
-    assert np.bincount(phi.indices, minlength=7).min() > 30  # each of 7 columns has 71 of 500, give or take 8
+    # Each of the 7 columns expects 71 of 500 entries, with a standard deviation of 8.
+    assert np.bincount(phi.indices, minlength=7).min() > 30
 
 
 @pytest.mark.parametrize("replacement", [False, True])
@@ -157,7 +158,7 @@ def test_hadamard_rows_are_distinct_rows_of_the_matrix_cut_to_the_outputs(d):
     size = 1 << (d - 1).bit_length()
     rows = {tuple(row) for row in hadamard(size)}
     phi = HadamardProjection().draw(d, size, random_state=0) * math.sqrt(size)
-    # A quotient by a root, times the root.
+    # The entries are quotients by a square root, multiplied by the root.
     np.testing.assert_allclose(np.abs(phi), 1, rtol=1e-15)
     assert sorted(map(tuple, np.sign(phi))) == sorted(row[:d] for row in rows)
 
@@ -171,10 +172,9 @@ def test_principal_directions(weighted, labels):
     phi = PCAProjection().draw(9, 3, random_state=0, y=container(Y), sample_weight=w if weighted else None)
     centred = np.sqrt(w)[:, None] * (Y - np.average(Y, axis=0, weights=w))
     expected = np.linalg.svd(centred)[2][:3]
-    # Directions are found to 1e-10 of the largest variance, which leaves them to that over the gap to the next
-    # variance.
+    # Directions are accurate to 1e-10 of the largest variance, divided by the gap to the next variance.
     np.testing.assert_allclose(np.abs((phi * expected).sum(axis=1)), 1, rtol=1e-9)
-    # They are orthogonal but for rounding.
+    # They are orthogonal up to rounding.
     np.testing.assert_allclose(phi @ phi.T, np.eye(3), rtol=0, atol=1e-12)
 
 
@@ -225,7 +225,7 @@ def test_labels_under_the_identity_are_numbers_to_the_search_and_labels_in_the_l
     model = make(name, **params).fit(X, container(Y))
     numbers = make(name.replace("Classifier", "Regressor"), max_features=3).fit(X, Y)
     assert_same_structure(model, numbers)
-    # Quotients of counts, and means around the middle of 0 and 1.
+    # Quotients of counts are compared with means around the middle of 0 and 1, and both are rounded.
     np.testing.assert_allclose(model.predict_proba(X), numbers.predict(X), rtol=1e-14)
     squared = make(name, criterion="squared_error", **params).fit(X, container(Y))
     assert model_bytes(squared) == model_bytes(model)
@@ -238,14 +238,14 @@ def test_classes_under_the_identity_are_their_one_hot_columns(name):
     model = make(name, max_features=3, output_projection=np.eye(columns.shape[1])).fit(X, Y)
     numbers = make(name.replace("Classifier", "Regressor"), max_features=3).fit(X, columns)
     assert_same_structure(model, numbers)
-    # As above.
+    # The tolerance is that of the previous test.
     np.testing.assert_allclose(np.hstack(model.predict_proba(X)), numbers.predict(X), rtol=1e-14)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "labels", "classes"])
 @pytest.mark.parametrize("family", [f for f in OBJECTS if f != PCAProjection()])
 def test_the_structure_is_that_of_a_tree_on_projected_outputs(kind, family):
-    """scikit-learn's tree on Z = Y Φᵀ; leaves large enough that no two features make the same split."""
+    """The tree equals scikit-learn's on Z = Y Φᵀ; leaves are so large that no two features make the same split."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(300, 4)).astype(np.float32)
     name = "DecisionTreeRegressor" if kind == "numbers" else "DecisionTreeClassifier"
@@ -260,8 +260,8 @@ def test_the_structure_is_that_of_a_tree_on_projected_outputs(kind, family):
     ours = model.tree_
     np.testing.assert_array_equal(ours.children_left, theirs.children_left)
     np.testing.assert_array_equal(ours.feature, theirs.feature)
-    # Their thresholds are midpoints in float64, ours rounded down to float32; impurities and means are sums of
-    # float64.
+    # scikit-learn's thresholds are midpoints in float64, and spinney's are rounded down to float32; impurities and
+    # means are float64 sums.
     np.testing.assert_allclose(ours.threshold, theirs.threshold, rtol=2**-23)
     np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-10)
     leaves = model.apply(X)
@@ -271,7 +271,7 @@ def test_the_structure_is_that_of_a_tree_on_projected_outputs(kind, family):
         if kind == "numbers"
         else np.hstack([model.predict_proba(X)] if kind == "labels" else model.predict_proba(X))
     )
-    # Means of a leaf, in another order.
+    # The means of a leaf are summed in a different order.
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -293,13 +293,13 @@ def test_names_are_objects_and_draws_are_the_matrices_of_trees(name, family):
 
 @pytest.mark.parametrize("name", FORESTS)
 def test_scopes(name):
-    """One output drawn for each tree, or one for all: which, the impurity of the root tells."""
+    """One output is drawn for each tree, or one for all trees; the impurity of the root shows which."""
     X, Y = wide_data(name)
     params = {"output_projection": "subsample", "n_projections": 1, "bootstrap": False, "n_estimators": 20}
     own, shared = (make(name, projection_scope=scope, **params).fit(X, Y) for scope in ("tree", "forest"))
     variances = Y.var(axis=0)
     drawn = [[np.isclose(variances, tree.tree_.impurity[0]).argmax() for tree in model] for model in (own, shared)]
-    # Variances of float64.
+    # Both variances are rounded in float64.
     np.testing.assert_allclose(variances[drawn[0]], [tree.tree_.impurity[0] for tree in own], rtol=1e-12)
     assert len(set(drawn[0])) > 4
     (output,) = set(drawn[1])
@@ -324,8 +324,8 @@ def test_dense_and_sparse_labels_and_inputs_give_one_model(name, family):
 @pytest.mark.parametrize("family", NAMES)
 def test_odd_outputs(name, family):
     X, Y = wide_data(name)
-    Y[:, [2, 7]] = 0  # outputs that never occur
-    Y[10:40] = 0  # rows without any
+    Y[:, [2, 7]] = 0  # outputs that are always zero
+    Y[10:40] = 0  # samples that are zero in all outputs
     model = make(name, output_projection=family).fit(X, Y)
     predicted = model.predict(X)
     assert predicted.shape == Y.shape
@@ -343,7 +343,8 @@ def test_one_output(name, family):
     model = make(name, output_projection=family, max_features=None).fit(X, y)
     assert dense(model.predict(X)).ravel().shape == (len(X),)
     if name.startswith("DecisionTree"):
-        assert (dense(model.predict(X)).ravel() == Y[:, 0]).mean() > 0.85  # rows whose X is zero are not told apart
+        # Samples whose features are all zero cannot be distinguished.
+        assert (dense(model.predict(X)).ravel() == Y[:, 0]).mean() > 0.85
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -423,7 +424,7 @@ def test_warm_start_neither_takes_up_a_projection_nor_drops_it(name, other, monk
 def test_warm_start_keeps_the_criterion(name, monkeypatch):
     X, Y = wide_data(name)
     model = make(name, warm_start=True, n_estimators=2, criterion="entropy").fit(X, Y)
-    model.set_params(n_estimators=3, criterion="log_loss").fit(X, Y)  # the same
+    model.set_params(n_estimators=3, criterion="log_loss").fit(X, Y)  # another name of the same criterion
     monkeypatch.setattr(_spinney, "fit_forest", lambda *args: pytest.fail("trees were grown"))
     with pytest.raises(ValueError, match=r"^criterion must be 'entropy' with warm_start=True, .*got 'gini'"):
         model.set_params(n_estimators=4, criterion="gini").fit(X, Y)
@@ -487,7 +488,7 @@ def test_members_have_the_parameters_of_the_forest(name):
         assert refitted.predict(X).shape == Y.shape
         method = "predict" if name in REGRESSORS else "predict_proba"
         mean = np.mean([getattr(member, method)(X) for member in members], axis=0)
-        # The mean over the trees, in another order.
+        # The mean over the trees is summed in a different order.
         np.testing.assert_allclose(mean, getattr(model, method)(X), rtol=1e-12, atol=1e-12)
 
 
@@ -527,12 +528,13 @@ def test_importances_of_all_outputs(name):
     members = model.estimators_ if name in FORESTS else [model]
     for tree in (member.tree_ for member in members):
         means, w = tree.value[..., -1], tree.weighted_n_node_samples
-        squares = w * (means**2).sum(axis=1)  # variances differ by what splits move between the nodes' means
+        # Splits decrease the variances by as much as they increase the squared means of the nodes.
+        squares = w * (means**2).sum(axis=1)
         inner = np.flatnonzero(tree.children_left >= 0)
         gain = squares[tree.children_left[inner]] + squares[tree.children_right[inner]] - squares[inner]
         importances = np.bincount(tree.feature[inner], gain, X.shape[1])
         expected += importances / importances.sum() / len(members)
-    # Decreases are differences of sums of float64 (also below).
+    # Decreases are differences of float64 sums, which also applies to the comparison below.
     np.testing.assert_allclose(feature_importances(model, outputs="all"), expected / expected.sum(), rtol=1e-11)
     stored = feature_importances(model)
     np.testing.assert_array_equal(stored, model.feature_importances_)
@@ -546,7 +548,7 @@ def test_importances_of_all_outputs(name):
 
 
 def test_projections_find_what_outputs_share():
-    """A projection of very few rows is as good as the outputs where these are functions of one number."""
+    """A projection with few rows is as good as all outputs if these are functions of one feature."""
     rng = np.random.default_rng(0)
     X = rng.random((600, 6))
     Y = np.sin(4 * X[:, [0]] + np.arange(60) / 20) + rng.normal(scale=0.2, size=(600, 60))

@@ -1,4 +1,4 @@
-"""Pruning by cost and complexity, pruning on held-out rows, and rules: against scikit-learn and by definition."""
+"""Cost-complexity pruning, pruning on held-out samples, and rules: against scikit-learn and against definitions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def data(name, outputs="single", **kwargs):
     return make_data(name, outputs=outputs, **kwargs)
 
 
-# Deviations from medians often tie but for rounding: whole numbers have exact sums, here and there.
+# Deviations from medians are often tied except for rounding; integers have exact sums in both libraries.
 MADE = make_regression(400, 8, noise=9.0, random_state=3)
-# Statistics are sums of float64 on both sides, in another order; theirs are differences of large sums, exact to about
-# 1e-12 of the impurity of the root.
+# Statistics are float64 sums on both sides, in a different order; scikit-learn's are differences of large sums, which
+# are accurate to about 1e-12 of the impurity of the root.
 NEAR = 1e-10
-# Data and limits under which neither splits nor links are tied, as the test proves.
+# Data and limits under which neither splits nor the weakest links are tied, as the test shows.
 PARITY = {
     "numbers": (*make_regression(600, 8, noise=9.0, random_state=1), {"min_samples_leaf": 15}),
     "several numbers": (*make_regression(600, 8, n_targets=3, noise=9.0, random_state=1), {"min_samples_leaf": 20}),
@@ -66,7 +66,7 @@ def test_path_and_pruned_trees_are_scikit_learns(case, weighted):
         np.testing.assert_array_equal(a.tree_.children_left, b.tree_.children_left)
         np.testing.assert_array_equal(a.tree_.feature, b.tree_.feature)
         np.testing.assert_array_equal(a.tree_.n_node_samples, b.tree_.n_node_samples)
-        # Nodes that are no leaves have the mean of their leaves here, which is no median.
+        # An inner node has the mean of its leaves here, which is not a median.
         held = a.tree_.children_left == -1 if "criterion" in limits else slice(None)
         np.testing.assert_allclose(a.tree_.value[held], b.tree_.value[held], rtol=NEAR, atol=NEAR)
         np.testing.assert_allclose(a.tree_.impurity, b.tree_.impurity, rtol=NEAR, atol=NEAR * scale)
@@ -96,11 +96,11 @@ def test_pruned_fits_are_nested_and_new_leaves_hold_what_growth_would_have_put_t
         size = 0
         for a, b in ((one.tree_, two.tree_) for one, two in trees):
             size += a.node_count
-            # Each node of the pruned tree is a node of the whole one.
+            # Each node of the pruned tree is a node of the full tree.
             todo = [(0, 0)]
             while todo:
                 i, j = todo.pop()
-                # Statistics of a node that became a leaf are sums of those of its leaves, in another order.
+                # The statistics of a node that became a leaf are sums over its former leaves, in a different order.
                 np.testing.assert_allclose(a.value[i], b.value[j], rtol=1e-12, atol=1e-13)
                 assert a.n_node_samples[i] == b.n_node_samples[j]
                 if a.children_left[i] >= 0:
@@ -146,7 +146,7 @@ def test_projected_trees_are_pruned_by_the_impurity_of_their_projections():
     combined = spinney.DecisionTreeRegressor(random_state=0)
     z = y @ [1.0, 2.0, -1.0]
     here, there = tree.cost_complexity_pruning_path(X, y), combined.cost_complexity_pruning_path(X, z)
-    # The projection of y is a sum of products in another order.
+    # The projection of y is a sum of products in a different order.
     assert here.impurities[-1] == pytest.approx(there.impurities[-1], rel=1e-12)
     np.testing.assert_allclose(here.ccp_alphas[-3:], there.ccp_alphas[-3:], rtol=1e-10)
 
@@ -155,7 +155,7 @@ def test_projected_trees_are_pruned_by_the_impurity_of_their_projections():
 
 
 def naive_reduced_error(model, tree, X, y, w):
-    """Nodes that the definition leaves, by the rows at each node."""
+    """The loss and the number of leaves that remain by the definition, from the samples at each node."""
     value = tree.value
 
     def loss(node, rows):
@@ -178,7 +178,7 @@ def naive_reduced_error(model, tree, X, y, w):
         left = X[rows, tree.feature[node]] <= tree.threshold[node]
         a, n_a = prune(tree.children_left[node], rows[left])
         b, n_b = prune(tree.children_right[node], rows[~left])
-        # Ties are leaves: losses of float64 are equal but for rounding.
+        # Ties become leaves; equal losses may differ by the rounding of float64.
         return (own, 1) if own <= (a + b) * (1 + 1e-12) else (a + b, n_a + n_b)
 
     return prune(0, np.arange(len(X)))
@@ -274,7 +274,7 @@ def test_reduced_error_refuses_other_data(name, outputs):
         other[0] = "x" if outputs == "single" else 9
         with pytest.raises(ValueError, match="must have classes of the training data, got"):
             model.prune_reduced_error(X, other)
-        # A row of weight zero is no row.
+        # A sample of weight zero is ignored, whatever its class.
         model.prune_reduced_error(X, other, np.arange(len(X)))
     assert model_bytes(model) == before
     with pytest.raises(ValueError, match="not fitted"):
@@ -289,9 +289,9 @@ def test_importances_of_chosen_outputs_on_pruned_trees(name, outputs):
     X, y = data(name, outputs)
     for model in (make(name, ccp_alpha=0.005).fit(X, y), make(name).fit(X, y).prune_reduced_error(X, y)):
         every = feature_importances(model, outputs="all")
-        # Shares divided by their sum.
+        # The importances are shares divided by their sum.
         assert every.sum() == pytest.approx(1.0, rel=1e-12)
-        # Leaves that were pruned hold means, whose variances are those that growth saw.
+        # Leaves that result from pruning hold means, whose variances are those that were used when the tree was grown.
         np.testing.assert_allclose(every, model.feature_importances_, rtol=0, atol=1e-12)
 
 
@@ -299,7 +299,7 @@ def test_importances_of_chosen_outputs_on_pruned_trees(name, outputs):
 
 
 def parse(rule, X, names):
-    """Rows that meet the conditions of a rule."""
+    """Which samples meet the conditions of a rule."""
     met = np.ones(len(X), dtype=bool)
     head = rule.split(": ")[0]
     if head == "always":

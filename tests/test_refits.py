@@ -1,4 +1,4 @@
-"""A fit replaces a model at once: whoever predicts meanwhile sees the old model or the new one, and no mixture."""
+"""A fit replaces a model at once: concurrent predictions use either the old model or the new one, never a mixture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METHODS = (
 
 
 def problem(name, refit):
-    """X and y of two outputs; those of a refit differ in features, classes and size."""
+    """X and y; those of a refit differ in values, classes, and numbers of samples and outputs."""
     rng = np.random.default_rng(refit)
     X = rng.random((50 + 10 * refit, 4))
     codes = (X[:, :2] > 0.5).astype(int) + (X[:, 2:] > 0.8)
@@ -39,7 +39,7 @@ def as_text(said):
 
 
 def answers(model, X):
-    """What all methods say, as text."""
+    """The results of all methods, as text."""
     found = {}
     for method in METHODS:
         if not hasattr(model, method):
@@ -79,7 +79,7 @@ def test_until_the_end_of_a_fit_the_old_model_answers(name):
 
 
 class Refits:
-    """Rows that have the model refitted when they are converted, after the method that gets them has begun."""
+    """Samples whose conversion refits the model, after the method that received them has begun."""
 
     def __init__(self, X, refit):
         self.X, self.refit = X, refit
@@ -168,4 +168,4 @@ def test_of_two_fits_the_one_that_ends_last_is_whole(name):
     assert model.__dict__.keys() == keys
     assert model.n_outputs_ == 2
     assert len(model.predict(old[0])) == len(old[0])
-    copy.copy(model)  # which proves that all attributes fit together
+    copy.copy(model)  # checks that all attributes fit together

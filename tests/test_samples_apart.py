@@ -1,4 +1,4 @@
-"""Boosting with samples on several workers: the model of one machine, byte for byte, and what is refused."""
+"""Boosting with the samples on several workers: the same model as on one machine, byte for byte, and errors."""
 
 import threading
 import warnings
@@ -15,7 +15,7 @@ N, P, D = 47, 6, 4
 
 
 class Meeting:
-    """Workers on threads, whose buffers meet at a barrier, which misses a worker that ends too early."""
+    """Workers in threads that exchange buffers at a barrier, which times out if a worker ends too early."""
 
     def __init__(self, n_workers):
         self.barrier = threading.Barrier(n_workers, timeout=20)
@@ -42,7 +42,7 @@ class Meeting:
 
 
 def on_workers(n_workers, work):
-    """What `work(worker, all_reduce)` returns or raises on each."""
+    """What `work(worker, all_reduce)` returns or raises on each worker, and the meeting."""
     meeting = Meeting(n_workers)
     found = [None] * n_workers
 
@@ -71,7 +71,7 @@ def data(seed=0):
 
 
 def cut(n_workers, is_empty, seed=0):
-    """The samples of each worker; with `is_empty` the last ones have none."""
+    """The indices of the samples of each worker; with `is_empty`, the last workers have none."""
     rng = np.random.default_rng(seed)
     n_full = max(1, n_workers - 2) if is_empty else n_workers
     places = rng.integers(0, n_full, N)
@@ -206,7 +206,7 @@ def errors(n_workers, work):
 
 
 def two_parts(change=lambda worker, given: given, n_samples=N, model=None):
-    """The errors of two workers, of which each fits what `change` makes of its samples."""
+    """The errors of two workers, each of which fits the arguments that `change` returns."""
     X, numbers, _ = data()
     X, y = np.nan_to_num(X), numbers[:, 0]
     parts = [np.arange(20), np.arange(20, N)]
@@ -342,17 +342,17 @@ def test_other_arguments_are_checked():
     for n_samples in (0, 1.5, True):
         with pytest.raises(ValueError, match="n_samples"):
             fit_part(Regressor(**SMALL), X, numbers, lambda *_: None, n_samples=n_samples)
-    # Each worker draws a number: those that are never equal to the largest have no place.
+    # Each worker draws a positive number, which must be the largest in some round: here the largest is always 0.
     with pytest.raises(RuntimeError, match="must return the same values on all workers"):
         fit_part(Regressor(**SMALL), X, numbers, lambda buffer, op: buffer.fill(0), n_samples=N)
 
 
 class LostError(RuntimeError):
-    """What the tests raise in place of a lost connection."""
+    """Raised by the tests in place of the error of a lost connection."""
 
 
 def fit_that_fails(model, X, y, parts, fails_at, **options):
-    """The models and the errors of workers whose all-reduce raises at that call."""
+    """Models, errors and number of calls of workers whose all-reduce raises after `fails_at` calls."""
     models = [clone(model) for _ in parts]
 
     def work(worker, all_reduce):
@@ -386,12 +386,12 @@ def test_stages_that_were_done_go_on_on_other_workers(model, kind):
     for part, error in zip(models, errors, strict=True):
         assert isinstance(error, LostError)
         assert f"the {part.n_estimators_} stages that were done" in error.__notes__[0]
-        # A model like any other.
+        # The model that was kept predicts like any other.
         assert part.predict(X).shape == numbers.shape[:1] + y.shape[1:]
         part.set_params(n_estimators=part.n_estimators_)
         assert spinney.dumps(part) == spinney.dumps(clone(part).fit(X, y))
 
-    # On two workers, which begin with the stages of different ones.
+    # The fit continues on two workers, which begin with the stages of two different workers.
     parts = cut(2, False, seed=1)
     begun = [models[0], models[-1]]
 
@@ -413,7 +413,7 @@ def test_without_keep_stages_a_failure_changes_nothing():
         assert isinstance(error, LostError)
         assert not hasattr(error, "__notes__")
         assert part.__dict__ == clone(model).__dict__
-    # Before the first stage there is nothing to keep.
+    # Before the first stage is complete, there is nothing to keep.
     models, errors, _ = fit_that_fails(model, X, numbers, cut(2, False), 20, keep_stages=True)
     assert [type(error) for error in errors] == [LostError, LostError]
     assert not any(hasattr(part, "n_estimators_") for part in models)
@@ -432,7 +432,7 @@ def test_warm_start_wants_the_same_stages_on_every_worker():
         return on_workers(2, work)[0]
 
     fitted = clone(small).fit(X, numbers).set_params(n_estimators=5)
-    # A clone of it has no stages.
+    # A clone of the fitted model has no stages.
     for error in outcomes([fitted, clone(fitted)]):
         assert isinstance(error, ValueError)
         assert "the model has 3 stages on worker" in str(error)

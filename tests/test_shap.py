@@ -1,4 +1,4 @@
-"""Shapley values: by their definition, by their axioms, and by shap where it is installed."""
+"""Shapley values are compared with their definition, their axioms, and shap if it is installed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from scipy import sparse
 from spinney.inspection import shap_interaction_values, shap_values
 
-# Importing shap, where it is installed, warns of what its own requirements will no longer have.
+# Importing shap gives warnings about features that its own dependencies will remove.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-# Sums over some thousand terms of the size of the scores, each rounded.
+# Both sides are sums of some thousands of rounded terms of the size of the scores.
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 
 
 def scores(model, X):
-    """What Shapley values add up to, (n_samples, n_scores)."""
+    """The scores to which Shapley values add up, of shape (n_samples, n_scores)."""
     if isinstance(model, spinney.GradientBoostingRegressor):
         found = model.predict(X) if model.loss not in ("poisson", "gamma", "tweedie") else np.log(model.predict(X))
     elif type(model).__name__ in (*BOOSTING, *COMPRESSED) and hasattr(model, "decision_function"):
@@ -41,7 +41,7 @@ def scores(model, X):
 
 
 def sums(found):
-    """Base values and values of all features, (n_samples, n_scores)."""
+    """The base values plus the values of all features, of shape (n_samples, n_scores)."""
     if sparse.issparse(found.values):
         return (found.base_values + found.values.sum(axis=1))[:, np.newaxis]
     if isinstance(found.values, list):
@@ -51,7 +51,7 @@ def sums(found):
 
 
 def told(tree, value, row, known):
-    """What a tree tells of a row of which some features are known, node by node."""
+    """The mean prediction of a tree for a sample of which only some features are known, node by node."""
 
     def mean(node):
         left, right = tree.children_left[node], tree.children_right[node]
@@ -75,7 +75,7 @@ def told(tree, value, row, known):
 
 
 def by_definition(worth, p):
-    """Shapley values of a game, whose players are features."""
+    """Shapley values of a game in which the features are the players."""
     found = []
     for j in range(p):
         others = [k for k in range(p) if k != j]
@@ -164,7 +164,7 @@ def test_boosting_of_every_strategy_adds_up(strategy, loss):
     model = spinney.GradientBoostingRegressor(n_estimators=6, random_state=0, **params).fit(X, y)
     found = shap_values(model, X)
     np.testing.assert_allclose(sums(found), scores(model, X), **CLOSE)
-    # Path-dependent means: those of a row of which nothing is known.
+    # The base values are path-dependent means for a sample without known features: one for each output.
     mean = spinney.inspection.partial_dependence(model, X, [0], grid_resolution=2)
     assert mean["average"].shape[0] == found.base_values.shape[1]
 
@@ -180,7 +180,7 @@ def test_features_that_no_tree_tests_have_no_value():
 
 def test_features_that_do_the_same_have_the_same_value():
     X = np.array([[a, b, c] for a in (0.0, 1) for b in (0.0, 1) for c in (0.0, 1)])
-    # Whichever of the first two is tested first, both decide alike.
+    # Whichever of the first two features is tested first, both have the same effect.
     model = spinney.DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
     values = shap_values(model, X[[0, 7]]).values
     np.testing.assert_allclose(values[:, 0], values[:, 1], **CLOSE)
@@ -217,7 +217,7 @@ def test_interactions_are_symmetric_and_sum_to_the_values():
 
 
 def interactions_by_definition(worth, p):
-    """Interactions of pairs of players; the diagonal has what they leave of the Shapley values."""
+    """Interactions of pairs of players; the diagonal has the remainder of the Shapley values."""
     found = np.zeros((p, p))
     for i, j in combinations(range(p), 2):
         others = [k for k in range(p) if k not in (i, j)]
@@ -255,7 +255,8 @@ def test_interactions_with_a_background_are_those_of_the_definition(seed, p, n_b
 
 @pytest.mark.parametrize("depth", [3, 12])
 def test_values_against_a_large_background_do_not_depend_on_the_number_of_samples(depth):
-    # Of many samples sums over sets of features are taken, of few the pairs: the same whole numbers.
+    # For many samples the engine sums over sets of features, for few over the pairs of samples; both give the same
+    # integers.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 6))
     model = spinney.RandomForestRegressor(4, max_depth=depth, random_state=0).fit(
@@ -272,7 +273,7 @@ def test_values_against_a_large_background_do_not_depend_on_the_number_of_sample
 
 
 def test_values_add_up_three_hundred_splits_deep():
-    # A feature for each row: whatever a node tests parts one row from all others.
+    # Each sample but the last has a feature of its own, so that every split separates one sample from all others.
     p = 300
     X = np.vstack([np.eye(p), np.zeros(p)])
     y = np.random.default_rng(0).random(p + 1)
@@ -283,7 +284,7 @@ def test_values_add_up_three_hundred_splits_deep():
     for background in (None, X[:5]):
         found = shap_values(model, X, background=background)
         np.testing.assert_allclose(sums(found)[:, 0], model.predict(X), rtol=0, atol=1e-9)
-        # What any feature changes, in whatever order, is between the least and the greatest value.
+        # The effect of a feature, in whatever order, is at most the difference of the largest and the smallest target.
         assert np.abs(found.values).max() <= 1
 
 
@@ -387,13 +388,13 @@ def test_values_are_of_the_type_of_shap_where_it_is_installed(monkeypatch):
     assert isinstance(found, Theirs)
     assert found.parts.keys() == {"base_values", "data", "feature_names", "output_names"}
     assert found.parts["base_values"].flags.writeable
-    # It has no sparse values.
+    # The explanations of shap do not support sparse values.
     assert isinstance(shap_values(model, sparse.csr_array(X)), spinney.inspection.Explanation)
     monkeypatch.setitem(sys.modules, "shap", None)
     assert isinstance(shap_values(model, X), spinney.inspection.Explanation)
 
 
-# shap brings numba and llvmlite along, 200 MB: it is no requirement of tests, which compare with the definition above.
+# shap requires numba and llvmlite, which take 200 MB: the tests do not require it and use the definition above.
 def as_shap_takes_it(model):
     members = list(getattr(model, "estimators_", [model]))
     return {
@@ -423,7 +424,7 @@ def test_values_are_those_of_shap(outputs):
         explainer = shap.TreeExplainer(as_shap_takes_it(model), background, feature_perturbation=game)
         expected = np.asarray(explainer.shap_values(X, check_additivity=False))
         found = shap_values(model, X, background=background)
-        # shap sums in another order; against a background it does so in float32.
+        # shap adds up the terms in a different order, and in float32 if there is a background.
         close = 1e-9 if background is None else 1e-5
         np.testing.assert_allclose(found.values, expected.reshape(found.values.shape), rtol=close, atol=close)
     assert isinstance(found, shap.Explanation)
@@ -437,7 +438,7 @@ def test_values_are_those_of_shap(outputs):
 def test_values_that_memory_cannot_hold_are_an_error_that_says_what_to_do():
     X = sparse.csr_array(([1.0, 2.0, 3.0], ([0, 1, 2], [5, 5, 5])), shape=(4, 2**22))
     model = spinney.DecisionTreeRegressor(random_state=0).fit(X, np.arange(4.0))
-    # 2**44 numbers for a row: more than addresses.
+    # Each sample would have 2**44 values, which is more than can be addressed.
     with pytest.raises(MemoryError, match="Shapley values; explain fewer samples at a time, or only some outputs"):
         shap_interaction_values(model, X)
     assert shap_values(model, X).values.shape == X.shape

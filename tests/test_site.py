@@ -16,7 +16,7 @@ webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not in
 
 SITE = Path(os.environ.get("SITE", real_data.REPOSITORY / "target" / "docs")).resolve()
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
-# Width in pixels, and whether it is a phone.
+# The width in pixels, and whether the screen is that of a phone.
 SCREENS = {"desktop": (1280, False), "phone": (390, True)}
 PAGES = [
     "index.html",
@@ -51,7 +51,7 @@ def browser(address):
         pytest.skip(f"no browser is installed, looked for {', '.join(BROWSERS)}")
     options = webdriver.ChromeOptions()
     options.binary_location = found
-    # Containers run as root, where the sandbox does not start, and have little shared memory.
+    # Containers run as root, for which the sandbox does not start, and have little shared memory.
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -73,7 +73,7 @@ def show(browser, url, screen):
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_load_whole_and_fit_the_screen(browser, address, page, screen, tmp_path):
     errors = show(browser, address + page, screen)
-    # Pictures further down load once they are asked for.
+    # Pictures further down the page are only loaded when they are requested.
     browser.execute_async_script(
         "const done = arguments[0];"
         "for (const image of document.images) image.loading = 'eager';"
@@ -110,7 +110,8 @@ def test_the_search_finds_the_page_on_projections(browser, address, screen):
     def has_projections(chrome):
         return any("/projections.html" in (link.get_attribute("href") or "") for link in links(chrome))
 
-    # The index is fetched and read by the page itself; ten seconds are the limit of a stuck page, not of a slow one.
+    # The page fetches and reads the search index itself; ten seconds are the limit for a page that hangs, not for a
+    # slow one.
     WebDriverWait(browser, 10).until(has_projections)
 
 

@@ -1,4 +1,4 @@
-"""Frames of sparse columns of every type, as X and as y, are their dense arrays."""
+"""Data frames with sparse columns of every type, as X and as y, give the same results as dense arrays."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def name(request):
 
 
 def small(name, **params):
-    """An estimator that is fitted in milliseconds."""
+    """An estimator that is fitted within milliseconds."""
     return make(name, **({"l1_norm": 0.5} if name in COMPRESSED else {}), **params)
 
 
 def several(name):
-    """X, and y of three columns: numbers or labels."""
+    """X, and y of three outputs: numerical outputs or labels."""
     return make_data(name, outputs="labels")
 
 
 def sparse_frame(values, fill):
-    """Each column sparse, `fill` not stored."""
+    """A data frame of sparse columns, which do not store the value `fill`."""
     columns = {f"c{j}": pd.arrays.SparseArray(values[:, j], fill_value=fill) for j in range(values.shape[1])}
     return pd.DataFrame(columns)
 
@@ -112,7 +112,7 @@ def test_sparse_numbers_with_another_value_that_is_not_stored():
 
 
 def with_gaps(name):
-    """X, y of three columns with NaN, one row of NaN alone, and weights that are zero in some rows."""
+    """X, y of three outputs with NaN and a sample that has NaN only, and weights, some of which are zero."""
     X, Y = several(name)
     Y = np.where(np.random.default_rng(2).random(Y.shape) < 0.3, np.nan, Y)
     Y[4] = np.nan
@@ -133,7 +133,7 @@ def test_nan_in_sparse_y_is_a_cell_that_is_not_known_as_in_dense_y(name, dtype):
         for fill in (np.nan, 0.0, 1.0):
             model = small(name).fit(X, sparse_frame(Y, dtype(fill)), weights)
             assert model_bytes(model) == model_bytes(expected), fill
-    # A mask tells more of them.
+    # A mask marks further values as unknown.
     told = np.zeros(Y.shape, dtype=bool)
     told[:9, 1] = True
     expected = small(name).fit(X, Y, y_mask=told)
@@ -170,7 +170,7 @@ def test_nan_in_sparse_frames_of_other_rows_is_a_cell_that_is_not_known(name):
         frame = sparse_frame(gaps, fill).set_axis([0, 1, 2], axis=1)
         model.fit(X, Y, X_val=X, y_val=frame, eval_sets=[(X, frame)])
         np.testing.assert_array_equal(model.validation_score_, expected)
-        # Scores of labels are float32 in the engine; numbers are summed in another order.
+        # Scores of labels are float32 in the engine; losses of numerical outputs are summed in a different order.
         np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], expected, rtol=1e-5)
 
 

@@ -59,7 +59,8 @@ SCORERS = [
     *("roc_auc", "average_precision", "neg_log_loss"),
 ]
 
-# In the order of the document. Of a function that `spinney.model_selection` has too: of its module and y; else of y.
+# The order is that of the document. Uses of functions that `spinney.model_selection` also has take a module and y, all
+# others y alone.
 BOTH = {
     "`cross_validate`": of_same_name("cross_validate"),
     "`cross_val_score`": of_same_name("cross_val_score"),
@@ -158,7 +159,8 @@ def test_the_same_functions_of_spinney_take_sparse_labels(name):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name, (verdict, _) in ROWS.items() if verdict != "works"])
 def test_what_is_refused_for_being_sparse_takes_dense_labels(name):
-    # Columns that are there twice, so that each combination of labels, a class for some, has several rows.
+    # Labels are repeated, so that each combination of labels, which some functions take as a class, has several
+    # samples.
     y = Y.toarray().astype(int)[:, [0, 1, 0, 1]]
     verdict, use = ROWS[name]
     if verdict == "error":

@@ -1,4 +1,4 @@
-"""Regressors of sparse y: numbers of which those that are not stored are zero."""
+"""Regressors with sparse y: targets that are not stored are zero."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ N_OUTPUTS = 24
 
 
 def ratings(n=80, n_outputs=N_OUTPUTS, *, share=0.08, seed=0, negative=True):
-    """X, and y of which most cells are zero."""
+    """X, and y in which most values are zero."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 5, (n, 6)).astype(np.float32) * (rng.random((n, 6)) < 0.7)
     y = (rng.random((n, n_outputs)) < share) * rng.integers(1, 6, (n, n_outputs)) * (1 + X[:, [0]]) / 3
     if negative:
         y *= rng.choice([-1, 1], y.shape)
-    y[0, 0] = 5  # at least one
+    y[0, 0] = 5  # at least one value is not zero
     return X, y
 
 
 def forms(y):
-    """The same numbers in everything that holds sparse ones."""
+    """The same targets in every container of sparse values."""
     csr = sparse.csr_array(y)
     shuffled = csr.tocoo()
     order = np.random.default_rng(0).permutation(shuffled.nnz)
@@ -118,14 +118,14 @@ def test_weights_are_counts(name, way):
     weighted = make(name, **params).fit(X, sparse.csr_array(y), sample_weight=weights)
     repeated = make(name, **params).fit(X[rows], sparse.csr_array(y[rows]))
     assert (weighted.predict(X) != repeated.predict(X)).nnz == 0
-    # Rows of weight zero do not exist: y may be anything there.
+    # Samples of weight zero are ignored, so that their y may have any values.
     y[weights == 0] = np.inf
     again = make(name, **params).fit(X, sparse.csr_array(y), sample_weight=weights)
     assert bytes(again._forest.to_bytes()) == bytes(weighted._forest.to_bytes())
 
 
 def test_rows_without_weight_do_not_tell_how_numbers_are_fitted():
-    # With the dense rows most numbers are not zero, without them nearly all are.
+    # With the dense samples most targets are not zero; without them nearly all are zero.
     X, y = ratings(40)
     y[::2] = 7.0
     weights = np.arange(40) % 2.0
@@ -155,12 +155,12 @@ def test_what_is_saved_predicts_the_same(name, tmp_path):
     for other in (loaded, pickle.loads(pickle.dumps(model))):
         assert isinstance(other.predict(X), sparse.csr_matrix)
         assert (other.predict(X) != model.predict(X)).nnz == 0
-    # Another fit of the same estimator to dense y forgets it.
+    # After another fit of the same estimator to dense y, predictions are dense.
     assert isinstance(model.fit(X, y).predict(X), np.ndarray)
 
 
 def best_decrease(X, y):
-    """The largest decrease of the mean variance by one cut, in plain loops."""
+    """The largest decrease of the mean variance by one split, computed with plain loops."""
     n = len(X)
     of = lambda rows: len(rows) * y[rows].var(axis=0).mean() if len(rows) else 0.0  # noqa: E731
     best = 0.0
@@ -185,27 +185,27 @@ def test_one_cut_beside_plain_loops(draws):
         y[cell] = draws.draw(st.integers(-5, 5)) * scale
     tree = spinney.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, sparse.csr_array(y)).tree_
     rows = np.arange(n)
-    # Sums of float64 in plain loops, of squares below 25 · scale².
+    # The plain loops add up squares below 25 · scale² in float64.
     assert tree.impurity[0] == pytest.approx(y.var(axis=0).mean(), abs=1e-12 * scale**2)
     if tree.node_count > 1:
         fell = tree.impurity[0] - (tree.impurity[1:] * tree.n_node_samples[1:]).sum() / n
         assert fell == pytest.approx(best_decrease(X, y), abs=1e-12 * scale**2)
         left = X[:, tree.feature[0]] <= tree.threshold[0]
-        # A mean of at most twelve numbers.
+        # The expected value is a mean of at most twelve numbers.
         np.testing.assert_allclose(tree.value[1, :, 0], y[rows[left]].mean(axis=0), rtol=1e-14, atol=0)
     else:
         assert best_decrease(X, y) == 0 or not np.ptp(X, axis=0).any() or not np.ptp(y, axis=0).any()
 
 
 def test_numbers_of_0_and_1_are_labels():
-    """Of columns of 0 and 1 the variance is half the Gini index: one structure."""
+    """For outputs of 0 and 1 the variance is half the Gini index, so that both trees have the same structure."""
     X, y = ratings(200)
     y = sparse.csr_array(y != 0)
     numbers = spinney.DecisionTreeRegressor(random_state=0).fit(X, y.astype(float))
     labels = spinney.DecisionTreeClassifier(random_state=0).fit(X, y)
     assert np.array_equal(numbers.tree_.feature, labels.tree_.feature)
     assert np.array_equal(numbers.tree_.threshold, labels.tree_.threshold)
-    # Means around the middle of 0 and 1, and quotients of counts, are rounded.
+    # Both means around the middle of 0 and 1 and quotients of counts are rounded.
     np.testing.assert_allclose(numbers.predict(X).toarray(), labels.predict_proba(X), rtol=0, atol=2e-16)
 
 
@@ -217,7 +217,7 @@ def test_scores_are_those_of_dense_numbers(container):
     model = spinney.RandomForestRegressor(5, random_state=0).fit(X, sparse.csr_array(y))
     dense = model.predict(X).toarray()
     for w in (None, weights):
-        # Sums in another order.
+        # Both sides add up the same terms in a different order.
         assert model.score(X, container(y), w) == pytest.approx(r2_score(y, dense, sample_weight=w), abs=1e-12)
     with pytest.raises(ValueError, match=r"must have .* outputs, as in the fit"):
         model.score(X, sparse.csr_array(y[:, 1:]))
@@ -233,7 +233,7 @@ def test_results_in_blocks_are_those_at_once(monkeypatch):
     monkeypatch.setattr("spinney._sparse._CELLS", 7 * N_OUTPUTS)
     assert (model.predict(X) != whole).nnz == 0
     assert (model.predict(sparse.csc_array(X)) != whole).nnz == 0
-    # Errors are added up in blocks.
+    # Errors are added up block by block, so that the order of the sum differs.
     assert model.score(X, y) == pytest.approx(score, abs=1e-13)
 
 
@@ -243,7 +243,7 @@ def test_out_of_bag_kept_rows_and_rows_in_leaves():
     dense = spinney.RandomForestRegressor(**params).fit(X, y)
     model = spinney.RandomForestRegressor(**params).fit(X, sparse.csr_array(y))
     np.testing.assert_array_equal(model.oob_prediction_, dense.oob_prediction_)
-    # Sums in another order.
+    # Both sides add up the same terms in a different order.
     assert model.oob_score_ == pytest.approx(dense.oob_score_, abs=1e-12)
     np.testing.assert_array_equal(model.predict_quantiles(X[:5], [0.5]), dense.predict_quantiles(X[:5], [0.5]))
     np.testing.assert_array_equal(model.sample_y(X[:5]), dense.sample_y(X[:5]))

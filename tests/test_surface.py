@@ -1,4 +1,4 @@
-"""What scikit-learn's estimators have and spinney's have not is what docs/scikit-learn.md says."""
+"""The names that scikit-learn's estimators have and spinney's lack are those that docs/scikit-learn.md lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sklearn.tree
 import spinney
 from conftest import make_data
 
-# Public names that are absent here, by kind of estimator; docs/scikit-learn.md says why.
+# Public names of scikit-learn that spinney does not have, by kind of estimator; docs/scikit-learn.md gives the reasons.
 ABSENT = {
     "tree": {"monotonic_cst"},
     "forest": {"monotonic_cst", "estimators_samples_", "estimator", "estimator_", "estimator_params"},
@@ -19,7 +19,7 @@ ABSENT = {
         "criterion",
         "init_",
         "n_trees_per_iteration_",
-        # Of the base class of ensembles there.
+        # scikit-learn has these from its base class of ensembles.
         "estimator_",
         "estimator_params",
     },
@@ -52,7 +52,7 @@ def test_what_is_absent_is_said(stem, task):
     theirs = getattr(sklearn.tree if kind == "tree" else sklearn.ensemble, name)(**params).fit(X, y)
     ours = getattr(spinney, name)(**params).fit(X, y)
     absent = public(theirs) - public(ours)
-    # An attribute of regressors there that is None.
+    # scikit-learn's regressors have the attribute `class_weight`, which is None.
     assert absent - {"class_weight"} <= ABSENT[kind]
     text = (real_data.REPOSITORY / "docs" / "scikit-learn.md").read_text()
     assert all(f"`{name}`" in text for name in absent)

@@ -1,4 +1,4 @@
-"""Trees on new rows in place of the oldest."""
+"""Forests in which trees grown on new samples replace the oldest trees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_new_trees_are_the_next_ones_of_a_fit_on_the_new_rows(name):
     assert forest.update(X[NEW], y[NEW], retire=3) is forest
     found = [spinney.dumps(tree) for tree in forest.estimators_]
     assert found[:5] == members[3:]
-    # Trees 8 to 10 of a larger forest on the new rows.
+    # The new trees are trees 8 to 10 of a larger forest on the new samples.
     larger = clone(model).set_params(n_estimators=14).fit(X[NEW], y[NEW])
     expected = [spinney.dumps(tree) for tree in larger.estimators_]
     assert found[5:] == expected[8:11]
