@@ -193,7 +193,7 @@ def median():
 
 
 def rows_of_csc():
-    n, p, entries = 1_000_000, 50_000, 800
+    n, p, entries = 1_000_000, 50_000, 1_250
     indices = np.arange(0, n, n // entries) + rng.integers(0, n // entries, (p, entries))
     ones = np.ones(p * entries, dtype=np.float32)
     X = sparse.csc_array((ones, indices.ravel().astype(np.int32), np.arange(p + 1) * entries), shape=(n, p))
