@@ -243,7 +243,7 @@ def sparse_labels():
 
 def boosting(method):
     model = spinney.GradientBoostingRegressor(n_estimators=300, n_jobs=2).fit(X[:500], Y[:500])
-    return model, lambda: list(getattr(model, method)(rows[:20_000] if method == "staged_predict" else rows))
+    return model, lambda: list(getattr(model, method)(rows[:50_000] if method == "staged_predict" else rows))
 
 
 def compressed():
@@ -254,7 +254,7 @@ def compressed():
 
 def compact(**params):
     X, Y = data(60_000, 2, 3)
-    model = spinney.ExtraTreesRegressor(150, n_jobs=2, max_features=1, max_depth=11, random_state=0).fit(X, Y)
+    model = spinney.ExtraTreesRegressor(250, n_jobs=2, max_features=1, max_depth=11, random_state=0).fit(X, Y)
     if params.get("training_data"):
         params["training_data"] = (X, Y)
     return model, lambda: spinney.compression.compact_leaves(model, **params)
