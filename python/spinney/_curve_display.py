@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._boosting_fit import BaseBoosting
+from spinney._described import kind_of
 from spinney._displays import pyplot, style
 from spinney._validation import Float
 
@@ -122,8 +123,7 @@ class BoostingCurveDisplay:
         """
         pyplot(f"{cls.__name__}.from_estimator")
         if not isinstance(estimator, BaseBoosting):
-            what = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"a {type(estimator).__name__}"
-            raise TypeError(f"estimator must be a gradient boosting model of spinney, got {what}")
+            raise TypeError(f"estimator must be a gradient boosting model of spinney, got {kind_of(estimator)}")
         check_is_fitted(estimator)
         if not isinstance(which, str) or which not in ("loss", "score"):
             raise ValueError(f"which must be 'loss' or 'score', got {which!r}")

@@ -28,6 +28,11 @@ def described(value: Any) -> str:
     return _with_article(type(value).__name__) + (f" ({cut(name)})" if isinstance(name, str) else "")
 
 
+def kind_of(value: Any) -> str:
+    """What an argument is that should be an estimator: "the class X", or "a X" for an instance."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+
+
 def cut(text: str) -> str:
     """The text, which ends with an ellipsis if it is long."""
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

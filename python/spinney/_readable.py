@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._base import BaseModel
 from spinney._boosting_fit import BaseBoosting
+from spinney._described import kind_of
 from spinney.centroid import BaseCentroidForest
 
 __all__ = ["check_tests_features", "check_trees", "fitted"]
@@ -16,8 +17,7 @@ __all__ = ["check_tests_features", "check_trees", "fitted"]
 def fitted(model: Any) -> Any:
     """A copy of the fitted model, which does not change if the model is fitted again."""
     if not isinstance(model, BaseModel):
-        what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
-        raise TypeError(f"model must be a fitted estimator of spinney, got {what}")
+        raise TypeError(f"model must be a fitted estimator of spinney, got {kind_of(model)}")
     check_is_fitted(model)
     return model._twin()
 

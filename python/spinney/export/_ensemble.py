@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._base import BaseModel
+from spinney._described import kind_of
 from spinney._validation import Float
 
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
@@ -160,8 +161,8 @@ def ensemble_of(model: Any, exporter: str) -> Ensemble:
 
 
 def _refusal(model: Any, exporter: str) -> str:
-    what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
-    message = f"model is {what}, but {exporter} takes fitted trees, forests, boosted and compressed models of spinney"
+    accepted = "fitted trees, forests, boosted and compressed models of spinney"
+    message = f"model is {kind_of(model)}, but {exporter} takes {accepted}"
     if hasattr(model, "estimator_"):
         message += "; export its estimator_, and apply what is around it to the predictions"
     elif hasattr(model, "steps"):
