@@ -114,7 +114,7 @@ impl<'a> Additive<'a> {
         Ok(())
     }
 
-    /// What one thread needs to add some of the trees.
+    /// Returns the buffers that one thread needs to add some of the trees.
     pub(crate) fn worker(&self, rows: &Rows<'_>, trees: Range<usize>) -> Result<Worker> {
         Ok(Worker { rows: rows.scratch_for(&self.trees[trees])?, ids: Vec::new(), direction: Vec::new() })
     }
@@ -129,13 +129,13 @@ impl<'a> Additive<'a> {
         }
     }
 
-    /// Threads for scores of `n_samples`, at most `n_threads`: not so many that they take longer to wake up than to work.
-    /// Results do not depend on it.
-    fn threads_for(&self, n_samples: usize, n_threads: usize) -> usize {
+    /// Returns the number of threads, at most `n_threads`, that are useful to send `n_samples` down `n_trees`: waking up a
+    /// thread must not take longer than its work. Results do not depend on it.
+    pub(super) fn threads_for(&self, n_samples: usize, n_trees: usize, n_threads: usize) -> usize {
         const STEPS_OF_WALK: usize = 16;
-        // About a tenth of a millisecond; tests have few samples, and want all threads.
+        // About a tenth of a millisecond. Tests have few samples, and use all threads.
         const LEAST_STEPS: usize = if cfg!(test) { 1 } else { 1 << 17 };
-        let steps = n_samples.saturating_mul(self.trees.len()).saturating_mul(self.width.saturating_add(STEPS_OF_WALK));
+        let steps = n_samples.saturating_mul(n_trees).saturating_mul(self.width.saturating_add(STEPS_OF_WALK));
         (steps / LEAST_STEPS).clamp(1, n_threads)
     }
 
@@ -299,7 +299,7 @@ impl<'a> Additive<'a> {
         if Some(out.len()) != n.checked_mul(self.width) {
             return Err(Error::shape("out", n.saturating_mul(self.width), out.len()));
         }
-        let n_threads = self.threads_for(n, control.n_threads());
+        let n_threads = self.threads_for(n, self.trees.len(), control.n_threads());
         let n_rows = self.rows_at_once(&rows, n_threads);
         pool::for_each(
             n_threads,
@@ -356,9 +356,10 @@ impl<'a> Additive<'a> {
 
     fn add_range(&self, x: &Rows<'_>, trees: Range<usize>, sums: &mut [f64], control: &Control) -> Result<()> {
         let n = x.n_samples();
-        let n_rows = self.rows_at_once(x, control.n_threads());
+        let n_threads = self.threads_for(n, trees.len(), control.n_threads());
+        let n_rows = self.rows_at_once(x, n_threads);
         pool::for_each(
-            control.n_threads(),
+            n_threads,
             sums.chunks_mut((n_rows * self.width).max(1)).enumerate(),
             || self.worker(x, trees.clone()),
             |worker, (b, sums)| {

@@ -98,9 +98,10 @@ impl Additive<'_> {
         check_topk((n, columns), k, excluded)?;
         let mut indices = try_matrix("the best columns", n, k)?;
         let mut scores = try_matrix("the best scores", n, k)?;
-        let size = self.rows_at_once(&rows, control.n_threads());
+        let n_threads = self.threads_for(n, self.trees.len(), control.n_threads());
+        let size = self.rows_at_once(&rows, n_threads);
         pool::for_each(
-            control.n_threads(),
+            n_threads,
             indices.chunks_mut(size * k).zip(scores.chunks_mut(size * k)).enumerate(),
             || Ok((self.worker(&rows, 0..self.trees.len())?, Ranking::new(columns, excluded)?)),
             |(worker, ranking), (b, (indices, scores))| {

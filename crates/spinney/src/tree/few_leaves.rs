@@ -55,7 +55,7 @@ impl FewLeaves {
         }
     }
 
-    /// Returns whether `trees` repay that a sample is copied for them: a copy takes the time that a few trees gain.
+    /// Returns whether enough of the trees have few leaves to make up for the time to copy the samples by feature.
     pub(super) fn pays(trees: &[&Tree], n_features: usize) -> bool {
         const TREES_PER_FEATURE: usize = 2;
         n_features > 0 && trees.iter().filter(|tree| Self::fits(tree)).count() >= n_features.div_ceil(TREES_PER_FEATURE)
@@ -115,7 +115,8 @@ impl FewLeaves {
         true
     }
 
-    /// Writes the leaves' nodes that the samples reach to `ids`, `stride` apart, as many as there is room for.
+    /// Writes the nodes of the leaves that the samples reach to `ids`, `stride` apart. `ids` may be shorter than the
+    /// block: the last samples are then left out.
     pub(super) fn walk(&self, ids: &mut [u32], stride: usize) {
         vectorised(
             #[inline(always)]

@@ -86,7 +86,7 @@ impl<'a> Rows<'a> {
             1 => self.n_samples(),
             n => {
                 let share = self.n_samples().div_ceil(BLOCKS_PER_THREAD * n);
-                // Dense rows walk in groups.
+                // Dense rows go down a tree in groups of this length.
                 share.next_multiple_of(if share < GROUP { LANES } else { GROUP })
             }
         };
@@ -98,7 +98,7 @@ impl<'a> Rows<'a> {
         self.scratch_for(&[])
     }
 
-    /// The same for walks down `trees`, which may be prepared for them. Results do not depend on it.
+    /// Returns an empty scratch for one thread that sends rows down `trees`. Results do not depend on the trees.
     pub(crate) fn scratch_for(&self, trees: &[&Tree]) -> Result<Scratch> {
         let values = match self.x {
             ByRow::Dense(_) => Vec::new(),
