@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
-from spinney import _model_file, _spinney, projection
+from spinney import _model_parts, _spinney, projection
 
 EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
 OUTPUTS = [(name, "single") for name in EVERY] + [(name, "several") for name in EVERY]
@@ -589,7 +589,7 @@ def test_attributes_that_are_missing_are_told(name, saved, tmp_path):
             del broken[part][key]
             put_together(tmp_path / "model", header, broken, data)
             # Files that were written before these attributes existed do not contain them.
-            if key == "full_loss_" or key in _model_file._ADDED:
+            if key == "full_loss_" or key in _model_parts.ADDED:
                 spinney.load(tmp_path / "model")
                 continue
             with pytest.raises(ValueError, match=key):

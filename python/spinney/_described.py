@@ -33,6 +33,11 @@ def kind_of(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
+def kind_and_module(value: Any) -> str:
+    """The same with the module of the type of an instance, which tells types of the same name apart."""
+    return kind_of(value) if isinstance(value, type) else f"{kind_of(value)} of {type(value).__module__}"
+
+
 def cut(text: str) -> str:
     """The text, which ends with an ellipsis if it is long."""
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

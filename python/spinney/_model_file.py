@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from spinney import _pipeline_files, _spinney
-from spinney._callbacks import CALLBACKS
-from spinney._described import described
-from spinney._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names, most_values
+from spinney._described import kind_and_module
+from spinney._model_parts import apart, classes, classes_around, is_of_spinney, nested, nested_again, put_together
+from spinney._proof import most_values
 from spinney._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 
 if TYPE_CHECKING:
@@ -43,65 +41,10 @@ _DTYPES = {
     "F64": "<f8",
 }
 
-_KEYS = {"class", "params", "fitted"}
-# For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.
-_KEYS_AROUND = _KEYS | {"inner", "frozen"}
-
-# Parameters that were added after the first version of the format. A file contains them only if they differ from these
-# values, which give the behavior of the estimator before the parameter was added.
-_ADDED: dict[str, Any] = {
-    "multi_label": "auto",
-    "leaf_estimation": "line_search",
-    "l2_regularization": 0.0,
-    "min_sum_hessian_in_leaf": 0.0,
-    "early_stopping": "auto",
-    "scoring": None,
-    "callbacks": None,
-    "init": None,
-    "init_cv": None,
-    "max_features_by_tree": None,
-    "min_weight_leaf": 0.0,
-    "quantile": 0.5,
-    "categorical_features": "from_dtype",
-    "monotonic_cst": None,
-    "interaction_cst": None,
-    "keep_rows": False,
-    "huber_delta": 1.0,
-    "tweedie_power": 1.5,
-    "output_scaling": None,
-    "output_weights": None,
-    "label_weight": None,
-}
-# The same for trees, of parameters that files of other estimators have always contained.
-_ADDED_TO_TREES = {"n_jobs": None}
-# Parameters that files may contain and that no longer exist. They do not affect predictions.
-_REMOVED = {"prefit"}
-
-
-def _classes() -> dict[str, Any]:
-    """The estimator classes that a file may contain, by name."""
-    import spinney
-
-    trees = ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "CentroidForest")
-    names = (*trees, "GradientBoosting", "CompressedForest")
-    both = [f"{name}{kind}" for name in names for kind in ("Classifier", "Regressor")]
-    return {name: getattr(spinney, name) for name in both}
-
-
-def _classes_around() -> dict[str, Any]:
-    """The multi-label meta-estimators that a file may contain, by name."""
-    from spinney import multilabel
-
-    return {name: getattr(multilabel, name) for name in ("CalibratedLabels", "TunedThresholds")}
-
-
-def _is_of_spinney(model: Any) -> bool:
-    return (_classes() | _classes_around()).get(type(model).__name__) is type(model)
-
 
 def _trusted() -> list[str]:
     """The types of spinney that a pipeline may contain."""
-    return _pipeline_files.trusted_types([*_classes().values(), *_classes_around().values()])
+    return _pipeline_files.trusted_types([*classes().values(), *classes_around().values()])
 
 
 def _pipeline_of(data: Any) -> Any:
@@ -110,7 +53,7 @@ def _pipeline_of(data: Any) -> Any:
     for i, (name, step) in enumerate(pipeline.steps):
         # Other estimators of spinney validate their state when they are unpickled. Meta-estimators do not: they are
         # validated by a round trip through their own format.
-        if _classes_around().get(type(step).__name__) is type(step):
+        if classes_around().get(type(step).__name__) is type(step):
             pipeline.steps[i] = (name, loads(dumps(step)))
     return pipeline
 
@@ -283,7 +226,7 @@ def loads(data: Any) -> Any:
     except (TypeError, ValueError, BufferError) as error:
         if isinstance(data, bytes | bytearray | memoryview) and len(data) == 0:
             raise ValueError("data must be the bytes of a model, got no bytes") from error
-        raise TypeError(f"data must be bytes, such as spinney.dumps returns, got {_article(data)}") from error
+        raise TypeError(f"data must be bytes, such as spinney.dumps returns, got {kind_and_module(data)}") from error
     with _faults_of("data"):
         _refuse_pickle(buffer[:2].tobytes())
         if _pipeline_files.is_start_of(buffer[:4].tobytes()):
@@ -295,10 +238,12 @@ def _method_of(file: Any, name: str) -> Any:
     """The method of a file object, or None if `path` is a path."""
     if isinstance(file, bytes | bytearray | memoryview):
         instead = "spinney.loads(data) for the bytes of a model" if name == "read" else "a path or a binary file"
-        raise TypeError(f"path must be a str, an os.PathLike or a binary file, got {_article(file)}; {instead}")
+        raise TypeError(f"path must be a str, an os.PathLike or a binary file, got {kind_and_module(file)}; {instead}")
     found = getattr(file, name, None)
     if not callable(found):
-        raise TypeError(f"path must be a str, an os.PathLike or a binary file with {name}(), got {_article(file)}")
+        raise TypeError(
+            f"path must be a str, an os.PathLike or a binary file with {name}(), got {kind_and_module(file)}"
+        )
     return found
 
 
@@ -324,12 +269,12 @@ def _refuse_pickle(start: bytes) -> None:
 def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     """The model of the engine, and the JSON text and the arrays of the estimator."""
     name = type(model).__name__
-    if not _is_of_spinney(model):
-        raise TypeError(f"model must be a fitted estimator of spinney or a pipeline, got {_article(model)}")
+    if not is_of_spinney(model):
+        raise TypeError(f"model must be a fitted estimator of spinney or a pipeline, got {kind_and_module(model)}")
     check_is_fitted(model)
     model._validate_params()
-    encoder = Encoder(_nested)
-    engine, content = _apart(encoder, model, "")
+    encoder = Encoder(nested)
+    engine, content = apart(encoder, model, "")
     text = to_text(content)
     try:
         prove_size(text)
@@ -403,7 +348,8 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
         data = read()
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(
-                f"path must be a file opened with mode 'rb', but path.read() returned {_article(data)} instead of bytes"
+                "path must be a file opened with mode 'rb', but path.read() returned "
+                f"{kind_and_module(data)} instead of bytes"
             )
         return loads(data)
     name = os.fsdecode(path)
@@ -426,8 +372,8 @@ def _estimator_of(summary: _ModelSummary, read: Any) -> Any:
     """The estimator of a model file, after validation of all parts."""
     _prove_sizes(summary)
     engine, text, arrays = read()
-    decoder = Decoder(arrays, _nested_again)
-    estimator = _put_together(decoder, from_text(text or ""), engine)
+    decoder = Decoder(arrays, nested_again)
+    estimator = put_together(decoder, from_text(text or ""), engine)
     decoder.finish()
     return estimator
 
@@ -519,171 +465,3 @@ def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:
                 return _spinney.read_model(buffer)
             finally:
                 del buffer  # otherwise the map could not be closed
-
-
-def _article(value: Any) -> str:
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    return f"a {type(value).__name__} of {type(value).__module__}"
-
-
-def _apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
-    """The result of `_taken_apart`, also for multi-label meta-estimators."""
-    if type(model).__name__ not in _classes_around():
-        return _taken_apart(encoder, model._twin(), prefix)
-    name = type(model).__name__
-    inner, is_frozen, params, fitted = model._parts()
-    if not _is_of_spinney(inner):
-        raise TypeError(
-            f"{name}: {prefix}estimator_ must be an estimator of spinney, got {_article(inner)}: pickle the {name}, "
-            "or save the last step of a pipeline; nothing was written"
-        )
-    encoded = {
-        part: {n: encoder.named(n, f"{name}: the {what} {prefix}{n}", values[n]) for n in sorted(values)}
-        for part, what, values in (("params", "parameter", params), ("fitted", "attribute", fitted))
-    }
-    engine, content = _apart(encoder, inner, f"{prefix}estimator_.")
-    return engine, {"class": name, **encoded, "inner": content, "frozen": is_frozen}
-
-
-def _added(kind: Kind) -> dict[str, Any]:
-    return {**_ADDED, **_ADDED_TO_TREES} if kind == "tree" else _ADDED
-
-
-def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
-    """The model of the engine, or None if not fitted, and the rest for JSON. `prefix` is the path in messages."""
-    name = type(model).__name__
-    state = model._state()
-    kind: Kind = model._kind
-    engine = engine_of(state.pop(ENGINE[kind], None))
-    _prove_names(f"{name}: {prefix}", state)
-    names, added = model._get_param_names(), _added(kind)
-    known = fitted_names(kind, isinstance(model, ClassifierMixin))
-    values = {n: state.pop(n) for n in sorted(names)}
-    params = {
-        n: encoder.named(n, f"{name}: the parameter {prefix}{n}", value)
-        for n, value in values.items()
-        if n not in added or type(value) is not type(added[n]) or value != added[n]
-    }
-    for attribute in sorted(state):
-        if attribute == CALLBACKS:
-            raise TypeError(
-                f"{name}: callbacks are not supported in model files, which contain no code: call "
-                f"{prefix}set_callbacks() first, which removes them, or pickle the estimator; nothing was written"
-            )
-        if attribute not in known:
-            raise TypeError(
-                f"{name}: the attribute {prefix}{attribute} is not supported in model files, which contain those of "
-                "spinney alone: delete it, or pickle the estimator; nothing was written"
-            )
-    fitted = {n: encoder.named(n, f"{name}: the attribute {prefix}{n}", state[n]) for n in sorted(state)}
-    return engine, {"class": name, "params": params, "fitted": fitted}
-
-
-def _prove_names(prefix: str, state: dict[str, Any]) -> None:
-    """Check that the names of features are distinct."""
-    names = state.get("feature_names_in_")
-    if not isinstance(names, np.ndarray):
-        return  # validated with the other attributes
-    seen: set[str] = set()
-    for name in names.ravel().tolist():
-        if isinstance(name, str) and name in seen:
-            raise ValueError(
-                f"{prefix}feature_names_in_ must have distinct names in model files, got {name[:80]!r} twice: rename "
-                "one of the columns of X, or pickle the estimator"
-            )
-        if isinstance(name, str):
-            seen.add(name)
-
-
-def _nested(encoder: Encoder, value: Any) -> dict[str, Any]:
-    """An estimator of spinney that is a parameter of another one, for JSON."""
-    if _classes_around().get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
-        params = value.get_params(deep=False)
-        named = {n: encoder.named(n, f"{encoder.what}: the parameter {n}", params[n]) for n in sorted(params)}
-        return {"class": type(value).__name__, "params": named, "fitted": {}}
-    if _classes().get(type(value).__name__) is not type(value):
-        raise encoder.refused(value)
-    engine, content = _taken_apart(encoder, value, f"{encoder.attribute}.")
-    if engine is not None:
-        content["model"] = encoder.encode(np.frombuffer(engine.to_bytes(), dtype=np.uint8))
-    return content
-
-
-def _class_named(name: Any) -> Any:
-    """The class of an estimator, by its name in a file."""
-    cls = _classes().get(name) if isinstance(name, str) else None
-    if cls is None:
-        raise ValueError(f"class must be the name of an estimator of spinney, got {described(name)}")
-    return cls
-
-
-def _put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
-    """The estimator from the result of `_taken_apart`, after validation of all parts."""
-    if isinstance(content, dict) and isinstance(content.get("class"), str) and content["class"] in _classes_around():
-        return _put_around(decoder, content, engine)
-    if not isinstance(content, dict) or content.keys() != _KEYS:
-        raise ValueError(f"an estimator must be an object with the keys {sorted(_KEYS)}, got {described(content)}")
-    name = content["class"]
-    cls = _class_named(name)
-    if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
-        raise ValueError("params and fitted must be objects, got something else")
-    kind: Kind = cls._kind
-    names, added = set(cls._get_param_names()), _added(kind)
-    removed = _REMOVED if kind == "compressed" else set()
-    missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names - removed
-    if missing:
-        raise ValueError(f"{name} must have the parameter {min(missing)!r}, which is missing in the file")
-    if unknown:
-        raise ValueError(f"{name} does not support the parameter {min(unknown)[:80]!r}")
-    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
-    absent = {n: value for n, value in added.items() if n in names}
-    estimator = cls(**absent | {n: value for n, value in params.items() if n in names})
-    if strange := sorted(content["fitted"].keys() - fitted_names(kind, isinstance(estimator, ClassifierMixin)).keys()):
-        raise ValueError(f"{name} does not support the attribute {strange[0][:80]!r}")
-    estimator._validate_params()
-    state = dict(estimator.__dict__)
-    state.update((n, decoder.decode(value)) for n, value in sorted(content["fitted"].items()))
-    _prove_names(f"{name}: ", state)
-    if engine is not None:
-        state[ENGINE[kind]] = attribute_of(kind, engine)
-    estimator.__setstate__(state)
-    return estimator
-
-
-def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
-    """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
-    cls = _classes_around()[content["class"]]
-    is_fitted = content.keys() == _KEYS_AROUND
-    if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
-        accepted = f"an object with the keys {sorted(_KEYS_AROUND)}"
-        raise ValueError(f"{cls.__name__} must be {accepted}, got {described(content)}")
-    if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
-        raise ValueError("params and fitted must be objects, got something else")
-    is_frozen = content.get("frozen", False)
-    names = set(cls._get_param_names()) - ({"estimator"} if is_frozen else set())
-    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
-    if type(is_frozen) is not bool:
-        raise ValueError(f"{cls.__name__} must have true or false as frozen, got {described(is_frozen)}")
-    if params.keys() != names:
-        raise ValueError(f"{cls.__name__} must have the parameters {sorted(names)}, got {sorted(params)}")
-    inner = _put_together(decoder, content["inner"], engine) if is_fitted else None
-    estimator = cls(**params | ({"estimator": FrozenEstimator(inner)} if is_frozen else {}))
-    estimator._validate_params()
-    if is_fitted:
-        fitted = {n: decoder.decode(value) for n, value in sorted(content["fitted"].items())}
-        estimator._put_together(inner, is_frozen, fitted)
-    return estimator
-
-
-def _nested_again(decoder: Decoder, content: Any) -> Any:
-    if not isinstance(content, dict):
-        raise ValueError(f"an estimator must be an object, got {described(content)}")
-    rest = dict(content)
-    engine = None
-    if "model" in rest:
-        data = decoder.decode(rest.pop("model"))
-        if type(data) is not np.ndarray or data.dtype != np.uint8 or data.ndim != 1:
-            raise ValueError(f"the model of an estimator must be an array of bytes, got {described(data)}")
-        engine = engine_of(engine_from(_class_named(rest.get("class"))._kind, data.tobytes()))
-    return _put_together(decoder, rest, engine)
