@@ -18,7 +18,9 @@ from sklearn.model_selection import train_test_split
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-forest = spinney.RandomForestRegressor(min_samples_leaf=5, random_state=0).fit(X_train, y_train)
+forest = spinney.RandomForestRegressor(min_samples_leaf=5, random_state=0).fit(
+    X_train, y_train
+)
 print(f"R² on the test samples: {forest.score(X_test, y_test):.2f}")
 
 # %%
@@ -37,7 +39,9 @@ axes[0].barh(names[order], np.abs(found.values).mean(axis=0)[order], color="#007
 axes[0].set(xlabel="mean of |Shapley value|", title=f"all {len(X_test)} test samples")
 
 first = found.values[0]
-axes[1].barh(names[order], first[order], color=np.where(first[order] > 0, "#D55E00", "#0072B2"))
+axes[1].barh(
+    names[order], first[order], color=np.where(first[order] > 0, "#D55E00", "#0072B2")
+)
 axes[1].axvline(0, color="0.35", linewidth=0.8)
 axes[1].set(
     xlabel="Shapley value",

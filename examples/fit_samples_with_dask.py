@@ -36,7 +36,8 @@ def main() -> None:
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         blocks = [client.submit(load, block) for block in range(4)]
-        # If a worker is lost, keep_stages leaves the stages that were done, from which warm_start goes on as below.
+        # If a worker is lost, keep_stages leaves the stages that were done, from which
+        # warm_start goes on as below.
         spinney.distribute.fit_samples(model, blocks, client, timeout=120, keep_stages=True)
         first = spinney.dumps(model)
         model.set_params(n_estimators=8, warm_start=True)
@@ -48,7 +49,9 @@ def main() -> None:
     assert spinney.dumps(alone) == first
     alone.set_params(n_estimators=8, warm_start=True).fit(X, Y)
     assert spinney.dumps(alone) == spinney.dumps(model)
-    print(f"{model.n_estimators_} stages on the samples of two processes: the bytes of one machine")
+    print(
+        f"{model.n_estimators_} stages on the samples of two processes: the bytes of one machine"
+    )
 
 
 if __name__ == "__main__":
