@@ -69,7 +69,7 @@ def name(request) -> str:
 @pytest.fixture
 def labels():
     """Sparse X and Y with many columns."""
-    X = sparse.random_array((80, 200), density=0.1, rng=np.random.default_rng(0), format="csr")
-    Y = sparse.random_array((80, 30), density=0.1, rng=np.random.default_rng(1), format="csr")
+    X = sparse.random_array((80, 200), density=0.1, random_state=np.random.default_rng(0), format="csr")
+    Y = sparse.random_array((80, 30), density=0.1, random_state=np.random.default_rng(1), format="csr")
     Y.data[:] = 1
     return X, Y.astype(np.int64)
