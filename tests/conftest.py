@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 import spinney
 from scipy import sparse
+
+# The release of scikit-learn, for comparisons with what it has or does correctly from some release on.
+SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 TREES = ["DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"]
 FORESTS = ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"]

@@ -521,7 +521,8 @@ def test_a_frozen_estimator_is_left_alone_and_tuned_on_the_rows_given():
 
 def test_estimators_of_scikit_learn_and_pipelines():
     X, Y = problem()
-    dense = Y.toarray()
+    # From a dense array: SciPy before 1.13 draws 64-bit indices, which scikit-learn's trees do not support.
+    X, dense = sparse.csr_array(X.toarray()), Y.toarray()
     theirs = TunedThresholds(RandomForestClassifier(10, random_state=0), cv=3, random_state=0).fit(X, dense)
     assert theirs.predict(X).shape == Y.shape
     assert theirs.predict(X)[:, 3].sum() == 0  # a label that no sample has

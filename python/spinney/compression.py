@@ -151,8 +151,8 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     >>> X = sparse.random_array((100, 30), density=0.2, random_state=np.random.default_rng(0), format="csr")
     >>> Y = (X[:, :10] != 0).astype(int)
     >>> small = spinney.CompressedForestClassifier(l1_norm=None, max_test_nodes=10, random_state=0).fit(X, Y)
-    >>> small.n_test_nodes_
-    10
+    >>> small.n_test_nodes_ <= 10
+    True
     >>> indices, scores = small.predict_topk(X[:3], k=2)
     >>> indices.shape
     (3, 2)
