@@ -13,7 +13,7 @@ import sklearn.ensemble
 import sklearn.metrics
 import spinney
 from boosting_twin import PARAMETERS, Twin, in_domain
-from conftest import BOOSTING, make, make_data, model_bytes
+from conftest import BOOSTING, cases, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -48,6 +48,8 @@ LOSSES[CLASSIFIER] = ["log_loss", "exponential", "hinge", "squared_error"]
 OUTPUTS = ["single", "several", "labels"]
 CASES = [(name, loss, outputs) for name in BOOSTING for loss in LOSSES[name] for outputs in OUTPUTS]
 CASES = [case for case in CASES if not (case[0] == REGRESSOR and case[2] == "labels")]
+# Only regressors scale outputs.
+pytestmark = cases(lambda name, params: name == REGRESSOR or "output_scaling" not in STRATEGIES[params])
 
 
 @pytest.fixture(params=STRATEGIES)
@@ -68,8 +70,6 @@ def sparse_rows(Z):
 
 def possible(name, loss, outputs, params):
     """Parameters that the case supports: one projection for a single output, float64 steps for classes and log loss."""
-    if name == CLASSIFIER and "output_scaling" in params:
-        pytest.skip("regressors alone scale outputs")
     if (name, outputs) == (REGRESSOR, "single"):
         params = params | {"n_projections": 1}
     params = params | PARAMETERS.get(loss, {})
@@ -131,10 +131,9 @@ def test_weight_zero_has_no_effect(name, loss, outputs, params, whole):
     assert model_bytes(weighted) == model_bytes(removed)
 
 
+@cases(lambda params: "subsample" not in STRATEGIES[params])  # one of two equal samples may be drawn
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
 def test_weight_two_is_the_row_twice(name, loss, outputs, params):
-    if "subsample" in params:
-        pytest.skip("two rows may be drawn one without the other")
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
     order = np.random.default_rng(1).permutation(w.sum())
@@ -160,11 +159,10 @@ def test_weights_at_the_ends_of_float64_are_those_near_one(name, loss, outputs, 
     np.testing.assert_array_equal(near.validation_score_, far.validation_score_)
 
 
+@cases(lambda params: "leaf_estimation" not in STRATEGIES[params])  # line searches are not regularized
 @pytest.mark.parametrize("unit", [0.25, 1024.0])
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
 def test_regularization_is_in_units_of_weight(name, loss, outputs, params, unit):
-    if "leaf_estimation" in params:
-        pytest.skip("line searches have no regularization")
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(2).integers(1, 4, len(X)).astype(float)
     # Shallow trees are used, since in deep trees the last bits decide between splits that are equally good.
