@@ -115,12 +115,12 @@ def test_one_model_for_every_layout(name, outputs, depth_first, way):
     params = chosen_by(way, name, outputs) | ({} if depth_first else {"max_leaf_nodes": 12})
     forms = layouts(X)
     expected = make(name, **params).fit(X, y)
+    methods = ["predict", "apply", *["predict_proba"] * (name in CLASSIFIERS and outputs != "several")]
+    results = {method: getattr(expected, method)(X) for method in methods}
     for form, Z in forms.items():
         assert model_bytes(make(name, **params).fit(Z, y)) == model_bytes(expected), form
-        np.testing.assert_array_equal(expected.predict(Z), expected.predict(X), err_msg=form)
-        np.testing.assert_array_equal(expected.apply(Z), expected.apply(X), err_msg=form)
-        if name in CLASSIFIERS and outputs != "several":
-            np.testing.assert_array_equal(expected.predict_proba(Z), expected.predict_proba(X), err_msg=form)
+        for method, result in results.items():
+            np.testing.assert_array_equal(getattr(expected, method)(Z), result, err_msg=f"{method} {form}")
 
 
 @cases(is_possible)
