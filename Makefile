@@ -53,7 +53,7 @@ test-rust:  ## Run the tests of the crates
 .PHONY: test-python
 test-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## Build spinney and run the Python tests
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses auto --dist worksteal
-	$(BIN)/python -m pytest -m alone
+	$(BIN)/python -m pytest -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
 
 # Runs of the property tests.
 STRESS_RUNS ?= 10

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import multiprocessing
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
+import warnings
+from multiprocessing import forkserver
+from unittest import mock
 
 import numpy as np
 import spinney
@@ -43,6 +49,43 @@ def run(code: str, *args: str, timeout: float = 120, **environment: str) -> subp
     source = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args]
     options = {"capture_output": True, "text": True, "timeout": timeout, "check": False}
     return subprocess.run(source, env={**_environment(), **environment}, **options)
+
+
+def forked(code: str, *args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Like `run`, but in a fork of a process that has imported spinney: each import takes more than a second.
+
+    This is for POSIX, and for code without processes of its own.
+    """
+    code = textwrap.dedent(code)
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = [pathlib.Path(folder, name) for name in ("stdout", "stderr")]
+        process = _forks().Process(target=_execute, args=(code, args, outputs))
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            raise subprocess.TimeoutExpired([code, *args], timeout)
+        return subprocess.CompletedProcess([code, *args], process.exitcode, *(path.read_text() for path in outputs))
+
+
+@functools.cache
+def _forks() -> multiprocessing.context.ForkServerContext:
+    """The server of forks; it has no threads and has never fitted a model."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["children", "sklearn.frozen"])
+    # The server imports this module, and its BLAS starts no threads.
+    with mock.patch.dict(os.environ, _environment(), OPENBLAS_NUM_THREADS="1"):
+        forkserver.ensure_running()
+    return context
+
+
+def _execute(code: str, args: tuple[str, ...], outputs: list[pathlib.Path]) -> None:
+    for descriptor, path in enumerate(outputs, start=1):
+        path.touch()
+        os.dup2(os.open(path, os.O_WRONLY), descriptor)
+    sys.argv[1:] = args
+    warnings.simplefilter("error")
+    exec(code, {"__name__": "__main__"})
 
 
 def interrupted(code: str, kinds: list[str], wait: float) -> dict[str, tuple[float, str]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import sklearn
@@ -19,6 +22,44 @@ COMPRESSED = ["CompressedForestClassifier", "CompressedForestRegressor"]
 CENTROIDS = ["CentroidForestClassifier", "CentroidForestRegressor"]
 CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
+
+
+def cases(rule: Callable[..., bool]) -> pytest.MarkDecorator:
+    """Mark tests of which only some combinations of parameters exist: those for which the rule returns true.
+
+    The arguments of the rule are names of parameters. The other combinations are not generated, so that a skipped test
+    means that something is missing on this machine. The rule of a module does not apply to tests without these
+    parameters.
+    """
+    return pytest.mark.cases.with_args(rule)
+
+
+def has_outputs(name: str, outputs: str) -> bool:
+    """Whether the estimator supports these outputs of `make_data`; a rule for `cases`."""
+    return name.endswith("Classifier") or outputs not in ("labels", "binary")
+
+
+def exists(item: pytest.Item) -> bool:
+    """Whether the rules of all `cases` accept the parameters of the test."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    for mark in item.iter_markers("cases"):
+        (rule,) = mark.args
+        names = inspect.signature(rule).parameters
+        if names.keys() <= params.keys() and not rule(**{name: params[name] for name in names}):
+            return False
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str):
+    found = yield
+    if not isinstance(found, list):
+        return found
+    kept = list(filter(exists, found))
+    # With a rule that no case satisfies, the test would silently disappear.
+    if found and not kept:
+        raise collector.CollectError(f"{name}: the rules of `cases` accept no combination of parameters")
+    return kept
 
 
 def make(name: str, **params):

@@ -13,7 +13,7 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 import spinney
-from conftest import BOOSTING, make, make_data, model_bytes
+from conftest import BOOSTING, cases, has_outputs, make, make_data, model_bytes
 from estimator_checks import with_estimator_checks
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
@@ -42,10 +42,7 @@ def name(request):
     return request.param
 
 
-def data(name, outputs, **kwargs):
-    if outputs == "labels" and name == REGRESSOR:
-        pytest.skip("labels are for classifiers")
-    return make_data(name, outputs=outputs, **kwargs)
+pytestmark = cases(has_outputs)
 
 
 def defaults():
@@ -137,7 +134,7 @@ def test_pipeline_grid_search_and_parallel_cross_validation(name):
 @pytest.mark.parametrize("params", STRATEGIES)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_pickle_joblib_copy_and_clone(name, params, outputs, tmp_path):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     model = make(name, **params).fit(X, y, X_val=X, y_val=y)
     joblib.dump(model, tmp_path / "model")
     for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model"), copy.deepcopy(model)):
@@ -163,7 +160,7 @@ def test_frames_give_names(name):
 @pytest.mark.parametrize("params", STRATEGIES)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_shapes_of_attributes(name, params, outputs):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     model = make(name, **params).fit(X, y)
     width = {"single": 3 if name == CLASSIFIER else 1, "several": 9 if name == CLASSIFIER else 3, "labels": 3}[outputs]
     assert (model.n_estimators_, model.n_features_in_, model.n_outputs_) == (5, 12, 1 if outputs == "single" else 3)
@@ -186,7 +183,7 @@ def test_shapes_of_attributes(name, params, outputs):
 @pytest.mark.parametrize("params", STRATEGIES)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_scores_are_sums_over_trees(name, params, outputs):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     model = make(name, **params).fit(X, y)
     expected = np.tile(model.start_, (len(X), 1))
     width = expected.shape[1]
@@ -206,7 +203,7 @@ def test_scores_are_sums_over_trees(name, params, outputs):
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
 def test_the_last_stage_is_the_model(name, params, outputs, container):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     model = make(name, **params).fit(X, y)
     X = container(X)
     methods = ["predict"] + ["predict_proba", "decision_function"] * (name == CLASSIFIER)
@@ -363,7 +360,7 @@ def test_models_of_float8_steps_are_pickled_whatever_the_weak_model(estimator, o
 )
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_the_best_stage_of_a_given_validation_set_is_kept(name, outputs, params):
-    X, y = data(name, outputs, n=150)
+    X, y = make_data(name, outputs=outputs, n=150)
     half = len(X) // 2
     held = {"X_val": X[half:], "y_val": y[half:]}
     whole = make(name, n_estimators=60, learning_rate=1.0, **params).fit(X[:half], y[:half], **held)
@@ -388,7 +385,7 @@ def test_the_best_stage_of_a_given_validation_set_is_kept(name, outputs, params)
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_a_share_of_the_rows_is_held_out(name, outputs):
-    X, y = data(name, outputs, n=200)
+    X, y = make_data(name, outputs=outputs, n=200)
     params = {"n_estimators": 200, "n_iter_no_change": 3, "learning_rate": 1.0}
     model = make(name, **params).fit(X, y)
     assert model.n_estimators_ < 200
@@ -471,7 +468,7 @@ WEAK = [{"output_strategy": "joint"}, {"relabel_leaves": False}]
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_weak_models_of_scikit_learn(name, outputs, params, container):
-    X, y = data(name, outputs, n=120)
+    X, y = make_data(name, outputs=outputs, n=120)
     weak = Ridge(alpha=1.0)
     model = make(name, estimator=weak, learning_rate=0.5, n_estimators=20, **params).fit(container(X), y)
     assert [type(part) for part in model.estimators_] == [Ridge] * 20

@@ -13,7 +13,7 @@ import sklearn.ensemble
 import sklearn.metrics
 import spinney
 from boosting_twin import PARAMETERS, Twin, in_domain
-from conftest import BOOSTING, make, make_data, model_bytes
+from conftest import BOOSTING, cases, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -48,6 +48,8 @@ LOSSES[CLASSIFIER] = ["log_loss", "exponential", "hinge", "squared_error"]
 OUTPUTS = ["single", "several", "labels"]
 CASES = [(name, loss, outputs) for name in BOOSTING for loss in LOSSES[name] for outputs in OUTPUTS]
 CASES = [case for case in CASES if not (case[0] == REGRESSOR and case[2] == "labels")]
+# Only regressors scale outputs.
+pytestmark = cases(lambda name, params: name == REGRESSOR or "output_scaling" not in STRATEGIES[params])
 
 
 @pytest.fixture(params=STRATEGIES)
@@ -68,8 +70,6 @@ def sparse_rows(Z):
 
 def possible(name, loss, outputs, params):
     """Parameters that the case supports: one projection for a single output, float64 steps for classes and log loss."""
-    if name == CLASSIFIER and "output_scaling" in params:
-        pytest.skip("regressors alone scale outputs")
     if (name, outputs) == (REGRESSOR, "single"):
         params = params | {"n_projections": 1}
     params = params | PARAMETERS.get(loss, {})
@@ -91,11 +91,12 @@ def test_one_model_for_every_layout(name, loss, outputs, params, max_bins, weigh
     # The weights are not sums of few powers of two, so that sums of them are rounded.
     w = np.random.default_rng(2).uniform(0.5, 2, len(X)) if weighted else None
     expected = make(name, **params).fit(X, y, sample_weight=w, X_val=X[:20], y_val=y[:20])
+    predicted, scores = expected.predict(X), expected._scores(X)
     for form, Z in forms.items():
         model = make(name, **params).fit(Z, y, sample_weight=w, X_val=sparse_rows(Z)[:20], y_val=y[:20])
         assert model_bytes(model) == model_bytes(expected), form
-        np.testing.assert_array_equal(expected.predict(Z), expected.predict(X), err_msg=form)
-        np.testing.assert_array_equal(expected._scores(Z), expected._scores(X), err_msg=form)
+        np.testing.assert_array_equal(expected.predict(Z), predicted, err_msg=form)
+        np.testing.assert_array_equal(expected._scores(Z), scores, err_msg=form)
 
 
 def test_bins_are_no_approximation_for_features_of_few_values(params):
@@ -131,10 +132,9 @@ def test_weight_zero_has_no_effect(name, loss, outputs, params, whole):
     assert model_bytes(weighted) == model_bytes(removed)
 
 
+@cases(lambda params: "subsample" not in STRATEGIES[params])  # one of two equal samples may be drawn
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
 def test_weight_two_is_the_row_twice(name, loss, outputs, params):
-    if "subsample" in params:
-        pytest.skip("two rows may be drawn one without the other")
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
     order = np.random.default_rng(1).permutation(w.sum())
@@ -160,11 +160,10 @@ def test_weights_at_the_ends_of_float64_are_those_near_one(name, loss, outputs, 
     np.testing.assert_array_equal(near.validation_score_, far.validation_score_)
 
 
+@cases(lambda params: "leaf_estimation" not in STRATEGIES[params])  # line searches are not regularized
 @pytest.mark.parametrize("unit", [0.25, 1024.0])
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
 def test_regularization_is_in_units_of_weight(name, loss, outputs, params, unit):
-    if "leaf_estimation" in params:
-        pytest.skip("line searches have no regularization")
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(2).integers(1, 4, len(X)).astype(float)
     # Shallow trees are used, since in deep trees the last bits decide between splits that are equally good.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sklearn.ensemble
 import spinney
-from conftest import BOOSTING, make, model_bytes
+from conftest import BOOSTING, cases, has_outputs, make, model_bytes
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge
 from test_boosting_curves import LOSSES, OUTPUTS, STRATEGIES, TOLERANCE, data
@@ -49,6 +49,7 @@ def recomputed(model, X, y, outside, sample_weight=None, **fit):
     return np.array([curve[i] for i, curve in enumerate(curves)])
 
 
+@cases(has_outputs)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize(("name", "loss"), LOSSES, ids=lambda value: str(value))
@@ -66,6 +67,7 @@ def test_losses_are_those_of_the_rows_left_out(name, loss, outputs, weighted):
         np.testing.assert_array_equal(model.oob_improvement_[1:], -np.diff(model.oob_scores_))
 
 
+@cases(has_outputs)
 @pytest.mark.parametrize("outputs", ["several", "labels"])
 @pytest.mark.parametrize("name", BOOSTING)
 @pytest.mark.parametrize("params", STRATEGIES)

@@ -9,7 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, TREES, check_refused, make, make_data, model_bytes
+from conftest import (
+    ALL,
+    BOOSTING,
+    COMPRESSED,
+    FORESTS,
+    TREES,
+    cases,
+    check_refused,
+    has_outputs,
+    make,
+    make_data,
+    model_bytes,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -48,8 +60,6 @@ def data(name, outputs="single", n=90):
 
 
 def outputs_of(name, outputs):
-    if outputs == "labels" and name.endswith("Regressor"):
-        pytest.skip("labels are for classifiers")
     if outputs == "several" and name in COMPRESSED + BOOSTING and name.endswith("Classifier"):
         return "labels"
     return outputs
@@ -63,6 +73,7 @@ SETTINGS |= {
 SETTINGS |= {name: [{}] for name in COMPRESSED}
 
 
+@cases(has_outputs)
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
 @pytest.mark.parametrize("name", EVERY)
 def test_one_model_for_every_layout_and_number_of_threads(name, outputs):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import spinney
-from conftest import CENTROIDS, check_refused, make, make_data, model_bytes
+from conftest import CENTROIDS, cases, check_refused, has_outputs, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import label_ranking_average_precision_score
@@ -80,10 +80,9 @@ def test_weight_zero_has_no_effect(name, params):
     assert one._forest == two._forest
 
 
+@cases(has_outputs)
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
 def test_weight_two_is_the_row_twice_side_by_side(name, outputs):
-    if outputs not in outputs_of(name):
-        pytest.skip("labels are for classifiers")
     X, y = make_data(name, n=60, outputs=outputs)
     weights = np.random.default_rng(2).integers(1, 3, 60)
     params = {**SMALL, "refine": False, "sample_size": None}

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import spinney
-from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, model_bytes
+from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, cases, has_outputs, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -18,12 +18,7 @@ from spinney import _spinney
 from spinney.compression import compact_leaves
 
 OUTPUTS = ["single", "several", "labels"]
-
-
-def data(name, outputs, **kwargs):
-    if outputs == "labels" and name in REGRESSORS:
-        pytest.skip("labels are for classifiers")
-    return make_data(name, outputs=outputs, **kwargs)
+pytestmark = cases(has_outputs)
 
 
 def scores(model, X):
@@ -42,7 +37,7 @@ def forms(name, X, y):
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("weights", [None, "whole", "fractions"])
 def test_leaves_of_rows_predict_the_same_bits(name, outputs, bootstrap, weights):
-    X, y = data(name, outputs, n=90)
+    X, y = make_data(name, outputs=outputs, n=90)
     rng = np.random.default_rng(0)
     w = {None: None, "whole": rng.integers(0, 3, len(X)), "fractions": rng.random(len(X))}[weights]
     params = {"class_weight": "balanced"} if name in CLASSIFIERS else {}
@@ -68,7 +63,7 @@ def test_leaves_of_rows_predict_the_same_bits(name, outputs, bootstrap, weights)
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_the_reported_change_bounds_that_of_predictions(name, outputs):
-    X, y = data(name, outputs, n=120)
+    X, y = make_data(name, outputs=outputs, n=120)
     more = make_data(name, n=300, seed=5)[0]
     model = make(name).fit(X, y)
     for params in forms(name, X, y):
@@ -86,7 +81,7 @@ def test_the_reported_change_bounds_that_of_predictions(name, outputs):
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_compact_models_keep_the_laws(name, outputs, tmp_path):
-    X, y = data(name, outputs, n=100)
+    X, y = make_data(name, outputs=outputs, n=100)
     X = X.astype(np.float32)
     for params in forms(name, X, y):
         model = make(name, **({"n_jobs": 2} if name in FORESTS else {})).fit(X, y)

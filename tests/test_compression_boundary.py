@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import sklearn.ensemble
-from conftest import COMPRESSED, check_refused, make, make_data, model_bytes
+from conftest import COMPRESSED, cases, check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -300,14 +300,12 @@ def test_one_row_and_one_class(name):
         np.testing.assert_array_equal(same.predict_proba(X), 1)
 
 
-def test_a_class_that_a_fold_has_not(name):
-    if name == REGRESSOR:
-        pytest.skip("classes are of classifiers")
-    X, y = make_data(name)
+def test_a_class_that_a_fold_does_not_have():
+    X, y = make_data(CLASSIFIER)
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
     for loss in ("squared_error", "log_loss"):
-        model = make(name, cv=KFold(3), loss=loss).fit(X, y)
+        model = make(CLASSIFIER, cv=KFold(3), loss=loss).fit(X, y)
         assert np.isfinite(model.path_["test_loss_mean"]).all()
 
 
@@ -338,14 +336,13 @@ def test_before_fit(name):
 # Failure
 
 
+@cases(lambda failure, frozen: not (frozen and failure == "fit_forest"))  # a frozen forest is not grown again
 @pytest.mark.parametrize(
     "failure", ["X", "y", "sample_weight", "fit_forest", "compress_forest", "cross_validate_compression"]
 )
 @pytest.mark.parametrize("fitted", [True, False])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, frozen, monkeypatch):
-    if frozen and failure == "fit_forest":
-        pytest.skip("no forest is grown")
     X, y = make_data(name)
     forest = forest_of(name).fit(X, y)
     model = make(name, estimator=FrozenEstimator(forest) if frozen else forest)

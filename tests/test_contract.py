@@ -16,7 +16,19 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 import spinney
-from conftest import ALL, CENTROIDS, CLASSIFIERS, FORESTS, REGRESSORS, TREES, make, make_data, model_bytes
+from conftest import (
+    ALL,
+    CENTROIDS,
+    CLASSIFIERS,
+    FORESTS,
+    REGRESSORS,
+    TREES,
+    cases,
+    has_outputs,
+    make,
+    make_data,
+    model_bytes,
+)
 from estimator_checks import with_estimator_checks
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
@@ -231,10 +243,9 @@ def test_partial_dependence_by_recursion_is_that_of_scikit_learn(features):
 
 
 @pytest.mark.parametrize("name", TREES)
+@cases(has_outputs)
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
 def test_tree_arrays_agree_with_each_other_and_with_predictions(name, outputs):
-    if outputs == "labels" and name in REGRESSORS:
-        pytest.skip("labels are for classifiers")
     X, y = make_data(name, outputs=outputs)
     model = make(name).fit(X, y)
     tree = model.tree_
@@ -273,10 +284,9 @@ def test_tree_arrays_agree_with_each_other_and_with_predictions(name, outputs):
 
 
 @pytest.mark.parametrize("name", FORESTS)
+@cases(has_outputs)
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
 def test_members_average_to_the_forest(name, outputs):
-    if outputs == "labels" and name in REGRESSORS:
-        pytest.skip("labels are for classifiers")
     X, y = make_data(name, outputs=outputs)
     model = make(name).fit(X, y)
     members = model.estimators_

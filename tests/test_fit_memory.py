@@ -58,12 +58,12 @@ cases = {
         labels(5_000, 500),
     ),
     "centroids": lambda: (
-        spinney.CentroidForestClassifier(20, max_leaf_samples=5),
+        spinney.CentroidForestClassifier(14, max_leaf_samples=5),
         sparse.csr_array(sparse.random_array((10_000, 5_000), density=0.01, random_state=rng), dtype=np.float32),
         labels(10_000, 500),
     ),
     "centroids of numbers": lambda: (
-        spinney.CentroidForestRegressor(10), rng.random((5_000, 100), dtype=np.float32), rng.random((5_000, 200)),
+        spinney.CentroidForestRegressor(4), rng.random((5_000, 100), dtype=np.float32), rng.random((5_000, 200)),
     ),
     "boosting": lambda: (
         spinney.GradientBoostingRegressor(n_estimators=10), rng.random((20_000, 20)), rng.random((20_000, 200))
@@ -152,7 +152,7 @@ print(estimate, 1024 * (kilobytes("VmHWM") - before))
     ],
 )
 def test_the_estimate_is_right_within_a_factor_of_three(kind):
-    done = children.run(MEASURED, kind)
+    done = children.forked(MEASURED, kind)
     assert done.returncode == 0, done.stderr[-2000:]
     estimate, measured = map(int, done.stdout.split())
     assert measured > 10_000_000
@@ -211,7 +211,7 @@ except MemoryError as error:
     ],
 )
 def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
-    done = children.run(REFUSED, kind)
+    done = children.forked(REFUSED, kind)
     assert "grown" not in done.stdout, done.stdout
     assert done.returncode == 0, done.stderr[-2000:]
 

@@ -8,7 +8,7 @@ import children
 import joblib
 import numpy as np
 import pytest
-from conftest import ALL, BOOSTING, CENTROIDS, CLASSIFIERS, COMPRESSED, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CENTROIDS, CLASSIFIERS, COMPRESSED, cases, has_outputs, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
@@ -178,6 +178,7 @@ def test_X_of_truth_values_and_small_integers(name):
         np.testing.assert_array_equal(model.predict(Z), model.predict(X.astype(np.float32)))
 
 
+@cases(has_outputs)
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
 def test_y_in_every_form(name, outputs, tmp_path):
     import pandas as pd
@@ -186,8 +187,6 @@ def test_y_in_every_form(name, outputs, tmp_path):
     if name.endswith("Classifier"):
         X, y = make_data(name, outputs=outputs)
         y = np.unique(y, return_inverse=True)[1] if outputs == "single" else y
-    elif outputs == "labels":
-        pytest.skip("labels are for classifiers")
     else:
         X, y = make_data(name, outputs=outputs)
         y = np.round(4 * y) / 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import spinney
-from conftest import FORESTS, TREES, check_refused, make, make_data, model_bytes
+from conftest import FORESTS, TREES, cases, check_refused, make, make_data, model_bytes
 from scipy import sparse
 
 EVERY = [name for name in [*TREES, *FORESTS] if name.endswith("Classifier")]
@@ -164,11 +164,10 @@ def test_bad_ones_are_named_and_change_nothing(name, weights, message):
     check_refused(make(name).fit(X, Y).set_params(label_weight=weights), ValueError, message, X, Y)
 
 
+@cases(lambda name, rule: rule == "balanced" or name in FORESTS)  # only forests draw subsamples
 @pytest.mark.parametrize("rule", ["balanced", "balanced_subsample"])
 @pytest.mark.parametrize("name", [*EVERY, "GradientBoostingClassifier"])
 def test_balanced_classes_of_many_labels_are_refused(name, rule):
-    if rule not in ("balanced",) and name not in FORESTS:
-        pytest.skip("forests draw rows")
     X, Y = labels(n_labels=11)
     with pytest.raises(
         ValueError,

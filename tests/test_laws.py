@@ -16,6 +16,8 @@ from conftest import (
     FORESTS,
     REGRESSORS,
     TREES,
+    cases,
+    has_outputs,
     make,
     make_data,
     model_bytes,
@@ -31,10 +33,14 @@ OUTPUTS = ["single", "several", "labels"]
 WAYS = [None, "gaussian", "achlioptas", "hadamard", "pca", "matrix", "absolute_error", "scaled", "scaled gaussian"]
 
 
-def data(name, outputs, **kwargs):
-    if outputs == "labels" and name in REGRESSORS:
-        pytest.skip("labels are for classifiers")
-    return make_data(name, outputs=outputs, **kwargs)
+pytestmark = cases(has_outputs)
+
+
+def is_possible(way, name, outputs):
+    """Whether splits can be chosen in this way for these outputs."""
+    if way in (None, "absolute_error", "scaled", "scaled gaussian"):
+        return way is None or name in REGRESSORS
+    return outputs != "single" or name in REGRESSORS  # a single output of classes has no projection
 
 
 def chosen_by(way, name, outputs):
@@ -42,16 +48,10 @@ def chosen_by(way, name, outputs):
     if way is None:
         return {}
     if way == "absolute_error":
-        if name in CLASSIFIERS:
-            pytest.skip("a criterion of numbers")
         return {"criterion": way}
     if way.startswith("scaled"):
-        if name in CLASSIFIERS:
-            pytest.skip("regressors alone scale outputs")
         rest = chosen_by("gaussian" if way.endswith("gaussian") else None, name, outputs)
         return {"output_scaling": "variance", **rest}
-    if outputs == "single" and name in CLASSIFIERS:
-        pytest.skip("a single output of classes has no projection")
     if way == "matrix":
         d = {"single": 1, "labels": 3, "several": 9 if name in CLASSIFIERS else 3}[outputs]
         rows = np.random.default_rng(0).normal(size=(2, d))
@@ -105,28 +105,30 @@ def layouts(X):
     }
 
 
+@cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("depth_first", [True, False])
 def test_one_model_for_every_layout(name, outputs, depth_first, way):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     X = X.astype(np.float32)
     params = chosen_by(way, name, outputs) | ({} if depth_first else {"max_leaf_nodes": 12})
     forms = layouts(X)
     expected = make(name, **params).fit(X, y)
+    methods = ["predict", "apply", *["predict_proba"] * (name in CLASSIFIERS and outputs != "several")]
+    results = {method: getattr(expected, method)(X) for method in methods}
     for form, Z in forms.items():
         assert model_bytes(make(name, **params).fit(Z, y)) == model_bytes(expected), form
-        np.testing.assert_array_equal(expected.predict(Z), expected.predict(X), err_msg=form)
-        np.testing.assert_array_equal(expected.apply(Z), expected.apply(X), err_msg=form)
-        if name in CLASSIFIERS and outputs != "several":
-            np.testing.assert_array_equal(expected.predict_proba(Z), expected.predict_proba(X), err_msg=form)
+        for method, result in results.items():
+            np.testing.assert_array_equal(getattr(expected, method)(Z), result, err_msg=f"{method} {form}")
 
 
+@cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_one_model_for_any_number_of_threads(name, outputs, way):
-    X, y = data(name, outputs, n=150)
+    X, y = make_data(name, outputs=outputs, n=150)
     params = {"n_estimators": 13, "bootstrap": True, "oob_score": outputs != "several" or name in REGRESSORS}
     params |= chosen_by(way, name, outputs)
     one, two, eight = (make(name, n_jobs=n, **params).fit(X, y) for n in (1, 2, 8))
@@ -138,12 +140,13 @@ def test_one_model_for_any_number_of_threads(name, outputs, way):
                 np.testing.assert_array_equal(getattr(other, attribute), getattr(one, attribute))
 
 
+@cases(is_possible)
 @pytest.mark.parametrize("way", [None, "gaussian", "absolute_error"])
 @pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_one_tree_for_any_number_of_threads(name, outputs, way):
     # There are enough samples for subtrees to be grown in parallel, and some values are missing.
-    X, y = data(name, outputs, n=4_500 if way == "absolute_error" else 9_000)
+    X, y = make_data(name, outputs=outputs, n=4_500 if way == "absolute_error" else 9_000)
     X[::7, 0] = np.nan
     params = {"max_features": None, **chosen_by(way, name, outputs)}
     one = make(name, n_jobs=1, **params).fit(X, y)
@@ -155,18 +158,18 @@ def test_one_tree_for_any_number_of_threads(name, outputs, way):
         np.testing.assert_array_equal(other.apply(form), one.apply(X))
 
 
+@cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("whole", [True, False])
+@cases(lambda name, bootstrap: name in FORESTS or not bootstrap)
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_weight_zero_has_no_effect(name, outputs, whole, bootstrap, way):
-    X, y = data(name, outputs, n=90)
+    X, y = make_data(name, outputs=outputs, n=90)
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
     kept = w > 0
     params = {"max_samples": 0.7, "oob_score": outputs == "single", "n_estimators": 30} if bootstrap else {}
-    if name in TREES and bootstrap:
-        pytest.skip("trees do not draw rows")
     if name in FORESTS:
         params["bootstrap"] = bootstrap
     if name in CLASSIFIERS:
@@ -217,12 +220,11 @@ ABSENT = {
 }
 
 
+@cases(lambda name, case: name.endswith("Regressor") == case.endswith("among numbers"))
 @pytest.mark.parametrize("case", ABSENT)
 @pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED)
 def test_y_of_rows_of_weight_zero_is_not_looked_at(name, case):
     known, absent = ABSENT[case]
-    if name.endswith("Regressor") != case.endswith("among numbers"):
-        pytest.skip("not a y of this estimator")
     X, w = np.arange(6.0)[:, None], np.array([1.0, 2.0, 1.0, 0.5, 1.0, 0.0])
     y = sparse.vstack([known, sparse.csr_array(absent)]) if sparse.issparse(known) else [*known, absent]
     params = {"estimator": spinney.ExtraTreesClassifier(3), "cv": 2} if name == COMPRESSED[0] else {}
@@ -256,11 +258,12 @@ def test_classes_of_rows_of_weight_zero_do_not_exist(name):
     assert set(model.predict(X)) <= {"a", "c"}
 
 
+@cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_weight_two_is_the_row_twice(name, outputs, bootstrap, way):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
     params = chosen_by(way, name, outputs) | ({"bootstrap": bootstrap} if name in FORESTS else {})
     weighted = make(name, **params).fit(X, y, sample_weight=w)
@@ -279,7 +282,7 @@ def test_weight_two_is_the_row_twice(name, outputs, bootstrap, way):
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_weight_two_is_the_row_twice_where_rows_are_equal_in_x(name, outputs):
-    X, y = data(name, outputs, n=90)
+    X, y = make_data(name, outputs=outputs, n=90)
     X = np.repeat(X[:20], 5, axis=0)[:90]
     w = np.random.default_rng(0).integers(0, 4, len(X))
     params = {"bootstrap": True, "oob_score": name in REGRESSORS, "n_estimators": 60, "max_samples": 0.3}
@@ -297,19 +300,21 @@ def test_weight_two_is_the_row_twice_where_rows_are_equal_in_x(name, outputs):
         np.testing.assert_array_equal(weighted.oob_prediction_[order], again.oob_prediction_)
 
 
+@cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_the_order_of_rows_does_not_matter(name, outputs, way):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     order = np.random.default_rng(0).permutation(len(X))
     params = chosen_by(way, name, outputs)
     assert model_bytes(make(name, **params).fit(X[order], y[order])) == model_bytes(make(name, **params).fit(X, y))
 
 
+@cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_a_power_of_two_on_all_weights_changes_nothing(name, outputs, way):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     w = np.random.default_rng(0).random(len(X))
     params = chosen_by(way, name, outputs)
     one, two = (make(name, **params).fit(X, y, sample_weight=f * w) for f in (1.0, 2.0**-5))
@@ -321,7 +326,7 @@ def test_a_power_of_two_on_all_weights_changes_nothing(name, outputs, way):
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("power", [1000, -1000])
 def test_weights_at_the_ends_of_float64_are_those_near_one(name, outputs, bootstrap, power):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     w = np.random.default_rng(0).random(len(X))
     far = np.ldexp(w, power)
     if power > 0:
@@ -363,12 +368,13 @@ def test_light_rows_keep_their_ratio_down_to_the_bound_and_their_existence_below
         assert 1.0 < mean < 2.0
 
 
+@cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("random_state", [3, None, np.random.RandomState(0)])
 def test_warm_start_is_the_forest_grown_at_once(name, outputs, random_state, way):
-    X, y = data(name, outputs, n=100)
+    X, y = make_data(name, outputs=outputs, n=100)
     # With 40 trees, the probability that a given sample is in all bootstrap samples, which would cause a warning, is
     # 1e-8.
     scored = outputs != "several" or name in REGRESSORS
@@ -406,7 +412,7 @@ def test_warm_start_refuses_what_cannot_be_added(name):
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(name, outputs):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     one, again, other = (make(name, random_state=seed, max_features=2).fit(X, y) for seed in (0, 0, 1))
     assert model_bytes(one) == model_bytes(again)
     assert model_bytes(one) != model_bytes(other)

@@ -104,7 +104,7 @@ KINDS += ["predict", "predict_proba", "staged", "apply", "path", "csc rows"]
 
 @pytest.mark.parametrize("what", KINDS)
 def test_memory_that_cannot_be_had_is_a_memory_error(what):
-    done = children.run(LIMIT + WORK, what)
+    done = children.forked(LIMIT + WORK, what)
     assert done.stdout == "MemoryError True True\n", (done.stdout, done.stderr[-2000:], done.returncode)
 
 
@@ -155,7 +155,7 @@ print("MemoryError", n_refused)
 
 @pytest.mark.parametrize("what", ["histograms", "leaves", "path", "absolute error", "hinge", "brent", "softmax"])
 def test_with_more_and_more_memory_a_fit_is_refused_until_it_succeeds(what):
-    done = children.run(LIMIT + SWEEP, what)
+    done = children.forked(LIMIT + SWEEP, what)
     word, _, n_refused = done.stdout.partition(" ")
     assert word == "MemoryError", (done.stdout, done.stderr[-2000:], done.returncode)
     assert int(n_refused) >= 3, n_refused
@@ -180,7 +180,7 @@ for room in range(4_000_000, 600_000_000, 8_000_000):
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 print(message in told)
 """
-    done = children.run(LIMIT + code)
+    done = children.forked(LIMIT + code)
     assert done.stdout == "True\n", (done.stdout, done.stderr[-2000:], done.returncode)
 
 
@@ -214,7 +214,7 @@ try:
 except MemoryError as error:
     print("MemoryError", error)
 """
-    done = children.run(LIMIT + code)
+    done = children.forked(LIMIT + code)
     assert done.stdout.startswith("MemoryError"), (done.stdout, done.stderr[-2000:], done.returncode)
 
 

@@ -7,7 +7,19 @@ import pickle
 import numpy as np
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, SKLEARN, TREES, make, make_data, model_bytes
+from conftest import (
+    ALL,
+    BOOSTING,
+    COMPRESSED,
+    FORESTS,
+    SKLEARN,
+    TREES,
+    cases,
+    has_outputs,
+    make,
+    make_data,
+    model_bytes,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -63,11 +75,10 @@ SETTINGS |= {
 SETTINGS |= {name: [{}] for name in COMPRESSED}
 
 
+@cases(has_outputs)
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
 @pytest.mark.parametrize("name", EVERY)
 def test_one_model_for_every_layout_and_number_of_threads(name, outputs):
-    if outputs == "labels" and name.endswith("Regressor"):
-        pytest.skip("labels are for classifiers")
     if outputs == "several" and name in COMPRESSED + BOOSTING and name.endswith("Classifier"):
         outputs = "labels"
     X, y = make_data(name, n=90, outputs=outputs)

@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 import pytest
 import spinney
-from conftest import BOOSTING, CLASSIFIERS, COMPRESSED, make
+from conftest import BOOSTING, CLASSIFIERS, COMPRESSED, cases, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -68,11 +68,10 @@ def plain_topk(scores, k, least, banned, absent):
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@cases(lambda name, params: not params or name == BOOSTING[0])  # only boosting has init
 @pytest.mark.parametrize("params", [{}, {"init": LogisticRegression(C=1e-3)}], ids=["", "init"])
 @pytest.mark.parametrize("name", LABEL_MODELS)
 def test_topk_leaves_out_what_is_excluded_and_what_is_too_small(name, params):
-    if params and name != BOOSTING[0]:
-        pytest.skip("only boosting has init")
     X, Y = problem()
     if params:
         params = {"init": OneVsRestClassifier(LogisticRegression(C=1e-3))}

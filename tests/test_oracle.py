@@ -124,9 +124,13 @@ CRITERIA = [
 
 
 @st.composite
-def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def problems(draw: st.DrawFn, kind: str, criterion: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     X = draw(matrices())
     y, w = draw(TARGETS[kind](len(X))), draw(weights(len(X)))
+    if criterion == "absolute_error" and w is not None:
+        # A median jumps where both sides have the same weight: 0.1 + 1.3 and 0.7 + 0.7 are equal or not depending on
+        # how they are rounded. The engine does not round multiples of 1/64.
+        w = np.round(64 * w) / 64
     if kind in ("counts", "classes") and w is not None:
         w[0] = max(w[0], 1.0)  # this sample is positive, or its class cannot be a label
     return X, y, w
@@ -180,7 +184,7 @@ def check_values(tree: Any, arrays: Arrays, oracle: Oracle, X: np.ndarray, kind:
 @SETTINGS
 @given(data=st.data())
 def test_every_split_is_the_best_of_all_cuts(kind: str, criterion: str, data: st.DataObject) -> None:
-    X, y, w = data.draw(problems(kind))
+    X, y, w = data.draw(problems(kind, criterion))
     oracle = Oracle(X, y, w, criterion)
     tree = grow(X, y, w, criterion, seed=data.draw(st.integers(0, 5)))
     arrays = check_tree(tree, oracle)
@@ -191,7 +195,7 @@ def test_every_split_is_the_best_of_all_cuts(kind: str, criterion: str, data: st
 @SETTINGS
 @given(data=st.data())
 def test_random_thresholds_lie_inside_the_node(kind: str, criterion: str, data: st.DataObject) -> None:
-    X, y, w = data.draw(problems(kind))
+    X, y, w = data.draw(problems(kind, criterion))
     oracle = Oracle(X, y, w, criterion)
     tree = grow(X, y, w, criterion, splitter="random", seed=data.draw(st.integers(0, 5)))
     arrays = check_tree(tree, oracle, splitter="random")
@@ -221,7 +225,7 @@ LIMITS = st.one_of(
 @SETTINGS
 @given(data=st.data())
 def test_stopping_rules(kind: str, criterion: str, splitter: str, data: st.DataObject) -> None:
-    X, y, w = data.draw(problems(kind))
+    X, y, w = data.draw(problems(kind, criterion))
     limits = data.draw(LIMITS)
     if splitter == "random" and limits.max_leaf_nodes is not None:
         return  # with random thresholds, the decrease that a node could have reached is not known

@@ -9,7 +9,20 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 import spinney
-from conftest import ALL, BOOSTING, CLASSIFIERS, FORESTS, REGRESSORS, SKLEARN, TREES, make, make_data, model_bytes
+from conftest import (
+    ALL,
+    BOOSTING,
+    CLASSIFIERS,
+    FORESTS,
+    REGRESSORS,
+    SKLEARN,
+    TREES,
+    cases,
+    has_outputs,
+    make,
+    make_data,
+    model_bytes,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -17,12 +30,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_
 from spinney.inspection import export_rules, feature_importances
 
 OUTPUTS = ["single", "several", "labels"]
-
-
-def data(name, outputs="single", **kwargs):
-    if outputs == "labels" and name in REGRESSORS:
-        pytest.skip("labels are for classifiers")
-    return make_data(name, outputs=outputs, **kwargs)
+pytestmark = cases(has_outputs)
 
 
 # Deviations from medians are often tied except for rounding; integers have exact sums in both libraries.
@@ -88,7 +96,7 @@ def test_forests_shrink_as_scikit_learns():
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_pruned_fits_are_nested_and_new_leaves_hold_what_growth_would_have_put_there(name, outputs):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     whole = make(name).fit(X, y)
     assert model_bytes(make(name, ccp_alpha=0.0).fit(X, y)) == model_bytes(whole)
     last = np.inf
@@ -117,7 +125,7 @@ def test_pruned_fits_are_nested_and_new_leaves_hold_what_growth_would_have_put_t
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_ccp_alpha_keeps_the_laws(name, outputs):
-    X, y = data(name, outputs, n=90)
+    X, y = make_data(name, outputs=outputs, n=90)
     X = X.astype(np.float32)
     w = np.random.default_rng(0).integers(0, 3, len(X))
     params = {"ccp_alpha": 0.03}
@@ -255,7 +263,7 @@ def test_reduced_error_of_sparse_labels(labels):
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_reduced_error_refuses_other_data(name, outputs):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     model = make(name).fit(X, y)
     before = model_bytes(model)
     with pytest.raises(ValueError, match="X has 11 features"):
@@ -288,7 +296,7 @@ def test_reduced_error_refuses_other_data(name, outputs):
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_importances_of_chosen_outputs_on_pruned_trees(name, outputs):
-    X, y = data(name, outputs)
+    X, y = make_data(name, outputs=outputs)
     for model in (make(name, ccp_alpha=0.005).fit(X, y), make(name).fit(X, y).prune_reduced_error(X, y)):
         every = feature_importances(model, outputs="all")
         # The importances are shares divided by their sum.
@@ -322,7 +330,7 @@ def parse(rule, X, names):
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_each_row_meets_the_rule_of_its_leaf_alone(name, outputs):
-    X, y = data(name, outputs, n=120)
+    X, y = make_data(name, outputs=outputs, n=120)
     X = X.astype(np.float32)
     model = make(name).fit(X, y)
     member = model[2] if name in FORESTS else model

@@ -12,7 +12,7 @@
 //! | [`NormBounds`] | logistic loss; squared error with unknown cells of y | an upper bound of ‖c_k‖ | n × (width + M) + nodes passed, and (rows × width) for each node whose bound comes first |
 //!
 //! All of them use [`NodeScores`], by which nodes are chosen, with the [`Scoring`] that converts lengths to scores, and
-//! [`Coefficients`]. Samples with their gradients are in [`training`](self::training). With standardised indicators, a
+//! [`Coefficients`]. Samples with their gradients are in [`training`]. With standardised indicators, a
 //! move changes all samples, and all nodes are updated.
 
 mod bounds;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Model`] | a forest, a boosted model, a compressed model or a centroid forest, depending on the file |
 //! | [`ModelFile`] | a model and an [`Extra`]: a text and named arrays that are stored with it |
-//! | [`inspect`] | a summary of a file, from its header alone |
+//! | [`inspect()`] | a summary of a file, from its header alone |
 //!
 //! ```
 //! # use ndarray::array;

@@ -164,8 +164,8 @@ impl<'a> Grower<'a> {
     /// bins of all samples.
     ///
     /// # Errors
-    /// The errors of [`Grower::binned`]; [`crate::ErrorKind::Invalid`] if there are several workers and no bins, and
-    /// [`crate::ErrorKind::Unsupported`] for categories if there are several workers.
+    /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, with random thresholds, and if there are
+    /// several workers and no bins; [`crate::ErrorKind::Unsupported`] for categories if there are several workers.
     #[expect(clippy::too_many_arguments, reason = "the parameters of `binned`")]
     pub(crate) fn binned_of(
         workers: &Workers,
