@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import spinney
+from docutils import nodes
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # gallery_order.py
@@ -55,6 +57,7 @@ autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do 
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 add_module_names = False
+highlight_language = "text"  # a block without a language is no program; examples of docstrings begin with >>>
 toc_object_entries_show_parents = "hide"
 templates_path = ["_templates"]
 
@@ -77,10 +80,11 @@ html_favicon = "_static/favicon.svg"
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["spinney.css"]
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "start": []}  # they have no pages below them, so that the menu would be empty
 html_show_sourcelink = False
 html_copy_source = False
 
+EXAMPLES = HERE.parent / "examples"
 # Files of the repository that are also pages.
 PAGES = {
     "benchmarks": HERE.parent / "benches" / "README.md",
@@ -109,10 +113,44 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         target = (folder / path).resolve()
         if mark or target.parent == HERE:
             return f"{mark}[{text}]({os.path.relpath(target, HERE)}{anchor})"
+        if target.parent == EXAMPLES:
+            return f"[{text}](gallery/{target.stem}.rst)"
         # Links to files that are not pages are replaced by their text.
         return f"[{text}]({pages[target]}{anchor})" if target in pages else text
 
-    source[0] = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
+    text = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
+    source[0] = re.sub(r"^\|.*", lambda line: _unbroken(line[0]), text, flags=re.MULTILINE)
+
+
+def _unbroken(line: str) -> str:
+    """The line of a table with no-break spaces inside of numbers such as 12 920 and of groups such as .6 / .4 / .3."""
+    line = re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\u202f", line)
+    return re.sub(r"(?<=[\d*–]) / (?=[\d.*–])", "\u00a0/\u00a0", line)
+
+
+def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
+    """Let code that is the name of a public object lead to the reference, and long names in tables break at their signs."""
+    objects = app.env.get_domain("py").objects
+    for literal in [*doctree.findall(nodes.literal)]:
+        name = literal.astext()
+        full = name if name.startswith("spinney.") else f"spinney.{name}"
+        is_linked = any(isinstance(parent, nodes.reference) for parent in _parents(literal))
+        if full in objects and not is_linked and objects[full].docname != page and not page.startswith("generated/"):
+            uri = app.builder.get_relative_uri(page, objects[full].docname) + f"#{objects[full].node_id}"
+            link = nodes.reference("", "", refuri=uri, internal=True)
+            literal.replace_self(link)
+            link += literal
+        if len(name) > 12 and any(isinstance(parent, nodes.entry) for parent in _parents(literal)):
+            pieces = re.split(r"(?<=[_.(=,:])(?=\w)", name)
+            literal.clear()
+            for i, piece in enumerate(pieces):
+                literal += [nodes.raw("", "<wbr>", format="html"), nodes.Text(piece)][i == 0 :]
+
+
+def _parents(node: nodes.Element) -> Iterator[nodes.Element]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
 
 
 def _is_left_out(app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any) -> bool | None:
@@ -123,3 +161,4 @@ def _is_left_out(app: Any, what: str, name: str, member: Any, is_skipped: bool, 
 def setup(app: Any) -> None:
     app.connect("source-read", _read)
     app.connect("autodoc-skip-member", _is_left_out)
+    app.connect("doctree-resolved", _link_names)

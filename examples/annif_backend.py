@@ -80,7 +80,9 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
 
     def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:
         if corpus == "cached":
-            raise NotSupportedException("spinney keeps no training data: pass the documents again")
+            raise NotSupportedException(
+                "spinney keeps no training data: pass the documents again"
+            )
         if corpus.is_empty():
             raise NotSupportedException("there are no documents to train on")
         texts, subjects = self._texts_and_subjects(corpus)
@@ -95,23 +97,41 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         }
         X = self.create_vectorizer(texts, words)
         y, names = _labels(subjects)
-        self.info(f"training {type(model).__name__} on {y.shape[0]} documents with {y.shape[1]} subjects")
+        self.info(
+            f"training {type(model).__name__} on {y.shape[0]} documents"
+            f" with {y.shape[1]} subjects"
+        )
         self._model = model.fit(X, y, label_names=names)
         spinney.save(self._model, self._path)
 
     def _texts_and_subjects(self, corpus: Any) -> tuple[list[str], list[list[int]]]:
         """The texts and subjects of the documents that have subjects."""
-        known = [(document.text, list(document.subject_set)) for document in corpus.documents if document.subject_set]
+        known = [
+            (document.text, list(document.subject_set))
+            for document in corpus.documents
+            if document.subject_set
+        ]
         return [text for text, _ in known], [subjects for _, subjects in known]
 
     def _unfitted(self, params: dict[str, Any], jobs: int) -> Any:
-        kinds = {"forest": spinney.RandomForestClassifier, "boosting": spinney.GradientBoostingClassifier}
+        kinds = {
+            "forest": spinney.RandomForestClassifier,
+            "boosting": spinney.GradientBoostingClassifier,
+        }
         if params["model"] not in kinds:
-            raise NotSupportedException(f"model must be one of {', '.join(kinds)}, got {params['model']!r}")
+            raise NotSupportedException(
+                f"model must be one of {', '.join(kinds)}, got {params['model']!r}"
+            )
         weight = params["label_weight"]
-        rest = {"label_weight": None if weight == "none" else weight, "random_state": 0, "multi_label": True}
+        rest = {
+            "label_weight": None if weight == "none" else weight,
+            "random_state": 0,
+            "multi_label": True,
+        }
         # In Annif, 0 stands for the number of processors.
-        return kinds[params["model"]](n_estimators=int(params["trees"]), n_jobs=jobs if jobs > 0 else -1, **rest)
+        return kinds[params["model"]](
+            n_estimators=int(params["trees"]), n_jobs=jobs if jobs > 0 else -1, **rest
+        )
 
     # --- suggestions -------------------------------------------------------------------------------------------------
 
@@ -123,7 +143,9 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         self.initialize_vectorizer()
         if self._model is None:
             if not os.path.exists(self._path):
-                raise NotInitializedException(f"model {self._path} not found", backend_id=self.backend_id)
+                raise NotInitializedException(
+                    f"model {self._path} not found", backend_id=self.backend_id
+                )
             self._model = spinney.load(self._path)
         if parallel:
             # Other processes use the other processors.
@@ -139,7 +161,11 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         subjects = np.array([int(name) for name in self._model.target_names_in_])
         return SuggestionBatch.from_sequence(
             [
-                [SubjectSuggestion(int(subjects[j]), float(score)) for j, score in zip(*row, strict=True) if j >= 0]
+                [
+                    SubjectSuggestion(int(subjects[j]), float(score))
+                    for j, score in zip(*row, strict=True)
+                    if j >= 0
+                ]
                 for row in zip(found, scores, strict=True)
             ],
             self.project.subjects,
@@ -148,10 +174,13 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
 
 
 def _labels(subjects: list[list[int]]) -> tuple[sparse.csr_array, list[str]]:
-    """A column for each subject that some document has, and its number in the vocabulary."""
+    """A column for each subject of a document, and its number in the vocabulary."""
     ptr = np.cumsum([0, *map(len, subjects)])
     used, columns = np.unique(np.concatenate(subjects), return_inverse=True)
-    y = sparse.csr_array((np.ones(ptr[-1], dtype=np.int8), columns, ptr), shape=(len(subjects), len(used)))
+    y = sparse.csr_array(
+        (np.ones(ptr[-1], dtype=np.int8), columns, ptr),
+        shape=(len(subjects), len(used)),
+    )
     y.sort_indices()
     return y, [str(subject) for subject in used]
 

@@ -21,8 +21,18 @@ from sklearn.model_selection import train_test_split
 from spinney.inspection import CompressionPathDisplay
 
 problems = {
-    "diabetes": (load_diabetes, spinney.ExtraTreesRegressor, spinney.CompressedForestRegressor, "R²"),
-    "digits": (load_digits, spinney.ExtraTreesClassifier, spinney.CompressedForestClassifier, "accuracy"),
+    "diabetes": (
+        load_diabetes,
+        spinney.ExtraTreesRegressor,
+        spinney.CompressedForestRegressor,
+        "R²",
+    ),
+    "digits": (
+        load_digits,
+        spinney.ExtraTreesClassifier,
+        spinney.CompressedForestClassifier,
+        "accuracy",
+    ),
 }
 
 compressed = {}
@@ -30,7 +40,9 @@ for problem, (load, Forest, Compressed, measure) in problems.items():
     X, y = load(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     forest = Forest(50, random_state=0, n_jobs=-1).fit(X_train, y_train)
-    model = Compressed(FrozenEstimator(forest), cv=3, random_state=0, n_jobs=-1).fit(X_train, y_train)
+    model = Compressed(FrozenEstimator(forest), cv=3, random_state=0, n_jobs=-1).fit(
+        X_train, y_train
+    )
     compressed[problem] = model
     rows = {
         "50 extra-trees": (forest, sum(tree.tree_.node_count // 2 for tree in forest)),
@@ -42,7 +54,8 @@ for problem, (load, Forest, Compressed, measure) in problems.items():
     print(f"{problem + ', ' + measure:24s}{'score':>8s}{'splits':>9s}{'model':>12s}")
     for name, (found, n_splits) in rows.items():
         kilobytes = len(pickle.dumps(found)) / 1000
-        print(f"   {name:21s}{found.score(X_test, y_test):8.3f}{n_splits:9d}{kilobytes:9.0f} kB")
+        score = found.score(X_test, y_test)
+        print(f"   {name:21s}{score:8.3f}{n_splits:9d}{kilobytes:9.0f} kB")
 
 # %%
 # Error against size
@@ -53,7 +66,9 @@ for problem, (load, Forest, Compressed, measure) in problems.items():
 figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.8), layout="constrained")
 for ax, (problem, model) in zip(axes, compressed.items(), strict=True):
     CompressionPathDisplay.from_estimator(model, against="n_test_nodes", ax=ax)
-    ax.set_title(f"{problem}: {model.compression_ratio_:.0f} times fewer splits", fontsize=10)
+    ax.set_title(
+        f"{problem}: {model.compression_ratio_:.0f} times fewer splits", fontsize=10
+    )
 plt.show()
 
 # %%

@@ -24,7 +24,11 @@ from sklearn.model_selection import train_test_split
 images, classes = load_digits(return_X_y=True)
 images = images / 16
 X_train, X_test, y_train, y_test, _, classes_test = train_test_split(
-    images[:, :32].astype(np.float32), images[:, 32:], classes, train_size=1200, random_state=0
+    images[:, :32].astype(np.float32),
+    images[:, 32:],
+    classes,
+    train_size=1200,
+    random_state=0,
 )
 
 # %%
@@ -39,7 +43,9 @@ for library in (spinney, sklearn.ensemble):
         seconds = []
         for _ in range(3):
             start = time.perf_counter()
-            forest = getattr(library, kind)(n_estimators=50, n_jobs=1, random_state=0).fit(X_train, y_train)
+            forest = getattr(library, kind)(
+                n_estimators=50, n_jobs=1, random_state=0
+            ).fit(X_train, y_train)
             seconds.append(time.perf_counter() - start)
         name = f"{library.__name__.split('.')[0]}\n{kind.removesuffix('Regressor')}"
         predictions[name] = forest.predict(X_test)
@@ -54,10 +60,17 @@ for library in (spinney, sklearn.ensemble):
 # One test digit of each class. What is below the line is predicted.
 
 shown = [np.flatnonzero(classes_test == c)[0] for c in range(10)]
-figure, axes = plt.subplots(len(predictions), len(shown), figsize=(8, 4.4), layout="constrained")
+figure, axes = plt.subplots(
+    len(predictions), len(shown), figsize=(8, 4.4), layout="constrained"
+)
 for line, (name, lower) in zip(axes, predictions.items(), strict=True):
     for ax, i in zip(line, shown, strict=True):
-        ax.imshow(np.concatenate([X_test[i], lower[i]]).reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
+        ax.imshow(
+            np.concatenate([X_test[i], lower[i]]).reshape(8, 8),
+            cmap="gray_r",
+            vmin=0,
+            vmax=1,
+        )
         ax.axhline(3.5, color="#D55E00", linewidth=1)
         ax.set(xticks=[], yticks=[])
     line[0].set_ylabel(name, rotation=0, ha="right", va="center")

@@ -18,10 +18,15 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 model = spinney.GradientBoostingClassifier(
-    n_estimators=500, learning_rate=0.3, early_stopping=True, n_iter_no_change=20, random_state=0
+    n_estimators=500,
+    learning_rate=0.3,
+    early_stopping=True,
+    n_iter_no_change=20,
+    random_state=0,
 )
 model.fit(X_train, y_train, eval_sets={"test": (X_test, y_test)})
-print(f"{model.n_estimators_} stages kept, accuracy on the test samples {model.score(X_test, y_test):.3f}")
+accuracy = model.score(X_test, y_test)
+print(f"{model.n_estimators_} stages kept, accuracy on the test samples {accuracy:.3f}")
 
 # %%
 # The log scale shows the changes below 0.1.

@@ -25,7 +25,9 @@ except ImportError:
 def load(block: int) -> tuple[sp.csr_array, sp.csr_array]:
     """X and y of a block of samples."""
     rng = np.random.default_rng(block)
-    X = sp.random_array((1000, 200), density=0.05, rng=rng, format="csr", dtype=np.float32)
+    X = sp.random_array(
+        (1000, 200), density=0.05, rng=rng, format="csr", dtype=np.float32
+    )
     topics = sp.random_array((200, 40), density=0.1, rng=np.random.default_rng(0))
     return X, sp.csr_array(sp.csr_array(X @ topics) > 0.3).astype(np.int8)
 
@@ -37,10 +39,14 @@ def main() -> None:
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         blocks = [client.submit(load, block) for block in range(4)]
         # If a worker is lost, keep_stages leaves the stages that were done, from which warm_start goes on as below.
-        spinney.distribute.fit_samples(model, blocks, client, timeout=120, keep_stages=True)
+        spinney.distribute.fit_samples(
+            model, blocks, client, timeout=120, keep_stages=True
+        )
         first = spinney.dumps(model)
         model.set_params(n_estimators=8, warm_start=True)
-        spinney.distribute.fit_samples(model, blocks, client, timeout=120, keep_stages=True)
+        spinney.distribute.fit_samples(
+            model, blocks, client, timeout=120, keep_stages=True
+        )
 
     found = [load(block) for block in range(4)]
     X, Y = (sp.vstack([pair[i] for pair in found], format="csr") for i in range(2))
@@ -48,7 +54,10 @@ def main() -> None:
     assert spinney.dumps(alone) == first
     alone.set_params(n_estimators=8, warm_start=True).fit(X, Y)
     assert spinney.dumps(alone) == spinney.dumps(model)
-    print(f"{model.n_estimators_} stages on the samples of two processes: the bytes of one machine")
+    print(
+        f"{model.n_estimators_} stages on the samples of two processes: "
+        "the bytes of one machine"
+    )
 
 
 if __name__ == "__main__":

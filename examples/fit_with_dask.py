@@ -23,19 +23,34 @@ except ImportError:
 
 def main() -> None:
     rng = np.random.default_rng(0)
-    X = sp.random_array((3000, 400), density=0.03, rng=rng, format="csr", dtype=np.float32)
-    Y = sp.csr_array((X @ sp.random_array((400, 30), density=0.1, rng=rng)) > 0.25).astype(np.int8)
-    forest = spinney.RandomForestClassifier(n_estimators=60, oob_score=True, random_state=0, n_jobs=1)
+    X = sp.random_array(
+        (3000, 400), density=0.03, rng=rng, format="csr", dtype=np.float32
+    )
+    Y = sp.csr_array(
+        (X @ sp.random_array((400, 30), density=0.1, rng=rng)) > 0.25
+    ).astype(np.int8)
+    forest = spinney.RandomForestClassifier(
+        n_estimators=60, oob_score=True, random_state=0, n_jobs=1
+    )
 
     options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        spinney.distribute.fit(forest, X, Y, client.get_executor(), n_parts=6, timeout=300)
-        labels, _ = spinney.distribute.predict_topk(forest, X, 3, client.get_executor(), n_parts=3)
+        spinney.distribute.fit(
+            forest, X, Y, client.get_executor(), n_parts=6, timeout=300
+        )
+        labels, _ = spinney.distribute.predict_topk(
+            forest, X, 3, client.get_executor(), n_parts=3
+        )
 
-    alone = spinney.RandomForestClassifier(n_estimators=60, oob_score=True, random_state=0, n_jobs=1).fit(X, Y)
+    alone = spinney.RandomForestClassifier(
+        n_estimators=60, oob_score=True, random_state=0, n_jobs=1
+    ).fit(X, Y)
     assert spinney.dumps(alone) == spinney.dumps(forest)
     assert np.array_equal(labels, alone.predict_topk(X, 3)[0])
-    print(f"60 trees from 3 processes, out-of-bag score {forest.oob_score_:.3f}: the bytes of one machine")
+    print(
+        f"60 trees from 3 processes, out-of-bag score {forest.oob_score_:.3f}: "
+        "the bytes of one machine"
+    )
 
 
 if __name__ == "__main__":

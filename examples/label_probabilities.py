@@ -18,7 +18,9 @@ from spinney.multilabel import CalibratedLabels, LabelReliabilityDisplay
 
 plt.style.use("tableau-colorblind10")
 
-X, Y = make_multilabel_classification(4000, n_features=60, n_classes=20, n_labels=3, random_state=0)
+X, Y = make_multilabel_classification(
+    4000, n_features=60, n_classes=20, n_labels=3, random_state=0
+)
 X_train, X_test, Y_train, Y_test = train_test_split(X, Y, random_state=0)
 
 # %%
@@ -28,7 +30,9 @@ X_train, X_test, Y_train, Y_test = train_test_split(X, Y, random_state=0)
 forest = spinney.ExtraTreesClassifier(random_state=0, n_jobs=-1)
 models = {
     "forest": forest.fit(X_train, Y_train),
-    "calibrated": CalibratedLabels(spinney.ExtraTreesClassifier(random_state=0, n_jobs=-1)).fit(X_train, Y_train),
+    "calibrated": CalibratedLabels(
+        spinney.ExtraTreesClassifier(random_state=0, n_jobs=-1)
+    ).fit(X_train, Y_train),
 }
 
 figure, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")

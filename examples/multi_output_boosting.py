@@ -47,9 +47,20 @@ for problem, make in problems.items():
         start = time.perf_counter()
         model.fit(X[:300], y[:300])
         seconds = time.perf_counter() - start
-        errors = np.array([((staged - y[300:]) ** 2).mean() for staged in model.staged_predict(X[300:])])
-        curves[problem, strategy] = np.linspace(0, seconds, n_estimators + 1)[1:], errors
-        print(f"   {strategy:14s} least error {errors.min():6.3f} after {errors.argmin() + 1} stages, {seconds:.2f} s")
+        errors = np.array(
+            [
+                ((staged - y[300:]) ** 2).mean()
+                for staged in model.staged_predict(X[300:])
+            ]
+        )
+        curves[problem, strategy] = (
+            np.linspace(0, seconds, n_estimators + 1)[1:],
+            errors,
+        )
+        print(
+            f"   {strategy:14s} least error {errors.min():6.3f}"
+            f" after {errors.argmin() + 1} stages, {seconds:.2f} s"
+        )
 
 # %%
 # Error against time
@@ -62,7 +73,13 @@ for ax, problem in zip(axes, problems, strict=True):
         seconds, errors = curves[problem, strategy]
         best = errors.argmin()
         ax.plot(1000 * seconds, errors, color=color)
-        ax.plot(1000 * seconds[best], errors[best], "o", color=color, label=f"{strategy}: {errors[best]:.1f} at best")
+        ax.plot(
+            1000 * seconds[best],
+            errors[best],
+            "o",
+            color=color,
+            label=f"{strategy}: {errors[best]:.1f} at best",
+        )
     ax.set(xscale="log", xlabel="milliseconds of fitting (log scale)")
     ax.set_title(problem, fontsize=10)
     ax.legend(frameon=False, fontsize=9, labelcolor="linecolor")

@@ -30,7 +30,9 @@ def error_and_seconds(**parameters):
     """Mean error and median time over three seeds."""
     errors, seconds = [], []
     for seed in range(3):
-        forest = spinney.ExtraTreesRegressor(max_features="sqrt", random_state=seed, n_jobs=1, **parameters)
+        forest = spinney.ExtraTreesRegressor(
+            max_features="sqrt", random_state=seed, n_jobs=1, **parameters
+        )
         start = time.perf_counter()
         forest.fit(X_train, y_train)
         seconds.append(time.perf_counter() - start)
@@ -45,7 +47,12 @@ def error_and_seconds(**parameters):
 families = {"gaussian": "#0072B2", "subsample": "#D55E00", "sparse": "#009E73"}
 counts = [1, 2, 4, 8, 16]
 without = error_and_seconds()
-found = {family: [error_and_seconds(output_projection=family, n_projections=q) for q in counts] for family in families}
+found = {
+    family: [
+        error_and_seconds(output_projection=family, n_projections=q) for q in counts
+    ]
+    for family in families
+}
 
 print(f"{'projection':14s}{'q':>3s}{'squared error':>16s}{'fit':>9s}")
 print(f"{'none':14s}{'':3s}{without[0]:16.5f}{without[1]:7.2f} s")
@@ -58,11 +65,26 @@ for family, results in found.items():
 # --------------
 
 figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), layout="constrained")
-for i, (ax, what) in enumerate(zip(axes, ("squared error", "seconds to fit 100 trees"), strict=True)):
+for i, (ax, what) in enumerate(
+    zip(axes, ("squared error", "seconds to fit 100 trees"), strict=True)
+):
     ax.axhline(without[i], color="0.35", linestyle="--", linewidth=1)
-    ax.annotate("no projection", (counts[-1], without[i]), (0, 4), textcoords="offset points", ha="right", color="0.35")
+    ax.annotate(
+        "no projection",
+        (counts[-1], without[i]),
+        (0, 4),
+        textcoords="offset points",
+        ha="right",
+        color="0.35",
+    )
     for (family, color), marker in zip(families.items(), "os^", strict=True):
-        ax.plot(counts, [result[i] for result in found[family]], marker=marker, color=color, label=family)
+        ax.plot(
+            counts,
+            [result[i] for result in found[family]],
+            marker=marker,
+            color=color,
+            label=family,
+        )
     ax.set_xscale("log", base=2)
     ax.set_xticks(counts, [str(q) for q in counts])
     ax.set(xlabel="q (log scale)", ylabel=what)

@@ -24,7 +24,9 @@ from sklearn.model_selection import train_test_split
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, _ = train_test_split(X, y, random_state=0)
-model = spinney.RandomForestClassifier(max_depth=4, random_state=0, n_jobs=1).fit(X_train, y_train)
+model = spinney.RandomForestClassifier(max_depth=4, random_state=0, n_jobs=1).fit(
+    X_train, y_train
+)
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.safetensors"
@@ -33,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def answer(request):
-    """A JSON object of named features in, a JSON object with a probability out; and the time of the prediction."""
+    """A JSON object of features in, one with a probability out, and the time it took."""
     sample = json.loads(request)
     start = time.perf_counter()
     probability = predictor.predict_proba(sample)[1]
@@ -52,7 +54,10 @@ with ThreadPoolExecutor(4) as threads:
 expected = model.predict_proba(X_test)[:, 1].tolist() * 5
 assert [json.loads(text)["benign"] for text, _ in answers] == expected
 by_name = np.array([microseconds for _, microseconds in answers])
-print(f"{len(answers)} samples of {X.shape[1]} named features, {len(model.estimators_)} trees, 4 threads")
+print(
+    f"{len(answers)} samples of {X.shape[1]} named features, "
+    f"{len(model.estimators_)} trees, 4 threads"
+)
 
 # %%
 # How long a sample takes
@@ -67,10 +72,23 @@ for i in range(len(from_array)):
     from_array[i] = 1e6 * (time.perf_counter() - start)
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-for times, name, color in ((from_array, "array", "#0072B2"), (by_name, "features by name", "#D55E00")):
+for times, name, color in (
+    (from_array, "array", "#0072B2"),
+    (by_name, "features by name", "#D55E00"),
+):
     ax.ecdf(times, color=color)
     median = np.median(times)
-    ax.annotate(f"{name}:\nmedian {median:.0f} µs", (median, 0.5), (8, -12), textcoords="offset points", color=color)
+    ax.annotate(
+        f"{name}:\nmedian {median:.0f} µs",
+        (median, 0.5),
+        (8, -12),
+        textcoords="offset points",
+        color=color,
+    )
     print(f"{name}: median {median:.1f} microseconds")
-ax.set(xscale="log", xlabel="time of one prediction, µs (log scale)", ylabel="share of samples that take less")
+ax.set(
+    xscale="log",
+    xlabel="time of one prediction, µs (log scale)",
+    ylabel="share of samples that take less",
+)
 plt.show()
