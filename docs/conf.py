@@ -72,7 +72,8 @@ html_title = "spinney"
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # The tables of the migration page need the room.
+    "secondary_sidebar_items": {"migration": [], "**": ["page-toc"]},
     "header_links_before_dropdown": 6,
     "logo": {"text": "spinney"},
 }
@@ -125,7 +126,8 @@ def _read(app: Any, name: str, source: list[str]) -> None:
 def _unbroken(line: str) -> str:
     """The line of a table with no-break spaces inside of numbers such as 12 920 and of groups such as .6 / .4 / .3."""
     line = re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\u202f", line)
-    return re.sub(r"(?<=[\d*–]) / (?=[\d.*–])", "\u00a0/\u00a0", line)
+    after = " " if line.count("|") > 8 else "\u00a0"  # tables of many columns need the room
+    return re.sub(r"(?<=[\d*–]) / (?=[\d.*–])", f"\u00a0/{after}", line)
 
 
 def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
