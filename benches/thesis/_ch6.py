@@ -272,12 +272,12 @@ def diagram(axis: Any, mean_ranks: dict[str, float], difference: float, plt: Any
     axis.axvspan(values[0], values[0] + difference, color="C0", alpha=0.12, linewidth=0)
     axis.plot(values, range(len(order)), "o", markersize=6, color="C0")
     for i, rank in enumerate(values):
-        axis.text(rank + 0.12, i, f"{rank:.1f}", va="center", fontsize=8)
+        axis.text(rank + 0.12, i, f"{rank:.1f}", va="center", fontsize=9)
     axis.set_yticks(range(len(order)), [SHOWN[method] for method in order])
     axis.set_xlim(1, len(order))
     axis.invert_yaxis()
     axis.grid(axis="y", visible=False)
-    axis.set_xlabel("mean rank over the data sets (1 is best)", color=faint(plt))
+    axis.set_xlabel("mean rank over the data sets (1 is best)")
 
 
 # ---- curves of score against time

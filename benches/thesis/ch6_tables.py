@@ -256,7 +256,7 @@ def plot(found: list[dict[str, Any]], task: str, difference: float, path: Any) -
         heading(
             figure,
             f"Boosting and forests on {found[0]['sets']} data sets with many {outputs}",
-            "band: no different from the best by the test of Nemenyi at 5 %",
+            "band: not significantly different from the best (Nemenyi test, 5 %)",
         )
         return figure
 
