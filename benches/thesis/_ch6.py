@@ -23,7 +23,7 @@ import spinney
 from _common import Cells, greet, mean_std, options, original, split
 from _data import filled, standard_y
 from _harness import Data
-from _pictures import faint, name_lines, seconds_along
+from _pictures import name_lines, seconds_along
 from _scores import macro_r2, ranking_precision
 from ch5_table import SIZES
 from scipy import stats
@@ -265,7 +265,7 @@ def pairwise(scores: dict[str, Sequence[float]], test: Any, **names: Any) -> lis
     return found
 
 
-def diagram(axis: Any, mean_ranks: dict[str, float], difference: float, plt: Any) -> None:
+def diagram(axis: Any, mean_ranks: dict[str, float], difference: float) -> None:
     """Mean ranks on a line, best first, with a band of the ranks that do not differ from the best."""
     order = sorted(mean_ranks, key=mean_ranks.__getitem__)
     values = [mean_ranks[m] for m in order]

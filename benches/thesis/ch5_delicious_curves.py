@@ -377,7 +377,10 @@ def plot(c: Curves, out: Any) -> None:
             [
                 (
                     "",
-                    [("no projection" if n == 0 else f"n_projections={n}", curve, colours[n]) for n, curve in c.drawn.items()],
+                    [
+                        ("no projection" if n == 0 else f"n_projections={n}", curve, colours[n])
+                        for n, curve in c.drawn.items()
+                    ],
                     None,
                 )
             ],
