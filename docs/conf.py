@@ -53,10 +53,11 @@ sphinx_gallery_conf = {
 }
 
 autosummary_generate = True
-autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do not contain
+autodoc_typehints = (
+    "none"  # docstrings have shapes and dtypes, which types do not contain
+)
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
-add_module_names = False
 highlight_language = "text"  # a block without a language is no program; examples of docstrings begin with >>>
 toc_object_entries_show_parents = "hide"
 templates_path = ["_templates"]
@@ -81,7 +82,10 @@ html_favicon = "_static/favicon.svg"
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["spinney.css"]
-html_sidebars = {"index": [], "start": []}  # they have no pages below them, so that the menu would be empty
+html_sidebars = {
+    "index": [],
+    "start": [],
+}  # they have no pages below them, so that the menu would be empty
 html_show_sourcelink = False
 html_copy_source = False
 
@@ -104,7 +108,10 @@ def _read(app: Any, name: str, source: list[str]) -> None:
     if name in PAGES:
         # After its first line, which is a comment, a page may have a text that follows the file.
         added = source[0].partition("\n")[2]
-        folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8") + added
+        folder, source[0] = (
+            PAGES[name].parent,
+            PAGES[name].read_text(encoding="utf-8") + added,
+        )
     pages = {path: f"{page}.md" for page, path in PAGES.items()}
 
     def linked(match: re.Match[str]) -> str:
@@ -120,33 +127,60 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         return f"[{text}]({pages[target]}{anchor})" if target in pages else text
 
     text = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
-    source[0] = re.sub(r"^\|.*", lambda line: _unbroken(line[0]), text, flags=re.MULTILINE)
+    source[0] = re.sub(
+        r"^\|.*", lambda line: _unbroken(line[0]), text, flags=re.MULTILINE
+    )
 
 
 def _unbroken(line: str) -> str:
     """The line of a table with no-break spaces inside of numbers such as 12 920 and of groups such as .6 / .4 / .3."""
     line = re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\u202f", line)
-    after = " " if line.count("|") > 8 else "\u00a0"  # tables of many columns need the room
+    after = (
+        " " if line.count("|") > 8 else "\u00a0"
+    )  # tables of many columns need the room
     return re.sub(r"(?<=[\d*–]) / (?=[\d.*–])", f"\u00a0/{after}", line)
 
 
 def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
-    """Let code that is the name of a public object lead to the reference, and long names in tables break at their signs."""
+    """Let code that names a public object lead to the reference, and long names in tables break after their signs."""
     objects = app.env.get_domain("py").objects
     for literal in [*doctree.findall(nodes.literal)]:
         name = literal.astext()
         full = name if name.startswith("spinney.") else f"spinney.{name}"
-        is_linked = any(isinstance(parent, nodes.reference) for parent in _parents(literal))
-        if full in objects and not is_linked and objects[full].docname != page and not page.startswith("generated/"):
-            uri = app.builder.get_relative_uri(page, objects[full].docname) + f"#{objects[full].node_id}"
+        is_linked = any(
+            isinstance(parent, nodes.reference) for parent in _parents(literal)
+        )
+        if (
+            full in objects
+            and not is_linked
+            and objects[full].docname != page
+            and not page.startswith("generated/")
+        ):
+            uri = (
+                app.builder.get_relative_uri(page, objects[full].docname)
+                + f"#{objects[full].node_id}"
+            )
             link = nodes.reference("", "", refuri=uri, internal=True)
             literal.replace_self(link)
             link += literal
-        if len(name) > 12 and any(isinstance(parent, nodes.entry) for parent in _parents(literal)):
+        if len(name) > 12 and any(
+            isinstance(parent, nodes.entry) for parent in _parents(literal)
+        ):
             pieces = re.split(r"(?<=[_.(=,:])(?=\w)", name)
             literal.clear()
             for i, piece in enumerate(pieces):
-                literal += [nodes.raw("", "<wbr>", format="html"), nodes.Text(piece)][i == 0 :]
+                literal += [nodes.raw("", "<wbr>", format="html"), nodes.Text(piece)][
+                    i == 0 :
+                ]
+
+
+def _let_pictures_scroll(app: Any, doctree: nodes.document, page: str) -> None:
+    """On a phone, the pictures of several panels keep the size at which they can be read, in a box that scrolls."""
+    for image in [*doctree.findall(nodes.image)]:
+        if "benches/thesis/" in image["uri"]:
+            box = nodes.container("", classes=["wide-picture"])
+            image.replace_self(box)
+            box += image
 
 
 def _parents(node: nodes.Element) -> Iterator[nodes.Element]:
@@ -155,7 +189,9 @@ def _parents(node: nodes.Element) -> Iterator[nodes.Element]:
         yield node
 
 
-def _is_left_out(app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any) -> bool | None:
+def _is_left_out(
+    app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any
+) -> bool | None:
     """Leave out the methods that scikit-learn adds to every estimator for the routing of metadata."""
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
@@ -164,3 +200,4 @@ def setup(app: Any) -> None:
     app.connect("source-read", _read)
     app.connect("autodoc-skip-member", _is_left_out)
     app.connect("doctree-resolved", _link_names)
+    app.connect("doctree-resolved", _let_pictures_scroll)
