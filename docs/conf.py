@@ -74,7 +74,7 @@ html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,
     # The tables of the migration page need the room.
-    "secondary_sidebar_items": {"migration": [], "**": ["page-toc"]},
+    "secondary_sidebar_items": {"**": ["page-toc"], "migration": []},
     "header_links_before_dropdown": 6,
     "logo": {"text": "spinney"},
 }
@@ -106,6 +106,7 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         return
     folder = HERE
     if name in PAGES:
+        app.env.note_dependency(os.fspath(PAGES[name]))  # a changed file is read again
         # After its first line, which is a comment, a page may have a text that follows the file.
         added = source[0].partition("\n")[2]
         folder, source[0] = (

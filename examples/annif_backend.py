@@ -76,7 +76,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
 
     _model: Any = None
 
-    # --- training ----------------------------------------------------------------------------------------------------
+    # --- training --------------------------------------------------------------------
 
     def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:
         if corpus == "cached":
@@ -133,7 +133,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
             n_estimators=int(params["trees"]), n_jobs=jobs if jobs > 0 else -1, **rest
         )
 
-    # --- suggestions -------------------------------------------------------------------------------------------------
+    # --- suggestions -----------------------------------------------------------------
 
     @property
     def _path(self) -> str:

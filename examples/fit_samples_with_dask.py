@@ -38,7 +38,8 @@ def main() -> None:
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         blocks = [client.submit(load, block) for block in range(4)]
-        # If a worker is lost, keep_stages leaves the stages that were done, from which warm_start goes on as below.
+        # If a worker is lost, keep_stages leaves the stages that were done, from which
+        # warm_start goes on as below.
         spinney.distribute.fit_samples(
             model, blocks, client, timeout=120, keep_stages=True
         )

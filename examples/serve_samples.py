@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def answer(request):
-    """A JSON object of features in, one with a probability out, and the time it took."""
+    """A JSON object of features in, one with a probability out; and the time."""
     sample = json.loads(request)
     start = time.perf_counter()
     probability = predictor.predict_proba(sample)[1]
