@@ -128,18 +128,22 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         return f"[{text}]({pages[target]}{anchor})" if target in pages else text
 
     text = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
-    source[0] = re.sub(
-        r"^\|.*", lambda line: _unbroken(line[0]), text, flags=re.MULTILINE
-    )
+    # Code between fences stays as it is.
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
+    parts[::2] = map(_unbroken, parts[::2])
+    source[0] = "".join(parts)
 
 
-def _unbroken(line: str) -> str:
-    """The line of a table with no-break spaces inside of numbers such as 12 920 and of groups such as .6 / .4 / .3."""
-    line = re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\u202f", line)
-    after = (
-        " " if line.count("|") > 8 else "\u00a0"
-    )  # tables of many columns need the room
-    return re.sub(r"(?<=[\d*–]) / (?=[\d.*–])", f"\u00a0/{after}", line)
+def _unbroken(text: str) -> str:
+    """No-break spaces inside of numbers such as 12 920, and in tables of groups such as .6 / .4 / .3."""
+    text = re.sub(r"(?<![\d.])(\d{1,3}) (?=\d{3}(?!\d))", "\\1\u202f", text)
+    return re.sub(r"^\|.*", _unbroken_groups, text, flags=re.MULTILINE)
+
+
+def _unbroken_groups(line: re.Match[str]) -> str:
+    # Tables of many columns need the room.
+    after = " " if line[0].count("|") > 8 else "\u00a0"
+    return re.sub(r"(?<=[\d*–]) / (?=[\d.*–])", f"\u00a0/{after}", line[0])
 
 
 def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
