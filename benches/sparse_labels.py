@@ -137,7 +137,7 @@ def time_topk(repeat: int) -> None:
 
     print("five best labels: seconds of predict_topk, of the table and a partial sort, times")
     rng = np.random.default_rng(0)
-    X = sparse.random_array((12_000, 2000), density=0.02, rng=rng, format="csr", dtype=np.float32)
+    X = sparse.random_array((12_000, 2000), density=0.02, random_state=rng, format="csr", dtype=np.float32)
     words = rng.integers(0, 2000, 20_000)
     made = sparse.csr_array((X[:, words] > 0.97).astype(np.int8))
     problems = {"made, 20 000 labels": (X[:8000], made[:8000], X[8000:])}

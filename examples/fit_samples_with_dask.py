@@ -35,7 +35,7 @@ def load(block: int) -> tuple[sp.csr_array, sp.csr_array]:
 def main() -> None:
     parameters = {"n_estimators": 5, "output_strategy": "projected", "random_state": 0}
     model = spinney.GradientBoostingClassifier(**parameters)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         blocks = [client.submit(load, block) for block in range(4)]
         # If a worker is lost, keep_stages leaves the stages that were done, from which

@@ -33,7 +33,7 @@ def main() -> None:
         n_estimators=60, oob_score=True, random_state=0, n_jobs=1
     )
 
-    options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         spinney.distribute.fit(
             forest, X, Y, client.get_executor(), n_parts=6, timeout=300

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 import spinney
 from scipy import sparse
+
+# The release of scikit-learn, for comparisons with what it has or does correctly from some release on.
+SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 TREES = ["DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"]
 FORESTS = ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"]
@@ -69,7 +73,7 @@ def name(request) -> str:
 @pytest.fixture
 def labels():
     """Sparse X and Y with many columns."""
-    X = sparse.random_array((80, 200), density=0.1, rng=np.random.default_rng(0), format="csr")
-    Y = sparse.random_array((80, 30), density=0.1, rng=np.random.default_rng(1), format="csr")
+    X = sparse.random_array((80, 200), density=0.1, random_state=np.random.default_rng(0), format="csr")
+    Y = sparse.random_array((80, 30), density=0.1, random_state=np.random.default_rng(1), format="csr")
     Y.data[:] = 1
     return X, Y.astype(np.int64)

@@ -50,6 +50,12 @@ def test_records_name_no_host():
     assert host == "" or host not in json.dumps(_records.environment()).split('"')
 
 
+def test_no_script_is_named_like_a_module_of_python():
+    # Python looks in the folder of a script first: `compression` is a package of Python 3.14 that bz2 imports.
+    names = {path.stem for path in BENCHES.rglob("*.py")}
+    assert not names & (sys.stdlib_module_names | {"compression"})
+
+
 def test_a_commit_is_that_of_the_folder_itself(tmp_path):
     # The sources were copied without their history, into a folder inside another repository or outside of any.
     assert _records.commit(tmp_path) == {"commit": None, "dirty": None}

@@ -21,6 +21,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import estimator_checks
 
 # The tolerance for sums of at most a few hundred float64 numbers in another order: about 1e-14 of the largest number.
@@ -355,7 +356,11 @@ def test_models_of_float8_steps_are_pickled_whatever_the_weak_model(estimator, o
 # Early stopping
 
 
-@pytest.mark.parametrize("params", [*STRATEGIES, {"estimator": LinearRegression(), "output_strategy": "joint"}])
+# No linear model: LAPACK's last digits depend on where arrays lie in memory, and a fit is compared with another one.
+@pytest.mark.parametrize(
+    "params",
+    [*STRATEGIES, {"estimator": DecisionTreeRegressor(max_depth=1, random_state=0), "output_strategy": "joint"}],
+)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_the_best_stage_of_a_given_validation_set_is_kept(name, outputs, params):
     X, y = data(name, outputs, n=150)

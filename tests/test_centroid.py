@@ -366,7 +366,7 @@ def test_seventy_thousand_labels():
         (np.ones(3 * n, dtype=np.int8), (np.repeat(np.arange(n), 3), rng.integers(0, d, 3 * n))), (n, d)
     )
     Y.data[:] = 1
-    X = sparse.random_array((n, 200), density=0.05, rng=rng, format="csr")
+    X = sparse.random_array((n, 200), density=0.05, random_state=rng, format="csr")
     model = make("CentroidForestClassifier", n_estimators=2).fit(X, Y)
     labels, _ = model.predict_topk(X, k=5)
     assert labels.max() < d

@@ -7,7 +7,7 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 import spinney
-from conftest import CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, model_bytes
+from conftest import CLASSIFIERS, FORESTS, REGRESSORS, SKLEARN, make, make_data, model_bytes
 from oracle import Oracle
 from sklearn.metrics import mean_poisson_deviance
 from spinney.compression import compact_leaves
@@ -115,6 +115,8 @@ def test_trees_of_medians_are_those_of_scikit_learn(n_outputs, weighted):
     # does.
     y = np.round(2**16 * (X[:, :n_outputs] - X[:, [4]] / 2 + rng.standard_t(2, (300, n_outputs)) / 4)).squeeze()
     w = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    if weighted and SKLEARN < (1, 8):
+        pytest.skip("weighted absolute errors of scikit-learn are correct from 1.8")
     params = {"criterion": "absolute_error", "max_depth": 4, "min_samples_leaf": 9, "random_state": 0}
     model, other = spinney.DecisionTreeRegressor(**params), sklearn.tree.DecisionTreeRegressor(**params)
     ours, theirs = model.fit(X, y, sample_weight=w).tree_, other.fit(X, y, sample_weight=w).tree_

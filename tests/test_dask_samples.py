@@ -29,7 +29,7 @@ MODEL = spinney.GradientBoostingClassifier(**SMALL)
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    options = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     folder = str(tmp_path_factory.mktemp("dask"))
     with dask.LocalCluster(**options, local_directory=folder) as cluster, dask.Client(cluster) as client:
         yield client

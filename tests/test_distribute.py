@@ -89,7 +89,7 @@ def test_dask_gives_the_same_bytes_when_a_worker_is_killed(tmp_path):
     dask = pytest.importorskip("distributed", reason="Dask is not installed")
     slow = spinney.RandomForestClassifier(300, random_state=0)
     expected = spinney.dumps(clone(slow).fit(X, LABELS))
-    options = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with (
         dask.LocalCluster(**options, local_directory=str(tmp_path)) as cluster,
         dask.Client(cluster) as client,

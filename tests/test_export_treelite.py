@@ -78,7 +78,7 @@ def test_any_forest(data):
 def test_wide_labels_are_not_written_in_full():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6)).astype(np.float32)
-    Y = sparse.random_array((200, 5000), density=0.001, rng=rng, format="csr")
+    Y = sparse.random_array((200, 5000), density=0.001, random_state=rng, format="csr")
     Y.data[:] = 1
     model = make("RandomForestClassifier", n_estimators=3).fit(X, Y)
     n_leaves = sum(model._forest.tree(t).n_leaves for t in range(3))

@@ -54,12 +54,12 @@ cases = {
     ),
     "sparse labels": lambda: (
         spinney.ExtraTreesClassifier(10),
-        sparse.csr_array(sparse.random_array((5_000, 2_000), density=0.05, rng=rng), dtype=np.float32),
+        sparse.csr_array(sparse.random_array((5_000, 2_000), density=0.05, random_state=rng), dtype=np.float32),
         labels(5_000, 500),
     ),
     "centroids": lambda: (
         spinney.CentroidForestClassifier(20, max_leaf_samples=5),
-        sparse.csr_array(sparse.random_array((10_000, 5_000), density=0.01, rng=rng), dtype=np.float32),
+        sparse.csr_array(sparse.random_array((10_000, 5_000), density=0.01, random_state=rng), dtype=np.float32),
         labels(10_000, 500),
     ),
     "centroids of numbers": lambda: (

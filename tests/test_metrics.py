@@ -353,7 +353,7 @@ def test_rows_of_any_length_and_more_cells_than_a_block(k):
     columns = np.concatenate([rng.permutation(2500)[:length] for length in lengths])
     values = rng.integers(-1, 5, len(rows)).astype(np.float32)
     scores = sparse.csr_array((values, (rows, columns)), shape=(len(lengths), 2500))
-    truth = sparse.random_array(scores.shape, density=0.01, rng=rng, format="csr")
+    truth = sparse.random_array(scores.shape, density=0.01, random_state=rng, format="csr")
     truth.data[:] = 1
     # For some of the samples, the dense form is compared, which uses another search.
     some = np.concatenate([np.arange(0, 30_000, 97), np.arange(len(lengths) - 6, len(lengths))])
@@ -453,7 +453,7 @@ def test_coverage_error_needs_all_scores():
 
 def labels_of(n=90, d=6):
     rng = np.random.default_rng(1)
-    X = sparse.random_array((n, 12), density=0.4, rng=rng, format="csr", dtype=np.float32)
+    X = sparse.random_array((n, 12), density=0.4, random_state=rng, format="csr", dtype=np.float32)
     return X, sparse.csr_array((X[:, :d].toarray() + 0.2 * rng.random((n, d)) > 0.45).astype(float))
 
 

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import spinney
-from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, TREES, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, COMPRESSED, FORESTS, SKLEARN, TREES, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -180,6 +180,8 @@ def test_one_split_is_scikit_learns(kind, data):
     X[rng.random(n) < 0.3] = np.nan
     if np.isnan(X).all():
         return
+    if SKLEARN < (1, 8) and len(np.unique(X[~np.isnan(X)])) == 1:
+        return  # before 1.8, scikit-learn does not split by a feature of one value and missing values
     y = rng.integers(0, 2, n) if kind == "classes" else rng.normal(size=n)
     ours, theirs = (
         (spinney.DecisionTreeClassifier, DecisionTreeClassifier)

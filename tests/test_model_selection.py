@@ -140,7 +140,7 @@ def test_labels_are_as_frequent_in_folds_as_in_all_rows(shuffle):
 
 
 def test_seeds():
-    Y = sparse.random_array((200, 20), density=0.1, rng=np.random.default_rng(0), format="csr") > 0
+    Y = sparse.random_array((200, 20), density=0.1, random_state=np.random.default_rng(0), format="csr") > 0
     one, other = (MultilabelStratifiedKFold(4, shuffle=True, random_state=seed) for seed in (0, 1))
     assert np.array_equal(fold_of_rows(one, Y), fold_of_rows(one, Y))
     assert not np.array_equal(fold_of_rows(one, Y), fold_of_rows(other, Y))
@@ -190,7 +190,7 @@ def test_bad_labels(y, message):
 # labels must equal those of scikit-learn for dense labels.
 
 RNG = np.random.default_rng(0)
-X = sparse.random_array((60, 12), density=0.4, rng=RNG, format="csr", dtype=np.float32)
+X = sparse.random_array((60, 12), density=0.4, random_state=RNG, format="csr", dtype=np.float32)
 Y = (X[:, :5].toarray() + 0.2 * RNG.random((60, 5)) > 0.45).astype(float)
 FOREST = spinney.RandomForestClassifier(4, max_depth=4, random_state=0)
 TIMES = {"fit_time", "score_time"}

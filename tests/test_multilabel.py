@@ -43,7 +43,7 @@ def small(name, **params):
 def problem(n=120, d=15, seed=0):
     """Sparse X, and labels: some are frequent, some are rare, one never occurs, and some samples have no label."""
     rng = np.random.default_rng(seed)
-    X = sparse.random_array((n, 40), density=0.2, rng=rng, format="csr")
+    X = sparse.random_array((n, 40), density=0.2, random_state=rng, format="csr")
     scores = X @ rng.normal(size=(40, d)) + rng.normal(scale=0.2, size=(n, d))
     Y = scores > np.linspace(0.2, 1.2, d)
     Y[:, 3] = False
@@ -84,7 +84,7 @@ def test_topk_leaves_out_what_is_excluded_and_what_is_too_small(name, params):
     scores = model.decision_function(X) if name in BOOSTING else proba
     n, d = Y.shape
     rng = np.random.default_rng(1)
-    rows = sparse.random_array((n, d), density=0.5, rng=rng, format="csr")
+    rows = sparse.random_array((n, d), density=0.5, random_state=rng, format="csr")
     stored_zero = rows.copy()
     stored_zero.data[::3] = 0
     # All labels are excluded for the first sample.
@@ -521,7 +521,8 @@ def test_a_frozen_estimator_is_left_alone_and_tuned_on_the_rows_given():
 
 def test_estimators_of_scikit_learn_and_pipelines():
     X, Y = problem()
-    dense = Y.toarray()
+    # From a dense array: SciPy before 1.13 draws 64-bit indices, which scikit-learn's trees do not support.
+    X, dense = sparse.csr_array(X.toarray()), Y.toarray()
     theirs = TunedThresholds(RandomForestClassifier(10, random_state=0), cv=3, random_state=0).fit(X, dense)
     assert theirs.predict(X).shape == Y.shape
     assert theirs.predict(X)[:, 3].sum() == 0  # a label that no sample has

@@ -9,7 +9,7 @@ import pytest
 import sklearn.ensemble
 import sklearn.tree
 import spinney
-from conftest import ALL, BOOSTING, CLASSIFIERS, FORESTS, REGRESSORS, TREES, make, make_data, model_bytes
+from conftest import ALL, BOOSTING, CLASSIFIERS, FORESTS, REGRESSORS, SKLEARN, TREES, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -49,6 +49,8 @@ def pair(y, **params):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("case", PARITY)
 def test_path_and_pruned_trees_are_scikit_learns(case, weighted):
+    if case == "medians" and weighted and SKLEARN < (1, 8):
+        pytest.skip("weighted absolute errors of scikit-learn are correct from 1.8")
     X, y, limits = PARITY[case]
     X = X.astype(np.float32)
     w = np.random.default_rng(3).uniform(0.5, 2.0, len(X)) if weighted else None

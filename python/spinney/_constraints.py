@@ -80,7 +80,10 @@ def groups_to_engine(estimator: Any) -> list[list[int]] | None:
 def has_directions(estimator: Any) -> bool:
     """Whether some feature has a monotonic constraint."""
     asked = getattr(estimator, "monotonic_cst", None)
-    return asked is not None and bool(np.any(list(asked.values()) if isinstance(asked, Mapping) else asked))
+    if asked is None:
+        return False
+    # As objects, because NumPy 1 cannot combine strings; `monotonic_to_engine` raises the error for them.
+    return bool(np.asarray(list(asked.values()) if isinstance(asked, Mapping) else asked, dtype=object).any())
 
 
 def _place(parameter: str, feature: Any, estimator: Any) -> int:

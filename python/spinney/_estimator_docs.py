@@ -113,7 +113,8 @@ max_features_ : int
 """,
     "feature_names_in_": """
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
-    The feature names of X. It exists only if X has feature names that are all strings.
+    The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+    later, this requires scikit-learn 1.9 or later.
 """,
     "target_names_in_": """
 target_names_in_ : ndarray of shape (`n_outputs_`,)

@@ -292,11 +292,17 @@ class Decoder:
         kinds: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
         if not all(type(item) is kinds[dtype.kind] for item in items):
             raise ValueError(f"values of an array must be of its type {dtype}, got others")
+        beyond = f"values of an array must be within the range of its type {dtype}, got others"
+        if dtype.kind in "iu":
+            # Checked here, because NumPy 1 wraps such integers and warns.
+            limits = np.iinfo(dtype)
+            if not all(limits.min <= item <= limits.max for item in items):
+                raise ValueError(beyond)
         try:
             with np.errstate(over="ignore"):
                 array = np.array(items, dtype=dtype)
-        except (OverflowError, ValueError) as error:
-            raise ValueError(f"values of an array must be within the range of its type {dtype}, got others") from error
+        except ValueError as error:
+            raise ValueError(beyond) from error
         same = [item == found or item != item for item, found in zip(items, array.tolist(), strict=True)]
         if not all(same):
             raise ValueError(f"values of an array must be representable by its type {dtype}, got others")

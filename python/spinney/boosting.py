@@ -242,7 +242,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     Labels with sparse X and sparse y; the two best labels of each sample:
 
     >>> from scipy import sparse
-    >>> X = sparse.random_array((100, 1000), density=0.05, rng=0, format="csr")
+    >>> X = sparse.random_array((100, 1000), density=0.05, random_state=np.random.default_rng(0), format="csr")
     >>> Y = (X[:, :50] != 0).astype(int)
     >>> boosting = spinney.GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, Y)
     >>> indices, scores = boosting.predict_topk(X[:3], k=2)

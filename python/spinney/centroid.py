@@ -444,7 +444,7 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
     >>> import numpy as np
     >>> import spinney
     >>> from scipy import sparse
-    >>> X = sparse.random_array((300, 1000), density=0.02, rng=np.random.default_rng(0), format="csr")
+    >>> X = sparse.random_array((300, 1000), density=0.02, random_state=np.random.default_rng(0), format="csr")
     >>> topics = np.random.default_rng(1).random((1000, 3)) < 0.02
     >>> Y = X @ topics.astype(float)
     >>> forest = spinney.CentroidForestRegressor(random_state=0).fit(X, Y)

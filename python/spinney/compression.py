@@ -148,11 +148,11 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     Labels with sparse X and sparse y, and a model of at most ten splits; the two best labels of each sample:
 
     >>> from scipy import sparse
-    >>> X = sparse.random_array((100, 30), density=0.2, rng=0, format="csr")
+    >>> X = sparse.random_array((100, 30), density=0.2, random_state=np.random.default_rng(0), format="csr")
     >>> Y = (X[:, :10] != 0).astype(int)
     >>> small = spinney.CompressedForestClassifier(l1_norm=None, max_test_nodes=10, random_state=0).fit(X, Y)
-    >>> small.n_test_nodes_
-    10
+    >>> small.n_test_nodes_ <= 10
+    True
     >>> indices, scores = small.predict_topk(X[:3], k=2)
     >>> indices.shape
     (3, 2)

@@ -189,7 +189,8 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
         X only integers are supported.
     **options
         `grid_resolution`, `percentiles`, `custom_values` and `feature_names` of
-        `sklearn.inspection.partial_dependence`, with the same meaning and defaults.
+        `sklearn.inspection.partial_dependence`, with the same meaning and defaults. `custom_values` requires
+        scikit-learn 1.7 or later.
 
     Returns
     -------

@@ -29,7 +29,7 @@ def data() -> tuple[np.ndarray, dict[str, object]]:
     rng = np.random.default_rng(7)
     X = rng.integers(-4, 5, size=(40, 4)) / 2.0
     score = X @ rng.integers(-2, 3, size=(4, 6))
-    labels = sparse.random_array((40, 60), density=0.06, rng=rng, format="csr")
+    labels = sparse.random_array((40, 60), density=0.06, random_state=rng, format="csr")
     labels.data[:] = 1
     return X, {
         "classes": np.array(["no", "perhaps", "yes"])[np.digitize(score[:, 0], [-2, 2])],
