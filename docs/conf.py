@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import spinney
+from docutils import nodes
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # gallery_order.py
@@ -51,10 +53,12 @@ sphinx_gallery_conf = {
 }
 
 autosummary_generate = True
-autodoc_typehints = "none"  # docstrings have shapes and dtypes, which types do not contain
+autodoc_typehints = (
+    "none"  # docstrings have shapes and dtypes, which types do not contain
+)
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
-add_module_names = False
+highlight_language = "text"  # a block without a language is no program; examples of docstrings begin with >>>
 toc_object_entries_show_parents = "hide"
 templates_path = ["_templates"]
 
@@ -69,7 +73,8 @@ html_title = "spinney"
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # The tables of the migration page need the room.
+    "secondary_sidebar_items": {"**": ["page-toc"], "migration": []},
     "header_links_before_dropdown": 6,
     "logo": {"text": "spinney"},
 }
@@ -77,10 +82,14 @@ html_favicon = "_static/favicon.svg"
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["spinney.css"]
-html_sidebars = {"index": []}
+html_sidebars = {
+    "index": [],
+    "start": [],
+}  # they have no pages below them, so that the menu would be empty
 html_show_sourcelink = False
 html_copy_source = False
 
+EXAMPLES = HERE.parent / "examples"
 # Files of the repository that are also pages.
 PAGES = {
     "benchmarks": HERE.parent / "benches" / "README.md",
@@ -97,9 +106,13 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         return
     folder = HERE
     if name in PAGES:
+        app.env.note_dependency(os.fspath(PAGES[name]))  # a changed file is read again
         # After its first line, which is a comment, a page may have a text that follows the file.
         added = source[0].partition("\n")[2]
-        folder, source[0] = PAGES[name].parent, PAGES[name].read_text(encoding="utf-8") + added
+        folder, source[0] = (
+            PAGES[name].parent,
+            PAGES[name].read_text(encoding="utf-8") + added,
+        )
     pages = {path: f"{page}.md" for page, path in PAGES.items()}
 
     def linked(match: re.Match[str]) -> str:
@@ -109,13 +122,81 @@ def _read(app: Any, name: str, source: list[str]) -> None:
         target = (folder / path).resolve()
         if mark or target.parent == HERE:
             return f"{mark}[{text}]({os.path.relpath(target, HERE)}{anchor})"
+        if target.parent == EXAMPLES:
+            return f"[{text}](gallery/{target.stem}.rst)"
         # Links to files that are not pages are replaced by their text.
         return f"[{text}]({pages[target]}{anchor})" if target in pages else text
 
-    source[0] = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
+    text = re.sub(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)", linked, source[0])
+    # Code between fences stays as it is.
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
+    parts[::2] = map(_unbroken, parts[::2])
+    source[0] = "".join(parts)
 
 
-def _is_left_out(app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any) -> bool | None:
+def _unbroken(text: str) -> str:
+    """No-break spaces inside of numbers such as 12 920, and in tables of groups such as .6 / .4 / .3."""
+    text = re.sub(r"(?<![\d.])(\d{1,3}) (?=\d{3}(?!\d))", "\\1\u202f", text)
+    return re.sub(r"^\|.*", _unbroken_groups, text, flags=re.MULTILINE)
+
+
+def _unbroken_groups(line: re.Match[str]) -> str:
+    # Tables of many columns need the room.
+    after = " " if line[0].count("|") > 8 else "\u00a0"
+    return re.sub(r"(?<=[\d*–]) / (?=[\d.*–])", f"\u00a0/{after}", line[0])
+
+
+def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
+    """Let code that names a public object lead to the reference, and long names in tables break after their signs."""
+    objects = app.env.get_domain("py").objects
+    for literal in [*doctree.findall(nodes.literal)]:
+        name = literal.astext()
+        full = name if name.startswith("spinney.") else f"spinney.{name}"
+        is_linked = any(
+            isinstance(parent, nodes.reference) for parent in _parents(literal)
+        )
+        if (
+            full in objects
+            and not is_linked
+            and objects[full].docname != page
+            and not page.startswith("generated/")
+        ):
+            uri = (
+                app.builder.get_relative_uri(page, objects[full].docname)
+                + f"#{objects[full].node_id}"
+            )
+            link = nodes.reference("", "", refuri=uri, internal=True)
+            literal.replace_self(link)
+            link += literal
+        if len(name) > 12 and any(
+            isinstance(parent, nodes.entry) for parent in _parents(literal)
+        ):
+            pieces = re.split(r"(?<=[_.(=,:])(?=\w)", name)
+            literal.clear()
+            for i, piece in enumerate(pieces):
+                literal += [nodes.raw("", "<wbr>", format="html"), nodes.Text(piece)][
+                    i == 0 :
+                ]
+
+
+def _let_pictures_scroll(app: Any, doctree: nodes.document, page: str) -> None:
+    """On a phone, the pictures of several panels keep the size at which they can be read, in a box that scrolls."""
+    for image in [*doctree.findall(nodes.image)]:
+        if "benches/thesis/" in image["uri"]:
+            box = nodes.container("", classes=["wide-picture"])
+            image.replace_self(box)
+            box += image
+
+
+def _parents(node: nodes.Element) -> Iterator[nodes.Element]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _is_left_out(
+    app: Any, what: str, name: str, member: Any, is_skipped: bool, options: Any
+) -> bool | None:
     """Leave out the methods that scikit-learn adds to every estimator for the routing of metadata."""
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
@@ -123,3 +204,5 @@ def _is_left_out(app: Any, what: str, name: str, member: Any, is_skipped: bool, 
 def setup(app: Any) -> None:
     app.connect("source-read", _read)
     app.connect("autodoc-skip-member", _is_left_out)
+    app.connect("doctree-resolved", _link_names)
+    app.connect("doctree-resolved", _let_pictures_scroll)

@@ -76,7 +76,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
 
     _model: Any = None
 
-    # --- training -------------------------------------------------------------------------
+    # --- training --------------------------------------------------------------------
 
     def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:
         if corpus == "cached":
@@ -98,7 +98,8 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
         X = self.create_vectorizer(texts, words)
         y, names = _labels(subjects)
         self.info(
-            f"training {type(model).__name__} on {y.shape[0]} documents with {y.shape[1]} subjects"
+            f"training {type(model).__name__} on {y.shape[0]} documents"
+            f" with {y.shape[1]} subjects"
         )
         self._model = model.fit(X, y, label_names=names)
         spinney.save(self._model, self._path)
@@ -132,7 +133,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
             n_estimators=int(params["trees"]), n_jobs=jobs if jobs > 0 else -1, **rest
         )
 
-    # --- suggestions ----------------------------------------------------------------------
+    # --- suggestions -----------------------------------------------------------------
 
     @property
     def _path(self) -> str:
@@ -173,11 +174,12 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
 
 
 def _labels(subjects: list[list[int]]) -> tuple[sparse.csr_array, list[str]]:
-    """A column for each subject that some document has, and its number in the vocabulary."""
+    """A column for each subject of a document, and its number in the vocabulary."""
     ptr = np.cumsum([0, *map(len, subjects)])
     used, columns = np.unique(np.concatenate(subjects), return_inverse=True)
     y = sparse.csr_array(
-        (np.ones(ptr[-1], dtype=np.int8), columns, ptr), shape=(len(subjects), len(used))
+        (np.ones(ptr[-1], dtype=np.int8), columns, ptr),
+        shape=(len(subjects), len(used)),
     )
     y.sort_indices()
     return y, [str(subject) for subject in used]

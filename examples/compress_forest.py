@@ -54,9 +54,8 @@ for problem, (load, Forest, Compressed, measure) in problems.items():
     print(f"{problem + ', ' + measure:24s}{'score':>8s}{'splits':>9s}{'model':>12s}")
     for name, (found, n_splits) in rows.items():
         kilobytes = len(pickle.dumps(found)) / 1000
-        print(
-            f"   {name:21s}{found.score(X_test, y_test):8.3f}{n_splits:9d}{kilobytes:9.0f} kB"
-        )
+        score = found.score(X_test, y_test)
+        print(f"   {name:21s}{score:8.3f}{n_splits:9d}{kilobytes:9.0f} kB")
 
 # %%
 # Error against size

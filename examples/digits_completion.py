@@ -43,9 +43,9 @@ for library in (spinney, sklearn.ensemble):
         seconds = []
         for _ in range(3):
             start = time.perf_counter()
-            forest = getattr(library, kind)(n_estimators=50, n_jobs=1, random_state=0).fit(
-                X_train, y_train
-            )
+            forest = getattr(library, kind)(
+                n_estimators=50, n_jobs=1, random_state=0
+            ).fit(X_train, y_train)
             seconds.append(time.perf_counter() - start)
         name = f"{library.__name__.split('.')[0]}\n{kind.removesuffix('Regressor')}"
         predictions[name] = forest.predict(X_test)

@@ -25,9 +25,8 @@ model = spinney.GradientBoostingClassifier(
     random_state=0,
 )
 model.fit(X_train, y_train, eval_sets={"test": (X_test, y_test)})
-print(
-    f"{model.n_estimators_} stages kept, accuracy on the test samples {model.score(X_test, y_test):.3f}"
-)
+accuracy = model.score(X_test, y_test)
+print(f"{model.n_estimators_} stages kept, accuracy on the test samples {accuracy:.3f}")
 
 # %%
 # The log scale shows the changes below 0.1.

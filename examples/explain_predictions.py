@@ -2,8 +2,8 @@
 Explain predictions
 ===================
 
-Which features move a prediction away from the mean? Shapley values say it for every sample, importances for the model
-as a whole. Both are exact and computed by the engine; the package shap is not needed.
+Feature importances say which features matter to a model as a whole; Shapley values say which features move the
+prediction of one sample away from the mean. The package shap is not needed.
 """
 
 # %%
@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import spinney
 from sklearn.datasets import load_diabetes
+from sklearn.inspection import permutation_importance
 from sklearn.model_selection import train_test_split
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
@@ -24,6 +25,32 @@ forest = spinney.RandomForestRegressor(min_samples_leaf=5, random_state=0).fit(
 print(f"R² on the test samples: {forest.score(X_test, y_test):.2f}")
 
 # %%
+# Feature importances
+# -------------------
+# ``feature_importances_`` is how much the splits on a feature decrease the impurity of the training samples, as a share
+# of the whole decrease. Permutation importance is how much the score on test samples decreases if the values of a
+# feature are shuffled: it is in the unit of the score, and near zero for a feature that does not help with new samples.
+# For sparse ``X``, use ``spinney.inspection.permutation_importance``.
+
+shuffled = permutation_importance(forest, X_test, y_test, n_repeats=30, random_state=0)
+names = np.array(forest.feature_names_in_)
+order = np.argsort(shuffled.importances_mean)
+
+figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.8), sharey=True, layout="constrained")
+axes[0].barh(names[order], forest.feature_importances_[order], color="#0072B2")
+axes[0].set(xlabel="share of the decrease of impurity", title="training samples")
+axes[1].barh(
+    names[order],
+    shuffled.importances_mean[order],
+    xerr=shuffled.importances_std[order],
+    color="#0072B2",
+    ecolor="0.35",
+)
+axes[1].axvline(0, color="0.35", linewidth=0.8)
+axes[1].set(xlabel="decrease of R² (bar: ± 1 std)", title="test samples, shuffled")
+plt.show()
+
+# %%
 # Shapley values
 # --------------
 # They are in the unit of the target, and together with the base value, the mean prediction, they add up to the
@@ -32,7 +59,6 @@ print(f"R² on the test samples: {forest.score(X_test, y_test):.2f}")
 found = spinney.inspection.shap_values(forest, X_test)
 assert np.allclose(found.base_values + found.values.sum(axis=1), forest.predict(X_test))
 
-names = np.array(found.feature_names)
 order = np.argsort(np.abs(found.values).mean(axis=0))
 figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), layout="constrained")
 axes[0].barh(names[order], np.abs(found.values).mean(axis=0)[order], color="#0072B2")

@@ -26,9 +26,9 @@ def load(block: int) -> tuple[sp.csr_array, sp.csr_array]:
     """X and y of a block of samples."""
     rng = np.random.default_rng(block)
     X = sp.random_array(
-        (1000, 200), density=0.05, random_state=rng, format="csr", dtype=np.float32
+        (1000, 200), density=0.05, rng=rng, format="csr", dtype=np.float32
     )
-    topics = sp.random_array((200, 40), density=0.1, random_state=np.random.default_rng(0))
+    topics = sp.random_array((200, 40), density=0.1, rng=np.random.default_rng(0))
     return X, sp.csr_array(sp.csr_array(X @ topics) > 0.3).astype(np.int8)
 
 
@@ -40,10 +40,14 @@ def main() -> None:
         blocks = [client.submit(load, block) for block in range(4)]
         # If a worker is lost, keep_stages leaves the stages that were done, from which
         # warm_start goes on as below.
-        spinney.distribute.fit_samples(model, blocks, client, timeout=120, keep_stages=True)
+        spinney.distribute.fit_samples(
+            model, blocks, client, timeout=120, keep_stages=True
+        )
         first = spinney.dumps(model)
         model.set_params(n_estimators=8, warm_start=True)
-        spinney.distribute.fit_samples(model, blocks, client, timeout=120, keep_stages=True)
+        spinney.distribute.fit_samples(
+            model, blocks, client, timeout=120, keep_stages=True
+        )
 
     found = [load(block) for block in range(4)]
     X, Y = (sp.vstack([pair[i] for pair in found], format="csr") for i in range(2))
@@ -52,7 +56,8 @@ def main() -> None:
     alone.set_params(n_estimators=8, warm_start=True).fit(X, Y)
     assert spinney.dumps(alone) == spinney.dumps(model)
     print(
-        f"{model.n_estimators_} stages on the samples of two processes: the bytes of one machine"
+        f"{model.n_estimators_} stages on the samples of two processes: "
+        "the bytes of one machine"
     )
 
 

@@ -24,10 +24,10 @@ except ImportError:
 def main() -> None:
     rng = np.random.default_rng(0)
     X = sp.random_array(
-        (3000, 400), density=0.03, random_state=rng, format="csr", dtype=np.float32
+        (3000, 400), density=0.03, rng=rng, format="csr", dtype=np.float32
     )
     Y = sp.csr_array(
-        (X @ sp.random_array((400, 30), density=0.1, random_state=rng)) > 0.25
+        (X @ sp.random_array((400, 30), density=0.1, rng=rng)) > 0.25
     ).astype(np.int8)
     forest = spinney.RandomForestClassifier(
         n_estimators=60, oob_score=True, random_state=0, n_jobs=1
@@ -35,7 +35,9 @@ def main() -> None:
 
     options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        spinney.distribute.fit(forest, X, Y, client.get_executor(), n_parts=6, timeout=300)
+        spinney.distribute.fit(
+            forest, X, Y, client.get_executor(), n_parts=6, timeout=300
+        )
         labels, _ = spinney.distribute.predict_topk(
             forest, X, 3, client.get_executor(), n_parts=3
         )
@@ -46,7 +48,8 @@ def main() -> None:
     assert spinney.dumps(alone) == spinney.dumps(forest)
     assert np.array_equal(labels, alone.predict_topk(X, 3)[0])
     print(
-        f"60 trees from 3 processes, out-of-bag score {forest.oob_score_:.3f}: the bytes of one machine"
+        f"60 trees from 3 processes, out-of-bag score {forest.oob_score_:.3f}: "
+        "the bytes of one machine"
     )
 
 

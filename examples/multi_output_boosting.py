@@ -48,12 +48,18 @@ for problem, make in problems.items():
         model.fit(X[:300], y[:300])
         seconds = time.perf_counter() - start
         errors = np.array(
-            [((staged - y[300:]) ** 2).mean() for staged in model.staged_predict(X[300:])]
+            [
+                ((staged - y[300:]) ** 2).mean()
+                for staged in model.staged_predict(X[300:])
+            ]
         )
-        curves[problem, strategy] = np.linspace(0, seconds, n_estimators + 1)[1:], errors
+        curves[problem, strategy] = (
+            np.linspace(0, seconds, n_estimators + 1)[1:],
+            errors,
+        )
         print(
-            f"   {strategy:14s} least error {errors.min():6.3f} after "
-            f"{errors.argmin() + 1} stages, {seconds:.2f} s"
+            f"   {strategy:14s} least error {errors.min():6.3f}"
+            f" after {errors.argmin() + 1} stages, {seconds:.2f} s"
         )
 
 # %%

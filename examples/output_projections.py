@@ -48,7 +48,9 @@ families = {"gaussian": "#0072B2", "subsample": "#D55E00", "sparse": "#009E73"}
 counts = [1, 2, 4, 8, 16]
 without = error_and_seconds()
 found = {
-    family: [error_and_seconds(output_projection=family, n_projections=q) for q in counts]
+    family: [
+        error_and_seconds(output_projection=family, n_projections=q) for q in counts
+    ]
     for family in families
 }
 

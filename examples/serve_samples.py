@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def answer(request):
-    """The probability for named features, both as JSON, and the time of the prediction."""
+    """A JSON object of features in, one with a probability out; and the time."""
     sample = json.loads(request)
     start = time.perf_counter()
     probability = predictor.predict_proba(sample)[1]

@@ -29,15 +29,16 @@ plt.style.use("tableau-colorblind10")
 
 # fmt: off
 MODULES = [
-    "numpy", "numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random",
-    "scipy.cluster.hierarchy", "scipy.fft", "scipy.integrate", "scipy.interpolate",
-    "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.sparse",
-    "scipy.sparse.linalg", "scipy.spatial", "scipy.spatial.distance", "scipy.special",
-    "scipy.stats", "sklearn.cluster", "sklearn.datasets", "sklearn.decomposition",
-    "sklearn.ensemble", "sklearn.feature_extraction.text", "sklearn.feature_selection",
-    "sklearn.linear_model", "sklearn.manifold", "sklearn.metrics", "sklearn.neighbors",
-    "sklearn.neural_network", "sklearn.preprocessing", "sklearn.svm", "sklearn.tree",
-    "sklearn.utils",
+    "numpy", "numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial",
+    "numpy.random", "scipy.cluster.hierarchy", "scipy.fft", "scipy.integrate",
+    "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize",
+    "scipy.signal", "scipy.sparse", "scipy.sparse.linalg", "scipy.spatial",
+    "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster",
+    "sklearn.datasets", "sklearn.decomposition", "sklearn.ensemble",
+    "sklearn.feature_extraction.text", "sklearn.feature_selection",
+    "sklearn.linear_model", "sklearn.manifold", "sklearn.metrics",
+    "sklearn.neighbors", "sklearn.neural_network", "sklearn.preprocessing",
+    "sklearn.svm", "sklearn.tree", "sklearn.utils",
 ]
 # fmt: on
 
@@ -69,7 +70,9 @@ for module in map(importlib.import_module, MODULES):
     for name in sorted(getattr(module, "__all__", dir(module))):
         thing = getattr(module, name, None)
         text = (
-            inspect.getdoc(thing) if callable(thing) and not name.startswith("_") else None
+            inspect.getdoc(thing)
+            if callable(thing) and not name.startswith("_")
+            else None
         )
         text = without_parameters(text) if text and len(text) >= 300 else None
         if text and text not in texts:
@@ -94,8 +97,8 @@ vectorizer = TfidfVectorizer(
 X_train = vectorizer.fit_transform(texts[i] for i in train)
 X_test = vectorizer.transform(texts[i] for i in test)
 print(
-    f"{len(texts)} documents, {X_train.shape[1]} words, {Y.shape[1]} tags, "
-    f"{Y.nnz / len(texts):.1f} tags per document"
+    f"{len(texts)} documents, {X_train.shape[1]} words, {Y.shape[1]} tags,",
+    f"{Y.nnz / len(texts):.1f} tags per document",
 )
 
 # %%
@@ -117,7 +120,9 @@ recall = [recall_at_k(Y[test], best, k) for k in ks]
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 ax.plot(ks, precision, "o-", color="C0")
 ax.plot(ks, recall, "s-", color="C5")
-ax.text(1.3, 0.86, "precision: share of the predicted tags that are correct", color="C0")
+ax.text(
+    1.3, 0.86, "precision: share of the predicted tags that are correct", color="C0"
+)
 ax.text(1.7, 0.33, "recall: share of the correct tags that are predicted", color="C5")
 ax.set(
     xlabel="number of predicted tags for each document",
@@ -143,7 +148,8 @@ for objective in ("f1", "micro_f1"):
     models[f"tuned for {objective}"] = tuned.fit(X_train, Y[train])
 
 print(
-    f"{'thresholds':24s}{'micro F1':>10s}{'macro F1':>10s}{'documents without a tag':>26s}"
+    f"{'thresholds':24s}{'micro F1':>10s}{'macro F1':>10s}"
+    f"{'documents without a tag':>26s}"
 )
 for name, model in models.items():
     named = model.predict(X_test)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import http.server
 import os
+import re
 import shutil
 import threading
 from pathlib import Path
@@ -104,6 +105,63 @@ def test_the_front_page_and_the_gallery_have_pictures(browser, address):
     for page, least in (("index.html", 1), ("gallery/index.html", 12)):
         show(browser, address + page, "desktop")
         assert browser.execute_script("return document.querySelectorAll('main img').length") >= least
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_page_is_wider_than_the_screen(browser, address, screen):
+    wide = {}
+    for page in sorted(SITE.glob("*.html")):
+        show(browser, address + page.name, screen)
+        content = browser.execute_script("return document.documentElement.scrollWidth")
+        if content > SCREENS[screen][0]:
+            wide[page.name] = content
+    assert wide == {}
+
+
+def test_code_of_pages_is_no_wider_than_its_box_on_a_desktop(browser, address):
+    long = {}
+    for page in [*sorted(SITE.glob("*.html")), *sorted(SITE.glob("gallery/*.html"))]:
+        show(browser, address + page.relative_to(SITE).as_posix(), "desktop")
+        found = browser.execute_script(
+            "const code = [...document.querySelectorAll('main .highlight pre')];"
+            # What a program prints is as long as it is.
+            "const written = code.filter(pre => !pre.closest('.sphx-glr-script-out'));"
+            "return written.filter(pre => pre.scrollWidth > pre.clientWidth).map(pre => pre.textContent.slice(0, 60))"
+        )
+        if found:
+            long[page.name] = found
+    assert long == {}
+
+
+def texts(*patterns):
+    """The text of the pages, by name."""
+    if not (SITE / "index.html").is_file():
+        pytest.skip("the site is not built: make test-docs")
+    return {page.name: page.read_text(encoding="utf-8") for pattern in patterns for page in SITE.glob(pattern)}
+
+
+def test_every_picture_of_a_page_has_a_light_and_a_dark_variant():
+    n_pictures = 0
+    for page, text in texts("*.html").items():
+        light, dark = set(), set()
+        for image in re.findall(r"<img [^>]*>", text.partition("<main")[2]):
+            file = re.search(r'src="_images/([^"]+)"', image)
+            if file is None:
+                continue
+            n_pictures += 1
+            assert "only-light" in image or "only-dark" in image, (page, file[1])
+            (dark if "only-dark" in image else light).add(file[1])
+        assert {name.replace(".png", "-dark.png") for name in light} == dark, page
+    assert n_pictures > 0
+
+
+def test_no_list_of_examples_of_the_reference_is_empty():
+    n_lists = 0
+    for page, text in texts("generated/*.html").items():
+        if ">Examples in the gallery<" in text:
+            n_lists += 1
+            assert "sphx-glr-thumbcontainer" in text, page
+    assert n_lists > 0
 
 
 @pytest.mark.parametrize("screen", SCREENS)

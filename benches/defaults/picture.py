@@ -1,110 +1,123 @@
-"""The picture of the README: precision at 1 against seconds to fit, spinney and other libraries, on images and text.
+"""Pictures of the README and the pages: precision at 1 against seconds to fit, spinney and other libraries.
 
-    python benches/defaults/labels_against_peers.py points.jsonl --sets corel5k yahoo_arts
-    python benches/peers/text_recipe.py --only yahoo_arts --json text.jsonl
-    python benches/defaults/picture.py points.jsonl text.jsonl
+    python benches/defaults/picture.py
 
-Writes `score_against_time.png` beside this script. Both files must come from one machine; methods that a file does not
-have are left out.
+The points are those of two tables of the README.md beside this script: the line of corel5k in "Other libraries at their
+defaults", and the line of yahoo_arts in "Sparse text". Writes `score_on_images.png`, `score_on_text.png`, the same for
+the dark theme, and `score_against_time.png` for the README, which has both side by side.
 """
 
 from __future__ import annotations
 
-import json
-import statistics
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
-import matplotlib.pyplot as plt
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "thesis"))
 
-OUT = Path(__file__).with_name("score_against_time.png")
-# The colours of Okabe and Ito, which colour-blind people can distinguish; the shapes differ as well.
-OURS, OTHERS = "#0072B2", "#D55E00"
-# Names, their positions relative to the point (points to the right and up), and their alignment.
-Place = tuple[str, float, float, str]
+from _pictures import BLUE, ORANGE, picture, seconds_along
+from PIL import Image
+
+HERE = Path(__file__).resolve().parent
+
+# By column of the table: the name in the picture, whether it is spinney's, and the side of the point that it is on.
+Place = tuple[str, bool, str]
+SIDES = {"above": (0, 9, "center", "bottom"), "below": (0, -9, "center", "top"), "right": (9, 0, "left", "center")}
 IMAGES: dict[str, Place] = {
-    "spinney boosting": ("boosting", 0, 9, "center"),
-    "spinney boosting, 300 rounds": ("boosting, 300 rounds", 0, 9, "center"),
-    "spinney extra-trees": ("extra-trees", 0, -15, "center"),
-    "logistic regression": ("logistic regression", 0, 9, "center"),
-    "XGBoost, a tree a label": ("XGBoost", 0, -15, "center"),
-    "BOOMER": ("BOOMER", 0, -15, "center"),
+    "boosting": ("boosting", True, "above"),
+    "300 rounds": ("boosting, 300 rounds", True, "above"),
+    "extra-trees": ("extra-trees", True, "below"),
+    "logistic regression": ("logistic regression", False, "above"),
+    "XGBoost, a tree a label": ("XGBoost", False, "below"),
+    "BOOMER": ("BOOMER", False, "below"),
 }
 TEXT: dict[str, Place] = {
-    "recipe": ("boosting from a\nlinear start", 0, 9, "center"),
-    "boosting, 100 rounds": ("boosting", 0, 9, "center"),
-    "its linear start": ("its linear start alone", 8, -4, "left"),
-    "omikuji, defaults, as it comes": ("omikuji", 0, -15, "center"),
-    "napkinxc, defaults, as it comes": ("napkinXC", 0, -16, "center"),
-    "omikuji, best of 8 settings": ("omikuji, best of 8", 0, 9, "center"),
-    "napkinxc, best of 8 settings": ("napkinXC,\nbest of 8", -8, -4, "right"),
-    "BOOMER": ("BOOMER", 0, 9, "center"),
+    "boosting from a linear start": ("boosting from\na linear start", True, "above"),
+    "the start alone": ("the linear\nstart alone", False, "right"),
+    "boosting, 100 rounds": ("boosting", True, "below"),
+    "omikuji": ("omikuji", False, "below"),
+    "napkinXC": ("napkinXC", False, "below"),
+    "omikuji, tuned": ("omikuji, tuned", False, "above"),
+    "napkinXC, tuned": ("napkinXC, tuned", False, "above"),
 }
 
 
-def lines(path: str) -> list[dict]:
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+def line(title: str, name: str) -> dict[str, str]:
+    """The cells of a line of the first table below a heading, by column."""
+    text = re.split(rf"^##+ {title}$", (HERE / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in re.findall(r"^\|.*\|$", text, re.MULTILINE)]
+    return dict(zip(rows[0], next(row for row in rows if row[0] == name), strict=True))
 
 
-def main() -> None:
-    of_defaults, of_text = (lines(path) for path in sys.argv[1:3])
-    points = {
-        name: {
-            line["method"]: (line["seconds"], line["p1"])
-            for line in of_defaults
-            if line["set"] == name and "p1" in line
-        }
-        for name in ("corel5k", "yahoo_arts")
-    }
-    text = next(line for line in of_text if line["set"] == "yahoo_arts")["runs"]
-    words = {"BOOMER": points["yahoo_arts"]["BOOMER"]} if "BOOMER" in points["yahoo_arts"] else {}
-    for method, runs in text.items():
-        peer = method.split(",")[0]
-        chosen = method in TEXT or f"{peer}, best of 8 settings" not in TEXT
-        name = method if chosen else f"{peer}, best of 8 settings"
-        words[name] = statistics.median(run["seconds"] for run in runs), runs[0]["p1"]
+def on_images() -> dict[str, tuple[float, float]]:
+    """Seconds and precision at 1 of cells such as ".334 / .394 / 1.4", which begin with another score."""
+    found = {}
+    for method, cell in line("Other libraries at their defaults", "corel5k").items():
+        if method in IMAGES:
+            _, precision, seconds = cell.replace("*", "").split(" / ")
+            found[method] = float(seconds), float(precision)
+    return found
 
-    plt.rcParams.update({"font.size": 10, "font.family": "DejaVu Sans"})
-    figure, axes = plt.subplots(1, 2, figsize=(9.6, 3.9), layout="constrained")
-    panels = (
-        ("Images: corel5k, 374 labels", points["corel5k"], IMAGES),
-        ("Text: yahoo_arts, 23 146 words, 26 labels", words, TEXT),
-    )
-    for axis, (title, found, places) in zip(axes, panels, strict=True):
-        for method, (label, dx, dy, end) in places.items():
-            if method not in found:
-                continue
+
+def on_text() -> dict[str, tuple[float, float]]:
+    """The same of ".681 / .731 / 4.1" and of ".667 / 1.3 (.678 / 1.4)"; brackets have the best of eight settings."""
+    found = {}
+    for method, cell in line("Sparse text", "yahoo_arts").items():
+        if method in TEXT:
+            parts = re.findall(r"[\d./ ]+", cell.replace("*", ""))
+            for name, part in zip((method, f"{method}, tuned"), filter(str.strip, parts), strict=False):
+                values = [float(value) for value in part.split("/")]
+                found[name] = values[-1], values[0]
+    return found
+
+
+def plot(path: Path, title: str, found: dict[str, tuple[float, float]], places: dict[str, Place]) -> None:
+    def draw(plt: Any) -> Any:
+        plt.rcParams.update({"font.size": 12, "axes.titlesize": 12.5})
+        figure, axis = plt.subplots(figsize=(5.6, 4.6))
+        for method, (name, is_ours, side) in places.items():
             seconds, score = found[method]
-            ours = method.startswith("spinney") or method in ("recipe", "boosting, 100 rounds")
-            colour = OURS if ours else OTHERS
-            axis.scatter(seconds, score, s=75 if ours else 50, c=colour, marker="o" if ours else "D", zorder=3)
+            colour, weight = (BLUE, "bold") if is_ours else (ORANGE, "normal")
+            dx, dy, across, along = SIDES[side]
+            axis.plot([seconds], [score], "o" if is_ours else "D", color=colour, markersize=9 if is_ours else 7)
             axis.annotate(
-                label,
+                name,
                 (seconds, score),
                 (dx, dy),
                 textcoords="offset points",
-                ha=end,
+                ha=across,
+                va=along,
                 color=colour,
-                weight="bold" if ours else "normal",
+                weight=weight,
             )
         axis.set_xscale("log")
-        ticks = [0.3, 0.5, 1, 2, 5, 10, 20, 50]
-        times, scores = zip(*(found[m] for m in places if m in found), strict=True)
-        axis.set_xlim(min(times) / 2.2, max(times) * 2.1)
+        times, scores = zip(*(found[method] for method in places), strict=True)
+        axis.set_xlim(min(times) / 1.9, max(times) * 1.9)
         spread = max(scores) - min(scores)
-        axis.set_ylim(min(scores) - 0.2 * spread, max(scores) + 0.25 * spread)
+        axis.set_ylim(min(scores) - 0.18 * spread, max(scores) + 0.25 * spread)
         low, high = axis.get_xlim()
-        axis.set_xticks([t for t in ticks if low <= t <= high], [f"{t:g}" for t in ticks if low <= t <= high])
+        seconds_along(axis)
+        axis.set_xticks([t for t in (0.5, 1, 2, 5, 10, 20) if low <= t <= high])
         axis.minorticks_off()
-        axis.set_title(title, loc="left", fontsize=11)
-        axis.set_xlabel("seconds to fit, one thread (log scale)")
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.grid(color="#E5E5E5", linewidth=0.8)
-        axis.set_axisbelow(True)
-    axes[0].set_ylabel("precision at 1, test part")
-    axes[0].text(0.98, 0.92, "spinney", color=OURS, weight="bold", ha="right", transform=axes[0].transAxes)
-    axes[0].text(0.98, 0.85, "other libraries", color=OTHERS, ha="right", transform=axes[0].transAxes)
-    figure.savefig(OUT, dpi=130, facecolor="white")
+        axis.set_title(title, pad=28)
+        axis.set_xlabel("seconds to fit, one thread")
+        axis.set_ylabel("precision at 1 on the test part")
+        axis.text(0, 1.03, "● spinney", color=BLUE, weight="bold", transform=axis.transAxes)
+        axis.text(0.24, 1.03, "◆ other libraries", color=ORANGE, transform=axis.transAxes)
+        return figure
+
+    picture(path, draw)
+
+
+def main() -> None:
+    plot(HERE / "score_on_images.png", "Images: corel5k, 374 labels", on_images(), IMAGES)
+    plot(HERE / "score_on_text.png", "Text: yahoo_arts, 26 labels", on_text(), TEXT)
+    parts = [Image.open(HERE / f"score_on_{name}.png").convert("RGB") for name in ("images", "text")]
+    both = Image.new("RGB", (sum(part.width for part in parts), parts[0].height), "white")
+    both.paste(parts[0], (0, 0))
+    both.paste(parts[1], (parts[0].width, 0))
+    both.quantize(128, dither=Image.Dither.NONE).save(HERE / "score_against_time.png", optimize=True)
 
 
 if __name__ == "__main__":

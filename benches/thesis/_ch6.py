@@ -23,7 +23,7 @@ import spinney
 from _common import Cells, greet, mean_std, options, original, split
 from _data import filled, standard_y
 from _harness import Data
-from _pictures import faint, name_lines, seconds_along
+from _pictures import name_lines, seconds_along
 from _scores import macro_r2, ranking_precision
 from ch5_table import SIZES
 from scipy import stats
@@ -265,19 +265,19 @@ def pairwise(scores: dict[str, Sequence[float]], test: Any, **names: Any) -> lis
     return found
 
 
-def diagram(axis: Any, mean_ranks: dict[str, float], difference: float, plt: Any) -> None:
+def diagram(axis: Any, mean_ranks: dict[str, float], difference: float) -> None:
     """Mean ranks on a line, best first, with a band of the ranks that do not differ from the best."""
     order = sorted(mean_ranks, key=mean_ranks.__getitem__)
     values = [mean_ranks[m] for m in order]
     axis.axvspan(values[0], values[0] + difference, color="C0", alpha=0.12, linewidth=0)
     axis.plot(values, range(len(order)), "o", markersize=6, color="C0")
     for i, rank in enumerate(values):
-        axis.text(rank + 0.12, i, f"{rank:.1f}", va="center", fontsize=8)
+        axis.text(rank + 0.12, i, f"{rank:.1f}", va="center", fontsize=9)
     axis.set_yticks(range(len(order)), [SHOWN[method] for method in order])
     axis.set_xlim(1, len(order))
     axis.invert_yaxis()
     axis.grid(axis="y", visible=False)
-    axis.set_xlabel("mean rank over the data sets (1 is best)", color=faint(plt))
+    axis.set_xlabel("mean rank over the data sets (1 is best)")
 
 
 # ---- curves of score against time

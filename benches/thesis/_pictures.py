@@ -62,10 +62,10 @@ def picture(path: Path, draw: Callable[[Any], Any]) -> None:
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.titlelocation": "left",
-            "axes.titlesize": 9.5,
+            "axes.titlesize": 10.5,
             "axes.titleweight": "bold",
             "axes.prop_cycle": cycler(color=colours),
-            "font.size": 9,
+            "font.size": 10,
             "lines.linewidth": 1.6,
             "lines.markersize": 4,
             "legend.frameon": False,
@@ -93,13 +93,22 @@ def faint(plt: Any) -> str:
 
 
 def heading(figure: Any, title: str, note: str = "") -> None:
-    """A title above all panels, and a smaller line that explains the picture; both are wrapped to the width."""
-    width = int(14.5 * figure.get_figwidth())
-    text = "\n".join(line for part in (title, note) if part for line in textwrap.wrap(part, width))
-    figure.suptitle(text, x=0.01, ha="left", fontsize=9.5, linespacing=1.5)
+    """A title above all panels, and lighter lines that explain the picture; both are wrapped to the width."""
+    titles = textwrap.wrap(title, int(11 * figure.get_figwidth()))
+    notes = textwrap.wrap(note, int(13.5 * figure.get_figwidth()))
+    # Empty lines below the title keep the room for the notes, which have another weight.
+    top = figure.suptitle(
+        "\n".join(titles + [""] * len(notes)), x=0.01, ha="left", fontsize=11, weight="bold", linespacing=1.35
+    )
+    down = -11 * 1.55 * len(titles)
+    figure.add_artist(
+        pyplot().Annotation(
+            "\n".join(notes), (0, 1), (0, down), xycoords=top, textcoords="offset points", va="top", linespacing=1.35
+        )
+    )
 
 
-def name_lines(axis: Any, lines: Sequence[tuple[Any, str]], size: float = 8) -> None:
+def name_lines(axis: Any, lines: Sequence[tuple[Any, str]], size: float = 9) -> None:
     """Writes the names of lines in their colours, to the right of the end of the longest one.
 
     Names that would overlap are moved apart when the figure is saved.

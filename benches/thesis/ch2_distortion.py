@@ -64,7 +64,7 @@ def plot(rows: list[dict[str, Any]], samples: int, path: Any) -> None:
         mine = [row for row in rows if row["family"] == "gaussian"]
         qs = np.array([row["q"] for row in mine])
         axis.set(xscale="log", yscale="log")
-        names = (("greatest of all pairs", "greatest", ORANGE), ("95 % of the pairs", "percentile_95", GREEN))
+        names = (("largest of all pairs", "greatest", ORANGE), ("95 % of the pairs", "percentile_95", GREEN))
         lines = []
         for name, value, colour in (*names, ("mean of the pairs", "mean", BLUE)):
             (line,) = axis.plot(qs, [row[value] for row in mine], "o-", color=colour)
@@ -75,7 +75,7 @@ def plot(rows: list[dict[str, Any]], samples: int, path: Any) -> None:
         counts(axis, "y", (0.05, 0.1, 0.2, 0.5, 1, 2, 5))
         name_lines(axis, lines)
         axis.set(xlabel="number q of Gaussian projections", ylabel="distortion ε of a squared distance")
-        heading(figure, f"Random projections keep distances ({samples} samples in {D} dimensions)")
+        heading(figure, f"Random projections keep distances: {samples} samples in {D} dimensions")
         return figure
 
     picture(path, draw)

@@ -70,11 +70,11 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         axis.barh(names, means, xerr=spread, color=BLUE, ecolor=plt.rcParams["text.color"], height=0.6, capsize=3)
         axis.invert_yaxis()
         axis.grid(axis="y", visible=False)
-        axis.set_xlabel("mean decrease of impurity, normed to a sum of 1")
+        axis.set_xlabel("feature importance (mean decrease of impurity, sum 1)")
         runs = rows[0]["splits"]
         heading(
             figure,
-            "What a pruned tree looks at: survival on the Titanic",
+            "Feature importances of a pruned tree: survival on the Titanic",
             f"means of {runs} random splits; whiskers: one standard deviation",
         )
         return figure

@@ -150,7 +150,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         axes[1].set_ylabel("mean squared error")
         heading(
             figure,
-            "Where the error comes from: Friedman1, 300 samples, means over 100 learning sets",
+            "Bias and variance: Friedman1, 300 samples, means over 100 training sets",
             "dotted: the noise, which no model can predict; error = bias² + variance + noise",
         )
         return figure

@@ -322,12 +322,12 @@ def panels(path: Any, title: str, x: str, ticks: Sequence[int], parts: list[Pane
             counts(axis, "x", ticks)
             name_lines(axis, lines)
             axis.set_title(name)
-            axis.set_ylabel("ranking precision")
+            axis.set_ylabel("score")
         axes[-1, 0].set_xlabel(x)
         heading(
             figure,
             title,
-            "label ranking average precision: means of runs; bands: one standard deviation",
+            "score: label ranking average precision; means of runs; bands: one standard deviation",
         )
         return figure
 
@@ -335,7 +335,7 @@ def panels(path: Any, title: str, x: str, ticks: Sequence[int], parts: list[Pane
 
 
 def plot(c: Curves, out: Any) -> None:
-    q = "number q of projections"
+    q = "n_projections"
     if c.tree and c.own and c.shared:
         panels(
             out / "ch5_delicious_curves.png",
@@ -344,11 +344,11 @@ def plot(c: Curves, out: Any) -> None:
             (1, 5, 25, 100, 400),
             [
                 (
-                    "forest of 100 trees",
-                    [("each tree its own Φ", c.own, BLUE), ("one Φ for all", c.shared, ORANGE)],
+                    "random forest of 100 trees, Gaussian projections",
+                    [("one for each tree", c.own, BLUE), ("one for all trees", c.shared, ORANGE)],
                     c.none,
                 ),
-                ("one tree, all features at each node", [("Gaussian Φ", c.tree, BLUE)], c.tree_none),
+                ("one tree, max_features=None", [("Gaussian", c.tree, BLUE)], c.tree_none),
             ],
             alike=False,
         )
@@ -361,22 +361,26 @@ def plot(c: Curves, out: Any) -> None:
         )
         panels(
             out / "ch5_delicious_families.png",
-            "Which projection: forests of 100 trees on delicious, 983 labels",
+            "Forests of 100 trees by family of projections: delicious, 983 labels",
             q,
             (1, 5, 25, 100),
             [(name, [(LABELS[f], c.families[f], colours[f]) for f in group], c.none) for name, group in groups],
+            alike=False,
         )
     if all(c.drawn.values()):
         colours = dict(zip(c.drawn, (GREEN, BLUE, ORANGE, PURPLE), strict=True))
         panels(
             out / "ch5_delicious_features.png",
-            "How many features a node draws: 100 trees on delicious, 500 features",
-            "features drawn at a node",
+            "Features drawn at each node: 100 trees on delicious, 500 features",
+            "max_features",
             DRAWN,
             [
                 (
                     "",
-                    [("no projection" if n == 0 else f"q = {n}", curve, colours[n]) for n, curve in c.drawn.items()],
+                    [
+                        ("no projection" if n == 0 else f"n_projections={n}", curve, colours[n])
+                        for n, curve in c.drawn.items()
+                    ],
                     None,
                 )
             ],

@@ -98,14 +98,14 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
             error = row["std"] / row["pairs"] ** 0.5
             axis.errorbar([row["mean_difference"]], [y], xerr=[error], fmt="o", color=BLUE, capsize=2)
             ticks.append((y, f"{row['dataset']}, q = {row['q']}"))
-        axis.set_yticks([y for y, _ in ticks], [name for _, name in ticks], fontsize=8)
+        axis.set_yticks([y for y, _ in ticks], [name for _, name in ticks], fontsize=9)
         axis.invert_yaxis()
         axis.grid(axis="y", visible=False)
-        axis.set_xlabel("gain in label ranking average precision by a Φ for each tree (right of 0: better)")
+        axis.set_xlabel("difference of label ranking average precision (right of 0: one for each tree is better)")
         pairs = rows[0]["pairs"]
         heading(
             figure,
-            "A projection for each tree against one for the whole forest",
+            "One projection for each tree, compared with one for the whole forest",
             f"means of {pairs} random splits; whiskers: standard error of the mean",
         )
         return figure

@@ -192,12 +192,12 @@ def plot(rows: list[dict[str, Any]], method: str, path: Any) -> None:
                     mfc=face,
                     capsize=2,
                 )
-            axis.set_xticks(range(len(SUBSPACES)), [labels[s] for s in SUBSPACES], fontsize=8)
+            axis.set_xticks(range(len(SUBSPACES)), [labels[s] for s in SUBSPACES], fontsize=9)
             axis.set_xlim(-0.5, len(SUBSPACES) - 0.5)
             axis.set_title(name + (", another version" if name in NOTES else ""))
             axis.grid(axis="x", visible=False)
-        figure.supylabel("label ranking average precision", fontsize=9)
-        figure.supxlabel("Gaussian projections of the d labels", fontsize=9)
+        figure.supylabel("label ranking average precision", fontsize=10)
+        figure.supxlabel("number q of Gaussian projections of the d labels", fontsize=10)
         splits = max(row["splits"] for row in rows)
         heading(
             figure,

@@ -111,7 +111,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         axis.set_xlim(1, 10_000)
         axis.set_ylim(len(rows) - 0.5, -0.5)
         axis.grid(axis="y", visible=False)
-        axis.set_xlabel("processor seconds, logarithmic")
+        axis.set_xlabel("processor seconds")
         heading(
             figure,
             f"Loading delicious and growing {rows[0]['trees']} trees, by the number q of projections",

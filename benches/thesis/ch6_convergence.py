@@ -62,13 +62,13 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         for axis, problem in zip(axes, FRIEDMAN, strict=True):
             shown = [row for row in rows if row["problem"] == problem]
             draw(axis, shown, "method", {method: SHOWN[method] for method in METHODS}, titles[problem], 3e-3)
-            axis.set_ylabel("macro-r² on test samples")
-        axes[-1].set_xlabel("processor seconds to fit (more boosting steps to the right)")
+            axis.set_ylabel("mean r² of the outputs")
+        axes[-1].set_xlabel("processor seconds to fit (n_estimators grows to the right)")
         repeats = max(row["repeats"] for row in rows)
         heading(
             figure,
-            "Boosting on Friedman's function: score against time",
-            f"means of {repeats} data sets; bands: one standard deviation",
+            "Boosting on Friedman1: score against time",
+            f"scores on test samples; means of {repeats} data sets; bands: one standard deviation",
         )
         return figure
 

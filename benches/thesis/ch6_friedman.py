@@ -145,7 +145,7 @@ def summary(cells: Cells, args: Any) -> tuple[list[dict[str, Any]], list[dict[st
 
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
-    titles = {"chain": "outputs in a chain", "group": "noisy copies", "ind": "independent outputs"}
+    titles = {"chain": "chain", "group": "noisy copies", "ind": "independent"}
 
     def draw(plt: Any) -> Any:
         figure, axes = plt.subplots(3, 2, figsize=(8.6, 7), sharey=True)
@@ -166,15 +166,15 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
                     mfc=face,
                     capsize=2,
                 )
-            axis.set_title(titles[problem] + (", plus 16 of noise" if noisy else ""))
+            axis.set_title(titles[problem] + (" + 16 noise outputs" if noisy else ""))
             axis.grid(axis="y", visible=False)
         axes[0, 0].set_yticks(range(len(METHODS)), [SHOWN[method] for method in METHODS])
         axes[0, 0].invert_yaxis()
-        figure.supxlabel("macro-r² on test samples, further right is better", fontsize=9)
+        figure.supxlabel("mean r² of the outputs on test samples (further right is better)", fontsize=10)
         settings, repeats = rows[0]["settings"], max(row["repeats"] for row in rows)
         heading(
             figure,
-            "Boosting on Friedman's function with 16 outputs whose relation is known",
+            "Boosting on Friedman1 with 16 outputs whose relation is known",
             f"filled: here, best of {settings} settings; open: published, best of 490; "
             f"whiskers: standard deviation of {repeats} data sets",
         )

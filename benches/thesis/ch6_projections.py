@@ -68,11 +68,12 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         for axis, problem in zip(axes.flat, names, strict=True):
             shown = [row for row in rows if row["problem"] == problem]
             draw(axis, shown, "family", FAMILIES, titles.get(problem, problem), 0.6 if problem == "delicious" else 5e-3)
-            axis.set_ylabel("macro-r²" if problem == "friedman1-ind" else "label ranking average precision")
-        axes[-1, 0].set_xlabel("processor seconds to fit (more boosting steps to the right)")
+            score = "mean r² of the outputs" if problem == "friedman1-ind" else "label ranking average precision"
+            axis.set_ylabel(score)
+        axes[-1, 0].set_xlabel("processor seconds to fit (n_estimators grows to the right)")
         heading(
             figure,
-            "Which projection: score of projected boosting against time",
+            "Projected boosting by family of projections: score against time",
             "bands: one standard deviation, where there are repeats",
         )
         return figure

@@ -98,12 +98,12 @@ def plot(table: list[dict[str, Any]], fixed: int, path: Any) -> None:
             qs = [row["q"] for row in gaussian]
             axis.plot(qs, [row[column] for row in gaussian], "o-", color=BLUE)
             axis.axhline(joint[column], color=ink(plt), linestyle="--", linewidth=1)
-            axis.annotate("joint boosting", (1, joint[column]), (0, 4), textcoords="offset points", fontsize=8)
+            axis.annotate("joint boosting", (1, joint[column]), (0, 4), textcoords="offset points", fontsize=9)
             axis.set_xscale("log")
             counts(axis, "x", qs)
-            axis.set(xlabel="number q of Gaussian projections", title=title)
+            axis.set(xlabel="n_projections (Gaussian)", title=title)
         axes[1].set_ylim(bottom=0)
-        heading(figure, f"How many projections: {fixed} boosting steps on delicious, 983 labels")
+        heading(figure, f"Number of projections: boosting with n_estimators={fixed} on delicious, 983 labels")
         return figure
 
     picture(path, draw_all)
@@ -120,7 +120,7 @@ def plot_curves(rows: list[dict[str, Any]], families: list[str], path: Any) -> N
             shown = [row for row in rows if row["family"] in (family, "joint") and int(row["q"]) in (0, *CURVES)]
             draw(axis, shown, "q", names, titles[family], 0)
             axis.set_ylabel("label ranking average precision")
-        axes[-1, 0].set_xlabel("processor seconds to fit (more boosting steps to the right)")
+        axes[-1, 0].set_xlabel("processor seconds to fit (n_estimators grows to the right)")
         heading(figure, "Projected boosting on delicious: score against time, by the number q of projections")
         return figure
 

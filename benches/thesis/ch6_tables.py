@@ -252,11 +252,11 @@ def plot(found: list[dict[str, Any]], task: str, difference: float, path: Any) -
 
     def draw(plt: Any) -> Any:
         figure, axis = plt.subplots(figsize=(7.5, 3.2))
-        diagram(axis, {row["method"]: row["mean_rank"] for row in found}, difference, plt)
+        diagram(axis, {row["method"]: row["mean_rank"] for row in found}, difference)
         heading(
             figure,
             f"Boosting and forests on {found[0]['sets']} data sets with many {outputs}",
-            "band: no different from the best by the test of Nemenyi at 5 %",
+            "band: not significantly different from the best (Nemenyi test, 5 %)",
         )
         return figure
 

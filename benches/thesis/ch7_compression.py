@@ -77,7 +77,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         figure, axes = plt.subplots(1, 2, figsize=(8.6, 4))
         for axis, name in zip(axes, PROBLEMS, strict=True):
             said = published()[name]
-            axis.set(xscale="log", title=titles[name], xlabel="test nodes, logarithmic")
+            axis.set(xscale="log", title=titles[name], xlabel="number of splits")
             for row in (row for row in rows if row["problem"] == name and row["runs"] >= 5):
                 axis.plot(
                     [row["et_nodes"], row["ret_nodes"]],
@@ -95,8 +95,8 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
             counts(axis, "x", (300, 1_000, 3_000, 10_000, 30_000, 100_000))
         heading(
             figure,
-            "Forests before (squares) and after (circles) compression by an ℓ1 path",
-            "filled: here, a line for each way of reading the text, means of runs; open: published",
+            "Forests before (squares) and after (circles) compression",
+            "filled: here, means of runs, a line for each reading of the published text; open: published",
         )
         return figure
 

@@ -96,7 +96,7 @@ COLOURS = {"unit variance": ORANGE, "raw": BLUE}
 
 def plot(rows: list[dict[str, Any]], path: Any) -> None:
     """Error and size against the two parameters of the forest."""
-    titles = {"n_min": "samples that a split needs", "trees": "number of trees"}
+    titles = {"n_min": "min_samples_split", "trees": "n_estimators"}
 
     def draw(plt: Any) -> Any:
         figure, axes = plt.subplots(2, 2, figsize=(8.4, 6), sharex="col", sharey="row")
@@ -121,12 +121,12 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
                     name_lines(axis, lines)
             axes[1, column].set_xlabel(titles[what])
         axes[0, 0].set(ylabel="mean squared error")
-        axes[1, 0].set(ylabel="test nodes")
+        axes[1, 0].set(ylabel="number of splits")
         runs = f"{min(row['runs'] for row in rows)}"
         heading(
             figure,
             "Extra-trees on Friedman1 before and after compression",
-            f"means of {runs} runs or more; indicators of nodes scaled to unit variance, or raw",
+            f"means of at least {runs} runs; unit variance: standardize=True; raw: standardize=False, the default",
         )
         return figure
 
@@ -147,11 +147,11 @@ def plot_path(curves: list[dict[str, Any]], path: Any) -> None:
             lines.append((line, NAMES[reading]))
         name_lines(axis, lines)
         axis.set_ylim(bottom=0)
-        axis.set(xlabel="test nodes of the compressed forest", ylabel="mean squared error")
+        axis.set(xlabel="number of splits of the compressed forest", ylabel="mean squared error")
         heading(
             figure,
-            "Along the path: Friedman1, 100 extra-trees of 29\u202f900 test nodes",
-            "means of runs; points: equal steps of t, the sum of the lengths of all coefficients",
+            "Error along the path: Friedman1, 100 extra-trees with 29\u202f900 splits",
+            "means of runs; from point to point t, the norm of all coefficients, grows by the same amount",
         )
         return figure
 
