@@ -26,9 +26,11 @@ def load(block: int) -> tuple[sp.csr_array, sp.csr_array]:
     """X and y of a block of samples."""
     rng = np.random.default_rng(block)
     X = sp.random_array(
-        (1000, 200), density=0.05, rng=rng, format="csr", dtype=np.float32
+        (1000, 200), density=0.05, random_state=rng, format="csr", dtype=np.float32
     )
-    topics = sp.random_array((200, 40), density=0.1, rng=np.random.default_rng(0))
+    topics = sp.random_array(
+        (200, 40), density=0.1, random_state=np.random.default_rng(0)
+    )
     return X, sp.csr_array(sp.csr_array(X @ topics) > 0.3).astype(np.int8)
 
 

@@ -24,10 +24,10 @@ except ImportError:
 def main() -> None:
     rng = np.random.default_rng(0)
     X = sp.random_array(
-        (3000, 400), density=0.03, rng=rng, format="csr", dtype=np.float32
+        (3000, 400), density=0.03, random_state=rng, format="csr", dtype=np.float32
     )
     Y = sp.csr_array(
-        (X @ sp.random_array((400, 30), density=0.1, rng=rng)) > 0.25
+        (X @ sp.random_array((400, 30), density=0.1, random_state=rng)) > 0.25
     ).astype(np.int8)
     forest = spinney.RandomForestClassifier(
         n_estimators=60, oob_score=True, random_state=0, n_jobs=1
