@@ -452,7 +452,7 @@ def test_labels_come_back_as_they_were(dtype, loss):
 
 def test_sparse_predictions_by_blocks(labels, monkeypatch):
     X, Y = labels
-    model = make(CLASSIFIER, l1_norm=None, max_steps=100).fit(X, Y)
+    model = make(CLASSIFIER, l1_norm=None, max_steps=400).fit(X, Y)
     whole = model.predict(X)
     assert whole.nnz > 0
     monkeypatch.setattr("spinney._best.BLOCK_SCORES", 7 * Y.shape[1])
