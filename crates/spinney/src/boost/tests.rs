@@ -541,7 +541,11 @@ fn observers_see_every_stage_and_end_the_fit() {
             assert_eq!((at, rows), (stage, 40));
             assert_eq!((train, validation), (whole.train_score()[stage], Some(whole.validation_score()[stage])));
         }
-        assert_eq!(config.refit_leaves(&model, data(), &control).unwrap().forest(), model.forest());
+        // Early stopping, for which no samples are held out here, does not matter to the leaves.
+        let stopping = config.clone().n_iter_no_change(2);
+        for config in [config, stopping] {
+            assert_eq!(config.refit_leaves(&model, data(), &control).unwrap().forest(), model.forest());
+        }
     }
 }
 

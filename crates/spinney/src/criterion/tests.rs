@@ -127,3 +127,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn decreases_of_splits_are_those_of_the_impurities_of_their_nodes() {
+    let x = Array2::from_shape_fn((40, 2), |(i, j)| ((i * 7 + j * 3) % 11) as f32);
+    let counts = Array2::from_shape_fn((40, 2), |(i, j)| ((i * 7 % 11 + i * (j + 2)) % 6) as f64);
+    let codes = counts.mapv(|count| count as u32 % 3);
+    let weight: Vec<f64> = (0..40).map(|i| f64::from(1 + i % 3)).collect();
+    for &criterion in Criterion::ALL {
+        let targets = || match criterion {
+            Criterion::Gini | Criterion::Entropy => Targets::Classes { codes: codes.view(), n_classes: vec![3, 3] },
+            _ => Targets::Real(counts.view()),
+        };
+        let grown = |min_impurity_decrease: f64| {
+            let config =
+                crate::TreeConfig { max_depth: Some(1), min_impurity_decrease, ..crate::TreeConfig::new(criterion) };
+            let data = crate::Dataset::new(&x, targets()).sample_weight(&weight[..]);
+            config.fit(data, &Control::default()).unwrap()
+        };
+        let stump = grown(0.0);
+        assert_eq!(stump.n_nodes(), 3, "{criterion:?}");
+        let parts: Vec<f64> =
+            stump.impurity().iter().zip(stump.weighted_n_node_samples()).map(|(impurity, w)| impurity * w).collect();
+        let decrease = (parts[0] - parts[1] - parts[2]) / stump.weighted_n_node_samples()[0];
+        assert!(decrease > 1e-3, "{criterion:?} {decrease}");
+        // The difference of impurities is rounded in its last digits.
+        assert_eq!(grown(decrease * (1.0 - 1e-9)).n_nodes(), 3, "{criterion:?}");
+        assert_eq!(grown(decrease * (1.0 + 1e-9)).n_nodes(), 1, "{criterion:?}");
+    }
+}
