@@ -39,9 +39,9 @@ def fit_centroids():
 
 
 def fit_oob():
-    # Growth is short against the predictions of rows out of the bag.
+    # Growth is short against the predictions of samples out of the bag.
     model = spinney.RandomForestRegressor(500, max_depth=10, max_features=1, oob_score=True, max_samples=20, n_jobs=2)
-    return fit(model, 40_000, 2, 40)
+    return fit(model, 120_000, 2, 40)
 
 
 def draw():
