@@ -469,6 +469,7 @@ class BaseEnsemble(BaseModel):
         Returns
         -------
         ndarray of shape (n_samples, n_trees)
+            Indices of nodes, with a column for each tree.
         """
         checked = self._check_predict(X)
         return self._forest.apply(checked, self._n_threads(checked)).astype(np.int64)

@@ -384,6 +384,7 @@ class BoostedModel(BaseEnsemble):
         Returns
         -------
         ndarray of shape (n_samples, n_trees)
+            Indices of nodes, with a column for each tree, in the order of the stages.
         """
         return super().apply(X)
 

@@ -510,8 +510,14 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
         Parameters
         ----------
-        X, y, sample_weight, base_margin
-            As in `fit`, with the same features, outputs and classes.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, as in `fit`, with the same features.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, as in `fit`, with the same outputs and classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. None: all weights are equal.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Scores to which those of the model are added, as in `fit`.
 
         Returns
         -------

@@ -88,8 +88,14 @@ class CompressionPathDisplay:
         ----------
         estimator : CompressedForestRegressor or CompressedForestClassifier
             A fitted model.
-        against, name, ax, line_kw, fill_between_kw, size_line_kw
-            See `plot`.
+        against : {"l1_norm", "n_test_nodes"}, default="l1_norm"
+            What is on the horizontal axis, as in `plot`.
+        name : str, default=None
+            Name of the model in the legend.
+        ax : matplotlib Axes, default=None
+            Axes to plot on. None creates a figure.
+        line_kw, fill_between_kw, size_line_kw : dict, default=None
+            Styles, as in `plot`.
 
         Returns
         -------

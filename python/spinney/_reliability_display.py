@@ -117,13 +117,17 @@ class LabelReliabilityDisplay:
         estimator : classifier or Pipeline
             A classifier that was fitted on labels.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            The true labels, 0 and 1.
+        labels, n_bins, strategy : list of int, int, str
+            As in `from_predictions`.
         min_score : float, default=0
             Probabilities below this value count as zero, which saves memory.
         name : str, default=None
             Name of the curve, or the beginning of the names of several curves. None uses the name of the class.
-        labels, n_bins, strategy, ref_line, ax, line_kw, ref_line_kw
-            See `from_predictions`.
+        ref_line, ax, line_kw, ref_line_kw : bool, matplotlib Axes, dict, dict
+            As in `from_predictions`.
 
         Returns
         -------

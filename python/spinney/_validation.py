@@ -263,7 +263,18 @@ class LabelFormat:
     container: type[Any] | None
 
     def build(self, labels: NDArray[np.bool_]) -> Any:
-        """Return `labels` in this format."""
+        """Return labels in this format.
+
+        Parameters
+        ----------
+        labels : bool ndarray of shape (n_samples, n_labels)
+            Whether each sample has each label.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_labels)
+            The labels in the container and dtype of the y of `fit`.
+        """
         if self.container is None:
             return labels.astype(self.dtype)
         return self.container(labels).astype(self.dtype)

@@ -185,6 +185,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predicted targets.
         """
         return self._numbers(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 

@@ -108,6 +108,7 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predicted targets.
         """
         return super().predict(X)
 

@@ -104,7 +104,18 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds. The arguments exist for compatibility and are ignored."""
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            Ignored. They exist for compatibility with scikit-learn.
+
+        Returns
+        -------
+        int
+            The number of folds.
+        """
         return self.n_splits
 
     def split(self, X: Any, y: MatrixLike, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:

@@ -244,20 +244,52 @@ class TunedThresholds(LabelsAround):
 
     @available_if(has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
-        """Predict the probabilities of the fitted estimator, which tuning does not change."""
+        """Predict the probabilities of the fitted estimator, which tuning does not change.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray, sparse matrix or list of ndarray
+            The result of `predict_proba` of `estimator_`.
+        """
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
     @available_if(has("decision_function"))
     def decision_function(self, X: Any) -> Any:
-        """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores."""
+        """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray or sparse matrix
+            The result of `decision_function` of `estimator_`.
+        """
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict the positive scores of at least `min_score` as a CSR array.
 
-        See `RandomForestClassifier.predict_sparse`.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        min_score : float, default=0
+            Scores below this value, between 0 and 1, are not stored.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_labels)
+            The scores, as of `RandomForestClassifier.predict_sparse`.
         """
         check_is_fitted(self)
         floor = _best.checked_min_score(min_score)
@@ -267,7 +299,27 @@ class TunedThresholds(LabelsAround):
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` highest-scoring labels of each sample. Thresholds are not used; see `spinney.topk`."""
+        """Predict the `k` highest-scoring labels of each sample. Thresholds are not used.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        k : int
+            The number of labels per sample, from 1 to the number of labels.
+        min_score : float, default=0
+            Labels whose score is below this value, between 0 and 1, are not returned.
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for
+            all samples.
+
+        Returns
+        -------
+        indices : int64 ndarray of shape (n_samples, k)
+            Indices of the labels, as returned by `spinney.topk`.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their scores, as returned by `spinney.topk`.
+        """
         check_is_fitted(self)
         return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
 
@@ -512,7 +564,18 @@ class CalibratedLabels(LabelsAround):
         return found
 
     def predict_proba(self, X: Any) -> Float:
-        """Predict calibrated probabilities as a dense array of shape (n_samples, n_labels)."""
+        """Predict calibrated probabilities as a dense array.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The probabilities of `predict_sparse`, and 0 for the labels that it does not store.
+        """
         found: Float = self.predict_sparse(X).toarray()
         return found
 

@@ -151,6 +151,7 @@ class BaseTree(TreeParameters, BaseModel):
         Returns
         -------
         ndarray of shape (n_samples,)
+            Indices of nodes in `tree_`.
         """
         checked = self._check_predict(X)
         return self._forest.apply(checked, self._n_threads())[:, 0].astype(np.int64)
@@ -186,12 +187,18 @@ class BaseTree(TreeParameters, BaseModel):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`. This estimator does not change.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, as in `fit`.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. None: all weights are equal.
 
         Returns
         -------
         ccp_path : sklearn.utils.Bunch
+            The path. This estimator does not change.
+
             ccp_alphas : ndarray of shape (n_steps + 1,)
                 0 for the whole tree, then the complexity of each step.
             impurities : ndarray of shape (n_steps + 1,)
@@ -272,12 +279,24 @@ class BaseTree(TreeParameters, BaseModel):
         return pruned
 
     def get_depth(self) -> int:
-        """Return the depth of the tree: the maximum number of splits between the root and a leaf."""
+        """Return the depth of the tree: the maximum number of splits between the root and a leaf.
+
+        Returns
+        -------
+        int
+            The depth, which is 0 for a tree of a single leaf.
+        """
         check_fitted(self)
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves."""
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+            The number of leaves.
+        """
         check_fitted(self)
         return self.tree_.n_leaves
 
