@@ -263,7 +263,7 @@ def test_y_that_is_no_labels_or_classes(Y, message):
     check_refused(make(CLASSIFIER).fit(X, y), ValueError, message, X, Y)
 
 
-def test_y_that_is_no_numbers():
+def test_y_that_is_not_numerical():
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR).fit(X, y)
     check_refused(
@@ -421,7 +421,7 @@ def test_weak_models_without_weights(name):
 
 
 @pytest.mark.parametrize("params", [{}, {"relabel_leaves": False}, {"output_strategy": "single_target"}])
-def test_one_sample_one_class_constant_y_and_constant_columns(name, params):
+def test_one_sample_one_class_constant_y_and_constant_features(name, params):
     X, y = make_data(name)
     model = make(name, **params).fit(X[:1], y[:1])
     assert (model.predict(X) == y[0]).all()
@@ -461,7 +461,7 @@ def test_separable_classes_stay_finite(loss):
     assert (model.predict(X) == y).all()
 
 
-def test_huge_numbers_to_predict():
+def test_tiny_and_huge_targets():
     X, y = make_data(REGRESSOR)
     for scale in (1e-100, 1e100):
         model = make(REGRESSOR).fit(X, y * scale)

@@ -451,7 +451,7 @@ def test_a_loss_of_zero_from_the_start_ends_the_fit():
     assert len(model.validation_score_) <= 5
 
 
-def test_rows_held_out_are_stratified_by_class():
+def test_samples_held_out_are_stratified_by_class():
     X, _ = make_data(CLASSIFIER, n=100)
     y = np.repeat(["common", "rare"], [90, 10])
     model = make(CLASSIFIER, n_iter_no_change=2, validation_fraction=0.2).fit(X, y)
@@ -531,7 +531,7 @@ def test_warm_start_with_weak_models(name, params):
     np.testing.assert_array_equal(warm.predict(X), whole.predict(X))
 
 
-def test_subsample_is_a_share_of_the_rows_for_weak_models():
+def test_subsample_is_a_share_of_the_samples_for_weak_models():
     class Spy(LinearRegression):
         def fit(self, X, y, sample_weight=None):
             self.n_rows_, self.first_ = len(X), X[:, 0].tolist()

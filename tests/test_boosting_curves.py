@@ -70,7 +70,7 @@ def held_weights(n, seed=1):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize(("name", "loss"), LOSSES, ids=lambda value: str(value))
-def test_the_curve_of_rows_is_that_of_the_validation_set_with_the_same_rows(name, loss, outputs, weighted):
+def test_the_curve_of_samples_is_that_of_the_validation_set_with_the_same_samples(name, loss, outputs, weighted):
     X, y = data(name, outputs, loss["loss"])
     w = held_weights(50) if weighted else None
     held = (X[100:], y[100:])
@@ -160,7 +160,7 @@ def test_one_class_is_on_in_its_only_column():
 
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
 @pytest.mark.parametrize("name", BOOSTING)
-def test_sparse_rows_have_the_curves_of_dense_ones(name, outputs):
+def test_sparse_samples_have_the_curves_of_dense_ones(name, outputs):
     X, y = data(name, outputs)
     dense = make(name).fit(X, y, eval_sets=[(X[:30], y[:30], held_weights(30))]).eval_results_["eval_0"]["loss"]
     for container in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
@@ -171,7 +171,7 @@ def test_sparse_rows_have_the_curves_of_dense_ones(name, outputs):
         np.testing.assert_allclose(found, dense, rtol=1e-14)
 
 
-def test_weights_of_zero_are_no_rows_and_two_is_two_rows():
+def test_a_weight_of_zero_removes_a_sample_and_two_is_two_samples():
     X, y = data(REGRESSOR, "single")
     w = np.arange(40) % 3
     hostile = y[:40].copy()
@@ -244,7 +244,7 @@ def test_scorers_see_every_set(name, outputs):
     np.testing.assert_allclose(model.eval_results_["held"]["score"], kept, rtol=1e-6)
 
 
-def test_scores_that_are_no_numbers_name_the_set():
+def test_scores_that_are_not_numbers_name_the_set():
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR, scoring=lambda *_: np.nan)
     with pytest.raises(

@@ -72,7 +72,7 @@ class OwnLogLoss:
 
 @pytest.mark.parametrize("loss", [None, "exponential", "hinge", "squared_error", OwnLogLoss()], ids=str)
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_losses_of_training_and_validation_are_those_of_the_same_rows_that_are_watched(way, loss):
+def test_losses_of_training_and_validation_are_those_of_the_same_samples_that_are_watched(way, loss):
     X, Y = labels()
     way = way if loss is None else way | {"loss": loss}
     w = np.arange(len(X)) % 3 + 0.5

@@ -134,7 +134,7 @@ def test_weight_zero_has_no_effect(name, loss, outputs, params, whole):
 
 @cases(lambda params: "subsample" not in STRATEGIES[params])  # one of two equal samples may be drawn
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_weight_two_is_the_row_twice(name, loss, outputs, params):
+def test_weight_two_is_the_sample_twice(name, loss, outputs, params):
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
     order = np.random.default_rng(1).permutation(w.sum())
@@ -214,7 +214,7 @@ def test_warm_start_is_the_model_grown_at_once(name, loss, outputs, params, rand
 
 @pytest.mark.parametrize("outputs", ["single", "several"])
 @pytest.mark.parametrize(("first", "then"), [(True, False), (False, True)])
-def test_the_validation_loss_of_a_warm_start_is_that_of_the_rows_held_out_last(outputs, first, then):
+def test_the_validation_loss_of_a_warm_start_is_that_of_the_samples_held_out_last(outputs, first, then):
     X, y = make_data(REGRESSOR, outputs=outputs)
     held = {"X_val": X[:20] + 0.1, "y_val": y[:20]}
     for strategy in ("single_target", "projected"):

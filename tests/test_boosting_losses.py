@@ -229,7 +229,7 @@ def test_outputs_that_are_always_zero_are_predicted_to_be_near_zero(loss, params
 @pytest.mark.parametrize("leaf_estimation", LEAVES)
 @pytest.mark.parametrize("loss", DEVIANCES)
 @pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100, 1e145])
-def test_numbers_of_any_size_have_finite_predictions(loss, scale, leaf_estimation):
+def test_targets_of_any_size_have_finite_predictions(loss, scale, leaf_estimation):
     X, y = data("gamma", "single")
     model = make_model(loss, leaf_estimation=leaf_estimation, l2_regularization=0.0, min_sum_hessian_in_leaf=0.0)
     model.set_params(learning_rate=1.0, n_estimators=20).fit(X, y * scale)

@@ -53,7 +53,7 @@ def recomputed(model, X, y, outside, sample_weight=None, **fit):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize(("name", "loss"), LOSSES, ids=lambda value: str(value))
-def test_losses_are_those_of_the_rows_left_out(name, loss, outputs, weighted):
+def test_losses_are_those_of_the_samples_left_out(name, loss, outputs, weighted):
     X, y = data(name, outputs, loss["loss"])
     w = np.arange(len(X)) % 3 * 0.75 if weighted else None
     outside = left_out(X, 6, sample_weight=w)
@@ -72,7 +72,7 @@ def test_losses_are_those_of_the_rows_left_out(name, loss, outputs, weighted):
 @pytest.mark.parametrize("name", BOOSTING)
 @pytest.mark.parametrize("params", STRATEGIES)
 @pytest.mark.parametrize("loss", [None, "squared_error"])
-def test_every_strategy_has_losses_of_the_rows_left_out(name, outputs, params, loss):
+def test_every_strategy_has_losses_of_the_samples_left_out(name, outputs, params, loss):
     X, y = data(name, outputs)
     params = params if loss is None else {**params, "loss": loss}
     model = make(name, n_estimators=8, subsample=0.6, **params).fit(X, y)
@@ -216,7 +216,7 @@ def test_watching_a_fit_changes_no_loss():
         np.testing.assert_array_equal(fitted.oob_improvement_, plain.oob_improvement_)
 
 
-def test_they_are_absent_where_a_round_left_no_rows_out():
+def test_they_are_absent_where_a_round_left_no_samples_out():
     X, y = data(REGRESSOR, "single")
     half = make(REGRESSOR, subsample=0.5, warm_start=True).fit(X, y)
     whole = make(REGRESSOR, warm_start=True).fit(X, y)

@@ -107,7 +107,7 @@ def weights_for(n: int) -> np.ndarray:
 @pytest.mark.parametrize(("rule", "learning_rate"), RATES)
 @pytest.mark.parametrize("loss", [*NUMBERS, "unweighted"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_numbers(strategy, loss, learning_rate, rule):
+def test_numerical_outputs(strategy, loss, learning_rate, rule):
     X, X_new, Y = make_problem()
     w = None if loss == "unweighted" else weights_for(len(X))
     loss = "squared_error" if loss == "unweighted" else loss

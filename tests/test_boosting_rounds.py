@@ -156,7 +156,7 @@ def test_early_stopping_says_whether():
     assert not hasattr(never, "validation_score_")
 
 
-def test_rows_held_out_have_the_rare_labels_in_their_share():
+def test_samples_held_out_have_the_rare_labels_in_their_share():
     rng = np.random.default_rng(0)
     X = rng.random((400, 5))
     Y = np.column_stack([np.arange(400) < 40, np.ones(400), rng.random(400) < 0.5]).astype(int)
@@ -172,13 +172,13 @@ def test_rows_held_out_have_the_rare_labels_in_their_share():
         (lambda *_: "high", "returned 'high' after a stage"),
     ],
 )
-def test_scores_that_are_no_numbers_are_refused(scoring, message):
+def test_scores_that_are_not_numbers_are_refused(scoring, message):
     X, y = make_data(REGRESSOR)
     with pytest.raises(ValueError, match=message):
         make(REGRESSOR, scoring=scoring).fit(X, y, X_val=X, y_val=y)
 
 
-def test_scoring_needs_rows_and_a_name_that_there_is():
+def test_scoring_needs_samples_and_the_name_of_a_scorer():
     X, y = make_data(REGRESSOR)
     with pytest.raises(ValueError, match="scoring requires validation samples, got scoring='r2'"):
         make(REGRESSOR, scoring="r2").fit(X, y)
@@ -319,7 +319,7 @@ def test_the_first_stages_are_a_model(name, outputs, params):
 @pytest.mark.parametrize("leaf_estimation", ["newton", "line_search"])
 @pytest.mark.parametrize(("name", "outputs"), OUTPUTS)
 @pytest.mark.parametrize("params", STRATEGIES)
-def test_leaves_fitted_again_to_the_same_rows_are_the_same(name, outputs, params, leaf_estimation):
+def test_leaves_fitted_again_to_the_same_samples_are_the_same(name, outputs, params, leaf_estimation):
     X, y = make_data(name, outputs=outputs)
     params = {**parameters(name, outputs, params), "leaf_estimation": leaf_estimation}
     w = np.random.default_rng(0).integers(0, 3, len(X))
@@ -333,7 +333,7 @@ def test_leaves_fitted_again_to_the_same_rows_are_the_same(name, outputs, params
     np.testing.assert_array_equal(model.apply(X), other.apply(X))
 
 
-def test_leaves_fitted_to_other_rows_fit_them():
+def test_leaves_fitted_to_other_samples_fit_them():
     X, y = make_data(REGRESSOR, n=200)
     model = make(REGRESSOR, n_estimators=40).fit(X, y)
     moved = model.refit_leaves(X, 3 * y + 5)
@@ -374,7 +374,7 @@ def test_refits_refuse_other_data():
         _ = make(REGRESSOR, estimator=LinearRegression()).fit(X, X[:, 0]).refit_leaves
 
 
-def test_a_few_columns_get_a_tree_each():
+def test_a_few_columns_of_scores_get_a_tree_each():
     X, y = make_data(REGRESSOR, outputs="several")
     auto, single = (make(REGRESSOR, **params).fit(X, y) for params in ({}, STRATEGIES[0]))
     np.testing.assert_array_equal(auto.predict(X), single.predict(X))

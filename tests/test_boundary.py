@@ -95,7 +95,7 @@ def test_continuous_y_is_not_for_classifiers(name):
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_sparse_y_of_no_numbers_is_refused(name):
+def test_sparse_y_that_is_not_numerical_is_refused(name):
     X, _ = make_data(name)
     with pytest.raises(ValueError, match=r"y must be .*got a sparse matrix of dtype"):
         make(name).fit(X, sparse.csr_array(np.eye(len(X), dtype=complex)))
@@ -515,7 +515,7 @@ def test_constant_y(name):
     assert (model.predict(X) == 0.1).all()
 
 
-def test_all_columns_tied(name):
+def test_constant_features_all_tied(name):
     X, y = make_data(name)
     model = make(name).fit(np.ones_like(X), y)
     assert len(np.unique(model.apply(np.ones_like(X)), axis=0)) == 1

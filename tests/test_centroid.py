@@ -82,7 +82,7 @@ def test_weight_zero_has_no_effect(name, params):
 
 @cases(has_outputs)
 @pytest.mark.parametrize("outputs", ["single", "several", "labels"])
-def test_weight_two_is_the_row_twice_side_by_side(name, outputs):
+def test_weight_two_is_the_sample_twice_side_by_side(name, outputs):
     X, y = make_data(name, n=60, outputs=outputs)
     weights = np.random.default_rng(2).integers(1, 3, 60)
     params = {**SMALL, "refine": False, "sample_size": None}
@@ -154,7 +154,7 @@ def test_topics_are_found_and_no_worse_than_by_a_random_forest():
     assert scores[0] > max(0.8, scores[1])
 
 
-def test_numbers_of_sparse_rows_are_predicted():
+def test_targets_of_sparse_samples_are_predicted():
     X, Y = topics(1500)
     y = Y.toarray() @ np.random.default_rng(0).normal(size=(12, 4))
     model = spinney.CentroidForestRegressor(20, random_state=0).fit(X[:1000], y[:1000])
@@ -172,7 +172,7 @@ def test_ways_differ(params):
     assert not np.array_equal(plain.predict_proba(X), other.predict_proba(X))
 
 
-def test_class_weight_is_a_weight_of_rows():
+def test_class_weight_is_a_weight_of_samples():
     X, Y = topics(200)
     y = Y.toarray().argmax(axis=1) == 0
     by_class = spinney.CentroidForestClassifier(4, class_weight={False: 1, True: 3}, random_state=0).fit(X, y)
@@ -204,7 +204,7 @@ def test_families_of_projections(projection):
 # --- the rest of the contract ----------------------------------------------------------------------------------------
 
 
-def test_out_of_bag_scores_are_those_of_trees_that_did_not_see_a_row():
+def test_out_of_bag_scores_are_those_of_trees_that_did_not_see_a_sample():
     X, Y = topics(300)
     model = spinney.CentroidForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, Y)
     assert 0.6 < model.oob_score_ <= 1
@@ -237,7 +237,7 @@ def test_names_best_labels_and_sparse_scores_agree():
     assert frame.columns.tolist() == names
 
 
-def test_similar_rows_are_those_of_the_same_leaves(name):
+def test_similar_samples_are_those_of_the_same_leaves(name):
     X, y = make_data(name, n=90)
     model = make(name, **SMALL, keep_rows=True).fit(X, y)
     found = similar_rows(model, X[:5], k=None).toarray()
@@ -328,7 +328,7 @@ def test_more_children_than_samples(name):
     make(name, n_children=1000, max_leaf_samples=1).fit(X, y).predict(X)
 
 
-def test_rows_without_features(name):
+def test_samples_without_features(name):
     X, y = make_data(name)
     for Z in (np.zeros_like(X), sparse.csr_array(X.shape)):
         model = make(name).fit(Z, y)
@@ -525,7 +525,7 @@ def test_what_centroid_forests_have_not_says_what_there_is(name):
         assert partial_dependence(model, X, [0], grid_resolution=3)["average"].shape == (1, 3)
 
 
-def test_rows_are_kept_only_when_asked(name):
+def test_samples_are_kept_only_when_asked(name):
     X, y = make_data(name)
     with pytest.raises(ValueError, match="keep_rows=True"):
         similar_rows(make(name).fit(X, y), X)

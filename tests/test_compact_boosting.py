@@ -91,7 +91,7 @@ def test_training_goes_on_from_smaller_leaves():
     assert ((small.predict(X) - NUMBERS) ** 2).mean() < ((start - NUMBERS) ** 2).mean()
 
 
-def test_models_of_numbers_have_eight_bits_too():
+def test_regressors_have_eight_bits_too():
     forest = spinney.RandomForestRegressor(5, random_state=0).fit(X, NUMBERS)
     small, report = compact_leaves(forest, dtype="int8", X=X)
     assert report["n_bytes_after"] < report["n_bytes_before"] / 2

@@ -36,7 +36,7 @@ def forms(name, X, y):
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("bootstrap", [True, False])
 @pytest.mark.parametrize("weights", [None, "whole", "fractions"])
-def test_leaves_of_rows_predict_the_same_bits(name, outputs, bootstrap, weights):
+def test_leaves_of_samples_predict_the_same_bits(name, outputs, bootstrap, weights):
     X, y = make_data(name, outputs=outputs, n=90)
     rng = np.random.default_rng(0)
     w = {None: None, "whole": rng.integers(0, 3, len(X)), "fractions": rng.random(len(X))}[weights]
@@ -138,7 +138,7 @@ def test_more_trees_may_be_grown_on_a_compact_forest(name):
     assert model_bytes(one) == model_bytes(other)
 
 
-def test_rows_of_weight_zero_are_not_stored(name):
+def test_samples_of_weight_zero_are_not_stored(name):
     X, y = make_data(name, n=80)
     kept = np.arange(80) % 3 > 0
     one = compact_leaves(make(name).fit(X, y, sample_weight=kept), training_data=(X, y, kept))[0]
@@ -172,7 +172,7 @@ def test_wide_labels_take_far_fewer_bytes():
         assert report["n_bytes_before"] > factor * report["n_bytes_after"]
 
 
-def test_columns_beyond_float16_are_scaled():
+def test_outputs_beyond_float16_are_scaled():
     X = np.arange(50.0).reshape(-1, 1)
     y = np.column_stack([X[:, 0] * 1e140, X[:, 0] * 1e-140, X[:, 0]])
     tree = spinney.DecisionTreeRegressor(random_state=0).fit(X, y)

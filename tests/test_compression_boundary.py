@@ -56,7 +56,7 @@ def test_shapes(name, X, y, message):
         make(name).fit(X, y)
 
 
-def test_sparse_numbers_are_made_dense():
+def test_sparse_targets_are_made_dense():
     X, y = make_data(REGRESSOR)
     of_sparse = make(REGRESSOR).fit(X, sparse.csr_array(y.reshape(-1, 1)))
     np.testing.assert_array_equal(of_sparse.predict(X), make(REGRESSOR).fit(X, y).predict(X))
@@ -240,7 +240,7 @@ def test_folds(name, cv, message):
 
 # scikit-learn warns about small classes, too.
 @pytest.mark.filterwarnings("ignore:The least populated class")
-def test_folds_of_rows_that_do_not_exist(name):
+def test_folds_of_samples_that_do_not_exist(name):
     X, y = make_data(name)
     w = np.ones(60)
     w[:20] = 0
@@ -264,7 +264,7 @@ def test_folds_of_rows_that_do_not_exist(name):
 
 @pytest.mark.filterwarnings("ignore:The least populated class")
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
-def test_too_few_rows_of_each_class():
+def test_too_few_samples_of_each_class():
     X, _ = make_data(CLASSIFIER)
     y = np.arange(60) // 2
     model = make(CLASSIFIER, l1_norm=0.2).fit(X, y).set_params(l1_norm="cv")
@@ -286,7 +286,7 @@ def test_too_few_rows_of_each_class():
     )
 
 
-def test_one_row_and_one_class(name):
+def test_one_sample_and_one_class(name):
     with pytest.raises(ValueError, match="n_samples=1"):
         make(name).fit([[1.0, 2.0]], [1])
     one = make(name, l1_norm=None).fit([[1.0, 2.0]], [3])

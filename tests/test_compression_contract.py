@@ -201,7 +201,7 @@ def test_any_tree_or_forest(name, method, tree):
     assert model.compression_ratio_ == n_before / model.n_test_nodes_
 
 
-def test_other_rows_may_find_the_coefficients(name):
+def test_other_samples_may_find_the_coefficients(name):
     X, y = data(name, n=120)
     forest = forest_of(name).fit(X[:60], y[:60])
     model = make(name, estimator=FrozenEstimator(forest)).fit(X[60:], y[60:])
@@ -461,7 +461,7 @@ def test_sparse_predictions_by_blocks(labels, monkeypatch):
 
 
 @pytest.mark.parametrize("rule", ["balanced", {"a": 1, "b": 4, "c": 0.5}])
-def test_class_weights_of_the_estimator_weigh_the_rows(rule):
+def test_class_weights_of_the_estimator_weigh_the_samples(rule):
     X, y = data(CLASSIFIER)
     by_class = rule if isinstance(rule, dict) else {c: len(y) / (3 * np.sum(y == c)) for c in "abc"}
     w = np.array([by_class[c] for c in y])
@@ -474,7 +474,7 @@ def test_class_weights_of_the_estimator_weigh_the_rows(rule):
     assert np.abs(plain.predict_proba(X) - model.predict_proba(X)).max() > 1e-3
 
 
-def test_weights_by_tree_are_balanced_over_all_rows_here():
+def test_weights_by_tree_are_balanced_over_all_samples_here():
     X, y = data(CLASSIFIER)
     forest = spinney.RandomForestClassifier(5, class_weight="balanced_subsample", random_state=0).fit(X, y)
     w = np.array([len(y) / (3 * np.sum(y == c)) for c in y])
@@ -538,7 +538,7 @@ def test_integers_are_the_folds_of_check_cv(name):
     np.testing.assert_array_equal(five.path_["test_loss_mean"], none.path_["test_loss_mean"])
 
 
-def test_folds_of_booleans_are_folds_of_rows(name):
+def test_folds_of_booleans_are_folds_of_samples(name):
     X, y = data(name)
     test = np.arange(len(X)) % 3 == 0
     masks, rows = [(~test, test), (test, ~test)], [(np.flatnonzero(~test), np.flatnonzero(test))] * 2
@@ -741,7 +741,7 @@ def test_defaults_pass_the_checks_of_scikit_learn(estimator, check):
 
 
 @pytest.mark.filterwarnings("ignore:The least populated class")
-def test_more_folds_than_the_data_bears_are_lowered_with_a_warning():
+def test_more_folds_than_the_data_supports_are_lowered_with_a_warning():
     X, y = data(CLASSIFIER, n=40)
     few = np.r_[np.flatnonzero(y == "a")[:4], np.flatnonzero(y == "b")[:3]]
     params = {"estimator": forest_of(CLASSIFIER), "max_steps": 20}

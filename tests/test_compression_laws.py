@@ -121,7 +121,7 @@ def test_weights_at_the_ends_of_float64_are_those_near_one(name, loss, outputs, 
 
 @pytest.mark.parametrize(("scale", "weight"), [(1e20, 1e300), (1e149, 1e20), (1e60, 1e200), (1e-140, 1e-200)])
 @pytest.mark.parametrize("outputs", ["single", "several"])
-def test_numbers_far_from_one_are_scaled(params, outputs, scale, weight):
+def test_targets_far_from_one_are_scaled(params, outputs, scale, weight):
     X, y = make_data(REGRESSOR, outputs=outputs)
     params = params | {"l1_norm": None, "max_test_nodes": 30}
     near, far = (
@@ -134,7 +134,7 @@ def test_numbers_far_from_one_are_scaled(params, outputs, scale, weight):
     assert np.corrcoef(np.ravel(far.predict(X) / scale), np.ravel(near.predict(X)))[0, 1] > 0.9
 
 
-def test_numbers_too_near_each_other_for_their_squares_are_refused(params):
+def test_values_too_near_each_other_for_their_squares_are_refused(params):
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR, **(params | {"l1_norm": None}))
     with pytest.raises(
@@ -144,7 +144,7 @@ def test_numbers_too_near_each_other_for_their_squares_are_refused(params):
 
 
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_weight_two_is_the_row_twice(name, loss, outputs, params):
+def test_weight_two_is_the_sample_twice(name, loss, outputs, params):
     """Equal up to the rounding of sums, which decides between nodes that the training samples do not distinguish."""
     X, y = make_data(name, outputs=outputs)
     w = np.random.default_rng(0).integers(1, 4, len(X))
@@ -384,7 +384,7 @@ def test_the_lasso_lowers_the_loss_at_least_as_far_as_steps_of_the_same_norm(nam
 
 
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_each_fold_grows_a_forest_of_its_rows_alone(name, loss, outputs, params):
+def test_each_fold_grows_a_forest_of_its_samples_alone(name, loss, outputs, params):
     X, y = make_data(name, n=90, outputs=outputs)
     X = X.astype(np.float32)
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))

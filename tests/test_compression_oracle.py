@@ -45,7 +45,7 @@ def fit_both(forest, X, y, Y, w, standardize, *, white):
 @pytest.mark.parametrize("d", [1, 3])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("kind", [spinney.ExtraTreesRegressor, spinney.RandomForestRegressor])
-def test_numbers_step_by_step(kind, standardize, d):
+def test_numerical_outputs_step_by_step(kind, standardize, d):
     X, Y, w = make_problem(d)
     y = Y.squeeze(axis=1) if d == 1 else Y
     forest = kind(5, max_leaf_nodes=12, random_state=1).fit(X[:N], y[:N], sample_weight=w)

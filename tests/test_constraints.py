@@ -183,7 +183,7 @@ SIGNS = [1, -1, 0, 1]
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_predictions_of_numbers_are_monotonic(name):
+def test_predictions_of_regressors_are_monotonic(name):
     X, y = make_data(name, n=150)
     signs = (SIGNS * X.shape[1])[: X.shape[1]]
     for params in ({}, {"min_samples_leaf": 3}, {"max_leaf_nodes": 8}, {"max_features": 0.5}):
@@ -227,7 +227,7 @@ def test_labels_are_monotonic_each_in_its_direction(criterion):
 @pytest.mark.parametrize(
     "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
 )
-def test_every_loss_of_numbers_is_monotonic_and_never_rises(loss, leaf_estimation):
+def test_every_regression_loss_is_monotonic_and_never_rises(loss, leaf_estimation):
     rng = np.random.default_rng(2)
     X = rng.integers(-3, 4, (150, 4)).astype(np.float64)
     # Some outputs depend on features against their directions, so that leaf values have to be limited.
@@ -445,7 +445,7 @@ def test_names_of_a_frame_are_features():
     np.testing.assert_array_equal(by_name.apply(frame), by_place.apply(frame))
 
 
-def test_one_sample_one_class_and_constant_columns():
+def test_one_sample_one_class_and_constant_features():
     for name in EVERY:
         X = np.zeros((3, 2))
         model = make(name, monotonic_cst=[1, -1], interaction_cst=[[0]]).fit(X, [0, 1, 1])

@@ -470,7 +470,7 @@ def test_oob_of_regressors(name, outputs):
     assert 0.3 < model.oob_score_ < model.score(X, y)
 
 
-def test_oob_leaves_out_rows_of_weight_zero_and_rows_without_scores():
+def test_oob_leaves_out_samples_of_weight_zero_and_samples_without_scores():
     X, y = make_data("RandomForestRegressor", n=40)
     w = np.arange(40) % 2
     y_wrong = np.where(w == 0, 1e6, y)

@@ -118,7 +118,7 @@ def any_model(name, outputs, seed, has_categories, n):
 
 
 @pytest.mark.parametrize("name", ["RandomForestRegressor", "GradientBoostingClassifier"])
-def test_rows_may_be_sparse_and_frames(name):
+def test_samples_may_be_sparse_and_frames(name):
     X, y = make_data(name)
     model = make(name).fit(X, y)
     read = from_json(to_json(model))
@@ -258,7 +258,7 @@ def test_any_missing_key_is_refused():
             from_json(json.dumps({**content, "trees": [less]}))
 
 
-def test_rows_that_do_not_fit_are_refused():
+def test_samples_that_do_not_fit_are_refused():
     model, X = fitted("RandomForestClassifier-several-missing")
     read = from_json(to_json(model))
     with pytest.raises(ValueError, match="X must have 12 features, got 3"):

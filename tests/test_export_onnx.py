@@ -131,14 +131,14 @@ def test_types_of_classes():
         assert run(to_onnx(model), X)["predictions"].tolist() == classes
 
 
-def test_no_rows_and_one():
+def test_no_samples_and_one():
     model, X = fitted("RandomForestClassifier-single-categories")
     graph = to_onnx(model)
     assert run(graph, X[:0])["probabilities"].shape == (0, 3)
     np.testing.assert_array_equal(run(graph, X[:1])["predictions"], model.predict(X[:1]))
 
 
-def test_many_trees_and_rows_whatever_the_order_of_sums():
+def test_many_trees_and_samples_whatever_the_order_of_sums():
     X, y = make_data("GradientBoostingRegressor", n=300)
     model = make("GradientBoostingRegressor", n_estimators=200, learning_rate=0.05).fit(X, y)
     for ml_opset in (3, 5):

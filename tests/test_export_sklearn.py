@@ -89,7 +89,7 @@ def test_it_is_an_estimator_of_scikit_learn(name):
         np.testing.assert_array_equal(theirs.decision_path(frame)[0].toarray(), model.decision_path(frame)[0].toarray())
 
 
-def test_sparse_rows_are_predicted_alike():
+def test_sparse_samples_are_predicted_alike():
     X, y = make_y("RandomForestClassifier", "single", 60)
     model = make("RandomForestClassifier").fit(X, y)
     np.testing.assert_array_equal(to_sklearn(model).predict_proba(sparse.csr_array(X)), model.predict_proba(X))

@@ -318,7 +318,7 @@ def test_categories_count(name):
 
 
 @pytest.mark.parametrize("name", FORESTS)
-def test_rows_that_are_kept_count(name):
+def test_samples_that_are_kept_count(name):
     X, y = make_data(name, n=600, outputs="several")
     for n_trees in (5, 50):
         kept, dropped = (

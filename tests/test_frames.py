@@ -183,7 +183,7 @@ def test_a_warm_start_takes_no_other_columns(name):
 
 
 @pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
-def test_held_out_rows_with_other_columns_are_refused(kind):
+def test_held_out_samples_with_other_columns_are_refused(kind):
     X, Y = several(kind)
     frame = pd.DataFrame(Y, columns=NAMES)
     message = "must have the name 'gene0' at position 0, got 'gene1'"

@@ -31,7 +31,7 @@ def case(name, outputs, n=90):
 
 @pytest.mark.parametrize("n_folds", [2, 5])
 @pytest.mark.parametrize(("name", "outputs"), CASES)
-def test_rows_start_from_models_that_have_not_seen_them(name, outputs, n_folds):
+def test_samples_start_from_models_that_have_not_seen_them(name, outputs, n_folds):
     """Compared with a plain loop over the folds, whose predictions are given as margins."""
     X, y = case(name, outputs)
     seen = []
@@ -70,7 +70,7 @@ def test_rows_start_from_models_that_have_not_seen_them(name, outputs, n_folds):
 
 
 @pytest.mark.parametrize(("name", "outputs"), CASES)
-def test_one_model_for_sparse_y_rows_of_weight_zero_and_files(name, outputs, tmp_path):
+def test_one_model_for_sparse_y_samples_of_weight_zero_and_files(name, outputs, tmp_path):
     X, y = case(name, outputs)
     start = linear(name, outputs)
     if outputs == "labels":  # a model that supports sample weights
@@ -91,7 +91,7 @@ def test_one_model_for_sparse_y_rows_of_weight_zero_and_files(name, outputs, tmp
     assert model_bytes(grown) == model_bytes(model)
 
 
-def test_a_class_of_one_row_is_in_every_fold():
+def test_a_class_of_one_sample_is_in_every_fold():
     X, y = case(CLASSIFIER, "single")
     y = y.astype(object)
     y[7] = "only one"
@@ -99,7 +99,7 @@ def test_a_class_of_one_row_is_in_every_fold():
     assert model.predict_proba(X).shape == (90, 4)
 
 
-def test_a_start_that_fits_its_rows_closely_leaves_something_to_learn():
+def test_a_start_that_fits_its_samples_closely_leaves_something_to_learn():
     """The nearest neighbour of a training sample is the sample itself: no residual is left for the stages."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5)).astype(np.float32)

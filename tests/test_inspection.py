@@ -50,7 +50,7 @@ def test_a_model_that_is_not_fitted_says_so():
 
 
 @pytest.mark.parametrize("bad", [-1, 2, 10**400, 1.0, True, "0", None, np.float64(1), np.int64(-3)], ids=str)
-def test_columns_that_y_has_not_are_refused(bad):
+def test_columns_that_are_not_in_y_are_refused(bad):
     X, y = make_data("RandomForestRegressor")
     model = make("RandomForestRegressor").fit(X, np.column_stack([y, y]))
     with pytest.raises(

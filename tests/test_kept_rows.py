@@ -64,7 +64,7 @@ def test_weights_and_quantiles_are_those_of_plain_loops(draw):
             assert [naive_quantile(y[:, j], expected[i], share) for share in q] == quantiles[i, j].tolist()
 
 
-def test_the_largest_weights_are_kept_and_ties_go_to_the_first_rows():
+def test_the_largest_weights_are_kept_and_ties_go_to_the_first_samples():
     X, y = make_data("RandomForestRegressor", n=80)
     model = make("RandomForestRegressor", min_samples_leaf=3, keep_rows=True).fit(X, y)
     whole = similar_rows(model, X[:9], k=None).toarray()
@@ -78,7 +78,7 @@ def test_the_largest_weights_are_kept_and_ties_go_to_the_first_rows():
 
 
 @pytest.mark.parametrize("name", FORESTS)
-def test_weighted_targets_are_the_predictions_of_forests_whose_trees_see_all_rows(name):
+def test_weighted_targets_are_the_predictions_of_forests_whose_trees_see_all_samples(name):
     X, y = make_data(name, n=90)
     model = make(name, bootstrap=False, min_samples_leaf=4, keep_rows=True).fit(X, y)
     weights = similar_rows(model, X, k=None)
@@ -88,7 +88,7 @@ def test_weighted_targets_are_the_predictions_of_forests_whose_trees_see_all_row
     np.testing.assert_allclose(weights @ targets, predicted, rtol=1e-12, atol=1e-12)
 
 
-def test_draws_are_rows_by_their_weights():
+def test_draws_are_samples_by_their_weights():
     X, y = make_data("RandomForestRegressor", n=60, outputs="several")
     model = make("RandomForestRegressor", min_samples_leaf=5, keep_rows=True).fit(X, y)
     found = model.sample_y(X[:2], n_samples=4000, random_state=1)
@@ -124,7 +124,7 @@ def test_layouts_threads_and_files_say_the_same(name, tmp_path):
     assert model_bytes(plain) == model_bytes(model)
 
 
-def test_forests_without_rows_and_wrong_questions_are_refused():
+def test_forests_without_samples_and_wrong_questions_are_refused():
     X, y = make_data("RandomForestRegressor", n=50)
     model = make("RandomForestRegressor").fit(X, y)
     for ask in (model.predict_quantiles, model.sample_y, lambda X: similar_rows(model, X)):
@@ -161,7 +161,7 @@ def test_cells_of_y_that_are_not_known_are_in_no_quantile():
     np.testing.assert_array_equal(told.predict_quantiles(X, q), missing.predict_quantiles(X, q))
 
 
-def test_warm_starts_keep_the_rows_of_all_trees():
+def test_warm_starts_keep_the_samples_of_all_trees():
     X, y = make_data("ExtraTreesRegressor", n=50)
     grown = make("ExtraTreesRegressor", n_estimators=3, warm_start=True, keep_rows=True).fit(X, y)
     grown.set_params(n_estimators=6).fit(X, y)

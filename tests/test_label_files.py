@@ -385,7 +385,7 @@ def test_parameters_that_make_no_sense_are_named(wrong, error):
         load_svmlight_multilabel(b"1 1:1\n", **wrong)
 
 
-def test_columns_that_are_told_are_those_of_x_and_y():
+def test_columns_that_are_reported_are_those_of_x_and_y():
     X, Y = load_svmlight_multilabel(b"1 1:1 3:2\n", n_features=5, n_labels=4)
     assert X.toarray().tolist() == [[1, 0, 2, 0, 0]]
     assert Y.toarray().tolist() == [[0, 1, 0, 0]]

@@ -26,7 +26,7 @@ def structure(model):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_splits_are_those_of_numbers_times_the_roots_of_the_weights(name):
+def test_splits_are_those_of_targets_times_the_roots_of_the_weights(name):
     X, Y = labels(n_labels=24)
     Y[(Y.sum(axis=1) > 3) & (np.arange(len(Y)) > 0)] = 0
     Y[:, ::5] = 0

@@ -84,7 +84,7 @@ def test_masked_cells_are_left_out_of_every_objective(data, seed, objective):
 @pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
 @settings(max_examples=40, deadline=None)
 @given(hostile(), st.integers(0, 2**16))
-def test_each_label_is_calibrated_on_the_rows_in_which_it_is_known(method, data, seed):
+def test_each_label_is_calibrated_on_the_samples_in_which_it_is_known(method, data, seed):
     scores, truth, weights = data
     mask = np.random.default_rng(seed).random(scores.shape) < 0.3
     mask[weights.argmax()] = False
@@ -120,7 +120,7 @@ def test_what_y_holds_in_masked_cells_is_not_looked_at(kind, cv):
 
 
 @pytest.mark.parametrize("kind", range(3), ids=IDS)
-def test_a_mask_of_nothing_is_none_and_rows_without_a_known_cell_are_no_rows(kind):
+def test_a_mask_of_nothing_is_none_and_samples_without_known_outputs_are_ignored(kind):
     X, Y, mask = masked_problem()
     plain = fitted(kind, X, Y)
     same = fitted(kind, X, Y, y_mask=np.zeros_like(mask))

@@ -197,7 +197,7 @@ def test_weight_zero_has_no_effect_on_a_bootstrap_with_class_weights(class_weigh
 
 
 @pytest.mark.parametrize("name", ["DecisionTreeClassifier", "RandomForestClassifier"])
-def test_labels_of_rows_of_weight_zero_do_not_change_the_scale_of_balanced_weights(name):
+def test_labels_of_samples_of_weight_zero_do_not_change_the_scale_of_balanced_weights(name):
     rng = np.random.default_rng(0)
     n, d = 500, 10
     Y = np.zeros((n + 1, d), dtype=int)
@@ -223,7 +223,7 @@ ABSENT = {
 @cases(lambda name, case: name.endswith("Regressor") == case.endswith("among numbers"))
 @pytest.mark.parametrize("case", ABSENT)
 @pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED)
-def test_y_of_rows_of_weight_zero_is_not_looked_at(name, case):
+def test_y_of_samples_of_weight_zero_is_not_looked_at(name, case):
     known, absent = ABSENT[case]
     X, w = np.arange(6.0)[:, None], np.array([1.0, 2.0, 1.0, 0.5, 1.0, 0.0])
     y = sparse.vstack([known, sparse.csr_array(absent)]) if sparse.issparse(known) else [*known, absent]
@@ -237,7 +237,7 @@ def test_y_of_rows_of_weight_zero_is_not_looked_at(name, case):
         assert np.shape(weighted.classes_) == np.shape(removed.classes_)
 
 
-def test_y_of_rows_of_weight_zero_is_not_looked_at_where_it_is_held_out():
+def test_y_of_samples_of_weight_zero_is_not_looked_at_where_it_is_held_out():
     X, y = make_data("GradientBoostingClassifier")
     w = np.arange(60) % 3 > 0
     bad = np.where(w, y, "unknown")
@@ -251,7 +251,7 @@ def test_y_of_rows_of_weight_zero_is_not_looked_at_where_it_is_held_out():
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_classes_of_rows_of_weight_zero_do_not_exist(name):
+def test_classes_of_samples_of_weight_zero_do_not_exist(name):
     X, y = make_data(name)
     model = make(name).fit(X, y, sample_weight=y != "b")
     assert model.classes_.tolist() == ["a", "c"]
@@ -262,7 +262,7 @@ def test_classes_of_rows_of_weight_zero_do_not_exist(name):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("bootstrap", [True, False])
-def test_weight_two_is_the_row_twice(name, outputs, bootstrap, way):
+def test_weight_two_is_the_sample_twice(name, outputs, bootstrap, way):
     X, y = make_data(name, outputs=outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
     params = chosen_by(way, name, outputs) | ({"bootstrap": bootstrap} if name in FORESTS else {})
@@ -281,7 +281,7 @@ def test_weight_two_is_the_row_twice(name, outputs, bootstrap, way):
 
 @pytest.mark.parametrize("name", FORESTS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_weight_two_is_the_row_twice_where_rows_are_equal_in_x(name, outputs):
+def test_weight_two_is_the_sample_twice_where_samples_are_equal_in_x(name, outputs):
     X, y = make_data(name, outputs=outputs, n=90)
     X = np.repeat(X[:20], 5, axis=0)[:90]
     w = np.random.default_rng(0).integers(0, 4, len(X))
@@ -303,7 +303,7 @@ def test_weight_two_is_the_row_twice_where_rows_are_equal_in_x(name, outputs):
 @cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_the_order_of_rows_does_not_matter(name, outputs, way):
+def test_the_order_of_samples_does_not_matter(name, outputs, way):
     X, y = make_data(name, outputs=outputs)
     order = np.random.default_rng(0).permutation(len(X))
     params = chosen_by(way, name, outputs)
@@ -356,7 +356,7 @@ def test_class_weights_times_sample_weights_may_be_out_of_range(name, size):
     np.testing.assert_array_equal(near.apply(X), far.apply(X))
 
 
-def test_light_rows_keep_their_ratio_down_to_the_bound_and_their_existence_below():
+def test_small_weights_keep_their_ratio_down_to_the_bound_and_stay_positive_below():
     X, y = np.array([[0.0]] * 1000 + [[1.0], [1.0]]), np.array([0.0] * 1000 + [1.0, 2.0])
     for light in (1e-6, 1e-8, 1e-10, 1e-12, 1e-13, 1e-20, 1e-300):
         w = np.array([1.0] * 1000 + [light, 3 * light])

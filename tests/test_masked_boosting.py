@@ -85,7 +85,7 @@ WITHOUT_TIES = [pair for pair in ALL if pair[1] not in ("absolute_error", "quant
 
 
 @pytest.mark.parametrize(("kind", "loss"), WITHOUT_TIES)
-def test_single_targets_are_models_of_the_rows_that_know_them(kind: str, loss: str) -> None:
+def test_single_targets_are_models_of_the_samples_that_know_them(kind: str, loss: str) -> None:
     X, y, mask = data(kind, loss)
     parameters = {"loss": loss, "output_strategy": "single_target", "max_bins": None, "max_features": None}
     found = scores(boosting(kind, **parameters).fit(X, y, y_mask=mask), X)
@@ -128,7 +128,7 @@ def test_losses_are_means_over_known_cells() -> None:
         assert model.train_score_[-1] in (pytest.approx(expected, rel=1e-12), pytest.approx(expected / 2, rel=1e-12))
 
 
-def test_early_stopping_looks_at_known_cells_of_rows_that_are_held_out() -> None:
+def test_early_stopping_looks_at_known_cells_of_samples_that_are_held_out() -> None:
     for kind, loss in (("numbers", "squared_error"), ("labels", "log_loss")):
         X, y, mask = data(kind, loss, share=0.7)
         model = boosting(kind, loss=loss, n_estimators=60, n_iter_no_change=3, output_strategy="joint")
@@ -137,7 +137,7 @@ def test_early_stopping_looks_at_known_cells_of_rows_that_are_held_out() -> None
         assert model.n_estimators_ <= 60
 
 
-def test_rows_given_to_stop_by_may_have_gaps() -> None:
+def test_validation_samples_may_have_masked_outputs() -> None:
     X, y, mask = data("numbers", "squared_error")
     held = np.where(mask, NAN, y)[:30]
     held[4] = NAN
@@ -188,7 +188,7 @@ def test_sets_that_are_watched_may_have_gaps(kind: str, loss: str, strategy: dic
     np.testing.assert_allclose(model.eval_results_["eval_0"]["loss"], model.train_score_, rtol=tolerance)
 
 
-def test_watched_rows_of_weight_zero_are_no_rows_whatever_cells_they_know() -> None:
+def test_watched_samples_of_weight_zero_are_ignored_whatever_outputs_they_know() -> None:
     X, y, mask = data("numbers", "squared_error")
     gaps = np.where(mask, NAN, y)
     w = np.arange(len(X)) % 3

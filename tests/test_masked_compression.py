@@ -113,7 +113,7 @@ def test_a_mask_of_nothing_is_none_and_what_is_masked_is_not_looked_at(params, d
 
 
 @pytest.mark.parametrize("d", [3, 20])
-def test_rows_without_known_cells_are_no_rows(params, d):
+def test_samples_without_known_outputs_are_ignored(params, d):
     X, Y, w, mask = make_problem(d, n=90)
     w = w + 1
     gone = np.random.default_rng(1).random(len(X)) < 0.3
@@ -145,7 +145,7 @@ def test_one_model_for_every_layout_and_any_number_of_threads(params, d):
 
 
 @pytest.mark.parametrize("d", [3, 20])
-def test_a_weight_of_two_is_two_rows(params, d):
+def test_a_weight_of_two_is_two_samples(params, d):
     X, Y, w, mask = make_problem(d)
     w = w + 1
     times = w.astype(int)

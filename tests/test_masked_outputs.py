@@ -137,7 +137,7 @@ def test_layouts_and_ways_to_tell_the_mask_cannot_be_seen(kind: str, criterion: 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
 @SETTINGS
 @given(data=st.data())
-def test_rows_without_known_cells_are_no_rows_and_weights_are_counts(
+def test_samples_without_known_outputs_are_ignored_and_weights_are_counts(
     kind: str, criterion: str, data: st.DataObject
 ) -> None:
     X, y, mask, w = data.draw(problems(kind))
@@ -335,7 +335,7 @@ def test_what_does_not_support_masks_says_so() -> None:
         spinney.CompressedForestRegressor(solver="lasso").fit(X, np.where(mask, NAN, y))
 
 
-def test_one_output_that_is_masked_is_a_row_of_weight_zero_and_is_not_told_by_nan() -> None:
+def test_one_output_that_is_masked_is_a_sample_of_weight_zero_and_is_not_told_by_nan() -> None:
     X, y, mask = problem("numbers", d=1)
     y, mask = y[:, 0], mask[:, 0]
     model = spinney.RandomForestRegressor(n_estimators=3, random_state=0)

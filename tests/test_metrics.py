@@ -345,7 +345,7 @@ def test_f1_of_the_first_k_is_that_of_their_pattern():
 
 
 @pytest.mark.parametrize("k", [1, 4, 40])
-def test_rows_of_any_length_and_more_cells_than_a_block(k):
+def test_samples_of_any_length_and_more_cells_than_a_block(k):
     """Samples with 0 to 2000 scores give rectangles of all sizes, some of more samples than are processed at a time."""
     rng = np.random.default_rng(0)
     lengths = np.concatenate([rng.integers(0, 40, 30_000), [2000, 1999, 1025, 1024, 1023, 0]])

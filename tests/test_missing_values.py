@@ -239,7 +239,7 @@ def test_tags_pipelines_and_nullable_frames(name):
     np.testing.assert_array_equal(model.predict(frame), expected.predict(X))
 
 
-def test_degenerate_columns():
+def test_degenerate_features():
     for X in (np.full((5, 2), np.nan), np.array([[np.nan], [1.0]]), np.array([[np.nan]])):
         y = np.arange(len(X), dtype=float)
         for name in ("DecisionTreeRegressor", "RandomForestRegressor", "GradientBoostingRegressor"):

@@ -79,7 +79,7 @@ def labels_and_splits(draw):
 
 @settings(max_examples=200, deadline=None)
 @given(case=labels_and_splits())
-def test_folds_are_those_of_the_algorithm_row_by_row(case):
+def test_folds_are_those_of_the_algorithm_sample_by_sample(case):
     Y, n_splits, _ = case
     fold = fold_of_rows(MultilabelStratifiedKFold(n_splits), Y)
     assert np.array_equal(fold, folds_row_by_row(Y, n_splits, range(len(Y)), range(Y.shape[1])))
@@ -129,7 +129,7 @@ def deviation(Y, splits):
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_labels_are_as_frequent_in_folds_as_in_all_rows(shuffle):
+def test_labels_are_as_frequent_in_folds_as_in_all_samples(shuffle):
     rng = np.random.default_rng(0)
     Y = (rng.random((2000, 30)) < np.geomspace(0.005, 0.5, 30)).astype(int)
     seed = {"shuffle": True, "random_state": 0} if shuffle else {}
@@ -249,7 +249,7 @@ def test_cross_val_score_of_sparse_y_is_that_of_dense_y(scoring):
     assert np.ptp(expected) > 0
 
 
-def test_parameters_of_fit_are_cut_to_the_rows_and_y_stays_sparse():
+def test_parameters_of_fit_are_cut_to_the_samples_and_y_stays_sparse():
     weights = np.arange(60.0)
     mask = sparse.csr_array(Y > 0)
     y = sparse.csr_matrix(Y)

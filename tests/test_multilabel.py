@@ -506,7 +506,7 @@ def test_cross_validated_scores_are_of_the_other_folds(name):
     np.testing.assert_array_equal(found.threshold_, expected.of_labels)
 
 
-def test_a_frozen_estimator_is_left_alone_and_tuned_on_the_rows_given():
+def test_a_frozen_estimator_is_left_alone_and_tuned_on_the_samples_given():
     X, Y = problem()
     model = forest().fit(X[:60], Y[:60])
     found = TunedThresholds(FrozenEstimator(model), objective="micro_f1").fit(X[60:], Y[60:])

@@ -83,7 +83,7 @@ def test_scikit_learn_takes_the_recursion_of_forests(X, y, cls):
     assert not np.array_equal(with_rows["average"], found["average"])
 
 
-def test_brute_force_over_the_training_rows_is_the_same_where_features_are_independent(y):
+def test_brute_force_over_the_training_samples_is_the_same_where_features_are_independent(y):
     # On a full grid, every node contains all values of the features that are not tested above it.
     a, b = (part.ravel().astype(np.float32) for part in np.meshgrid(np.arange(6.0), np.arange(5.0)))
     X = np.column_stack([a, b])

@@ -49,7 +49,7 @@ def assert_same(found, expected):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_rows_are_predicted_as_by_the_model(name):
+def test_samples_are_predicted_as_by_the_model(name):
     model = clone(MODELS[name][0]).fit(X, MODELS[name][1])
     predictor = spinney.Predictor(model)
     for i in range(0, 80, 9):
@@ -198,7 +198,7 @@ def test_what_is_no_model_is_refused():
         spinney.Predictor(model).predict_proba(X[0])
 
 
-def test_threads_do_not_mix_their_rows_and_later_fits_change_nothing():
+def test_threads_do_not_mix_their_samples_and_later_fits_change_nothing():
     model = spinney.RandomForestRegressor(**SMALL).fit(X, NUMBERS[:, 0])
     predictor = spinney.Predictor(model)
     expected = model.predict(X)

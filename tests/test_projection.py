@@ -110,7 +110,7 @@ def test_draws_are_functions_of_the_random_state(family):
 
 
 @pytest.mark.parametrize("family", [f for f in RANDOM if isinstance(f, (GaussianProjection, RademacherProjection))])
-def test_more_rows_are_the_same_rows_and_others(family):
+def test_more_samples_are_the_same_samples_and_others(family):
     few, many = (math.sqrt(q) * dense(family.draw(30, q, random_state=3)) for q in (4, 9))
     # Products with square roots are rounded, so that the last bits may differ.
     np.testing.assert_allclose(many[:4], few, rtol=1e-15)
@@ -219,7 +219,7 @@ def test_the_identity_is_no_projection(name, container, limits):
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_labels_under_the_identity_are_numbers_to_the_search_and_labels_in_the_leaves(name, container):
+def test_labels_under_the_identity_are_numerical_in_the_search_and_labels_in_the_leaves(name, container):
     X, Y = wide_data(name)
     params = {"max_features": 3, "output_projection": container(np.eye(9))}
     model = make(name, **params).fit(X, container(Y))

@@ -329,7 +329,7 @@ def parse(rule, X, names):
 
 
 @pytest.mark.parametrize("outputs", OUTPUTS)
-def test_each_row_meets_the_rule_of_its_leaf_alone(name, outputs):
+def test_each_sample_meets_the_rule_of_its_leaf_alone(name, outputs):
     X, y = make_data(name, outputs=outputs, n=120)
     X = X.astype(np.float32)
     model = make(name).fit(X, y)
@@ -345,7 +345,7 @@ def test_each_row_meets_the_rule_of_its_leaf_alone(name, outputs):
         assert f"({member.tree_.n_node_samples[leaf]} sample" in rule
 
 
-def test_names_of_features_classes_labels_and_numbers():
+def test_names_of_features_classes_labels_and_numerical_outputs():
     X = np.arange(6.0).reshape(-1, 1)
     classes = spinney.DecisionTreeClassifier().fit(X, ["no", "no", "no", "yes", "yes", "no"])
     assert export_rules(classes, max_depth=1, decimals=2) == (

@@ -101,7 +101,7 @@ def test_sparse_frames_and_series_of_every_type_as_y(name, dtype):
     assert model.target_names_in_.tolist() == ["first"]
 
 
-def test_sparse_numbers_with_another_value_that_is_not_stored():
+def test_sparse_targets_with_another_value_that_is_not_stored():
     X, Y = make_data("RandomForestRegressor", outputs="several")
     Y = np.round(Y)
     expected = make("RandomForestRegressor").fit(X, Y)
@@ -141,7 +141,7 @@ def test_nan_in_sparse_y_is_a_cell_that_is_not_known_as_in_dense_y(name, dtype):
         assert model_bytes(small(name).fit(X, sparse_frame(Y, dtype(0)), y_mask=mask)) == model_bytes(expected)
 
 
-def test_nan_of_rows_without_weight_is_nobodys(name):
+def test_nan_in_samples_without_weight_is_ignored(name):
     X, Y = several(name)
     w = (np.arange(len(X)) % 4).astype(float)
     expected = small(name).fit(X, Y.astype(float), w)
@@ -161,7 +161,7 @@ def test_nan_in_one_sparse_output_is_refused(name):
 
 
 @pytest.mark.parametrize("name", BOOSTING)
-def test_nan_in_sparse_frames_of_other_rows_is_a_cell_that_is_not_known(name):
+def test_nan_in_sparse_frames_of_other_samples_is_a_cell_that_is_not_known(name):
     X, Y = several(name)
     _, gaps, _ = with_gaps(name)
     model = small(name, output_strategy="joint")

@@ -124,7 +124,7 @@ def test_weights_are_counts(name, way):
     assert bytes(again._forest.to_bytes()) == bytes(weighted._forest.to_bytes())
 
 
-def test_rows_without_weight_do_not_tell_how_numbers_are_fitted():
+def test_samples_without_weight_do_not_decide_how_sparse_targets_are_fitted():
     # With the dense samples most targets are not zero; without them nearly all are zero.
     X, y = ratings(40)
     y[::2] = 7.0
@@ -210,7 +210,7 @@ def test_numbers_of_0_and_1_are_labels():
 
 
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix, np.asarray])
-def test_scores_are_those_of_dense_numbers(container):
+def test_scores_are_those_of_dense_targets(container):
     X, y = ratings(120)
     y[:, 3], y[:, 4] = 0, 2.5
     weights = np.random.default_rng(0).random(120)
@@ -237,7 +237,7 @@ def test_results_in_blocks_are_those_at_once(monkeypatch):
     assert model.score(X, y) == pytest.approx(score, abs=1e-13)
 
 
-def test_out_of_bag_kept_rows_and_rows_in_leaves():
+def test_out_of_bag_kept_samples_and_samples_in_leaves():
     X, y = ratings(150, negative=False)
     params = {"n_estimators": 30, "oob_score": True, "bootstrap": True, "keep_rows": True, "random_state": 0}
     dense = spinney.RandomForestRegressor(**params).fit(X, y)
@@ -251,7 +251,7 @@ def test_out_of_bag_kept_rows_and_rows_in_leaves():
     assert (model[0].predict(X) != sparse.csr_array(dense[0].predict(X))).nnz == 0
 
 
-def test_pruning_on_held_out_rows_and_more_trees():
+def test_pruning_on_held_out_samples_and_more_trees():
     X, y = ratings(150)
     pruned = [
         spinney.RandomForestRegressor(5, random_state=0)
@@ -266,7 +266,7 @@ def test_pruning_on_held_out_rows_and_more_trees():
     assert bytes(more._forest.to_bytes()) == bytes(once._forest.to_bytes())
 
 
-def test_leaves_of_mostly_zero_numbers_are_stored_sparse():
+def test_leaves_of_mostly_zero_targets_are_stored_sparse():
     X, y = ratings(300, 400, share=0.01)
     model = spinney.ExtraTreesRegressor(10, random_state=0).fit(X, sparse.csr_array(y))
     n_leaves = sum(tree.tree_.n_leaves for tree in model)

@@ -24,7 +24,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_new_trees_are_the_next_ones_of_a_fit_on_the_new_rows(name):
+def test_new_trees_are_the_next_ones_of_a_fit_on_the_new_samples(name):
     model, y = MODELS[name]
     forest = clone(model).fit(X[OLD], y[OLD])
     old = forest.predict_proba(X) if hasattr(forest, "predict_proba") else forest.predict(X)
@@ -47,7 +47,7 @@ def test_new_trees_are_the_next_ones_of_a_fit_on_the_new_rows(name):
     )
 
 
-def test_classes_that_the_new_rows_lack_stay():
+def test_classes_that_the_new_samples_lack_stay():
     forest = clone(MODELS["classes"][0]).fit(X[OLD], CLASSES[OLD])
     kept = CLASSES != "b"
     for rows in (X[kept], sp.csr_matrix(X[kept]), X[kept].tolist()):
@@ -57,7 +57,7 @@ def test_classes_that_the_new_rows_lack_stay():
     again.update(X[kept], CLASSES[kept], np.ones(kept.sum()), retire=2)
 
 
-def test_attributes_of_other_rows_are_dropped_and_a_fit_starts_anew():
+def test_attributes_of_other_samples_are_dropped_and_a_fit_starts_anew():
     model = clone(MODELS["classes"][0]).set_params(oob_score=True, n_estimators=30, keep_rows=True)
     forest = clone(model).fit(X, CLASSES)
     expected = spinney.dumps(forest)
@@ -85,7 +85,7 @@ def test_attributes_of_other_rows_are_dropped_and_a_fit_starts_anew():
         (pd.DataFrame(X[NEW], columns=list("abcd")), CLASSES[NEW], {"retire": 2}, "must have the same feature names"),
     ],
 )
-def test_bad_rows_change_nothing(rows, y, options, message):
+def test_bad_samples_change_nothing(rows, y, options, message):
     forest = clone(MODELS["classes"][0]).fit(X[OLD], CLASSES[OLD])
     before = spinney.dumps(forest)
     with pytest.raises(ValueError, match=message):

@@ -63,7 +63,7 @@ fn parts_that_are_fitted_separately_merge_into_the_whole_forest() -> Result<()> 
 }
 
 #[test]
-fn a_fully_grown_tree_learns_its_rows() -> Result<()> {
+fn a_fully_grown_tree_learns_its_samples() -> Result<()> {
     let (x, y) = problem();
     let control = Control::default();
     for splitter in [Splitter::Best, Splitter::Random] {

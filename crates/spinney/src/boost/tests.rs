@@ -188,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn losses_out_of_bag_are_those_of_a_validation_set_of_the_rows_left_out(
+    fn losses_out_of_bag_are_those_of_a_validation_set_of_the_samples_left_out(
         seed in 0u64..1000, n in 3usize..40, d in 2usize..5, strategy in 0usize..6, share in 0.2f64..0.9,
     ) {
         use crate::forest::bootstrap::{Urn, tree_key};
@@ -347,7 +347,7 @@ impl crate::loss::Loss for Custom {
 }
 
 #[test]
-fn leaves_of_a_loss_without_curvature_are_the_best_of_their_rows() {
+fn leaves_of_a_loss_without_curvature_are_the_best_of_their_samples() {
     use crate::loss::Loss;
     let made = made(5, 60, 3, 2);
     let control = Control::default();
@@ -452,7 +452,7 @@ proptest! {
 }
 
 #[test]
-fn scores_of_deviances_are_logarithms_and_errors_name_numbers_outside_their_domain() {
+fn scores_of_deviances_are_logarithms_and_errors_name_targets_outside_their_domain() {
     let made = made(3, 30, 3, 2);
     let control = Control::default();
     for kind in [LossKind::Poisson, LossKind::Gamma, LossKind::tweedie(1.5)] {
@@ -550,7 +550,7 @@ fn observers_see_every_stage_and_end_the_fit() {
 }
 
 #[test]
-fn losses_out_of_bag_are_there_where_every_stage_left_rows_out() {
+fn losses_out_of_bag_are_there_where_every_stage_left_samples_out() {
     struct Improvements(Vec<(f64, f64)>);
     impl StageObserver for Improvements {
         fn after(&mut self, stage: &StageReport<'_>) -> std::ops::ControlFlow<()> {

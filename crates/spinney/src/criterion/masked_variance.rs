@@ -276,7 +276,7 @@ mod tests {
     use crate::data::{Dataset, Mask};
 
     #[test]
-    fn sums_do_not_depend_on_the_order_of_rows_and_masked_numbers_are_not_looked_at() {
+    fn sums_do_not_depend_on_the_order_of_samples_and_masked_values_are_not_read() {
         let (n, q) = (40usize, 3);
         let value = |i: usize, j: usize| ((i * 7919 + j * 104_729) % 1013) as f64 * [1e-9, 1.0, 1e12][j];
         let mask = Array2::from_shape_fn((n, q), |(i, j)| (i * 3 + j * 5) % 4 == 0);

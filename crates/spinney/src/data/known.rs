@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_masked_is_not_looked_at_and_rows_without_cells_weigh_nothing() {
+    fn what_is_masked_is_not_read_and_samples_without_known_outputs_weigh_nothing() {
         let (x, y) = (array![[0f32], [1.0], [2.0]], array![[f64::NAN, 1.0], [2.0, 3.0], [4.0, 5.0]]);
         let mask = array![[true, false], [false, false], [true, true]];
         let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn balance_of_thousands_of_labels_is_in_range_and_blind_to_rows_without_weight() {
+    fn balance_of_thousands_of_labels_is_in_range_and_blind_to_samples_without_weight() {
         // Sample i has label i. The last sample has all labels, and weight zero.
         let n = 3000u32;
         let ptr: Vec<usize> = (0..=n as usize).chain([2 * n as usize]).collect();

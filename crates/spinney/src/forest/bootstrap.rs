@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_so_many_rows_wherever_they_are() {
+    fn a_count_is_this_number_of_samples_wherever_they_are() {
         let x = array![[1f32], [2.0], [3.0], [4.0]];
         let w = [2.0, 0.0, 1.0, 3.0];
         let repeated = array![[4f32], [1.0], [4.0], [3.0], [1.0], [4.0]];
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_add_up_and_touch_only_the_given_rows() {
+    fn draws_add_up_and_touch_only_the_given_samples() {
         let rows: Vec<u32> = (0..200).filter(|i| i % 3 != 0).collect();
         for i in 0..50 {
             let sum = |sampling| {
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_no_weight_are_as_if_removed() {
+    fn samples_of_weight_zero_are_as_if_removed() {
         let rows: Vec<u32> = (0..100).filter(|i| i % 4 != 1).collect();
         let renumbered: Vec<u32> = (0..rows.len() as u32).collect();
         for sampling in [Sampling::Bootstrap(None), Sampling::Bootstrap(Some(9)), Sampling::WithoutReplacement(40)] {

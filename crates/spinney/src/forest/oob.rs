@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_and_draws_must_fit_the_rows() {
+    fn weights_and_draws_must_fit_the_samples() {
         let forest = models::some_forest(4);
         let rows = models::rows(4, 3, forest.n_features);
         let numbers = Array2::zeros((3, 1));

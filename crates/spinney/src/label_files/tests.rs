@@ -134,7 +134,7 @@ fn attributes_become_features_and_labels() {
 }
 
 #[test]
-fn rows_that_do_not_fit_the_attributes_are_named() {
+fn samples_that_do_not_fit_the_attributes_are_named() {
     for (rows, got, expected) in [
         ("1,1,red", "3 values", "4, one an attribute"),
         ("1,1,red,0,1", "',1'", "the end of the line"),

@@ -164,7 +164,7 @@ mod tests {
     use crate::loss::LossKind;
 
     #[test]
-    fn rows_that_are_not_known_are_no_rows() {
+    fn samples_that_are_not_known_are_ignored() {
         let control = Control::default();
         let (y, scores) = ([1.0, f64::NAN, 3.0, 0.5, f64::NAN], [0.0, 9.0, 0.5, -1.0, -9.0]);
         let (direction, weights) = ([1.0, 5.0, 2.0, -1.0, 3.0], [1.0, 2.0, 1.0, 3.0, 1.0]);

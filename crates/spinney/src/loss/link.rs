@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_and_numbers_are_each_for_themselves_and_two_classes_have_one_score() {
+    fn labels_and_numerical_outputs_have_a_score_each_and_two_classes_have_one() {
         let of = |link: Link, scores: &[f64], width: usize| {
             let mut out = vec![f64::NAN; width];
             link.apply(&[], scores, &mut out);

@@ -473,7 +473,7 @@ fn rows_of_numbers() -> impl Strategy<Value = Rows> {
 }
 
 #[test]
-fn derivatives_of_losses_of_numbers_are_those_of_the_value() {
+fn derivatives_of_regression_losses_are_those_of_the_value() {
     for kind in losses_of_numbers() {
         let loss = kind.as_loss();
         for y in [-2.6, 0.0, 1e-3, 0.7, 3.3, 250.0].map(|y| in_domain(&kind, y)) {
@@ -494,7 +494,7 @@ fn derivatives_of_losses_of_numbers_are_those_of_the_value() {
 }
 
 #[test]
-fn scores_far_out_have_finite_losses_of_numbers_that_stay_convex() {
+fn scores_far_out_have_finite_regression_losses_that_stay_convex() {
     for kind in losses_of_numbers() {
         let loss = kind.as_loss();
         for y in [0.0, 1e-300, 1.0, 1e40, 1e150].map(|y| in_domain(&kind, y)) {
@@ -544,7 +544,7 @@ fn deviances_are_what_their_formulas_say() {
 }
 
 #[test]
-fn numbers_outside_the_domain_are_refused() {
+fn targets_outside_the_domain_are_refused() {
     let refused = |kind: LossKind, y: f64| kind.as_loss().domain().refuses(y).is_some();
     for kind in [LossKind::Poisson, LossKind::tweedie(1.5)] {
         assert!(refused(kind.clone(), -1e-300) && !refused(kind.clone(), 0.0) && !refused(kind, -0.0));

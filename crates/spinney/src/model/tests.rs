@@ -170,7 +170,7 @@ fn a_tree_is_a_forest_of_one() {
 }
 
 #[test]
-fn many_rows_and_trees_cross_blocks_and_chunks() {
+fn many_samples_and_trees_cross_blocks_and_chunks() {
     for kind in [2, 5] {
         let outputs = models::some_outputs(kind);
         let shape = models::Shape { n_features: 5, outputs, max_leaves: 30, unit: 1.0 };

@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn scales_of_numbers_and_weights_do_not_matter() {
+    fn scales_of_targets_and_weights_do_not_matter() {
         let numbers = numbers(2, 20, 10, 4, 0.7);
         let w: Vec<f64> = (0..20).map(|i| 1.0 + f64::from(i % 3)).collect();
         let plain = block(&Targets::Real(numbers.view()), 10, &w, 3, 10);

@@ -248,7 +248,7 @@ mod tests {
     use crate::testing::{models, naive};
 
     #[test]
-    fn new_leaves_have_the_values_of_the_nodes_they_replace_and_rows_reach_them() {
+    fn new_leaves_have_the_values_of_the_nodes_they_replace_and_samples_reach_them() {
         for seed in 0..150u64 {
             let forest = models::some_forest(seed);
             let tree = forest.tree(0);

@@ -49,7 +49,7 @@ mod tests {
     use crate::testing::{models, naive};
 
     #[test]
-    fn leaves_have_the_values_of_their_rows_and_splits_none() {
+    fn leaves_have_the_values_of_their_samples_and_splits_none() {
         for seed in 0..150 {
             let forest = models::some_forest(seed);
             let tree = forest.tree(0);

@@ -191,7 +191,7 @@ proptest! {
 }
 
 #[test]
-fn rows_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
+fn samples_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
     let x = Array2::from_shape_fn((40, 6), |(i, j)| ((i * (j + 3)) % 7) as f32);
     let labels: Vec<Vec<u32>> = (0..40).map(|i| vec![i % 3]).collect();
     let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 40] };
@@ -279,7 +279,7 @@ fn more_children_than_samples_and_very_many_labels() {
 }
 
 #[test]
-fn rows_without_features_go_to_the_heaviest_cluster() {
+fn samples_without_features_go_to_the_heaviest_cluster() {
     let x = array![[1f32, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]];
     let labels = vec![vec![0], vec![0], vec![0], vec![1], vec![1]];
     let data = Data { x: x.rows().into_iter().map(|row| row.to_vec()).collect(), labels, weights: vec![1; 5] };
@@ -341,7 +341,7 @@ fn bad_parameters_and_data_are_named() {
 }
 
 #[test]
-fn numbers_of_any_size_do_not_overflow() {
+fn targets_of_any_size_do_not_overflow() {
     let x = array![[f32::MAX, 0.0], [f32::MAX, f32::MIN_POSITIVE], [-f32::MAX, 1.0], [1e-45, 0.0], [0.0, 3.0]];
     let y = array![[1e149, 1.0], [-1e149, 2.0], [0.0, -1e-300], [5e-324, 0.0], [1e3, 1e3]];
     let clusterings = [Clustering::Spherical, Clustering::Euclidean];

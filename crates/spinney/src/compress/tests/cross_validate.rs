@@ -19,7 +19,7 @@ fn folds(n: u32, k: u32) -> Vec<Fold> {
 }
 
 #[test]
-fn folds_are_paths_of_forests_grown_on_their_rows_alone() {
+fn folds_are_paths_of_forests_grown_on_their_samples_alone() {
     for kind in 0..6 {
         let p = problem(30 + kind, 40, kind);
         let x = Matrix::from(p.x.view());

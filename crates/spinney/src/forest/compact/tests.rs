@@ -258,7 +258,7 @@ fn bad_arguments_and_stops_are_errors() {
 }
 
 #[test]
-fn trees_of_several_sets_of_rows_and_of_none_share_a_file() {
+fn trees_of_several_sets_of_samples_and_of_none_share_a_file() {
     for kind in [1, 5] {
         let mut problem = Problem::new(kind, 70_000.0);
         let plain = problem.fit();

@@ -68,7 +68,7 @@ fn frequencies_of_classes_sum_to_one() {
 }
 
 #[test]
-fn stored_rows_have_one_class_of_each_output() {
+fn stored_samples_have_one_class_of_each_output() {
     // Problems with one output of classes.
     let refused = (2..60).step_by(6).filter_map(|seed| {
         let problem = crate::testing::grown::Problem::new(seed, 1.0);

@@ -26,7 +26,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn projected_rows_are_products_with_the_dense_matrix(
+    fn projected_samples_are_products_with_the_dense_matrix(
         seed in any::<u64>(), n in 1usize..30, d in 1usize..90, share in 0.0f64..1.0,
     ) {
         let targets = SomeTargets::new(seed, n, d);

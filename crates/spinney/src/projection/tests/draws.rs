@@ -202,7 +202,7 @@ fn hadamard_rows_are_those_of_the_matrix_and_orthogonal() {
 }
 
 #[test]
-fn a_row_does_not_depend_on_the_number_of_rows() {
+fn a_sample_does_not_depend_on_the_number_of_samples() {
     for family in random_families() {
         let (few, many) = (draw(&family, 70, 3, 11).dense(), draw(&family, 70, 12, 11).dense());
         let scale = if matches!(family, Projection::Subsample { .. }) { 1.0 } else { 2.0 };

@@ -73,7 +73,7 @@ fn the_identity_gives_the_tree_of_the_outputs_themselves() {
 }
 
 #[test]
-fn labels_grow_as_the_same_numbers_for_every_family() {
+fn labels_grow_as_the_same_numerical_outputs_for_every_family() {
     let (x, targets) = (features(4, 60), SomeTargets::new(4, 60, 33));
     let (labels, numbers) = targets.kinds().swap_remove(0);
     for family in random_families() {
@@ -210,7 +210,7 @@ fn results_do_not_depend_on_threads_layouts_or_parts() {
 }
 
 #[test]
-fn weights_count_rows() {
+fn weights_count_samples() {
     let (x, targets) = (features(12, 50), SomeTargets::new(12, 50, 70));
     let w: Vec<f64> = (0..50).map(|i| f64::from((i * 7) % 3)).collect();
     let repeated: Vec<usize> =

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_as_there_are_rows_can_be_added() {
+    fn as_many_as_there_are_samples_can_be_added() {
         for n_rows in [0, 1, 2, 3, 100, 1 << 20, (1 << 20) + 1] {
             let chances = Chances::for_sums_of(n_rows).unwrap();
             assert!(u128::from(chances.of(0, 0)) * n_rows as u128 <= 1 << BITS_OF_SUMS);
