@@ -105,6 +105,7 @@ def test_extras_that_messages_name_exist():
 ADDRESSED = ["CITATION.cff", "Cargo.toml", "README.md", "pyproject.toml"]
 ADDRESSED += ["crates/spinney/Cargo.toml", "crates/spinney/README.md"]
 ADDRESS = "https://example.org/someone/spinney"
+PICTURES = re.compile(r'\bsrc(?:set)?="([^"]+)"')
 
 
 def addressed(root, *arguments):
@@ -121,7 +122,8 @@ def addressed(root, *arguments):
 
 def relative_links(text):
     """The targets of links and pictures, without their anchors."""
-    return [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"\w+:", link)]
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + PICTURES.findall(text)
+    return [link.partition("#")[0] for link in links if not re.match(r"\w+:", link)]
 
 
 def test_the_public_address_is_written_into_a_checkout(tmp_path):
@@ -152,9 +154,9 @@ def test_links_of_published_readmes_are_absolute(tmp_path):
     after = (tmp_path / "README.md").read_text()
     assert relative_links(after) == []
     for target in relative:
-        assert re.search(rf"\({ADDRESS}/(blob|raw)/v0\.1\.0/{re.escape(target)}[#)]", after), target
-    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", after)
-    assert pictures
+        assert re.search(rf"[(\"]{ADDRESS}/(blob|raw)/v0\.1\.0/{re.escape(target)}[#)\"]", after), target
+    pictures = PICTURES.findall(after)
+    assert len(pictures) == 2  # for the light and the dark theme
     assert all(picture.startswith(f"{ADDRESS}/raw/v0.1.0/") for picture in pictures)
     # Only addresses have changed.
     assert re.sub(rf"{ADDRESS}/(blob|raw)/v0\.1\.0/", "", after) == before

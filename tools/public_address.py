@@ -16,7 +16,9 @@ from pathlib import Path
 
 
 def links(text: str, folder: str, root: Path, url: str, ref: str) -> str:
-    """The Markdown with absolute links in place of those that are relative to `folder` of the repository."""
+    """The Markdown with absolute links in place of those that are relative to `folder` of the repository, and absolute
+    sources of pictures in HTML.
+    """
 
     def absolute(match: re.Match[str]) -> str:
         target = match["target"]
@@ -27,12 +29,15 @@ def links(text: str, folder: str, root: Path, url: str, ref: str) -> str:
         if not (root / path).exists():
             raise SystemExit(f"{target!r} of the README in {folder or '.'!r} leads to no file")
         view = "raw" if match["picture"] else "tree" if (root / path).is_dir() else "blob"
-        return f"{match['picture']}{match['label']}({url}/{view}/{ref}/{path}{hash_}{anchor})"
+        return f"{match['before']}{url}/{view}/{ref}/{path}{hash_}{anchor}{match['after']}"
 
     # Code is left as it is: every other part lies between two fences.
     parts = re.split(r"(^```.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
-    link = r"(?P<picture>!?)(?P<label>\[[^\]]*\])\((?P<target>[^)\s]+)\)"
-    return "".join(part if part.startswith("```") else re.sub(link, absolute, part) for part in parts)
+    link = r"(?P<before>(?P<picture>!?)\[[^\]]*\]\()(?P<target>[^)\s]+)(?P<after>\))"
+    source = r"(?P<before>(?P<picture>\bsrc(?:set)?)=\")(?P<target>[^\"\s]+)(?P<after>\")"
+    for pattern in (link, source):
+        parts = [part if part.startswith("```") else re.sub(pattern, absolute, part) for part in parts]
+    return "".join(parts)
 
 
 def after(text: str, line: str, new: str) -> str:

@@ -2,9 +2,9 @@
 
     python benches/defaults/picture.py
 
-The points are those of two tables of the README.md beside this script: the line of corel5k in "Other libraries at their
-defaults", and the line of yahoo_arts in "Sparse text". Writes `score_on_images.png`, `score_on_text.png`, the same for
-the dark theme, and `score_against_time.png` for the README, which has both side by side.
+The points are those of two tables of the README.md beside this script: the line of corel5k in "Other libraries at
+their defaults", and the line of yahoo_arts in "Sparse text". Writes `score_on_images.png` and `score_on_text.png`, and
+for the README `score_against_time.png`, which has both side by side; each also for the dark theme, as `*-dark.png`.
 """
 
 from __future__ import annotations
@@ -113,11 +113,12 @@ def plot(path: Path, title: str, found: dict[str, tuple[float, float]], places: 
 def main() -> None:
     plot(HERE / "score_on_images.png", "Images: corel5k, 374 labels", on_images(), IMAGES)
     plot(HERE / "score_on_text.png", "Text: yahoo_arts, 26 labels", on_text(), TEXT)
-    parts = [Image.open(HERE / f"score_on_{name}.png").convert("RGB") for name in ("images", "text")]
-    both = Image.new("RGB", (sum(part.width for part in parts), parts[0].height), "white")
-    both.paste(parts[0], (0, 0))
-    both.paste(parts[1], (parts[0].width, 0))
-    both.quantize(128, dither=Image.Dither.NONE).save(HERE / "score_against_time.png", optimize=True)
+    for theme in ("", "-dark"):
+        parts = [Image.open(HERE / f"score_on_{name}{theme}.png").convert("RGB") for name in ("images", "text")]
+        both = Image.new("RGB", (sum(part.width for part in parts), parts[0].height))
+        both.paste(parts[0], (0, 0))
+        both.paste(parts[1], (parts[0].width, 0))
+        both.quantize(128, dither=Image.Dither.NONE).save(HERE / f"score_against_time{theme}.png", optimize=True)
 
 
 if __name__ == "__main__":
