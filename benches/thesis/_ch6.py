@@ -288,14 +288,63 @@ def doublings(steps: int) -> list[int]:
     return sorted({m for i in range(60) if (m := round(2 ** (i / 2))) < steps} | {steps})
 
 
-def timed(task: str, model: Any, data: Data) -> dict[str, float]:
-    """Fits a model and scores it on the test part. Seconds are processor seconds, which do not depend on other
-    processes."""
+Points = dict[int, dict[str, float]]
+"""The score, and the processor seconds to fit, after each of some numbers of steps. Processor seconds do not depend on
+other processes."""
+
+
+def of_separate_fits(task: str, make: Callable[[int], Any], data: Data, steps: Sequence[int]) -> Points:
+    """A fit for each number of steps: on small data, a call after each step would take longer than the step."""
+    points = {}
+    for m in steps:
+        model = make(m)
+        start = time.process_time()
+        model.fit(data.X, data.y)
+        seconds = time.process_time() - start
+        points[m] = {"score": judge(task, scores_after(model, data.X_test, m), data.y_test), "seconds": seconds}
+    return points
+
+
+def of_one_fit(task: str, make: Callable[[int], Any], data: Data, steps: Sequence[int]) -> Points:
+    """One fit of the largest number of steps, with a clock that is read after each step (about 0.1 ms)."""
+    clock = Clock()
+    model = make(max(steps)).set_callbacks(clock)
     start = time.process_time()
     model.fit(data.X, data.y)
-    seconds = time.process_time() - start
-    scores = model.predict(data.X_test) if task == "numbers" else model.decision_function(data.X_test)
-    return {"score": judge(task, scores, data.y_test), "seconds": seconds}
+    return {
+        m: {
+            "score": judge(task, scores_after(model, data.X_test, m), data.y_test),
+            "seconds": clock.readings[m - 1] - start,
+        }
+        for m in steps
+    }
+
+
+def scores_after(model: Any, X: Any, steps: int) -> np.ndarray:
+    """The result after a number of steps: predictions of numerical outputs, or raw scores that rank labels."""
+    method = "decision_function" if hasattr(model, "decision_function") else "predict"
+    return getattr(model, method)(X, n_stages=steps)
+
+
+class Clock:
+    """A callback of scikit-learn that reads the processor time at the end of each step."""
+
+    def __init__(self) -> None:
+        self.readings: list[float] = []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any, y: Any, metadata: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, X: Any, fitted_estimator: Any) -> bool:
+        if context.task_name == "round":
+            self.readings.append(time.process_time())
+        return False
 
 
 def curves(cells: Cells) -> list[dict[str, Any]]:
@@ -317,7 +366,7 @@ def curves(cells: Cells) -> list[dict[str, Any]]:
 def run_curves(
     about: str,
     name: str,
-    cell: Callable[..., dict[str, float]],
+    curve: Callable[..., Points],
     keys: Sequence[str],
     wanted: Callable[..., list[Any]],
     *,
@@ -326,8 +375,9 @@ def run_curves(
 ) -> tuple[argparse.Namespace, list[dict[str, Any]]]:
     """Options of a script with curves, with at most `steps` steps (usual and with --quick); its cells; and the curves.
 
-    Cells are `wanted(options)`, one for each of `keys`, except those that --only excludes. They run one at a time in
-    this process, since two at a time would slow each other down.
+    Cells are `wanted(options)`, with a value for each of `keys`, of which the last is "steps", except those that --only
+    excludes. `curve` is called with the other values and a list of steps. Curves are measured one at a time in this
+    process, since two at a time would slow each other down.
     """
 
     def extra(parser: Any) -> None:
@@ -337,7 +387,14 @@ def run_curves(
     args.steps = args.steps or steps[args.quick]
     greet(about)
     cells = Cells(args.out / f"{name}_cells.csv", keys, ("score", "seconds"), args.fresh)
-    cells.run([key for key in wanted(args) if args.only in f"{key[0]} {key[1]}"], cell, n_jobs=1)
+    steps_of: dict[tuple[Any, ...], list[int]] = {}
+    for *of, m in wanted(args):
+        if args.only in f"{of[0]} {of[1]}":
+            steps_of.setdefault(tuple(of), []).append(m)
+    missing = {of: ms for of, ms in steps_of.items() if any(tuple(map(str, (*of, m))) not in cells.done for m in ms)}
+    if missing and cells.measures:
+        points = (((*of, m), found) for of, ms in missing.items() for m, found in curve(*of, sorted(ms)).items())
+        cells.add(points, sum(map(len, missing.values())))
     return args, curves(cells)
 
 
@@ -374,8 +431,9 @@ def best_points(
 
 
 def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, str], title: str, least: float) -> None:
-    """Score against seconds to fit, from `least` seconds on, with a line for each value of the column `by`.
+    """Score against seconds to fit, with a line for each value of the column `by`.
 
+    Points before `least` seconds are left out, except the last one of a line.
     The times of short fits contain other work of the processor. Since more steps take more time, the seconds are
     replaced by the closest non-decreasing sequence. Bands are one standard deviation of the repeats.
     """
@@ -386,7 +444,7 @@ def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, st
             continue
         seconds = IsotonicRegression().fit_transform(range(len(mine)), [row["seconds"] for row in mine])
         score, std = (np.array([row[k] for row in mine]) for k in ("score", "std"))
-        seen = seconds >= least
+        seen = seconds >= min(least, seconds[-1])
         seconds, score, std = seconds[seen], score[seen], std[seen]
         (line,) = axis.plot(seconds, score, marker=".")
         axis.fill_between(seconds, score - std, score + std, color=line.get_color(), alpha=0.15, linewidth=0)

@@ -161,10 +161,14 @@ class Cells:
         todo = [key for key in wanted if _text(key) not in self.done]
         if not todo or not self.measures:
             return
-        start = time.perf_counter()
         results = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
             joblib.delayed(_one)(work, key, given(key)) for key in todo
         )
+        self.add(results, len(todo))
+
+    def add(self, results: Iterable[tuple[Key, dict[str, float]]], total: int) -> None:
+        """Stores the results of `total` cells, each as soon as it is there."""
+        start = time.perf_counter()
         with self.path.open("a", newline="") as file:
             writer, n = csv.writer(file), 0
             try:
@@ -174,7 +178,7 @@ class Cells:
                     writer.writerow([*_text(key), *(repr_short(found[v]) for v in self.values)])
                     file.flush()
                     took = time.perf_counter() - start
-                    say(f"{n} of {len(todo)} cells, {took:.0f} s; last {' '.join(_text(key))}")
+                    say(f"{n} of {total} cells, {took:.0f} s; last {' '.join(_text(key))}")
             finally:
                 log_run(self.path, n, time.perf_counter() - start)
         say("")

@@ -5,25 +5,40 @@ no relabelling): stumps on all features, learning rate 0.1, square loss, 300 row
 on the chain and the group joint and projected converge more than 100 times faster than single target and slightly
 higher; on independent outputs all at the same rate, single target to the best score, projected second, joint last.
 
-A cell is one fit with a number of steps, under the clock; cells run one at a time. `ch6_convergence.csv` has means over
-repeats, `ch6_convergence_claims.csv` each method's best score, the step and the seconds of it, and the seconds to reach
-0.99 of the best of single target.
+A cell is one fit with a number of steps, under the clock; curves are measured one at a time. `ch6_convergence.csv` has
+means over repeats, `ch6_convergence_claims.csv` each method's best score, the step and the seconds of it, and the
+seconds to reach 0.99 of the best of single target.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from _ch6 import BOOSTING, FRIEDMAN, SHOWN, STUMPS, best_points, booster, doublings, draw, friedman, run_curves, timed
+from _ch6 import (
+    BOOSTING,
+    FRIEDMAN,
+    SHOWN,
+    STUMPS,
+    Points,
+    best_points,
+    booster,
+    doublings,
+    draw,
+    friedman,
+    of_separate_fits,
+    run_curves,
+)
 from _common import print_table, write_table
 from _pictures import heading, picture
 
 METHODS = ("st-gbrt", "gbmort", "gbrt-rpo-subsampled")
 
 
-def cell(problem: str, method: str, seed: int, steps: int) -> dict[str, float]:
-    model = booster("numbers", BOOSTING[method], seed, n_estimators=steps, max_bins=None, **STUMPS)
-    return timed("numbers", model, friedman(problem, 0, seed))
+def curve(problem: str, method: str, seed: int, steps: list[int]) -> Points:
+    def make(n: int) -> Any:
+        return booster("numbers", BOOSTING[method], seed, n_estimators=n, max_bins=None, **STUMPS)
+
+    return of_separate_fits("numbers", make, friedman(problem, 0, seed), steps)
 
 
 def wanted(args: Any) -> list[tuple[str, str, int, int]]:
@@ -40,7 +55,7 @@ def wanted(args: Any) -> list[tuple[str, str, int, int]]:
 def main() -> None:
     keys = ("problem", "method", "seed", "steps")
     about = __doc__.splitlines()[0]
-    args, rows = run_curves(about, "ch6_convergence", cell, keys, wanted, repeat=5, steps=(8192, 64))
+    args, rows = run_curves(about, "ch6_convergence", curve, keys, wanted, repeat=5, steps=(8192, 64))
     if not rows:
         return
     write_table(args.out / "ch6_convergence.csv", rows)

@@ -5,14 +5,26 @@ mediamill, square loss on friedman1-ind. Published: one subsampled output conver
 text, on delicious (the caption of that figure says the contrary); on mediamill the three others are ten times faster.
 mediamill is run where all of it is at hand; a sample of it is not mediamill.
 
-A cell is one fit with a number of steps, under the clock; cells run one at a time.
+A cell is a point of a curve: on labels a curve is one fit, whose clock is read after each step, on friedman1-ind it is
+one fit for each point. Curves are measured one at a time.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from _ch6 import STUMPS, best_points, booster, doublings, draw, friedman, run_curves, timed
+from _ch6 import (
+    STUMPS,
+    Points,
+    best_points,
+    booster,
+    doublings,
+    draw,
+    friedman,
+    of_one_fit,
+    of_separate_fits,
+    run_curves,
+)
 from _common import at_hand, original, print_table, write_table
 from _pictures import heading, picture
 
@@ -28,12 +40,17 @@ def problems() -> tuple[str, ...]:
     return ("delicious", "friedman1-ind", *(("mediamill",) if at_hand("mediamill") else ()))
 
 
-def cell(problem: str, family: str, seed: int, steps: int) -> dict[str, float]:
+def curve(problem: str, family: str, seed: int, steps: list[int]) -> Points:
     numbers = problem == "friedman1-ind"
     task, loss = ("numbers", "squared_error") if numbers else ("labels", "log_loss")
     strategy = {"output_strategy": "projected", "output_projection": family, "relabel_leaves": False}
-    model = booster(task, strategy, seed, loss=loss, n_estimators=steps, **STUMPS)
-    return timed(task, model, friedman("ind", 0, seed) if numbers else original(problem))
+
+    def make(n: int) -> Any:
+        return booster(task, strategy, seed, loss=loss, n_estimators=n, **STUMPS)
+
+    if numbers:
+        return of_separate_fits(task, make, friedman("ind", 0, seed), steps)
+    return of_one_fit(task, make, original(problem), steps)
 
 
 def wanted(args: Any) -> list[tuple[str, str, int, int]]:
@@ -49,7 +66,7 @@ def wanted(args: Any) -> list[tuple[str, str, int, int]]:
 def main() -> None:
     keys = ("problem", "family", "seed", "steps")
     about = __doc__.splitlines()[0]
-    args, rows = run_curves(about, "ch6_projections", cell, keys, wanted, repeat=3, steps=(8192, 16))
+    args, rows = run_curves(about, "ch6_projections", curve, keys, wanted, repeat=3, steps=(8192, 16))
     if not rows:
         return
     write_table(args.out / "ch6_projections.csv", rows)
@@ -67,7 +84,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         figure, axes = plt.subplots(len(names), 1, figsize=(6.6, 2.9 * len(names) + 0.6), squeeze=False)
         for axis, problem in zip(axes.flat, names, strict=True):
             shown = [row for row in rows if row["problem"] == problem]
-            draw(axis, shown, "family", FAMILIES, titles.get(problem, problem), 0.6 if problem == "delicious" else 5e-3)
+            draw(axis, shown, "family", FAMILIES, titles.get(problem, problem), 5e-3)
             score = "mean r² of the outputs" if problem == "friedman1-ind" else "label ranking average precision"
             axis.set_ylabel(score)
         axes[-1, 0].set_xlabel("processor seconds to fit (n_estimators grows to the right)")
