@@ -91,9 +91,15 @@ def booster(task: str, strategy: dict[str, Any], seed: int, **parameters: Any) -
 
 
 def staged_scores(model: Any, X: Any) -> Iterator[np.ndarray]:
-    """The result after each step that is scored: predictions of numerical outputs, or raw scores that rank labels."""
+    """What `scores_after` returns, for each step in turn."""
     method = "staged_decision_function" if hasattr(model, "staged_decision_function") else "staged_predict"
     yield from getattr(model, method)(X)
+
+
+def scores_after(model: Any, X: Any, steps: int) -> np.ndarray:
+    """The result after a number of steps: predictions of numerical outputs, or raw scores that rank labels."""
+    method = "decision_function" if hasattr(model, "decision_function") else "predict"
+    return getattr(model, method)(X, n_stages=steps)
 
 
 def judge(task: str, scores: np.ndarray, y: Any) -> float:
@@ -161,7 +167,7 @@ class Validated:
     seconds: float
 
     def scores(self, X: Any) -> np.ndarray:
-        return next(itertools.islice(staged_scores(self.model, X), self.step - 1, None))
+        return scores_after(self.model, X, self.step)
 
 
 def validated(task: str, model: Any, part: Data, steps: int, seconds: float | None = None) -> Validated:
@@ -318,12 +324,6 @@ def of_one_fit(task: str, make: Callable[[int], Any], data: Data, steps: Sequenc
         }
         for m in steps
     }
-
-
-def scores_after(model: Any, X: Any, steps: int) -> np.ndarray:
-    """The result after a number of steps: predictions of numerical outputs, or raw scores that rank labels."""
-    method = "decision_function" if hasattr(model, "decision_function") else "predict"
-    return getattr(model, method)(X, n_stages=steps)
 
 
 class Clock:
