@@ -430,7 +430,15 @@ def best_points(
     return found
 
 
-def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, str], title: str, least: float) -> None:
+def draw(
+    axis: Any,
+    rows: Sequence[dict[str, Any]],
+    by: str,
+    names: dict[str, str],
+    title: str,
+    least: float,
+    write_names: Callable[..., None] = name_lines,
+) -> None:
     """Score against seconds to fit, with a line for each value of the column `by`.
 
     Points before `least` seconds are left out, except the last one of a line.
@@ -451,5 +459,5 @@ def draw(axis: Any, rows: Sequence[dict[str, Any]], by: str, names: dict[str, st
         lines.append((line, label))
     axis.set_xscale("log")
     seconds_along(axis)
-    name_lines(axis, lines)
+    write_names(axis, lines)
     axis.set_title(title)

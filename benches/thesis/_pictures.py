@@ -123,6 +123,22 @@ def name_lines(axis: Any, lines: Sequence[tuple[Any, str]], size: float = 9) -> 
             text.set_gid(NAME)
 
 
+def name_ends(axis: Any, lines: Sequence[tuple[Any, str]], size: float = 9) -> None:
+    """Writes the name of each line above its last point, for lines that end at the same height, and moves names apart
+    that would overlap. The limits of the axis must be final.
+    """
+    axis.margins(y=0.16)
+    axis.figure.draw_without_rendering()
+    free = -float("inf")
+    for line, name in sorted(lines, key=lambda pair: pair[0].get_xdata()[-1]):
+        at = (line.get_xdata()[-1], line.get_ydata()[-1])
+        end = axis.transData.transform(at)[0] * 72 / axis.figure.dpi
+        x = max(end + 1, free)
+        look = {"color": line.get_color(), "fontsize": size, "rotation": 60, "rotation_mode": "anchor"}
+        axis.annotate(name, at, (x - end, 5), textcoords="offset points", **look)
+        free = x + 1.4 * size
+
+
 NAME = "name of a line"
 
 

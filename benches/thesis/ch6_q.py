@@ -14,7 +14,7 @@ from typing import Any
 
 from _ch6 import STUMPS, Points, booster, doublings, draw, of_one_fit, run_curves
 from _common import original, print_table, write_table
-from _pictures import BLUE, counts, heading, ink, picture
+from _pictures import BLUE, counts, heading, ink, name_ends, picture
 
 COUNTS = (1, 2, 5, 10, 20, 50, 98, 196, 491, 983)
 CURVES = (1, 98, 196, 491)
@@ -115,16 +115,16 @@ def plot(table: list[dict[str, Any]], fixed: int, path: Any) -> None:
 def plot_curves(rows: list[dict[str, Any]], families: list[str], path: Any) -> None:
     """Score against time, for four q."""
     names = {"0": "joint"} | {str(q): f"q = {q}" for q in CURVES}
-    titles = {"gaussian": "Gaussian projections", "subsample": "q outputs drawn"}
+    titles = {"gaussian": "q Gaussian projections", "subsample": "q subsampled outputs"}
 
     def draw_all(plt: Any) -> Any:
         figure, axes = plt.subplots(len(families), 1, figsize=(6.6, 2.8 * len(families) + 0.6), squeeze=False)
         for axis, family in zip(axes.flat, families, strict=True):
             shown = [row for row in rows if row["family"] in (family, "joint") and int(row["q"]) in (0, *CURVES)]
-            draw(axis, shown, "q", names, titles[family], 0)
+            draw(axis, shown, "q", names, titles[family], 0, name_ends)
             axis.set_ylabel("label ranking average precision")
         axes[-1, 0].set_xlabel("processor seconds to fit (n_estimators grows to the right)")
-        heading(figure, "Projected boosting on delicious: score against time, by the number q of projections")
+        heading(figure, "Projected boosting on delicious: score against time")
         return figure
 
     picture(path, draw_all)
