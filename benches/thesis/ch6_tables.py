@@ -165,11 +165,19 @@ def table(cells: Cells, args: Any, task: str) -> list[dict[str, Any]]:
                     "published_mean": theirs.get("mean", ""),
                     "published_std": theirs.get("std", ""),
                     "published_rank": theirs.get("rank", ""),
+                    "agrees": agrees(means[method], theirs),
                     "median_step": float(np.median([c["step"] for c in best[method]])),
                     "seconds": mean_std([c["seconds"] for c in best[method]])[0],
                 }
             )
     return rows
+
+
+def agrees(found: tuple[float, float], theirs: dict[str, Any]) -> bool | str:
+    """Whether a mean differs from the published one by at most the larger of the two standard deviations."""
+    if not theirs:
+        return ""
+    return abs(found[0] - float(theirs["mean"])) <= max(found[1], float(theirs["std"]))
 
 
 def compared(rows: list[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
