@@ -4,9 +4,8 @@
     python benches/data.py check [NAME ...]           # compares the copies on this machine with the checksums
     python benches/data.py fetch NAME [--folder DIR]  # downloads and converts; --files DIR reads files from DIR instead
 
-A data set is a folder that `spinney.datasets.load_npz_folder` reads. It is inside the folder that `SPINNEY_DATA` names,
-or inside `../shared/datasets` beside the repository. The project distributes none of the data. The terms are those that
-the source states; if it states none, ask there.
+A data set is a folder that `spinney.datasets.load_npz_folder` reads, inside the folder that `SPINNEY_DATA` names. The
+project distributes none of the data. The terms are those that the source states; if it states none, ask there.
 
 Checksums are computed from values, not from files, so that they hold for any compression and for sparse and dense
 storage. The digest of a sample covers the positions and values (float32, little-endian) of its non-zero features,

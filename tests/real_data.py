@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 def root() -> Path:
-    """The folder of data sets: `SPINNEY_DATA`, or else `../shared/datasets` beside the repository."""
+    """The folder of data sets: `SPINNEY_DATA`, or a folder beside the repository."""
     return Path(os.environ.get("SPINNEY_DATA", REPOSITORY.parent / "shared" / "datasets"))
 
 
