@@ -86,6 +86,10 @@ X : {array-like, sparse matrix} of shape (n_samples, n_features)
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The samples, as in `predict`.
 """,
+    "X_of_estimator": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Samples, in any form that the estimator accepts.
+""",
     "y": """
 y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
     The target values.
@@ -223,6 +227,15 @@ k : int
     Number of labels to return, from 1 to the number of labels or classes.
 min_score : float, default=0
     Minimum probability of the labels to return, from 0 to 1.
+""",
+    "labels_to_return": """
+k : int
+    The number of labels per sample, from 1 to the number of labels.
+min_score : float, default=0
+    Labels whose score is below this value, between 0 and 1, are not returned.
+exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+    Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
+    samples.
 """,
     "ranked_labels": """
 indices : int64 ndarray of shape (n_samples, k)

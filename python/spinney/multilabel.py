@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney import _best, _calibration, _label_scores
 from spinney._calibration import METHODS, Maps, Sigmoids
 from spinney._described import described
+from spinney._docs import documented
 from spinney._labels_around import LabelsAround, has, is_array, known_labels, n_positive_rows, without
 from spinney._reliability_display import LabelReliabilityDisplay
 from spinney._thresholds import Objective, tuned
@@ -217,13 +218,13 @@ class TunedThresholds(LabelsAround):
             value = getattr(self, name)
             need(isinstance(value, float), name, f"must be a float, got {described(value)}")
 
+    @documented
     def predict(self, X: Any) -> Prediction:
         """Predict the labels whose score is at least their threshold.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
+        {X_of_estimator}
 
         Returns
         -------
@@ -243,13 +244,13 @@ class TunedThresholds(LabelsAround):
         return found
 
     @available_if(has("predict_proba"))
+    @documented
     def predict_proba(self, X: Any) -> Any:
         """Predict the probabilities of the fitted estimator, which tuning does not change.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
+        {X_of_estimator}
 
         Returns
         -------
@@ -260,13 +261,13 @@ class TunedThresholds(LabelsAround):
         return self.estimator_.predict_proba(X)
 
     @available_if(has("decision_function"))
+    @documented
     def decision_function(self, X: Any) -> Any:
         """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
+        {X_of_estimator}
 
         Returns
         -------
@@ -276,13 +277,13 @@ class TunedThresholds(LabelsAround):
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
+    @documented
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict the positive scores of at least `min_score` as a CSR array.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
+        {X_of_estimator}
         min_score : float, default=0
             Scores below this value, between 0 and 1, are not stored.
 
@@ -296,6 +297,7 @@ class TunedThresholds(LabelsAround):
         return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
     @available_if(has("predict_topk"))
+    @documented
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
@@ -303,15 +305,8 @@ class TunedThresholds(LabelsAround):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        k : int
-            The number of labels per sample, from 1 to the number of labels.
-        min_score : float, default=0
-            Labels whose score is below this value, between 0 and 1, are not returned.
-        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for
-            all samples.
+        {X_of_estimator}
+        {labels_to_return}
 
         Returns
         -------
@@ -323,6 +318,7 @@ class TunedThresholds(LabelsAround):
         check_is_fitted(self)
         return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
 
+    @documented
     def score(
         self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
@@ -330,8 +326,7 @@ class TunedThresholds(LabelsAround):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
+        {X_of_estimator}
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             True labels, 0 or 1.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -539,13 +534,13 @@ class CalibratedLabels(LabelsAround):
                 "min_positives, or too_few='keep', which leaves their scores uncalibrated"
             )
 
+    @documented
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict calibrated probabilities of at least `min_score` as a CSR array.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
+        {X_of_estimator}
         min_score : float, default=0
             Probabilities below this value, between 0 and 1, are not stored. Independently of it, no entry is stored
             for labels whose score before calibration is below the parameter `min_score` of the classifier.
@@ -563,13 +558,13 @@ class CalibratedLabels(LabelsAround):
             found.eliminate_zeros()
         return found
 
+    @documented
     def predict_proba(self, X: Any) -> Float:
         """Predict calibrated probabilities as a dense array.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
+        {X_of_estimator}
 
         Returns
         -------
@@ -579,13 +574,13 @@ class CalibratedLabels(LabelsAround):
         found: Float = self.predict_sparse(X).toarray()
         return found
 
+    @documented
     def predict(self, X: Any) -> Prediction:
         """Predict the labels whose calibrated probability is greater than 0.5.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
+        {X_of_estimator}
 
         Returns
         -------
@@ -595,6 +590,7 @@ class CalibratedLabels(LabelsAround):
         found = self.predict_sparse(X, min_score=0.5)
         return self._built(sparse.csr_array(found > 0.5))
 
+    @documented
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
@@ -602,15 +598,8 @@ class CalibratedLabels(LabelsAround):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        k : int
-            The number of labels per sample, from 1 to the number of labels.
-        min_score : float, default=0
-            Labels whose probability is below this value, between 0 and 1, are not returned.
-        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for
-            all samples.
+        {X_of_estimator}
+        {labels_to_return}
 
         Returns
         -------
