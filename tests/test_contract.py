@@ -83,7 +83,7 @@ def expected_failures(estimator):
     # Without `refine` the three classes of the checks are three clusters in any order of the samples.
     if type(estimator).__name__ not in CENTROIDS or not estimator.refine:
         return {}
-    reason = "equal forests for rows in the same order alone"
+    reason = "forests are equal only for samples in the same order"
     return {f"check_sample_weight_equivalence_on_{what}_data": reason for what in ("dense", "sparse")}
 
 
