@@ -31,7 +31,7 @@ $(VENV)/built: $(INTERPRETER) $(SOURCES)
 	rm -rf $(VENV)/wheels
 	$(BIN)/maturin build --profile $(PROFILE) --strip false --quiet --interpreter $(INTERPRETER) --out $(VENV)/wheels
 	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(VENV)/wheels/*.whl
-	$(BIN)/python -m pip install --quiet spinney --find-links $(VENV)/wheels
+	$(BIN)/python -m pip install --quiet weald --find-links $(VENV)/wheels
 	touch $@
 
 $(VENV)/group-%: $(INTERPRETER) pyproject.toml $(VENV)/built
@@ -39,19 +39,19 @@ $(VENV)/group-%: $(INTERPRETER) pyproject.toml $(VENV)/built
 	touch $@
 
 .PHONY: demo
-demo: $(VENV)/built $(VENV)/group-demo  ## Build spinney and run the examples
+demo: $(VENV)/built $(VENV)/group-demo  ## Build weald and run the examples
 	@set -e; for example in examples/*.py; do echo "== $$example"; \
 		MPLBACKEND=agg $(BIN)/python -W 'ignore:FigureCanvasAgg' $$example; done
 
 .PHONY: test
-test: test-rust test-python  ## Build spinney and run all tests, Rust and Python
+test: test-rust test-python  ## Build weald and run all tests, Rust and Python
 
 .PHONY: test-rust
 test-rust:  ## Run the tests of the crates
 	cargo test --workspace
 
 .PHONY: test-python
-test-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## Build spinney and run the Python tests
+test-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the Python tests
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
 
@@ -60,7 +60,7 @@ STRESS_RUNS ?= 10
 
 .PHONY: stress
 stress:  ## Run the property tests of the crate ten times, each with other draws
-	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package spinney --lib; done
+	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package weald --lib; done
 
 .PHONY: lint
 lint: $(VENV)/built $(VENV)/group-lint $(VENV)/group-test  ## Check formatting, lints, documentation and types
@@ -70,7 +70,7 @@ lint: $(VENV)/built $(VENV)/group-lint $(VENV)/group-test  ## Check formatting, 
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest spinney._spinney
+	$(BIN)/python -m mypy.stubtest weald._weald
 
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 60
@@ -79,7 +79,7 @@ FUZZ_SECONDS ?= 60
 fuzz:  ## Fuzz each target for a minute (needs a nightly toolchain; installs cargo-fuzz)
 	@rustup run nightly rustc --version >/dev/null 2>&1 || { echo 'make fuzz needs: rustup toolchain install nightly'; exit 1; }
 	@cargo fuzz --version >/dev/null 2>&1 || { echo 'cargo-fuzz is not there: installing it'; cargo install --locked cargo-fuzz; }
-	cargo test --quiet --package spinney --test fuzz_regressions -- --ignored write_seeds
+	cargo test --quiet --package weald --test fuzz_regressions -- --ignored write_seeds
 	@set -e; for target in $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs))); do \
 		echo "== $$target"; \
 		cargo +nightly fuzz run -O $$target fuzz/corpus/$$target fuzz/regressions/$$target -- -max_total_time=$(FUZZ_SECONDS) \
@@ -91,7 +91,7 @@ fuzz:  ## Fuzz each target for a minute (needs a nightly toolchain; installs car
 .PHONY: sanitize
 sanitize:  ## Run the crate's tests under AddressSanitizer (needs a nightly toolchain)
 	@rustup run nightly rustc --version >/dev/null 2>&1 || { echo 'make sanitize needs: rustup toolchain install nightly'; exit 1; }
-	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test --package spinney --lib --tests \
+	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test --package weald --lib --tests \
 		--target $$(rustc +nightly -vV | sed -n 's/^host: //p')
 
 # Parts whose tests take no threads and no wide registers, which Miri does not know.
@@ -104,16 +104,16 @@ miri:  ## Run some of the crate's tests under Miri (needs a nightly toolchain wi
 	@cargo +nightly miri --version >/dev/null 2>&1 || \
 		{ echo 'make miri needs: rustup toolchain install nightly --component miri,rust-src'; exit 1; }
 	PROPTEST_CASES=2 MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-deterministic-floats' \
-		cargo +nightly miri test --package spinney --lib -- $(MIRI_TESTS)
+		cargo +nightly miri test --package weald --lib -- $(MIRI_TESTS)
 
 # What is published must build and pass its tests without the repository around it, whose profiles are not in the package.
 .PHONY: package
 package:  ## Pack the crate and run its tests from the package
 	rm -rf target/packed
 	mkdir -p target/packed
-	cargo package --package spinney --allow-dirty --target-dir target/packed
-	dir=$$(mktemp -d) && tar -xzf target/packed/package/spinney-*.crate -C "$$dir" && \
-		{ CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --manifest-path "$$dir"/spinney-*/Cargo.toml --target-dir target/packed; code=$$?; rm -rf "$$dir"; exit $$code; }
+	cargo package --package weald --allow-dirty --target-dir target/packed
+	dir=$$(mktemp -d) && tar -xzf target/packed/package/weald-*.crate -C "$$dir" && \
+		{ CARGO_PROFILE_TEST_OPT_LEVEL=1 cargo test --manifest-path "$$dir"/weald-*/Cargo.toml --target-dir target/packed; code=$$?; rm -rf "$$dir"; exit $$code; }
 
 # What `pip install` downloads. On Linux zig's linker takes the C library of manylinux_2_28 (RHEL 8, Debian 10, Ubuntu
 # 18.10 and later), so that no container is needed. WHEEL_FLAGS are for other targets.
@@ -139,7 +139,7 @@ sdist: $(INTERPRETER)  ## Pack the source distribution and build a wheel from it
 	$(PYTHON) -m venv target/sdist/venv
 	target/sdist/venv/bin/python -m pip install --quiet --upgrade pip '$(MATURIN)'
 	CARGO_NET_OFFLINE=true target/sdist/venv/bin/python -m pip wheel --quiet --no-deps --no-index --no-build-isolation \
-		--wheel-dir target/sdist target/sdist/spinney-*.tar.gz
+		--wheel-dir target/sdist target/sdist/weald-*.tar.gz
 
 .PHONY: deny
 deny:  ## Check licences, advisories and sources of all crates that are built on
@@ -151,7 +151,7 @@ deny:  ## Check licences, advisories and sources of all crates that are built on
 docs: $(VENV)/built $(VENV)/group-docs  ## Build the documentation site in target/docs
 	rm -rf docs/generated docs/gallery target/docs
 	$(BIN)/python -m sphinx -q -b html --fail-on-warning --keep-going docs target/docs
-	cargo doc --quiet --package spinney --no-deps
+	cargo doc --quiet --package weald --no-deps
 	cp -R target/doc target/docs/rust
 	@echo 'target/docs/index.html'
 
@@ -173,13 +173,13 @@ semver:  ## Compare the crate's interface with the last release, or with BASELIN
 	@test -n '$(BASELINE)' || { echo 'there is no release yet: make semver BASELINE=revision'; exit 1; }
 	@cargo semver-checks --version >/dev/null 2>&1 || \
 		{ echo 'make semver needs: cargo install --locked cargo-semver-checks'; exit 1; }
-	cargo semver-checks check-release --package spinney --baseline-rev $(BASELINE)
+	cargo semver-checks check-release --package weald --baseline-rev $(BASELINE)
 
 # Without real data and indicative only. With data (`python benches/data.py`): make bench BENCH_FLAGS='--json results.jsonl'.
 BENCH_FLAGS ?= --quick --made
 
 .PHONY: bench
-bench: $(VENV)/built $(VENV)/group-demo  ## Build spinney and run the benchmarks, on made data unless BENCH_FLAGS is given
+bench: $(VENV)/built $(VENV)/group-demo  ## Build weald and run the benchmarks, on made data unless BENCH_FLAGS is given
 	$(BIN)/python benches/peers/run_all.py $(BENCH_FLAGS)
 
 .PHONY: clean

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 
 X = sp.random(200, 500, density=0.05, format="csr", random_state=0)
 y = (X[:, :3].toarray() > 0).astype(int)
-forest = spinney.RandomForestClassifier(20, random_state=0, n_jobs=2).fit(X, y)
+forest = weald.RandomForestClassifier(20, random_state=0, n_jobs=2).fit(X, y)
 with tempfile.TemporaryDirectory() as folder:
-    spinney.save(forest, Path(folder) / "model.safetensors")
-    loaded = spinney.load(Path(folder) / "model.safetensors")
+    weald.save(forest, Path(folder) / "model.safetensors")
+    loaded = weald.load(Path(folder) / "model.safetensors")
 assert np.array_equal(forest.predict(X), loaded.predict(X))
 assert (forest.predict(X) == y).mean() > 0.9
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
     assert not sys._is_gil_enabled(), "an import switched the GIL on"
-print("spinney", spinney.__version__, "on Python", sys.version, ":", spinney.build_info())
+print("weald", weald.__version__, "on Python", sys.version, ":", weald.build_info())

@@ -4,7 +4,7 @@
     python benches/data.py check [NAME ...]           # compares the copies on this machine with the checksums
     python benches/data.py fetch NAME [--folder DIR]  # downloads and converts; --files DIR reads files from DIR instead
 
-A data set is a folder that `spinney.datasets.load_npz_folder` reads, inside the folder that `SPINNEY_DATA` names. The
+A data set is a folder that `weald.datasets.load_npz_folder` reads, inside the folder that `WEALD_DATA` names. The
 project distributes none of the data. The terms are those that the source states; if it states none, ask there.
 
 Checksums are computed from values, not from files, so that they hold for any compression and for sparse and dense
@@ -429,7 +429,7 @@ def fetch(name: str, folder: Path, files: Path | None = None) -> str:
 
 
 def copy_at_hand(name: str) -> Parts:
-    from spinney.datasets import load_npz_folder
+    from weald.datasets import load_npz_folder
 
     return Parts(*load_npz_folder(real_data.root() / name)[:4])
 
@@ -441,7 +441,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("check").add_argument("names", nargs="*")
     fetching = commands.add_parser("fetch")
     fetching.add_argument("names", nargs="+", metavar="NAME", help="or `all`: all that can be fetched")
-    fetching.add_argument("--folder", type=Path, default=None, help="where to put them (SPINNEY_DATA)")
+    fetching.add_argument("--folder", type=Path, default=None, help="where to put them (WEALD_DATA)")
     fetching.add_argument("--files", type=Path, help="a folder of files already downloaded, by their names")
     options = parser.parse_args(arguments)
     table = shapes()

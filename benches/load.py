@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 import sklearn.ensemble
-import spinney
+import weald
 
 BATCHES = (1, 10, 1000)
 PERCENTILES = (50, 90, 99, 99.9)
@@ -51,7 +51,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5_000, 20)).astype(np.float32)
     y = (X[:, :4].sum(axis=1) > 0).astype(int) + (X[:, 4] > 1)
-    ours = spinney.RandomForestClassifier(100, random_state=0).fit(X, y)
+    ours = weald.RandomForestClassifier(100, random_state=0).fit(X, y)
     theirs = sklearn.ensemble.RandomForestClassifier(100, random_state=0).fit(X, y)
 
     ours.predict(X)
@@ -76,8 +76,8 @@ def main() -> None:
 
     one, other = latencies(ours.predict, X, 1, 2_000), latencies(theirs.predict, X, 1, 100)
     engine = latencies(lambda rows: ours._forest.predict(rows, 1), X, 1, 2_000)
-    show("one row, spinney", one)
-    show("one row, spinney's engine", engine)
+    show("one row, weald", one)
+    show("one row, weald's engine", engine)
     show("one row, scikit-learn", other)
     print(f"ratio of medians: {np.median(one) / np.median(other):.3f} (aim: 0.2)")
 

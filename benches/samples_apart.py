@@ -7,7 +7,7 @@ The stages after the first are counted, and separately the bins before it.
 import argparse
 
 import numpy as np
-import spinney
+import weald
 from scipy import sparse
 
 N_FEATURES, N_LABELS = 500, 983
@@ -24,8 +24,8 @@ class Counter:
 
 def sent(X, Y, n_stages, **parameters):
     counter = Counter()
-    model = spinney.GradientBoostingClassifier(n_estimators=n_stages, random_state=0, **parameters)
-    spinney.distribute.fit_part(model, X, Y, counter, n_samples=X.shape[0])
+    model = weald.GradientBoostingClassifier(n_estimators=n_stages, random_state=0, **parameters)
+    weald.distribute.fit_part(model, X, Y, counter, n_samples=X.shape[0])
     return np.array([counter.n_bytes, counter.n_calls])
 
 

@@ -27,11 +27,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-import spinney
+import weald
 from scipy import sparse
 from sklearn.model_selection import KFold
-from spinney import metrics
-from spinney.model_selection import MultilabelStratifiedKFold
+from weald import metrics
+from weald.model_selection import MultilabelStratifiedKFold
 
 
 def columns_of_rows(rng: np.random.Generator, n_rows: int, n_columns: int, n_each: int) -> np.ndarray:
@@ -109,7 +109,7 @@ def peak() -> float:
 
 def time_thresholds(objective: str, n_scores: int, repeat: int, n: int = 50_000, d: int = 4000) -> None:
     """Runs the case in this process, whose peak memory is then that of the case."""
-    from spinney._thresholds import Objective, tuned
+    from weald._thresholds import Objective, tuned
 
     rng = np.random.default_rng(0)
     columns = columns_of_rows(rng, n, d, n_scores)
@@ -147,7 +147,7 @@ def time_topk(repeat: int) -> None:
     except SystemExit as missing:
         print(missing)
     for name, (X, Y, X_new) in problems.items():
-        for model in (spinney.RandomForestClassifier(50, random_state=0, n_jobs=1), boosting()):
+        for model in (weald.RandomForestClassifier(50, random_state=0, n_jobs=1), boosting()):
             model.fit(X, Y)
 
             def table(model=model, X_new=X_new) -> object:
@@ -165,8 +165,8 @@ def time_topk(repeat: int) -> None:
             print(f"  {name:24} {type(model).__name__:28} {ours:6.3f} {theirs:6.3f} {theirs / ours:5.1f}")
 
 
-def boosting() -> spinney.GradientBoostingClassifier:
-    return spinney.GradientBoostingClassifier(n_estimators=30, relabel_leaves=False, random_state=0, n_jobs=1)
+def boosting() -> weald.GradientBoostingClassifier:
+    return weald.GradientBoostingClassifier(n_estimators=30, relabel_leaves=False, random_state=0, n_jobs=1)
 
 
 PARTS = ["metrics", "folds", "thresholds", "topk"]

@@ -1,8 +1,8 @@
-"""Compares the times of two builds of spinney: what a change costs, or gains.
+"""Compares the times of two builds of weald: what a change costs, or gains.
 
     python benches/two_builds.py OLD NEW --turns 7 --only predict
 
-OLD and NEW are folders with a package `spinney` (an unpacked wheel). A turn has a process for each build. Both
+OLD and NEW are folders with a package `weald` (an unpacked wheel). A turn has a process for each build. Both
 prepare the case and then alternate their calls, so that a machine that slows down slows both. Only the processor time
 of the calls counts, and for each process only its fastest call. Prints the median of the ratios new / old over the
 turns, their minimum and maximum, the medians in seconds, and the peak memory of the first call. One thread. Cases
@@ -32,7 +32,7 @@ def cases() -> dict[str, Case]:
     sys.path.insert(0, str(PEERS))
     import _data as data
     import numpy as np
-    import spinney
+    import weald
 
     def fit(make: Callable[[], Any], source: Callable[[], Any]) -> Case:
         def prepare() -> Callable[[], Any]:
@@ -51,17 +51,17 @@ def cases() -> dict[str, Case]:
 
     boost = {"n_estimators": 20, "max_depth": 3, "output_strategy": "projected", "random_state": 0}
     same_work = {"leaf_estimation": "line_search", "max_leaf_nodes": None, "min_weight_leaf": 0.0}
-    known = spinney.GradientBoostingClassifier().get_params()
+    known = weald.GradientBoostingClassifier().get_params()
     relabelled = boost | {name: value for name, value in same_work.items() if name in known}
-    forest_news = lambda: spinney.RandomForestClassifier(10, random_state=0)  # noqa: E731
-    forest_tags = lambda: spinney.RandomForestClassifier(10, random_state=0, min_samples_leaf=5)  # noqa: E731
-    forest_numbers = lambda: spinney.RandomForestRegressor(20, random_state=0)  # noqa: E731
-    boost_tags = lambda: spinney.GradientBoostingClassifier(**relabelled)  # noqa: E731
-    boost_numbers = lambda: spinney.GradientBoostingRegressor(**relabelled)  # noqa: E731
+    forest_news = lambda: weald.RandomForestClassifier(10, random_state=0)  # noqa: E731
+    forest_tags = lambda: weald.RandomForestClassifier(10, random_state=0, min_samples_leaf=5)  # noqa: E731
+    forest_numbers = lambda: weald.RandomForestRegressor(20, random_state=0)  # noqa: E731
+    boost_tags = lambda: weald.GradientBoostingClassifier(**relabelled)  # noqa: E731
+    boost_numbers = lambda: weald.GradientBoostingRegressor(**relabelled)  # noqa: E731
 
     def compress() -> Any:
-        return spinney.CompressedForestRegressor(
-            spinney.ExtraTreesRegressor(20, random_state=0), max_steps=300, l1_norm=None, random_state=0
+        return weald.CompressedForestRegressor(
+            weald.ExtraTreesRegressor(20, random_state=0), max_steps=300, l1_norm=None, random_state=0
         )
 
     def one_row(model: Any, d: Any) -> None:
@@ -75,13 +75,13 @@ def cases() -> dict[str, Case]:
     return {
         "fit forest, text": fit(forest_news, data.text),
         "fit forest, tags": fit(forest_tags, data.delicious),
-        "fit extra-trees, numbers": fit(lambda: spinney.ExtraTreesRegressor(20, random_state=0), data.scm20d),
+        "fit extra-trees, numbers": fit(lambda: weald.ExtraTreesRegressor(20, random_state=0), data.scm20d),
         "fit forest, numbers": fit(forest_numbers, data.scm20d),
         "fit forest of projections, tags": fit(
-            lambda: spinney.RandomForestClassifier(10, random_state=0, output_projection="gaussian", n_projections=10),
+            lambda: weald.RandomForestClassifier(10, random_state=0, output_projection="gaussian", n_projections=10),
             data.delicious,
         ),
-        "fit tree, one output": fit(lambda: spinney.DecisionTreeRegressor(random_state=0), data.continuous),
+        "fit tree, one output": fit(lambda: weald.DecisionTreeRegressor(random_state=0), data.continuous),
         "fit boosting, tags": fit(boost_tags, data.delicious),
         "fit boosting, numbers": fit(boost_numbers, data.scm20d),
         "fit boosting, one output": fit(boost_numbers, data.smooth),

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import spinney
+import weald
 from docutils import nodes
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # gallery_order.py
 
-project = "spinney"
-author = "spinney contributors"
-version = release = spinney.__version__
+project = "weald"
+author = "weald contributors"
+version = release = weald.__version__
 
 extensions = [
     "myst_parser",
@@ -40,7 +40,7 @@ sphinx_gallery_conf = {
     "default_thumb_file": str(HERE / "_static" / "code.svg"),
     # Pages of the reference list the examples that use what they describe.
     "backreferences_dir": "gallery/backreferences",
-    "doc_module": ("spinney",),
+    "doc_module": ("weald",),
     "run_stale_examples": True,  # the engine may have changed
     "abort_on_example_error": True,
     "write_computation_times": False,
@@ -83,19 +83,19 @@ myst_heading_anchors = 3
 suppress_warnings = ["ref.ref", "ref.term"]
 
 html_theme = "pydata_sphinx_theme"
-html_title = "spinney"
+html_title = "weald"
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,
     # The tables of the migration page need the room.
     "secondary_sidebar_items": {"**": ["page-toc"], "migration": []},
     "header_links_before_dropdown": 6,
-    "logo": {"text": "spinney"},
+    "logo": {"text": "weald"},
 }
 html_favicon = "_static/favicon.svg"
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
-html_css_files = ["spinney.css"]
+html_css_files = ["weald.css"]
 html_sidebars = {
     "index": [],
     "start": [],
@@ -165,7 +165,7 @@ def _link_names(app: Any, doctree: nodes.document, page: str) -> None:
     objects = app.env.get_domain("py").objects
     for literal in [*doctree.findall(nodes.literal)]:
         name = literal.astext()
-        full = name if name.startswith("spinney.") else f"spinney.{name}"
+        full = name if name.startswith("weald.") else f"weald.{name}"
         is_linked = any(
             isinstance(parent, nodes.reference) for parent in _parents(literal)
         )

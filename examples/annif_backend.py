@@ -7,21 +7,21 @@ for Annif 1.4). The command ::
 
     python annif_backend.py train my-project documents.tsv
 
-does what the command ``annif`` does, with this backend. To install it, copy the file to ``annif/backend/spinney.py``
-where Annif is installed, and add ``"spinney": _spinney`` to the table of backends in ``annif/backend/__init__.py``,
+does what the command ``annif`` does, with this backend. To install it, copy the file to ``annif/backend/weald.py``
+where Annif is installed, and add ``"weald": _weald`` to the table of backends in ``annif/backend/__init__.py``,
 with ::
 
-    def _spinney():
-        from . import spinney
+    def _weald():
+        from . import weald
 
-        return spinney.SpinneyBackend
+        return weald.WealdBackend
 
 A project in ``projects.cfg``::
 
     [my-project]
     name=Subjects by a forest
     language=en
-    backend=spinney
+    backend=weald
     analyzer=snowball(english)
     vocab=my-vocabulary
     model=forest
@@ -36,7 +36,7 @@ Parameters of the backend:
 * ``min_df`` and ``ngram``: of the words;
 * ``limit``: maximum number of suggestions.
 
-The model is a file of ``spinney.save``, which runs no code when it is loaded. The vectorizer is Annif's own, saved by
+The model is a file of ``weald.save``, which runs no code when it is loaded. The vectorizer is Annif's own, saved by
 joblib.
 """
 
@@ -46,7 +46,7 @@ import os
 from typing import Any, ClassVar
 
 import numpy as np
-import spinney
+import weald
 from scipy import sparse
 
 try:
@@ -61,11 +61,11 @@ except ImportError as error:
     raise
 
 
-class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
+class WealdBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
     """Documents as TF-IDF, one forest or one boosted model for all subjects."""
 
-    name = "spinney"
-    MODEL_FILE = "spinney-model.safetensors"
+    name = "weald"
+    MODEL_FILE = "weald-model.safetensors"
     DEFAULT_PARAMETERS: ClassVar[dict[str, Any]] = {
         "model": "forest",
         "trees": 100,
@@ -81,7 +81,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
     def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:
         if corpus == "cached":
             raise NotSupportedException(
-                "spinney keeps no training data: pass the documents again"
+                "weald keeps no training data: pass the documents again"
             )
         if corpus.is_empty():
             raise NotSupportedException("there are no documents to train on")
@@ -102,7 +102,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
             f" with {y.shape[1]} subjects"
         )
         self._model = model.fit(X, y, label_names=names)
-        spinney.save(self._model, self._path)
+        weald.save(self._model, self._path)
 
     def _texts_and_subjects(self, corpus: Any) -> tuple[list[str], list[list[int]]]:
         """The texts and subjects of the documents that have subjects."""
@@ -115,8 +115,8 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
 
     def _unfitted(self, params: dict[str, Any], jobs: int) -> Any:
         kinds = {
-            "forest": spinney.RandomForestClassifier,
-            "boosting": spinney.GradientBoostingClassifier,
+            "forest": weald.RandomForestClassifier,
+            "boosting": weald.GradientBoostingClassifier,
         }
         if params["model"] not in kinds:
             raise NotSupportedException(
@@ -146,7 +146,7 @@ class SpinneyBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
                 raise NotInitializedException(
                     f"model {self._path} not found", backend_id=self.backend_id
                 )
-            self._model = spinney.load(self._path)
+            self._model = weald.load(self._path)
         if parallel:
             # Other processes use the other processors.
             self._model.set_params(n_jobs=1)
@@ -186,8 +186,8 @@ def _labels(subjects: list[list[int]]) -> tuple[sparse.csr_array, list[str]]:
 
 
 def register() -> None:
-    """Register `backend=spinney` in Annif in this process."""
-    annif.backend._backend_fns[SpinneyBackend.name] = lambda: SpinneyBackend
+    """Register `backend=weald` in Annif in this process."""
+    annif.backend._backend_fns[WealdBackend.name] = lambda: WealdBackend
 
 
 if __name__ == "__main__":

@@ -14,23 +14,23 @@ smaller models can be cut from it afterwards.
 import pickle
 
 import matplotlib.pyplot as plt
-import spinney
+import weald
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
-from spinney.inspection import CompressionPathDisplay
+from weald.inspection import CompressionPathDisplay
 
 problems = {
     "diabetes": (
         load_diabetes,
-        spinney.ExtraTreesRegressor,
-        spinney.CompressedForestRegressor,
+        weald.ExtraTreesRegressor,
+        weald.CompressedForestRegressor,
         "R²",
     ),
     "digits": (
         load_digits,
-        spinney.ExtraTreesClassifier,
-        spinney.CompressedForestClassifier,
+        weald.ExtraTreesClassifier,
+        weald.CompressedForestClassifier,
         "accuracy",
     ),
 }

@@ -3,7 +3,7 @@ Complete handwritten digits
 ===========================
 
 Regression with many outputs: the 32 pixels of the lower half of a digit are predicted from the 32 pixels of the upper
-half, by forests of spinney and of scikit-learn with the same parameters.
+half, by forests of weald and of scikit-learn with the same parameters.
 """
 
 # %%
@@ -16,7 +16,7 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 import sklearn.ensemble
-import spinney
+import weald
 from sklearn.datasets import load_digits
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import train_test_split
@@ -38,7 +38,7 @@ X_train, X_test, y_train, y_test, _, classes_test = train_test_split(
 
 predictions = {"truth": y_test}
 print(f"{'forest':30s}{'squared error':>15s}{'fit':>9s}{'model':>11s}")
-for library in (spinney, sklearn.ensemble):
+for library in (weald, sklearn.ensemble):
     for kind in ("RandomForestRegressor", "ExtraTreesRegressor"):
         seconds = []
         for _ in range(3):

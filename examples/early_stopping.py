@@ -7,17 +7,17 @@ best one. The losses of other sets are recorded during the fit.
 """
 
 import matplotlib.pyplot as plt
-import spinney
+import weald
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
-from spinney.inspection import BoostingCurveDisplay
+from weald.inspection import BoostingCurveDisplay
 
 plt.style.use("tableau-colorblind10")
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-model = spinney.GradientBoostingClassifier(
+model = weald.GradientBoostingClassifier(
     n_estimators=500,
     learning_rate=0.3,
     early_stopping=True,

@@ -12,14 +12,14 @@ prediction of one sample away from the mean. The package shap is not needed.
 
 import matplotlib.pyplot as plt
 import numpy as np
-import spinney
+import weald
 from sklearn.datasets import load_diabetes
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import train_test_split
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-forest = spinney.RandomForestRegressor(min_samples_leaf=5, random_state=0).fit(
+forest = weald.RandomForestRegressor(min_samples_leaf=5, random_state=0).fit(
     X_train, y_train
 )
 print(f"R² on the test samples: {forest.score(X_test, y_test):.2f}")
@@ -30,7 +30,7 @@ print(f"R² on the test samples: {forest.score(X_test, y_test):.2f}")
 # ``feature_importances_`` is how much the splits on a feature decrease the impurity of the training samples, as a share
 # of the whole decrease. Permutation importance is how much the score on test samples decreases if the values of a
 # feature are shuffled: it is in the unit of the score, and near zero for a feature that does not help with new samples.
-# For sparse ``X``, use ``spinney.inspection.permutation_importance``.
+# For sparse ``X``, use ``weald.inspection.permutation_importance``.
 
 shuffled = permutation_importance(forest, X_test, y_test, n_repeats=30, random_state=0)
 names = np.array(forest.feature_names_in_)
@@ -56,7 +56,7 @@ plt.show()
 # They are in the unit of the target, and together with the base value, the mean prediction, they add up to the
 # prediction.
 
-found = spinney.inspection.shap_values(forest, X_test)
+found = weald.inspection.shap_values(forest, X_test)
 assert np.allclose(found.base_values + found.values.sum(axis=1), forest.predict(X_test))
 
 order = np.argsort(np.abs(found.values).mean(axis=0))
@@ -80,7 +80,7 @@ plt.show()
 # ------------------
 # The mean prediction for given values of one feature, by one walk over the trees.
 
-dependence = spinney.inspection.partial_dependence(forest, X_train, ["bmi"])
+dependence = weald.inspection.partial_dependence(forest, X_train, ["bmi"])
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.plot(dependence["grid_values"][0], dependence["average"][0], color="#0072B2")
 ax.set(xlabel="body mass index, kg/m²", ylabel="mean predicted progress of diabetes")

@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 
 try:
     from distributed import Client, LocalCluster
@@ -36,27 +36,27 @@ def load(block: int) -> tuple[sp.csr_array, sp.csr_array]:
 
 def main() -> None:
     parameters = {"n_estimators": 5, "output_strategy": "projected", "random_state": 0}
-    model = spinney.GradientBoostingClassifier(**parameters)
+    model = weald.GradientBoostingClassifier(**parameters)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         blocks = [client.submit(load, block) for block in range(4)]
         # If a worker is lost, keep_stages leaves the stages that were done, from which
         # warm_start goes on as below.
-        spinney.distribute.fit_samples(
+        weald.distribute.fit_samples(
             model, blocks, client, timeout=120, keep_stages=True
         )
-        first = spinney.dumps(model)
+        first = weald.dumps(model)
         model.set_params(n_estimators=8, warm_start=True)
-        spinney.distribute.fit_samples(
+        weald.distribute.fit_samples(
             model, blocks, client, timeout=120, keep_stages=True
         )
 
     found = [load(block) for block in range(4)]
     X, Y = (sp.vstack([pair[i] for pair in found], format="csr") for i in range(2))
-    alone = spinney.GradientBoostingClassifier(**parameters).fit(X, Y)
-    assert spinney.dumps(alone) == first
+    alone = weald.GradientBoostingClassifier(**parameters).fit(X, Y)
+    assert weald.dumps(alone) == first
     alone.set_params(n_estimators=8, warm_start=True).fit(X, Y)
-    assert spinney.dumps(alone) == spinney.dumps(model)
+    assert weald.dumps(alone) == weald.dumps(model)
     print(
         f"{model.n_estimators_} stages on the samples of two processes: "
         "the bytes of one machine"

@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 
 try:
     from distributed import Client, LocalCluster
@@ -29,23 +29,23 @@ def main() -> None:
     Y = sp.csr_array(
         (X @ sp.random_array((400, 30), density=0.1, random_state=rng)) > 0.25
     ).astype(np.int8)
-    forest = spinney.RandomForestClassifier(
+    forest = weald.RandomForestClassifier(
         n_estimators=60, oob_score=True, random_state=0, n_jobs=1
     )
 
     options = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        spinney.distribute.fit(
+        weald.distribute.fit(
             forest, X, Y, client.get_executor(), n_parts=6, timeout=300
         )
-        labels, _ = spinney.distribute.predict_topk(
+        labels, _ = weald.distribute.predict_topk(
             forest, X, 3, client.get_executor(), n_parts=3
         )
 
-    alone = spinney.RandomForestClassifier(
+    alone = weald.RandomForestClassifier(
         n_estimators=60, oob_score=True, random_state=0, n_jobs=1
     ).fit(X, Y)
-    assert spinney.dumps(alone) == spinney.dumps(forest)
+    assert weald.dumps(alone) == weald.dumps(forest)
     assert np.array_equal(labels, alone.predict_topk(X, 3)[0])
     print(
         f"60 trees from 3 processes, out-of-bag score {forest.oob_score_:.3f}: "

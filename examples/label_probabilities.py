@@ -11,10 +11,10 @@ whether this is so, and ``CalibratedLabels`` corrects probabilities that are too
 # -----------------------
 
 import matplotlib.pyplot as plt
-import spinney
+import weald
 from sklearn.datasets import make_multilabel_classification
 from sklearn.model_selection import train_test_split
-from spinney.multilabel import CalibratedLabels, LabelReliabilityDisplay
+from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay
 
 plt.style.use("tableau-colorblind10")
 
@@ -27,11 +27,11 @@ X_train, X_test, Y_train, Y_test = train_test_split(X, Y, random_state=0)
 # A forest, as it is and calibrated
 # ---------------------------------
 
-forest = spinney.ExtraTreesClassifier(random_state=0, n_jobs=-1)
+forest = weald.ExtraTreesClassifier(random_state=0, n_jobs=-1)
 models = {
     "forest": forest.fit(X_train, Y_train),
     "calibrated": CalibratedLabels(
-        spinney.ExtraTreesClassifier(random_state=0, n_jobs=-1)
+        weald.ExtraTreesClassifier(random_state=0, n_jobs=-1)
     ).fit(X_train, Y_train),
 }
 

@@ -16,8 +16,8 @@ import time
 
 import matplotlib.pyplot as plt
 import numpy as np
-import spinney
-from spinney.datasets import make_friedman1_group, make_friedman1_ind
+import weald
+from weald.datasets import make_friedman1_group, make_friedman1_ind
 
 problems = {
     "16 noisy measurements of one function": make_friedman1_group,
@@ -36,7 +36,7 @@ for problem, make in problems.items():
     X, y = make(2300, n_outputs=16, random_state=0)
     print(problem)
     for strategy, n_estimators in n_stages.items():
-        model = spinney.GradientBoostingRegressor(
+        model = weald.GradientBoostingRegressor(
             n_estimators=n_estimators,
             learning_rate=0.2,
             max_depth=3,

@@ -15,7 +15,7 @@ import time
 
 import matplotlib.pyplot as plt
 import numpy as np
-import spinney
+import weald
 from sklearn.datasets import load_digits
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import train_test_split
@@ -30,7 +30,7 @@ def error_and_seconds(**parameters):
     """Mean error and median time over three seeds."""
     errors, seconds = [], []
     for seed in range(3):
-        forest = spinney.ExtraTreesRegressor(
+        forest = weald.ExtraTreesRegressor(
             max_features="sqrt", random_state=seed, n_jobs=1, **parameters
         )
         start = time.perf_counter()

@@ -18,20 +18,20 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import spinney
+import weald
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, _ = train_test_split(X, y, random_state=0)
-model = spinney.RandomForestClassifier(max_depth=4, random_state=0, n_jobs=1).fit(
+model = weald.RandomForestClassifier(max_depth=4, random_state=0, n_jobs=1).fit(
     X_train, y_train
 )
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.safetensors"
-    spinney.save(model, path)
-    predictor = spinney.Predictor(spinney.load(path))
+    weald.save(model, path)
+    predictor = weald.Predictor(weald.load(path))
 
 
 def answer(request):

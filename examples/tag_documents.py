@@ -18,12 +18,12 @@ import re
 
 import matplotlib.pyplot as plt
 import numpy as np
-import spinney
+import weald
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MultiLabelBinarizer
-from spinney.metrics import precision_at_k, recall_at_k
+from weald.metrics import precision_at_k, recall_at_k
 
 plt.style.use("tableau-colorblind10")
 
@@ -107,7 +107,7 @@ print(
 # One random forest is fitted to all tags. With ``label_weight="balanced"``, rare tags influence the splits, too, and
 # ``keep_rows=True`` makes it possible to ask later which training samples a prediction comes from.
 
-forest = spinney.RandomForestClassifier(
+forest = weald.RandomForestClassifier(
     label_weight="balanced", keep_rows=True, random_state=0, n_jobs=-1
 )
 forest.fit(X_train, Y[train], label_names=tag_names)
@@ -141,10 +141,10 @@ plt.show()
 
 models = {"probability above 1/2": forest}
 for objective in ("f1", "micro_f1"):
-    untuned = spinney.RandomForestClassifier(
+    untuned = weald.RandomForestClassifier(
         label_weight="balanced", random_state=0, n_jobs=-1
     )
-    tuned = spinney.multilabel.TunedThresholds(untuned, objective=objective)
+    tuned = weald.multilabel.TunedThresholds(untuned, objective=objective)
     models[f"tuned for {objective}"] = tuned.fit(X_train, Y[train])
 
 print(
@@ -167,12 +167,12 @@ for name, model in models.items():
 # and the words that are most important for the first tag.
 
 words = vectorizer.get_feature_names_out()
-weights = spinney.inspection.similar_rows(forest, X_test[:3], k=3)
+weights = weald.inspection.similar_rows(forest, X_test[:3], k=3)
 for i, named in enumerate(forest.topk_names(X_test[:3], 5)):
     right = set(tag_names[Y[[test[i]]].indices])
     similar = weights[[i]]
     important = np.argsort(
-        -spinney.inspection.feature_importances(forest, outputs=[named[0]])
+        -weald.inspection.feature_importances(forest, outputs=[named[0]])
     )[:6]
     print(titles[test[i]])
     print("   tags:", ", ".join(f"{tag}{'*' * (tag in right)}" for tag in named))

@@ -18,7 +18,7 @@ from multiprocessing import forkserver
 from unittest import mock
 
 import numpy as np
-import spinney
+import weald
 from conftest import make, make_data, model_bytes
 
 # The end of the code of `interrupted`: `cases` has the estimator and the work for each name. A work that has finished
@@ -47,7 +47,7 @@ for kind in sys.argv[1:]:
 
 
 def _environment() -> dict[str, str]:
-    """The environment with which child processes find the modules of the tests and the same spinney."""
+    """The environment with which child processes find the modules of the tests and the same weald."""
     folders = [str(pathlib.Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
 
@@ -60,7 +60,7 @@ def run(code: str, *args: str, timeout: float = 120, **environment: str) -> subp
 
 
 def forked(code: str, *args: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Like `run`, but in a fork of a process that has imported spinney: each import takes more than a second.
+    """Like `run`, but in a fork of a process that has imported weald: each import takes more than a second.
 
     This is for POSIX, and for code without processes of its own.
     """
@@ -132,7 +132,7 @@ def interrupted(code: str, kinds: list[str], wait: float) -> dict[str, tuple[flo
 def fit_and_predict(name: str) -> str:
     """The result of a worker process: a hash of a small model fitted on two threads and of its predictions."""
     X, y = make_data(name, n=200)
-    threads = {"n_jobs": 2} if "n_jobs" in getattr(spinney, name)._get_param_names() else {}
+    threads = {"n_jobs": 2} if "n_jobs" in getattr(weald, name)._get_param_names() else {}
     model = make(name, **threads).fit(X, y)
     return digest(model_bytes(model), model.predict(X))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import sklearn
-import spinney
+import weald
 from scipy import sparse
 
 # The release of scikit-learn, for comparisons with what it has or does correctly from some release on.
@@ -67,12 +67,12 @@ def make(name: str, **params):
     if name in FORESTS + BOOSTING + CENTROIDS:
         params = {"n_estimators": 5, **params}
     if name in COMPRESSED:
-        forest = spinney.ExtraTreesClassifier if name.endswith("Classifier") else spinney.ExtraTreesRegressor
+        forest = weald.ExtraTreesClassifier if name.endswith("Classifier") else weald.ExtraTreesRegressor
         # The exact path takes hundreds of times as long as the stagewise one, mostly for small penalties and many
         # nodes.
         size = {"n_estimators": 3, "max_depth": 4} if params.get("solver") == "lasso" else {"n_estimators": 5}
         params = {"estimator": forest(**size), "cv": 3, "step_size": 0.05, **params}
-    return getattr(spinney, name)(**{"random_state": 0, **params})
+    return getattr(weald, name)(**{"random_state": 0, **params})
 
 
 def make_data(name: str, n: int = 60, p: int = 12, seed: int = 0, outputs: str = "single"):

@@ -6,10 +6,10 @@ import functools
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from conftest import ALL, BOOSTING, COMPRESSED, make, make_data
 from scipy import sparse
-from spinney.compression import compact_leaves
+from weald.compression import compact_leaves
 
 CODES = [0, 3]
 
@@ -102,7 +102,7 @@ def fitted(case: str) -> tuple[Any, np.ndarray]:
         X[:, CODES] = rng.integers(0, 70, (len(X), 2))
         X[rng.random(len(X)) < 0.2, 3] = np.nan
         if name in COMPRESSED:
-            forest = spinney.ExtraTreesClassifier if name.endswith("Classifier") else spinney.ExtraTreesRegressor
+            forest = weald.ExtraTreesClassifier if name.endswith("Classifier") else weald.ExtraTreesRegressor
             params["estimator"] = forest(n_estimators=5, categorical_features=CODES)
         else:
             params["categorical_features"] = CODES

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
-import spinney
+import weald
 from conftest import make, make_data, model_bytes
 from scipy import sparse
 
@@ -18,8 +18,8 @@ def fitted(name, outputs="single", **params):
 
 
 def again(model, path, **options):
-    spinney.save(model, path)
-    return spinney.load(path, **options)
+    weald.save(model, path)
+    return weald.load(path, **options)
 
 
 def assert_same(one, other, X):
@@ -45,9 +45,9 @@ def assert_same(one, other, X):
 def loads(path):
     """All functions that read a file."""
     return (
-        lambda: spinney.load(path),
-        lambda: spinney.load(path, mmap_mode="r"),
-        lambda: spinney.inspect_model(path),
+        lambda: weald.load(path),
+        lambda: weald.load(path, mmap_mode="r"),
+        lambda: weald.inspect_model(path),
     )
 
 

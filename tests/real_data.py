@@ -9,11 +9,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 def root() -> Path:
-    """The folder of data sets: `SPINNEY_DATA`, or a folder beside the repository."""
-    return Path(os.environ.get("SPINNEY_DATA", REPOSITORY.parent / "shared" / "datasets"))
+    """The folder of data sets: `WEALD_DATA`, or a folder beside the repository."""
+    return Path(os.environ.get("WEALD_DATA", REPOSITORY.parent / "shared" / "datasets"))
 
 
 def missing(name: str) -> str | None:
     """The reason why the data set `name` cannot be read, or None."""
     folder = root() / name
-    return None if (folder / "meta.json").is_file() else f"no data set {name} in {root()} (set SPINNEY_DATA)"
+    return None if (folder / "meta.json").is_file() else f"no data set {name} in {root()} (set WEALD_DATA)"

@@ -12,7 +12,7 @@ from typing import ClassVar
 import joblib
 import numpy as np
 import pytest
-import spinney
+import weald
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -122,7 +122,7 @@ def backend_class(monkeypatch):
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     example.register()
-    return sys.modules["annif.backend"]._backend_fns["spinney"]()
+    return sys.modules["annif.backend"]._backend_fns["weald"]()
 
 
 WORDS = ["forest", "tree", "leaf", "river", "lake", "sea", "rail", "road", "bridge"]
@@ -141,7 +141,7 @@ def documents(n=200, seed=0):
 
 def made(backend_class, folder, **params):
     project = types.SimpleNamespace(datadir=str(folder), analyzer=Analyzer(), subjects=range(10))
-    return backend_class("spinney", {name: str(value) for name, value in params.items()}, project)
+    return backend_class("weald", {name: str(value) for name, value in params.items()}, project)
 
 
 PARAMS = [{}, {"label_weight": "balanced", "trees": 20, "min_df": 2}, {"model": "boosting", "trees": 30, "ngram": 2}]
@@ -153,8 +153,8 @@ def test_subjects_are_learned_and_suggested_by_another_process(backend_class, pa
     train += [Document("forest lake", []), Document("", [2])]
     made(backend_class, tmp_path, **params).train(Corpus(train), jobs=1)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"vectorizer", "spinney-model.safetensors"}
-    assert spinney.inspect_model(tmp_path / "spinney-model.safetensors")["n_outputs"] == 3
+    assert names == {"vectorizer", "weald-model.safetensors"}
+    assert weald.inspect_model(tmp_path / "weald-model.safetensors")["n_outputs"] == 3
     again = made(backend_class, tmp_path, **params)
     scores = again.suggest([*test, Document("words nobody knows", [])]).array.toarray()
     assert scores.shape == (51, 10)
@@ -185,6 +185,6 @@ def test_what_it_cannot_do_is_said(backend_class, tmp_path):
     with pytest.raises(RefusalError, match="model must be one of forest, boosting, got 'svm'"):
         made(backend_class, tmp_path, model="svm").train(Corpus(documents()))
     backend.train(Corpus(documents()))
-    (tmp_path / "spinney-model.safetensors").unlink()
+    (tmp_path / "weald-model.safetensors").unlink()
     with pytest.raises(NotInitializedError, match="not found"):
         made(backend_class, tmp_path).suggest(documents(1))

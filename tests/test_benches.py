@@ -21,10 +21,10 @@ import numpy as np
 import pytest
 import real_data
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.multioutput import MultiOutputRegressor
-from spinney.datasets import load_npz_folder
+from weald.datasets import load_npz_folder
 
 BENCHES = real_data.REPOSITORY / "benches"
 
@@ -39,7 +39,7 @@ def test_a_record_says_where_it_comes_from():
     assert re.fullmatch("[0-9a-f]{12}", now["machine"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", now["date"])
     assert now["cores"] >= 1
-    assert {"commit", "dirty", "cpu", "memory_gib", "python", "spinney", "load"} <= set(now)
+    assert {"commit", "dirty", "cpu", "memory_gib", "python", "weald", "load"} <= set(now)
     assert {"scikit-learn", "numpy", "scipy"} <= set(now["packages"])
     text = _records.heading(now)
     assert all(str(now[key]) in text for key in ("engine", "machine", "date", "cpu", "python"))
@@ -103,12 +103,12 @@ def test_measurements_of_peers_outlive_a_build_but_not_a_machine(tmp_path):
     path = tmp_path / "peers.json"
     cache = _records.PeersCache(path)
     cache.put("forest | peer | 0", {"seconds": 2.0})
-    cache.put("forest | spinney on one thread | 0", {"seconds": 1.0}, ours=True)
+    cache.put("forest | weald on one thread | 0", {"seconds": 1.0}, ours=True)
     again = _records.PeersCache(path)
-    assert again.get("forest | spinney on one thread | 0", ours=True) == {"seconds": 1.0}
+    assert again.get("forest | weald on one thread | 0", ours=True) == {"seconds": 1.0}
     other_build = _records.PeersCache(path, lambda: about(engine="other"))
     assert other_build.get("forest | peer | 0") == {"seconds": 2.0}
-    assert other_build.get("forest | spinney on one thread | 0", ours=True) is None
+    assert other_build.get("forest | weald on one thread | 0", ours=True) is None
     for changes in ({"machine": "other"}, {"packages": {"scikit-learn": "0.1"}}):
         with pytest.raises(_records.MixedRecordsError):
             _records.PeersCache(path, lambda changes=changes: about(**changes))
@@ -121,16 +121,16 @@ def test_a_cache_of_the_former_form_is_refused(tmp_path):
         _records.PeersCache(path)
 
 
-def test_sides_that_may_run_spinney_are_told_from_those_that_cannot():
+def test_sides_that_may_run_weald_are_told_from_those_that_cannot():
     class Wrapper:
         def fit(self):
             return self
 
-    assert _records.runs_spinney(spinney.RandomForestRegressor())
-    assert _records.runs_spinney(MultiOutputRegressor(spinney.RandomForestRegressor()))
-    assert _records.runs_spinney(Wrapper())
-    assert not _records.runs_spinney(RandomForestRegressor())
-    assert not _records.runs_spinney(_boosters.LightGBM())
+    assert _records.runs_weald(weald.RandomForestRegressor())
+    assert _records.runs_weald(MultiOutputRegressor(weald.RandomForestRegressor()))
+    assert _records.runs_weald(Wrapper())
+    assert not _records.runs_weald(RandomForestRegressor())
+    assert not _records.runs_weald(_boosters.LightGBM())
 
 
 def test_the_harness_writes_such_records():
@@ -375,7 +375,7 @@ def as_numeric_arff(X, Y) -> bytes:
 
 @pytest.mark.parametrize("name", ["emotions", "medical", "edm"])
 def test_made_data_have_the_shape_of_the_real_set(name, monkeypatch):
-    monkeypatch.setenv("SPINNEY_MADE", "1")
+    monkeypatch.setenv("WEALD_MADE", "1")
     shape = data.shapes()[name]
     made = _data.named(name)
     assert made.X.shape == (shape.n_train, shape.p)
@@ -392,8 +392,8 @@ def test_made_data_have_the_shape_of_the_real_set(name, monkeypatch):
 
 
 def test_data_that_are_absent_end_a_script_with_the_reason(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("SPINNEY_DATA", str(tmp_path))
-    monkeypatch.delenv("SPINNEY_MADE", raising=False)
+    monkeypatch.setenv("WEALD_DATA", str(tmp_path))
+    monkeypatch.delenv("WEALD_MADE", raising=False)
     with pytest.raises(_harness.AbsentDataError) as error:
         _data.named("emotions")
     assert error.value.code == _harness.ABSENT
@@ -403,8 +403,8 @@ def test_data_that_are_absent_end_a_script_with_the_reason(monkeypatch, tmp_path
 
 
 def test_a_script_runs_without_real_data_and_leaves_out_what_needs_them(tmp_path):
-    environment = os.environ | {"SPINNEY_DATA": str(tmp_path), "PYTHONWARNINGS": "ignore"}
-    environment.pop("SPINNEY_MADE", None)
+    environment = os.environ | {"WEALD_DATA": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    environment.pop("WEALD_MADE", None)
     command = [sys.executable, str(BENCHES / "peers" / "memory.py"), "--quick", "--no-peer", "--only", "delicious"]
     left = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "left out: no data set delicious" in left.stdout
@@ -473,7 +473,7 @@ def test_scripts_of_chapter_8_put_published_values_beside_ours(script, data_set,
     if script == "ch8_tables":
         assert [row["model"] for row in rows] == ["stump", "full tree"]
         assert [float(row["published fortran"]) for row in rows] == [0.02, 0.05]
-        assert all(float(row["spinney sparse"]) > 0 for row in rows)
+        assert all(float(row["weald sparse"]) > 0 for row in rows)
     else:
         (row,) = rows
         assert row["estimator"] == "multinomial naive Bayes"

@@ -6,14 +6,14 @@ import pickle
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import BOOSTING, check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier
-from spinney import _spinney
+from weald import _weald
 
 CLASSIFIER, REGRESSOR = BOOSTING
 
@@ -198,7 +198,7 @@ def test_y_outside_the_domain_of_the_loss(loss, bad, accepted, weak):
         ),
         ({"output_projection": [[np.nan, 0, 0]]}, "output_projection must be finite, got NaN"),
         (
-            {"output_projection": spinney.projection.GaussianProjection},
+            {"output_projection": weald.projection.GaussianProjection},
             r"must be an instance, GaussianProjection\(\), got the class GaussianProjection",
         ),
         (
@@ -474,8 +474,8 @@ def test_broken_models_are_refused():
     X, y = make_data(CLASSIFIER)
     data = model_bytes(make(CLASSIFIER).fit(X, y))
     for broken in (data[: len(data) // 2], data[:8] + b"x" + data[9:], b"", pickle.dumps(X)):
-        with pytest.raises(ValueError, match="not a valid spinney model"):
-            _spinney.Boosted.from_bytes(broken)
+        with pytest.raises(ValueError, match="not a valid weald model"):
+            _weald.Boosted.from_bytes(broken)
 
 
 # Interruption and threads
@@ -492,7 +492,7 @@ def test_progress_reaches_the_number_of_stages(monkeypatch):
         def record(name, n_rounds, first, verbose, scoring, seen=seen):
             yield seen.append, None
 
-        monkeypatch.setattr("spinney._rounds.bar_or_lines", record)
+        monkeypatch.setattr("weald._rounds.bar_or_lines", record)
         make(REGRESSOR, n_estimators=200, **params).fit(X, y)
         assert seen[-1] == 200
         assert seen == sorted(seen)

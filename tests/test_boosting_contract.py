@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
-import spinney
+import weald
 from conftest import BOOSTING, cases, has_outputs, make, make_data, model_bytes
 from estimator_checks import with_estimator_checks
 from scipy import sparse
@@ -99,7 +99,7 @@ def test_scikit_learn_checks_of_labels(check, params):
 
 def test_parameters_that_scikit_learn_has_are_its(name):
     theirs = getattr(sklearn.ensemble, name)
-    here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
+    here, there = (inspect.signature(c.__init__).parameters for c in (getattr(weald, name), theirs))
     # Friedman's improvement and pruning are not supported, and quantiles have a parameter of their own.
     assert set(there) - set(here) == {"criterion", "ccp_alpha"} | ({"alpha"} if name == REGRESSOR else set())
     # The defaults of the trees are those of scikit-learn's histogram gradient boosting.
@@ -110,7 +110,7 @@ def test_parameters_that_scikit_learn_has_are_its(name):
 
 def test_public_methods_are_scikit_learns_and_more(name):
     missing = {m for m in dir(getattr(sklearn.ensemble, name)) if not m.startswith("_")} - set(
-        dir(getattr(spinney, name))
+        dir(getattr(weald, name))
     )
     assert missing == set()
 
@@ -307,7 +307,7 @@ def test_sparse_predictions_by_blocks(labels, monkeypatch):
     X, Y = labels
     model = make(CLASSIFIER).fit(X, Y)
     whole = model.predict(X)
-    monkeypatch.setattr("spinney._best.BLOCK_SCORES", 7 * Y.shape[1])
+    monkeypatch.setattr("weald._best.BLOCK_SCORES", 7 * Y.shape[1])
     for container in (sparse.csr_array, sparse.csc_array, np.asarray):
         blocks = model.predict(container(X.toarray()))
         assert (blocks != whole).nnz == 0
@@ -409,8 +409,8 @@ def test_models_of_files_keep_their_leaf_estimation(tmp_path):
         {"min_sum_hessian_in_leaf": 0.0},
     ):
         model = make(REGRESSOR, **params).fit(X, y)
-        spinney.save(model, tmp_path / "model")
-        again = spinney.load(tmp_path / "model")
+        weald.save(model, tmp_path / "model")
+        again = weald.load(tmp_path / "model")
         assert again.get_params() == model.get_params()
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
@@ -500,7 +500,7 @@ def test_trees_as_weak_models_are_the_trees_of_the_engine(params, loss):
     # searches.
     shared = {"learning_rate": 0.5, "loss": loss, "leaf_estimation": "line_search", **params}
     trees = make(REGRESSOR, max_bins=None, **limits, **shared).fit(X, Y, sample_weight=w)
-    weak = spinney.DecisionTreeRegressor(**limits)
+    weak = weald.DecisionTreeRegressor(**limits)
     other = make(REGRESSOR, estimator=weak, **shared).fit(X.astype(np.float32), Y, sample_weight=w)
     # Without weights both agree to 1e-13; with weights, each weight is rounded to 2⁻²⁵ of the total or finer.
     np.testing.assert_allclose(other.predict(X.astype(np.float32)), trees.predict(X), rtol=0, atol=1e-6)

@@ -9,7 +9,7 @@ import warnings
 import matplotlib.pyplot
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import BOOSTING, cases, check_refused, has_outputs, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, log_loss, mean_tweedie_deviance, r2_score
 from sklearn.tree import DecisionTreeRegressor
-from spinney.inspection import BoostingCurveDisplay
+from weald.inspection import BoostingCurveDisplay
 
 CLASSIFIER, REGRESSOR = BOOSTING
 STRATEGIES = [
@@ -304,11 +304,11 @@ def test_parts_of_models_have_their_part_of_the_curves(tmp_path):
     X, y = make_data(REGRESSOR, n=100)
     sets = {"z": (X[:30], y[:30]), "a": (X[30:], y[30:])}
     model = make(REGRESSOR, n_estimators=7, scoring="r2").fit(X, y, eval_sets=sets)
-    spinney.save(model, tmp_path / "model")
+    weald.save(model, tmp_path / "model")
     for other, n in (
         (model.truncated(3), 3),
         (pickle.loads(pickle.dumps(model)), 7),
-        (spinney.load(tmp_path / "model"), 7),
+        (weald.load(tmp_path / "model"), 7),
     ):
         assert list(other.eval_results_) == ["z", "a"]
         for name, found in other.eval_results_.items():
@@ -339,7 +339,7 @@ def test_curves_that_do_not_fit_the_model_are_no_state(curves):
     state = make(REGRESSOR).fit(X, y).__getstate__()
     state["_eval_curves"] = curves
     with pytest.raises(ValueError, match=r"^GradientBoostingRegressor: _eval_curves "):
-        spinney.GradientBoostingRegressor().__setstate__(state)
+        weald.GradientBoostingRegressor().__setstate__(state)
 
 
 # Errors
@@ -506,11 +506,11 @@ def test_the_picture_wants_a_fitted_boosting_its_scores_and_matplotlib(agg, monk
         draw(make(REGRESSOR))
     X, y = make_data(REGRESSOR)
     with pytest.raises(
-        TypeError, match=r"^estimator must be a gradient boosting model of spinney, got a RandomForestRegressor$"
+        TypeError, match=r"^estimator must be a gradient boosting model of weald, got a RandomForestRegressor$"
     ):
         draw(make("RandomForestRegressor").fit(X, y))
     with pytest.raises(TypeError, match=r"^estimator must be .*, got the class GradientBoostingRegressor$"):
-        draw(spinney.GradientBoostingRegressor)
+        draw(weald.GradientBoostingRegressor)
     model = make(REGRESSOR).fit(X, y, eval_sets=[(X, y)])
     for which in ("metric", None, ["loss"]):
         with pytest.raises(ValueError, match=r"^which must be 'loss' or 'score', got "):

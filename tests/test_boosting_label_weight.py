@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from boosting_twin import Twin
 from conftest import check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.linear_model import Ridge
-from spinney.projection import PCAProjection
 from test_boosting_oracle import LABELS, STRATEGIES, TOLERANCE, check, make_problem, setting, weights_for
 from test_boosting_oracle import make as make_boosting
 from test_label_weight import BAD, labels, structure
+from weald.projection import PCAProjection
 
 NAME = "GradientBoostingClassifier"
 WEIGHTS = np.array([0.5, 3.0, 0.1, 1.25])
@@ -142,8 +142,8 @@ def test_laws(way, rule, tmp_path):
     Y[counts == 0] = 1 - Y[counts == 0]
     again = boosted(**params).fit(X, Y, sample_weight=counts)
     assert model_bytes(again) == model_bytes(weighted)
-    spinney.save(weighted, tmp_path / "model")
-    loaded = spinney.load(tmp_path / "model")
+    weald.save(weighted, tmp_path / "model")
+    loaded = weald.load(tmp_path / "model")
     assert model_bytes(loaded) == model_bytes(weighted)
     np.testing.assert_array_equal(loaded.decision_function(X), weighted.decision_function(X))
     # A warm start gives the model of a single fit.
@@ -159,7 +159,7 @@ def test_laws(way, rule, tmp_path):
 
 def test_files_without_are_those_of_before(tmp_path):
     X, Y = labels()
-    spinney.save(boosted().fit(X, Y), tmp_path / "model")
+    weald.save(boosted().fit(X, Y), tmp_path / "model")
     assert b"label_weight" not in (tmp_path / "model").read_bytes()
 
 

@@ -11,14 +11,14 @@ import pytest
 import sklearn.datasets
 import sklearn.ensemble
 import sklearn.metrics
-import spinney
+import weald
 from boosting_twin import PARAMETERS, Twin, in_domain
 from conftest import BOOSTING, cases, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from spinney.projection import GaussianProjection, HadamardProjection
 from test_laws import layouts
+from weald.projection import GaussianProjection, HadamardProjection
 
 CLASSIFIER, REGRESSOR = BOOSTING
 # Newton steps without the terms that are relative to samples of weight 1, so that weights may have any unit.
@@ -437,7 +437,7 @@ def test_leaf_medians_predict_as_well_as_those_of_scikit_learn():
     ratios = []
     for seed in range(4):
         X, y = sklearn.datasets.make_friedman1(600, noise=1.0, random_state=seed)
-        ours = spinney.GradientBoostingRegressor(loss="absolute_error", random_state=0, **SHALLOW)
+        ours = weald.GradientBoostingRegressor(loss="absolute_error", random_state=0, **SHALLOW)
         theirs = sklearn.ensemble.GradientBoostingRegressor(loss="absolute_error", random_state=0)
         errors = [np.abs(m.fit(X[:300], y[:300]).predict(X[300:]) - y[300:]).mean() for m in (ours, theirs)]
         ratios.append(errors[0] / errors[1])
@@ -452,7 +452,7 @@ def test_labels_that_are_told_apart_are_not_overconfident(load):
     rows = np.random.default_rng(0).permutation(len(y))
     first, held = rows[: 4 * len(y) // 5], rows[4 * len(y) // 5 :]
     losses = []
-    ours, theirs = spinney.GradientBoostingClassifier(**SHALLOW), sklearn.ensemble.GradientBoostingClassifier()
+    ours, theirs = weald.GradientBoostingClassifier(**SHALLOW), sklearn.ensemble.GradientBoostingClassifier()
     for model in (ours, theirs):
         proba = model.set_params(random_state=0).fit(X[first], y[first]).predict_proba(X[held])
         losses.append(sklearn.metrics.log_loss(y[held], np.clip(proba, 1e-15, 1)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn.ensemble
-import spinney
+import weald
 from boosting_twin import PARAMETERS, in_domain
 from conftest import check_refused, make, make_data, model_bytes
 from model_files import taken_apart
@@ -117,7 +117,7 @@ def test_quantiles_are_those_of_scikit_learn(alpha):
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
     shared: dict[str, Any] = {"n_estimators": 10, "min_samples_leaf": 20, "max_depth": 2, "random_state": 0}
     params = {"loss": "quantile", "quantile": alpha, "leaf_estimation": "newton", "max_bins": None, **shared}
-    ours = spinney.GradientBoostingRegressor(**params).fit(X, y, sample_weight=w)
+    ours = weald.GradientBoostingRegressor(**params).fit(X, y, sample_weight=w)
     start = DummyRegressor(strategy="constant", constant=ours.start_[0])
     theirs = sklearn.ensemble.GradientBoostingRegressor(loss="quantile", alpha=alpha, init=start, **shared)
     theirs.fit(X, y, sample_weight=w)
@@ -194,7 +194,7 @@ def test_new_samples_are_predicted_as_well_as_by_histograms_of_scikit_learn(loss
     shared = {"loss": loss, **PARAMETERS.get(loss, {})}
     shared["max_leaf_nodes"] = 8
     theirs = sklearn.ensemble.HistGradientBoostingRegressor(early_stopping=False, **shared)
-    ours = [spinney.GradientBoostingRegressor(leaf_estimation=leaf, random_state=0, **shared) for leaf in LEAVES]
+    ours = [weald.GradientBoostingRegressor(leaf_estimation=leaf, random_state=0, **shared) for leaf in LEAVES]
     least, *losses = (METRICS[loss](y[new], m.fit(X[train], y[train]).predict(X[new]), None) for m in (theirs, *ours))
     assert max(losses) <= 1.05 * least, (losses, least)
 
@@ -286,8 +286,8 @@ def test_models_come_back_from_files_and_pickles(loss, tmp_path):
     X, Y = data(loss)
     model = make_model(loss).fit(X, Y)
     path = tmp_path / "model"
-    spinney.save(model, path)
-    for loaded in (spinney.load(path), pickle.loads(pickle.dumps(model))):
+    weald.save(model, path)
+    for loaded in (weald.load(path), pickle.loads(pickle.dumps(model))):
         assert loaded.get_params() == model.get_params()
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
         assert model_bytes(loaded) == model_bytes(model)
@@ -306,7 +306,7 @@ def test_losses_in_files_are_those_of_the_model():
         ("tweedie", {"tweedie_power": "1.5"}, "_shared must have a finite number as tweedie_power"),
         ("tweedie", {"tweedie_power": np.nan}, "_shared must have a finite number as tweedie_power"),
     ]:
-        model = spinney.GradientBoostingRegressor()
+        model = weald.GradientBoostingRegressor()
         with pytest.raises(ValueError, match=message):
             model.__setstate__(state | {"_shared": state["_shared"] | {"loss": loss} | keys})
 
@@ -315,4 +315,4 @@ def test_trees_and_forests_alone_are_compressed():
     X, y = data("poisson", "single")
     boosting = make_model("poisson").fit(X, y)
     with pytest.raises(ValueError, match=r"estimator must be a tree or forest.*got GradientBoostingRegressor"):
-        spinney.CompressedForestRegressor(estimator=boosting).fit(X, y)
+        weald.CompressedForestRegressor(estimator=boosting).fit(X, y)

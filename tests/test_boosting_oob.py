@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.ensemble
-import spinney
+import weald
 from conftest import BOOSTING, cases, has_outputs, make, model_bytes
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge
@@ -27,7 +27,7 @@ def left_out(X, n_rounds, *, subsample=0.6, sample_weight=None):
     y = np.random.default_rng(7).normal(size=len(X))
     assert len(np.unique(X, axis=0)) == len(X)
     grown_out = {"max_leaf_nodes": None, "min_weight_leaf": 0.0, "max_bins": None, "l2_regularization": 0.0}
-    model = spinney.GradientBoostingRegressor(
+    model = weald.GradientBoostingRegressor(
         n_estimators=n_rounds, subsample=subsample, learning_rate=0.5, random_state=0, **grown_out
     ).fit(X, y, sample_weight)
     residuals = [y - model.start_, *(y - predicted for predicted in model.staged_predict(X))]
@@ -103,7 +103,7 @@ def test_definitions_are_those_of_scikit_learn():
     y = 3 * X[:, 0] + rng.normal(scale=0.3, size=4000)
     params = {"n_estimators": 8, "subsample": 0.5, "max_depth": 3, "random_state": 0}
     theirs = sklearn.ensemble.GradientBoostingRegressor(**params).fit(X, y)
-    ours = spinney.GradientBoostingRegressor(**params, max_leaf_nodes=None, l2_regularization=0.0).fit(X, y)
+    ours = weald.GradientBoostingRegressor(**params, max_leaf_nodes=None, l2_regularization=0.0).fit(X, y)
     # Losses are means over 2000 samples, which differ by about 3 %.
     np.testing.assert_allclose(2 * ours.oob_scores_, theirs.oob_scores_, rtol=0.1)
     before = 2 * (ours.oob_improvement_[0] + ours.oob_scores_[0])
@@ -134,8 +134,8 @@ def test_laws(name, outputs, params, tmp_path):
     assert more.oob_scores_.tolist() == expected[:2]
     more.set_params(n_estimators=5).fit(X, y)
     assert model_bytes(more) == model_bytes(model)
-    spinney.save(model, tmp_path / "model")
-    for twin in (more, pickle.loads(pickle.dumps(model)), spinney.load(tmp_path / "model")):
+    weald.save(model, tmp_path / "model")
+    for twin in (more, pickle.loads(pickle.dumps(model)), weald.load(tmp_path / "model")):
         assert [*twin.oob_scores_, *twin.oob_improvement_, twin.oob_score_] == expected
     for n_stages in (1, 3):
         part = model.truncated(n_stages)
@@ -281,7 +281,7 @@ def test_above_one_every_round_has_a_line_and_none_a_bar(capsys, monkeypatch, ve
 
 def test_long_rounds_have_lines_between(capsys, monkeypatch):
     clock = iter(np.arange(0, 4000, 4.0))
-    monkeypatch.setattr("spinney._rounds.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("weald._rounds.time.monotonic", lambda: next(clock))
     X, y = data(REGRESSOR, "single")
     make(REGRESSOR, n_estimators=200, verbose=1).fit(X, y)
     found = rounds_of(capsys.readouterr().out.splitlines())

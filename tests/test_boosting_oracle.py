@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from boosting_twin import PARAMETERS, Newton, Twin, in_domain
-from spinney.projection import GaussianProjection, RademacherProjection
+from weald.projection import GaussianProjection, RademacherProjection
 
 N_STAGES = 6
 # Leaves are so large that no two splits of a node are equally good: the twin raises `TiedError` otherwise.
@@ -62,7 +62,7 @@ def make(kind: str, rule: str = "line_search", **params: Any) -> Any:
     search = {"line_search": "brent", **RULES[rule]}
     fixed = {"n_estimators": N_STAGES, "max_bins": None, "min_weight_leaf": 0.0, "random_state": 0}
     params = {**fixed, **search, **LIMITS, **params}
-    return getattr(spinney, f"GradientBoosting{kind}")(**params)
+    return getattr(weald, f"GradientBoosting{kind}")(**params)
 
 
 def check(model: Any, twin: Twin, X_new: np.ndarray, parameters: dict[str, Any], tolerance: float) -> None:
@@ -199,7 +199,7 @@ def test_separable_classes_leave_nothing_on_the_table():
     limits: dict[str, Any] = {"max_depth": 2, "min_samples_leaf": 1}
     params = {"n_estimators": 1, "learning_rate": 1.0, "output_strategy": "joint", "max_bins": None, **limits}
     params["leaf_estimation"] = "line_search"
-    model = spinney.GradientBoostingClassifier(**params).fit(X, y)
+    model = weald.GradientBoostingClassifier(**params).fit(X, y)
     twin = Twin(X, np.eye(3)[y], "log_loss", None, (slice(0, 3),))
     (_, rho, f) = next(twin.stages("joint", 1, 1.0, **limits))
     first = twin.value(np.tile(twin.start(), (len(y), 1)))

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import BOOSTING, make, make_data
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer, r2_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
-from spinney._held_out import held_out
+from weald._held_out import held_out
 
 CLASSIFIER, REGRESSOR = BOOSTING
 STRATEGIES = [
@@ -389,23 +389,23 @@ def test_weights_that_are_counted_as_samples():
     X = np.arange(8, dtype=np.float32)[:, None]
     y = np.array([0, 5, 1, 4, 2, 9, 0, 3.0])
     shared = {"n_estimators": 1, "learning_rate": 1.0, "l2_regularization": 0.0}
-    weighty = spinney.GradientBoostingRegressor(min_weight_leaf=2.0, **shared).fit(X, y)
-    counted = spinney.GradientBoostingRegressor(min_weight_leaf=0.0, min_samples_leaf=2, **shared).fit(X, y)
+    weighty = weald.GradientBoostingRegressor(min_weight_leaf=2.0, **shared).fit(X, y)
+    counted = weald.GradientBoostingRegressor(min_weight_leaf=0.0, min_samples_leaf=2, **shared).fit(X, y)
     np.testing.assert_array_equal(weighty.predict(X), counted.predict(X))
     w = np.array([1, 2, 1, 1, 3, 1, 1, 2])
     weighty, twice = (
-        spinney.GradientBoostingRegressor(min_weight_leaf=2.0, **shared).fit(*data)
+        weald.GradientBoostingRegressor(min_weight_leaf=2.0, **shared).fit(*data)
         for data in ((X, y, w), (X.repeat(w, axis=0), y.repeat(w)))
     )
     np.testing.assert_array_equal(weighty.predict(X), twice.predict(X))
 
 
-def test_files_hold_models_that_start_from_models_of_spinney(tmp_path):
+def test_files_hold_models_that_start_from_models_of_weald(tmp_path):
     X, y = make_data(REGRESSOR)
-    model = make(REGRESSOR, init=spinney.DecisionTreeRegressor(max_depth=2)).fit(X, y)
-    spinney.save(model, tmp_path / "model")
-    again = spinney.load(tmp_path / "model")
+    model = make(REGRESSOR, init=weald.DecisionTreeRegressor(max_depth=2)).fit(X, y)
+    weald.save(model, tmp_path / "model")
+    again = weald.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     other = make(REGRESSOR, init=LinearRegression()).fit(X, y)
     with pytest.raises(TypeError, match="the parameter init is not supported in model files, got a LinearRegression"):
-        spinney.save(other, tmp_path / "model")
+        weald.save(other, tmp_path / "model")

@@ -6,11 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from spinney import _spinney
+from weald import _weald
 
 SPARSE = [sparse.csr_array, sparse.csc_array]
 # Parts of the messages about projections.
@@ -246,12 +246,12 @@ def test_an_unknown_family_is_told_those_that_exist(name):
         ({"n_projections": True}, f"^{N_PROJECTIONS}, got True$"),
         ({"n_projections": True, "output_projection": "gaussian"}, f"^{N_PROJECTIONS}, got True$"),
         (
-            {"output_projection": spinney.projection.GaussianProjection},
+            {"output_projection": weald.projection.GaussianProjection},
             r"must be an instance, GaussianProjection\(\), got the class GaussianProjection",
         ),
         (
-            {"output_projection": spinney.projection.Projection()},
-            "output_projection must be a projection of spinney, .*got Projection",
+            {"output_projection": weald.projection.Projection()},
+            "output_projection must be a projection of weald, .*got Projection",
         ),
         ({"output_projection": "subsample", "n_projections": 4}, "n_projections"),
         ({"output_projection": "hadamard", "n_projections": 5}, "n_projections"),
@@ -356,7 +356,7 @@ def test_criteria_of_regressors_are_not_those_of_classifiers(name):
 
 
 def test_more_projections_than_the_engine_counts(name):
-    for family in ("gaussian", "rademacher", "sparse", spinney.projection.SubsampleProjection(replacement=True)):
+    for family in ("gaussian", "rademacher", "sparse", weald.projection.SubsampleProjection(replacement=True)):
         for count in (2**40, 2**62, 10**30):
             model, X, y = projected(name, output_projection=family, n_projections=count)
             with pytest.raises(ValueError, match=rf"^n_projections must be below 2\^32, got {min(count, 2**63 - 1)}$"):
@@ -366,59 +366,59 @@ def test_more_projections_than_the_engine_counts(name):
 @pytest.mark.parametrize(
     ("make_family", "message"),
     [
-        (lambda: spinney.projection.RademacherProjection(0.5), "sparsity must be .* got 0.5"),
+        (lambda: weald.projection.RademacherProjection(0.5), "sparsity must be .* got 0.5"),
         (
-            lambda: spinney.projection.RademacherProjection(np.nan),
+            lambda: weald.projection.RademacherProjection(np.nan),
             r'sparsity must be a finite number of at least 1, "achlioptas" \(3\) or "sqrt" \(√d\), got nan',
         ),
         (
-            lambda: spinney.projection.RademacherProjection(np.inf),
+            lambda: weald.projection.RademacherProjection(np.inf),
             r'sparsity must be a finite number of at least 1, "achlioptas" \(3\) or "sqrt" \(√d\), got inf',
         ),
-        (lambda: spinney.projection.RademacherProjection(True), "sparsity must be a finite.*got True"),
-        (lambda: spinney.projection.RademacherProjection("log"), "sparsity must be a finite.*got 'log'"),
-        (lambda: spinney.projection.RademacherProjection(None), "sparsity must be a finite.*got None"),
-        (lambda: spinney.projection.SubsampleProjection("yes"), "replacement must be True or False, got 'yes'"),
+        (lambda: weald.projection.RademacherProjection(True), "sparsity must be a finite.*got True"),
+        (lambda: weald.projection.RademacherProjection("log"), "sparsity must be a finite.*got 'log'"),
+        (lambda: weald.projection.RademacherProjection(None), "sparsity must be a finite.*got None"),
+        (lambda: weald.projection.SubsampleProjection("yes"), "replacement must be True or False, got 'yes'"),
         (
-            lambda: spinney.projection.GaussianProjection().draw(0),
+            lambda: weald.projection.GaussianProjection().draw(0),
             "n_outputs must be an integer from 1 to 4294967295, got 0",
         ),
         (
-            lambda: spinney.projection.GaussianProjection().draw(2.0),
+            lambda: weald.projection.GaussianProjection().draw(2.0),
             r"n_outputs must be an integer from 1 to 4294967295, got 2\.0",
         ),
         (
-            lambda: spinney.projection.GaussianProjection().draw(True),
+            lambda: weald.projection.GaussianProjection().draw(True),
             "n_outputs must be an integer from 1 to 4294967295, got True",
         ),
         (
-            lambda: spinney.projection.GaussianProjection().draw(3, 0),
+            lambda: weald.projection.GaussianProjection().draw(3, 0),
             r'n_projections must be "log", an integer of at least 1, or a fraction in \(0, 1\], got 0',
         ),
         (
-            lambda: spinney.projection.GaussianProjection().draw(3, True),
+            lambda: weald.projection.GaussianProjection().draw(3, True),
             f"^{N_PROJECTIONS}, got True$",
         ),
         (
-            lambda: spinney.projection.GaussianProjection().draw(3, 2.0),
+            lambda: weald.projection.GaussianProjection().draw(3, 2.0),
             r'n_projections must be "log", an integer of at least 1, or a fraction in \(0, 1\], got 2\.0',
         ),
-        (lambda: spinney.projection.GaussianProjection().draw(3, "sqrt"), "n_projections must be.*got 'sqrt'"),
-        (lambda: spinney.projection.GaussianProjection().draw(3, 1, "seed"), "seed"),
-        (lambda: spinney.projection.SubsampleProjection().draw(3, 4), "n_projections"),
-        (lambda: spinney.projection.HadamardProjection().draw(3, 5), "n_projections"),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(0, 0.5), "n_samples must be a positive integer, got 0"),
+        (lambda: weald.projection.GaussianProjection().draw(3, "sqrt"), "n_projections must be.*got 'sqrt'"),
+        (lambda: weald.projection.GaussianProjection().draw(3, 1, "seed"), "seed"),
+        (lambda: weald.projection.SubsampleProjection().draw(3, 4), "n_projections"),
+        (lambda: weald.projection.HadamardProjection().draw(3, 5), "n_projections"),
+        (lambda: weald.projection.johnson_lindenstrauss_dim(0, 0.5), "n_samples must be a positive integer, got 0"),
         (
-            lambda: spinney.projection.johnson_lindenstrauss_dim(2.5, 0.5),
+            lambda: weald.projection.johnson_lindenstrauss_dim(2.5, 0.5),
             r"n_samples must be a positive integer, got 2\.5",
         ),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 0), r"eps must be in \(0, 1\), got 0"),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, 1.0), r"eps must be in \(0, 1\), got 1"),
+        (lambda: weald.projection.johnson_lindenstrauss_dim(9, 0), r"eps must be in \(0, 1\), got 0"),
+        (lambda: weald.projection.johnson_lindenstrauss_dim(9, 1.0), r"eps must be in \(0, 1\), got 1"),
         (
-            lambda: spinney.projection.johnson_lindenstrauss_dim(9, "a"),
+            lambda: weald.projection.johnson_lindenstrauss_dim(9, "a"),
             "eps must be a number greater than 0 and less than 1, got 'a'",
         ),
-        (lambda: spinney.projection.johnson_lindenstrauss_dim(9, np.nan), r"eps must be in \(0, 1\), got NaN"),
+        (lambda: weald.projection.johnson_lindenstrauss_dim(9, np.nan), r"eps must be in \(0, 1\), got NaN"),
     ],
 )
 def test_families_and_their_draws(make_family, message):
@@ -471,8 +471,8 @@ def test_broken_models_are_refused(how):
         "empty": b"",
         "foreign": pickle.dumps(X),
     }[how]
-    with pytest.raises(ValueError, match="not a valid spinney model"):
-        _spinney.Forest.from_bytes(broken)
+    with pytest.raises(ValueError, match="not a valid weald model"):
+        _weald.Forest.from_bytes(broken)
 
 
 def test_one_sample(name):
@@ -576,7 +576,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, monk
         def interrupted(*args):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(_spinney, "fit_forest" if name in FORESTS else "fit_tree", interrupted)
+        monkeypatch.setattr(_weald, "fit_forest" if name in FORESTS else "fit_tree", interrupted)
     with pytest.raises((ValueError, KeyboardInterrupt)):
         model.fit(X_new, y_new, sample_weight=w)
     assert model.__dict__.keys() == before.keys()
@@ -593,7 +593,7 @@ def test_an_exception_of_the_progress_callback_ends_the_work():
         raise LookupError(f"stopped at {n_done}")
 
     with pytest.raises(LookupError, match="stopped at"):
-        _spinney.fit_forest(X.astype(np.float32), target.engine, (None, None), config, 2, refuse)
+        _weald.fit_forest(X.astype(np.float32), target.engine, (None, None), config, 2, refuse)
 
 
 def test_models_cannot_be_changed():
@@ -604,4 +604,4 @@ def test_models_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         model[0].tree_.threshold[0] = 1
     assert len({repr(name) for name in ALL}) == 8
-    assert spinney.__version__
+    assert weald.__version__

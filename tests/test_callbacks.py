@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
@@ -46,7 +46,7 @@ class Record:
 
 
 def boosting(**params):
-    return spinney.GradientBoostingRegressor(**{"n_estimators": 5, "random_state": 0} | params)
+    return weald.GradientBoostingRegressor(**{"n_estimators": 5, "random_state": 0} | params)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -91,7 +91,7 @@ def test_what_a_callback_raises_comes_through_and_nothing_changes():
 def test_classifiers_scorers_pipelines_copies_and_files(tmp_path):
     y = (Y[:, 0] > Y[:, 0].mean()).astype(int)
     record = Record()
-    model = spinney.GradientBoostingClassifier(n_estimators=4, early_stopping=True, scoring="accuracy", random_state=0)
+    model = weald.GradientBoostingClassifier(n_estimators=4, early_stopping=True, scoring="accuracy", random_state=0)
     model.set_callbacks(record).fit(X, y, X_val=X, y_val=y)
     assert len(record.predictions) == 4
     assert_array_equal(
@@ -99,9 +99,9 @@ def test_classifiers_scorers_pipelines_copies_and_files(tmp_path):
     )
     assert_array_equal(pickle.loads(pickle.dumps(model.set_callbacks())).predict(X), model.predict(X))
     with pytest.raises(TypeError, match=r"call set_callbacks\(\) first"):
-        spinney.save(model.set_callbacks(Record()), tmp_path / "model")
-    spinney.save(model.set_callbacks(), tmp_path / "model")
-    assert_array_equal(spinney.load(tmp_path / "model").predict(X), model.predict(X))
+        weald.save(model.set_callbacks(Record()), tmp_path / "model")
+    weald.save(model.set_callbacks(), tmp_path / "model")
+    assert_array_equal(weald.load(tmp_path / "model").predict(X), model.predict(X))
     assert len(clone(model.set_callbacks(Record()))._skl_callbacks) == 1
     outer = Record()
     steps = make_pipeline(boosting().set_callbacks(outer))

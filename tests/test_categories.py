@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import spinney
+import weald
 from conftest import (
     ALL,
     BOOSTING,
@@ -37,7 +37,7 @@ CODES = [0, 3]
 def make_categorical(name, categorical_features=CODES, **params):
     """The estimator with categorical features, which are set on the inner forest of compressed forests."""
     if name in COMPRESSED:
-        forest = spinney.ExtraTreesClassifier if name.endswith("Classifier") else spinney.ExtraTreesRegressor
+        forest = weald.ExtraTreesClassifier if name.endswith("Classifier") else weald.ExtraTreesRegressor
         params = {"estimator": forest(n_estimators=5, categorical_features=categorical_features), **params}
         return make(name, **params)
     return make(name, categorical_features=categorical_features, **params)
@@ -110,8 +110,8 @@ def test_weights_are_counts(name):
 def test_what_is_saved_predicts_the_same(name, tmp_path):
     X, y = data(name)
     model = make_categorical(name).fit(X, y)
-    spinney.save(model, tmp_path / "model")
-    for other in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+    weald.save(model, tmp_path / "model")
+    for other in (weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert model_bytes(other) == model_bytes(model)
         np.testing.assert_array_equal(other.predict(X), model.predict(X))
         np.testing.assert_array_equal(other.is_categorical_, model.is_categorical_)
@@ -151,7 +151,7 @@ def test_a_cut_between_equal_means_lets_those_below_it_gain(n_categories, n_outp
     # y tells whether two categories are equal: either of them alone contains no information about y.
     X = np.array([(a, b) for a in range(n_categories) for b in range(n_categories)], dtype=np.float32)
     y = np.repeat((X[:, [0]] == X[:, [1]]).astype(float), n_outputs, axis=1)
-    tree = spinney.DecisionTreeRegressor(categorical_features=[0, 1])
+    tree = weald.DecisionTreeRegressor(categorical_features=[0, 1])
     assert tree.fit(X, y if n_outputs > 1 else y.ravel()).score(X, y) == 1.0
 
 
@@ -161,7 +161,7 @@ def test_a_split_sends_the_best_set_left():
     for _ in range(50):
         n, k, q = 30, 6, int(rng.integers(1, 4))
         x, y = rng.integers(0, k, n), rng.integers(0, 5, (n, q)).astype(float)
-        tree = spinney.DecisionTreeRegressor(max_depth=1, categorical_features=[0]).fit(x[:, None], y)
+        tree = weald.DecisionTreeRegressor(max_depth=1, categorical_features=[0]).fit(x[:, None], y)
         left = np.isin(x, tree.tree_.categories_left(0))
 
         def sum_of_squares(left, y=y):
@@ -180,7 +180,7 @@ def test_missing_unseen_and_unknown_categories_go_right_together(splitter):
     X = np.array([[0], [0], [1], [1], [2], [2]], dtype=np.float32)
     y = np.array([0.0, 0, 5, 5, 1, 1])
     mask = [True]
-    tree = spinney.DecisionTreeRegressor(max_depth=1, splitter=splitter, categorical_features=mask, random_state=0).fit(
+    tree = weald.DecisionTreeRegressor(max_depth=1, splitter=splitter, categorical_features=mask, random_state=0).fit(
         X, y
     )
     right = tree.tree_.children_right[0]
@@ -201,7 +201,7 @@ def test_random_sets_are_drawn_evenly():
     """Of three categories there are three splits into two proper subsets, each drawn in a third of the trees."""
     X = np.repeat(np.arange(3), 10)[:, None]
     y = np.random.default_rng(0).normal(size=30)
-    model = spinney.ExtraTreesRegressor(n_estimators=1500, max_depth=1, categorical_features=[0], random_state=0).fit(
+    model = weald.ExtraTreesRegressor(n_estimators=1500, max_depth=1, categorical_features=[0], random_state=0).fit(
         X, y
     )
     found = [tuple(tree.tree_.categories_left(0)) for tree in model.estimators_]
@@ -260,14 +260,14 @@ def test_categories_of_a_type_keep_their_codes_whatever_is_there(tmp_path):
     X, y = colours()
     kinds = pd.CategoricalDtype(["none", "red", "green", "blue", "black"])
     X["colour"] = X["colour"].astype(kinds)
-    model = spinney.RandomForestRegressor(n_estimators=5, random_state=0).fit(X, y)
+    model = weald.RandomForestRegressor(n_estimators=5, random_state=0).fit(X, y)
     assert model.categories_[0].tolist() == list(kinds.categories)
     few = X[X["colour"] == "blue"].astype({"colour": "category"})
     np.testing.assert_array_equal(model.predict(few), model.predict(X)[X["colour"] == "blue"])
-    spinney.save(model, tmp_path / "model")
-    np.testing.assert_array_equal(spinney.load(tmp_path / "model").predict(X), model.predict(X))
+    weald.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(weald.load(tmp_path / "model").predict(X), model.predict(X))
     numbers = pd.DataFrame({"year": pd.Categorical([2001, 1999, 2001, 1999]), "x": [0.0, 1.0, 2.0, 3.0]})
-    model = spinney.DecisionTreeRegressor().fit(numbers, [1.0, 2, 1, 2])
+    model = weald.DecisionTreeRegressor().fit(numbers, [1.0, 2, 1, 2])
     assert model.categories_[0].tolist() == [1999, 2001]
     np.testing.assert_array_equal(model.predict(numbers.astype({"year": int})), [1.0, 2, 1, 2])
     np.testing.assert_array_equal(model.predict(numbers), [1.0, 2, 1, 2])
@@ -276,18 +276,18 @@ def test_categories_of_a_type_keep_their_codes_whatever_is_there(tmp_path):
 def test_names_masks_and_indices_are_one():
     X, y = colours()
     X["colour"] = X["colour"].map({"red": 0, "green": 1, "blue": 2, "black": 3})
-    model = spinney.DecisionTreeRegressor(categorical_features=["colour"], random_state=0).fit(X, y)
+    model = weald.DecisionTreeRegressor(categorical_features=["colour"], random_state=0).fit(X, y)
     for asked in ([0], [True, False], np.array([True, False]), np.array([0])):
-        other = spinney.DecisionTreeRegressor(categorical_features=asked, random_state=0).fit(X, y)
+        other = weald.DecisionTreeRegressor(categorical_features=asked, random_state=0).fit(X, y)
         assert model_bytes(other) == model_bytes(model)
     assert clone(model).categorical_features == ["colour"]
-    assert spinney.DecisionTreeRegressor().fit(X, y).is_categorical_ is None
+    assert weald.DecisionTreeRegressor().fit(X, y).is_categorical_ is None
 
 
 def test_rules_name_categories():
     X, y = colours()
-    model = spinney.DecisionTreeRegressor(max_depth=1).fit(X, y)
-    rules = spinney.inspection.export_rules(model, decimals=0)
+    model = weald.DecisionTreeRegressor(max_depth=1).fit(X, y)
+    rules = weald.inspection.export_rules(model, decimals=0)
     assert rules.startswith("if colour in {")
     assert "colour not in {" in rules
     listed = rules.split("{")[1].split("}")[0].split(", ")
@@ -308,7 +308,7 @@ def test_what_is_no_category_is_refused():
         bad = codes.copy()
         bad[1, 0] = wrong
         for form in (bad, sparse.csr_array(bad), sparse.csc_array(bad)):
-            model = spinney.DecisionTreeRegressor(categorical_features=[0]).fit(codes, [0, 1, 2, 3])
+            model = weald.DecisionTreeRegressor(categorical_features=[0]).fit(codes, [0, 1, 2, 3])
             check_refused(model, ValueError, message, form, [0, 1, 2, 3])
             if wrong != 65_535.0:
                 with pytest.raises(ValueError, match=message):
@@ -321,9 +321,9 @@ def test_what_is_no_category_is_refused():
         (["shape"], "must have names of columns of X, got 'shape'"),
         ([0.5], "must be .*, got the item 0.5"),
     ]:
-        model = spinney.DecisionTreeRegressor().fit(X, y).set_params(categorical_features=asked)
+        model = weald.DecisionTreeRegressor().fit(X, y).set_params(categorical_features=asked)
         check_refused(model, ValueError, message, X, y)
-    model = spinney.DecisionTreeRegressor().fit(X, y)
+    model = weald.DecisionTreeRegressor().fit(X, y)
     with pytest.raises(
         ValueError,
         match=r"X must have values like .* in feature 'colour', which is in categorical_features, got numbers",
@@ -335,7 +335,7 @@ def test_what_is_no_category_is_refused():
         model.predict(np.zeros((2, 2)))
     many = pd.DataFrame({"id": [f"n{i}" for i in range(65_536)]})
     with pytest.raises(ValueError, match="X must have at most 65535 categories in feature 'id', got 65536"):
-        spinney.DecisionTreeRegressor().fit(many, np.arange(65_536))
+        weald.DecisionTreeRegressor().fit(many, np.arange(65_536))
 
 
 @pytest.mark.parametrize("max_features", [None, 0.5])
@@ -350,10 +350,10 @@ def test_categories_are_told_apart_however_many_they_are(max_features):
     X[rng.random(n) < 0.05, 1] = np.nan
     assert len(np.unique(X[:, 1])) > 600
     params = {"n_estimators": 20, "categorical_features": [1, 2], "max_features": max_features, "random_state": 0}
-    exact = spinney.GradientBoostingRegressor(max_bins=None, **params).fit(X, y)
+    exact = weald.GradientBoostingRegressor(max_bins=None, **params).fit(X, y)
     assert exact.score(X, y) > 0.8
     for max_bins in (20, 255):
-        model = spinney.GradientBoostingRegressor(max_bins=max_bins, **params)
+        model = weald.GradientBoostingRegressor(max_bins=max_bins, **params)
         for form in (X, np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
             for n_jobs in (1, 2):
                 model.set_params(n_jobs=n_jobs).fit(form, y)
@@ -368,7 +368,7 @@ def test_categories_are_told_apart_however_many_they_are(max_features):
 def test_in_a_pipeline_and_beside_other_columns():
     X, y = colours()
     X["when"] = np.arange(len(X))
-    model = make_pipeline(FunctionTransformer(), spinney.GradientBoostingRegressor(n_estimators=20, random_state=0))
+    model = make_pipeline(FunctionTransformer(), weald.GradientBoostingRegressor(n_estimators=20, random_state=0))
     assert model.fit(X, y).score(X, y) > 0.9
     assert model[-1].is_categorical_.tolist() == [True, False, False]
     assert model[-1].feature_importances_.argmax() == 0
@@ -383,8 +383,8 @@ def test_one_split_beside_scikit_learns_of_ordered_means(draws):
     y = np.array(draws.draw(st.lists(st.integers(-4, 4), min_size=n, max_size=n)), dtype=float)
     means = {category: y[x == category].mean() for category in np.unique(x)}
     ordered = np.array([means[category] for category in x])[:, None]
-    tree = spinney.DecisionTreeRegressor(max_depth=1, categorical_features=[0]).fit(x[:, None], y)
-    expected = spinney.DecisionTreeRegressor(max_depth=1).fit(ordered, y)
+    tree = weald.DecisionTreeRegressor(max_depth=1, categorical_features=[0]).fit(x[:, None], y)
+    expected = weald.DecisionTreeRegressor(max_depth=1).fit(ordered, y)
     fell = [
         t.tree_.impurity[0] - (t.tree_.impurity[1:] * t.tree_.n_node_samples[1:]).sum() / n
         if len(t.tree_.impurity) > 1

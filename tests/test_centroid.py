@@ -7,15 +7,15 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import spinney
+import weald
 from conftest import CENTROIDS, cases, check_refused, has_outputs, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import label_ranking_average_precision_score
-from spinney import _spinney
-from spinney.inspection import export_centroids, export_rules, feature_importances, similar_rows
-from spinney.multilabel import TunedThresholds
-from spinney.projection import RademacherProjection, SubsampleProjection
+from weald import _weald
+from weald.inspection import export_centroids, export_rules, feature_importances, similar_rows
+from weald.multilabel import TunedThresholds
+from weald.projection import RademacherProjection, SubsampleProjection
 
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array, "CSC": sparse.csc_array}
 # With these parameters the trees of the tests, which have few samples, have more than one level.
@@ -103,7 +103,7 @@ def test_warm_start_and_merged_ranges_are_the_forest_grown_at_once(name):
     warm.set_params(n_estimators=7).fit(X, y)
     assert warm._forest == whole._forest
     rest = [whole._forest.only(i) for i in range(3, 7)]
-    assert _spinney.CentroidForest.merge([first, *rest]) == whole._forest
+    assert _weald.CentroidForest.merge([first, *rest]) == whole._forest
 
 
 def test_warm_start_refuses_other_data_and_stays_as_it_was(name):
@@ -147,8 +147,8 @@ def test_topics_are_found_and_no_worse_than_by_a_random_forest():
     scores = [
         label_ranking_average_precision_score(truth, model.fit(X[train], Y[train]).predict_proba(X[test]))
         for model in (
-            spinney.CentroidForestClassifier(20, random_state=0),
-            spinney.RandomForestClassifier(20, random_state=0),
+            weald.CentroidForestClassifier(20, random_state=0),
+            weald.RandomForestClassifier(20, random_state=0),
         )
     ]
     assert scores[0] > max(0.8, scores[1])
@@ -157,7 +157,7 @@ def test_topics_are_found_and_no_worse_than_by_a_random_forest():
 def test_targets_of_sparse_samples_are_predicted():
     X, Y = topics(1500)
     y = Y.toarray() @ np.random.default_rng(0).normal(size=(12, 4))
-    model = spinney.CentroidForestRegressor(20, random_state=0).fit(X[:1000], y[:1000])
+    model = weald.CentroidForestRegressor(20, random_state=0).fit(X[:1000], y[:1000])
     assert model.score(X[1000:], y[1000:]) > 0.4
 
 
@@ -167,16 +167,16 @@ def test_targets_of_sparse_samples_are_predicted():
 )
 def test_ways_differ(params):
     X, Y = topics(400)
-    plain = spinney.CentroidForestClassifier(5, random_state=0).fit(X, Y)
-    other = spinney.CentroidForestClassifier(5, random_state=0, **params).fit(X, Y)
+    plain = weald.CentroidForestClassifier(5, random_state=0).fit(X, Y)
+    other = weald.CentroidForestClassifier(5, random_state=0, **params).fit(X, Y)
     assert not np.array_equal(plain.predict_proba(X), other.predict_proba(X))
 
 
 def test_class_weight_is_a_weight_of_samples():
     X, Y = topics(200)
     y = Y.toarray().argmax(axis=1) == 0
-    by_class = spinney.CentroidForestClassifier(4, class_weight={False: 1, True: 3}, random_state=0).fit(X, y)
-    by_row = spinney.CentroidForestClassifier(4, random_state=0).fit(X, y, sample_weight=np.where(y, 3.0, 1.0))
+    by_class = weald.CentroidForestClassifier(4, class_weight={False: 1, True: 3}, random_state=0).fit(X, y)
+    by_row = weald.CentroidForestClassifier(4, random_state=0).fit(X, y, sample_weight=np.where(y, 3.0, 1.0))
     np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
 
 
@@ -206,12 +206,12 @@ def test_families_of_projections(projection):
 
 def test_out_of_bag_scores_are_those_of_trees_that_did_not_see_a_sample():
     X, Y = topics(300)
-    model = spinney.CentroidForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, Y)
+    model = weald.CentroidForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, Y)
     assert 0.6 < model.oob_score_ <= 1
     assert sparse.issparse(model.oob_decision_function_)
-    dense = spinney.CentroidForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, Y.toarray())
+    dense = weald.CentroidForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, Y.toarray())
     np.testing.assert_array_equal(dense.oob_decision_function_, model.oob_decision_function_.toarray())
-    numbers = spinney.CentroidForestRegressor(30, bootstrap=True, oob_score=True, random_state=0)
+    numbers = weald.CentroidForestRegressor(30, bootstrap=True, oob_score=True, random_state=0)
     numbers.fit(X, Y.toarray() * 2.0)
     assert numbers.oob_prediction_.shape == Y.shape
     assert 0.1 < numbers.oob_score_ < 1
@@ -219,19 +219,19 @@ def test_out_of_bag_scores_are_those_of_trees_that_did_not_see_a_sample():
 
 def test_thresholds_are_tuned_out_of_bag():
     X, Y = topics(300)
-    tuned = TunedThresholds(spinney.CentroidForestClassifier(20, bootstrap=True, random_state=0), cv="oob").fit(X, Y)
+    tuned = TunedThresholds(weald.CentroidForestClassifier(20, bootstrap=True, random_state=0), cv="oob").fit(X, Y)
     assert tuned.predict(X).shape == Y.shape
 
 
 def test_names_best_labels_and_sparse_scores_agree():
     X, Y = topics()
     names = [f"label {j}" for j in range(12)]
-    model = spinney.CentroidForestClassifier(5, random_state=0).fit(X, Y, label_names=names)
+    model = weald.CentroidForestClassifier(5, random_state=0).fit(X, Y, label_names=names)
     proba = model.predict_proba(X)
     labels, scores = model.predict_topk(X, k=3)
     np.testing.assert_array_equal(scores, -np.sort(-proba, axis=1)[:, :3])
     np.testing.assert_array_equal(model.topk_names(X, k=3), np.array(names, dtype=object)[labels])
-    np.testing.assert_array_equal(spinney.topk(model, X, k=3)[0], labels)
+    np.testing.assert_array_equal(weald.topk(model, X, k=3)[0], labels)
     np.testing.assert_array_equal(model.predict_sparse(X, 0.2).toarray(), np.where(proba >= 0.2, proba, 0))
     frame = model.set_output(predict="pandas").predict_proba(X)
     assert frame.columns.tolist() == names
@@ -251,11 +251,11 @@ def test_similar_samples_are_those_of_the_same_leaves(name):
 def test_pickles_and_files_have_the_same_model(name, tmp_path):
     X, y = make_data(name, n=90)
     model = make(name, **SMALL, keep_rows=True, bootstrap=True).fit(X, y)
-    spinney.save(model, tmp_path / "model")
-    for again in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+    weald.save(model, tmp_path / "model")
+    for again in (weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert model_bytes(again) == model_bytes(model)
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert spinney.inspect_model(tmp_path / "model")["kind"] == "centroid"
+    assert weald.inspect_model(tmp_path / "model")["kind"] == "centroid"
 
 
 # --- centroids as text -----------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_pickles_and_files_have_the_same_model(name, tmp_path):
 def test_centroids_as_text():
     X, Y = topics()
     words = [f"word{j}" for j in range(300)]
-    model = spinney.CentroidForestClassifier(3, random_state=0).fit(pd.DataFrame(X.toarray(), columns=words), Y)
+    model = weald.CentroidForestClassifier(3, random_state=0).fit(pd.DataFrame(X.toarray(), columns=words), Y)
     text = export_centroids(model, tree=-1, n_features=4, decimals=1)
     first, *children = text.splitlines()
     tree = model._forest.tree(2)
@@ -507,7 +507,7 @@ def test_what_centroid_forests_have_not_says_what_there_is(name):
             getattr(model, attribute)
     for refused in (
         lambda: feature_importances(model),
-        lambda: spinney.inspection.partial_dependence(model, X, [0]),
+        lambda: weald.inspection.partial_dependence(model, X, [0]),
         lambda: export_rules(model),
     ):
         with pytest.raises(
@@ -515,8 +515,8 @@ def test_what_centroid_forests_have_not_says_what_there_is(name):
         ):
             refused()
     with pytest.raises(TypeError, match="a centroid forest is smaller with"):
-        spinney.compression.compact_leaves(model, top_k=2)
-    compressed = getattr(spinney, f"CompressedForest{name.removeprefix('CentroidForest')}")
+        weald.compression.compact_leaves(model, top_k=2)
+    compressed = getattr(weald, f"CompressedForest{name.removeprefix('CentroidForest')}")
     with pytest.raises(ValueError, match=f"estimator must be .*got {name}"):
         compressed(estimator=make(name)).fit(X, y)
     # The tools of scikit-learn that only need predictions do work.

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import spinney
+import weald
 from sklearn.base import clone
-from spinney import distribute
 from test_distribute import LABELS, MODELS, KillsAWorker, X
+from weald import distribute
 
 # If mpiexec is installed with the Python packages, it is in the folder of the interpreter.
 MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
@@ -50,7 +50,7 @@ def executor(ray):
 def test_ray_gives_the_bytes_of_one_machine(executor):
     for model, y in MODELS.values():
         found = distribute.fit(clone(model), X, y, executor, n_parts=3, timeout=120)
-        assert spinney.dumps(found) == spinney.dumps(clone(model).fit(X, y))
+        assert weald.dumps(found) == weald.dumps(clone(model).fit(X, y))
     forest = clone(MODELS["forest"][0]).fit(X, LABELS)
     indices, scores = distribute.predict_topk(forest, X, 2, executor, n_parts=3)
     assert (indices == forest.predict_topk(X, 2)[0]).all()
@@ -59,7 +59,7 @@ def test_ray_gives_the_bytes_of_one_machine(executor):
 
 @pytest.mark.alone
 def test_errors_on_workers_of_ray_are_those_of_one_machine(executor):
-    model = spinney.RandomForestClassifier(4, max_depth=0, random_state=0)
+    model = weald.RandomForestClassifier(4, max_depth=0, random_state=0)
     with pytest.raises(ValueError, match="max_depth"):
         distribute.fit(model, X, LABELS, executor, n_parts=2, timeout=120)
     assert not hasattr(model, "estimators_")
@@ -67,22 +67,22 @@ def test_errors_on_workers_of_ray_are_those_of_one_machine(executor):
 
 @pytest.mark.alone
 def test_ray_gives_the_same_bytes_when_a_worker_is_killed(executor, tmp_path):
-    forest = spinney.RandomForestClassifier(12, random_state=0)
+    forest = weald.RandomForestClassifier(12, random_state=0)
     marker = tmp_path / "killed"
     model = KillsAWorker(marker=str(marker), **forest.get_params())
     distribute.fit(model, X, LABELS, executor, n_parts=4, timeout=120)
     assert marker.exists()
     found = clone(forest)
     found.__dict__ = {name: value for name, value in vars(model).items() if name != "marker"}
-    assert spinney.dumps(found) == spinney.dumps(forest.fit(X, LABELS))
+    assert weald.dumps(found) == weald.dumps(forest.fit(X, LABELS))
 
 
 MPI_JOB = """
 import json, sys
-import numpy as np, spinney
+import numpy as np, weald
 from mpi4py import MPI
 from sklearn.base import clone
-from spinney.distribute import fit_part
+from weald.distribute import fit_part
 
 rank, size = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
 
@@ -94,10 +94,10 @@ def all_reduce(buffer, op):
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 5)).astype(np.float32)
 Y = (X @ rng.normal(size=(5, 6)) > 0).astype(int)
-model = spinney.GradientBoostingClassifier(n_estimators=4, max_leaf_nodes=5, random_state=0)
+model = weald.GradientBoostingClassifier(n_estimators=4, max_leaf_nodes=5, random_state=0)
 part = fit_part(clone(model), X[rank::size], Y[rank::size], all_reduce, n_samples=90)
 order = [i for worker in range(size) for i in range(worker, 90, size)]
-is_same = spinney.dumps(part) == spinney.dumps(clone(model).fit(X[order], Y[order]))
+is_same = weald.dumps(part) == weald.dumps(clone(model).fit(X[order], Y[order]))
 found = MPI.COMM_WORLD.gather(is_same)
 if rank == 0:
     print(json.dumps(found))
@@ -105,10 +105,10 @@ if rank == 0:
 
 MPI_POOL_JOB = """
 import json
-import spinney
+import weald
 from mpi4py.futures import MPIPoolExecutor
 from sklearn.base import clone
-from spinney import distribute
+from weald import distribute
 from test_distribute import LABELS, MODELS, X
 
 if __name__ == "__main__":
@@ -116,7 +116,7 @@ if __name__ == "__main__":
         found = []
         for model, y in MODELS.values():
             forest = distribute.fit(clone(model), X, y, executor, n_parts=3, timeout=120)
-            found.append(spinney.dumps(forest) == spinney.dumps(clone(model).fit(X, y)))
+            found.append(weald.dumps(forest) == weald.dumps(clone(model).fit(X, y)))
         forest = clone(MODELS["forest"][0]).fit(X, LABELS)
         indices, _ = distribute.predict_topk(forest, X, 2, executor, n_parts=3)
         found.append(bool((indices == forest.predict_topk(X, 2)[0]).all()))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import model_bytes
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import Ridge
-from spinney.compression import compact_leaves
+from weald.compression import compact_leaves
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 9, (200, 5)).astype(np.float32)
@@ -17,11 +17,11 @@ Y = (X @ RNG.normal(size=(5, 30)) + RNG.normal(size=(200, 30)) > 3).astype(np.in
 NUMBERS = X @ RNG.normal(size=(5, 30))
 
 MODELS = {
-    "labels": lambda **p: spinney.GradientBoostingClassifier(**p).fit(X, sparse.csr_array(Y)),
-    "classes": lambda **p: spinney.GradientBoostingClassifier(**p).fit(X, X[:, 0].astype(int)),
-    "two classes": lambda **p: spinney.GradientBoostingClassifier(**p).fit(X, Y[:, 0]),
-    "numbers": lambda **p: spinney.GradientBoostingRegressor(**p).fit(X, NUMBERS),
-    "counts": lambda **p: spinney.GradientBoostingRegressor(loss="poisson", **p).fit(X, Y[:, :3]),
+    "labels": lambda **p: weald.GradientBoostingClassifier(**p).fit(X, sparse.csr_array(Y)),
+    "classes": lambda **p: weald.GradientBoostingClassifier(**p).fit(X, X[:, 0].astype(int)),
+    "two classes": lambda **p: weald.GradientBoostingClassifier(**p).fit(X, Y[:, 0]),
+    "numbers": lambda **p: weald.GradientBoostingRegressor(**p).fit(X, NUMBERS),
+    "counts": lambda **p: weald.GradientBoostingRegressor(loss="poisson", **p).fit(X, Y[:, :3]),
 }
 
 
@@ -72,8 +72,8 @@ def test_layouts_threads_files_and_stages(tmp_path):
     for layout in (sparse.csr_array, sparse.csc_array, np.asfortranarray):
         assert_array_equal(small.predict_proba(layout(X)), expected)
     assert_array_equal(small.set_params(n_jobs=2).predict_proba(X), expected)
-    spinney.save(small, tmp_path / "model")
-    loaded = spinney.load(tmp_path / "model")
+    weald.save(small, tmp_path / "model")
+    loaded = weald.load(tmp_path / "model")
     assert_array_equal(loaded.predict_proba(X), expected)
     assert model_bytes(loaded) == model_bytes(small)
     assert_array_equal(list(small.staged_predict_proba(X))[-1], expected)
@@ -92,11 +92,11 @@ def test_training_goes_on_from_smaller_leaves():
 
 
 def test_regressors_have_eight_bits_too():
-    forest = spinney.RandomForestRegressor(5, random_state=0).fit(X, NUMBERS)
+    forest = weald.RandomForestRegressor(5, random_state=0).fit(X, NUMBERS)
     small, report = compact_leaves(forest, dtype="int8", X=X)
     assert report["n_bytes_after"] < report["n_bytes_before"] / 2
     assert np.abs(small.predict(X) - forest.predict(X)).max() <= report["max_change"]
-    path = spinney.CompressedForestRegressor(forest, cv=None, l1_norm=5.0).fit(X, NUMBERS)
+    path = weald.CompressedForestRegressor(forest, cv=None, l1_norm=5.0).fit(X, NUMBERS)
     assert compact_leaves(path, dtype="int8")[1]["n_bytes_after"] <= compact_leaves(path)[1]["n_bytes_after"]
 
 
@@ -110,19 +110,19 @@ def test_regressors_have_eight_bits_too():
         (MODELS["labels"], {"max_change": "all"}, ValueError, "max_change must be .*got 'all'"),
         (MODELS["labels"], {"dtype": "int4"}, ValueError, "dtype must be .*got 'int4'"),
         (
-            lambda **p: spinney.RandomForestClassifier(**p).fit(X, Y),
+            lambda **p: weald.RandomForestClassifier(**p).fit(X, Y),
             {"dtype": "int8"},
             ValueError,
             "dtype must be 'float16' or 'float32' for labels and classes, got 'int8'",
         ),
         (
-            lambda **p: spinney.RandomForestRegressor(**p).fit(X, NUMBERS),
+            lambda **p: weald.RandomForestRegressor(**p).fit(X, NUMBERS),
             {"max_change": 1},
             ValueError,
             "max_change is only supported for boosted models",
         ),
         (
-            lambda **p: spinney.GradientBoostingRegressor(estimator=Ridge(), **p).fit(X, NUMBERS),
+            lambda **p: weald.GradientBoostingRegressor(estimator=Ridge(), **p).fit(X, NUMBERS),
             {"dtype": "int8"},
             TypeError,
             "with estimator=, which has none",

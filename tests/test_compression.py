@@ -7,15 +7,15 @@ import warnings
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, cases, has_outputs, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from spinney import _spinney
-from spinney.compression import compact_leaves
+from weald import _weald
+from weald.compression import compact_leaves
 
 OUTPUTS = ["single", "several", "labels"]
 pytestmark = cases(has_outputs)
@@ -91,7 +91,7 @@ def test_compact_models_keep_the_laws(name, outputs, tmp_path):
         again = pickle.loads(pickle.dumps(compact))
         assert model_bytes(again) == model_bytes(compact)
         np.testing.assert_array_equal(scores(again, X), expected)
-        loaded = _spinney.Forest.from_bytes(model_bytes(compact))
+        loaded = _weald.Forest.from_bytes(model_bytes(compact))
         assert loaded == compact._forest
         for Z in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X)):
             np.testing.assert_array_equal(scores(compact, Z), expected)
@@ -166,7 +166,7 @@ def test_wide_labels_take_far_fewer_bytes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5))
     Y = (rng.random((400, 300)) < 0.1).astype(int)
-    forest = spinney.RandomForestClassifier(n_estimators=20, max_leaf_nodes=40, random_state=0).fit(X, Y)
+    forest = weald.RandomForestClassifier(n_estimators=20, max_leaf_nodes=40, random_state=0).fit(X, Y)
     for form, factor in [({"training_data": (X, Y)}, 4), ({"top_k": 5}, 4)]:
         report = compact_leaves(forest, **form)[1]
         assert report["n_bytes_before"] > factor * report["n_bytes_after"]
@@ -175,7 +175,7 @@ def test_wide_labels_take_far_fewer_bytes():
 def test_outputs_beyond_float16_are_scaled():
     X = np.arange(50.0).reshape(-1, 1)
     y = np.column_stack([X[:, 0] * 1e140, X[:, 0] * 1e-140, X[:, 0]])
-    tree = spinney.DecisionTreeRegressor(random_state=0).fit(X, y)
+    tree = weald.DecisionTreeRegressor(random_state=0).fit(X, y)
     for form in ({"dtype": "float16"}, {"dtype": "float16", "training_data": (X, y)}):
         found = compact_leaves(tree, **form)[0].predict(X)
         assert (np.abs(found - y) <= 2.0**-11 * y.max(axis=0)).all()
@@ -258,7 +258,7 @@ def test_flipped_bytes_are_refused_or_harmless():
     n_refused = 0
     for at in range(len(file)):
         try:
-            forest = _spinney.Forest.from_bytes(file[:at] + bytes([file[at] ^ 0xFF]) + file[at + 1 :])
+            forest = _weald.Forest.from_bytes(file[:at] + bytes([file[at] ^ 0xFF]) + file[at + 1 :])
         except ValueError:
             n_refused += 1
             continue

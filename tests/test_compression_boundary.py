@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, StratifiedKFold
-from spinney import _spinney
+from weald import _weald
 
 CLASSIFIER, REGRESSOR = COMPRESSED
 
@@ -147,7 +147,7 @@ def test_estimators_that_are_none_of_ours(name):
     boosting = make(name.replace("CompressedForest", "GradientBoosting"))
     theirs = getattr(sklearn.ensemble, name.replace("CompressedForest", "ExtraTrees"))()
     for estimator in (other, boosting, theirs, make(name), 3, "forest"):
-        message = f"estimator must be a tree or forest of spinney .*got {type(estimator).__name__}"
+        message = f"estimator must be a tree or forest of weald .*got {type(estimator).__name__}"
         for given in (estimator, FrozenEstimator(estimator)):
             check_refused(model.set_params(estimator=given), ValueError, message, X, y)
     kind = type(forest_of(name))
@@ -362,7 +362,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, froz
         def interrupted(*args):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(_spinney, failure, interrupted)
+        monkeypatch.setattr(_weald, failure, interrupted)
     with pytest.raises((ValueError, KeyboardInterrupt)):
         model.fit(X_new, y_new, sample_weight=w)
     assert model.__dict__.keys() == before.keys()
@@ -378,7 +378,7 @@ def test_progress_is_reported(name, monkeypatch):
         assert (n_steps, title, unit) == (None, name, "step")
         yield seen.append
 
-    monkeypatch.setattr("spinney._compression_fit.progress_bar", record)
+    monkeypatch.setattr("weald._compression_fit.progress_bar", record)
     X, y = make_data(name)
     model = make(name).fit(X, y)
     assert seen == sorted(seen)
@@ -398,7 +398,7 @@ def test_bytes_of_a_model_are_checked_before_use(name):
     data = bytearray(model_bytes(model))
     for cut in (0, 7, len(data) // 2, len(data) - 1):
         with pytest.raises(ValueError, match=r"\w"):
-            _spinney.Compressed.from_bytes(bytes(data[:cut]))
+            _weald.Compressed.from_bytes(bytes(data[:cut]))
     forest = forest_of(name).fit(*make_data(name))
     with pytest.raises(ValueError, match=r"\w"):
-        _spinney.Compressed.from_bytes(model_bytes(forest))
+        _weald.Compressed.from_bytes(model_bytes(forest))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.tree
-import spinney
+import weald
 from conftest import COMPRESSED, make, make_data, model_bytes
 from estimator_checks import with_estimator_checks
 from scipy import sparse
@@ -25,8 +25,8 @@ from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
-from spinney.compression import compact_leaves
-from spinney.inspection import CompressionPathDisplay
+from weald.compression import compact_leaves
+from weald.inspection import CompressionPathDisplay
 
 # The tolerance for sums and means of at most a few hundred float64 numbers in another order: about 1e-14 of the
 # largest.
@@ -79,7 +79,7 @@ def variations():
         yield make(name, **FAST, l1_norm=None)
         yield make(name, **FAST, max_test_nodes=40, n_jobs=2)
         yield make(name, **FAST, estimator=forest_of(name, bootstrap=True, n_estimators=8))
-        yield make(name, **FAST, estimator=getattr(spinney, name.replace("CompressedForest", "DecisionTree"))())
+        yield make(name, **FAST, estimator=getattr(weald, name.replace("CompressedForest", "DecisionTree"))())
     yield make(CLASSIFIER, step_size=0.05, loss="log_loss")
     yield make(CLASSIFIER, step_size=0.05, estimator=forest_of(CLASSIFIER, class_weight="balanced"))
 
@@ -112,7 +112,7 @@ def test_kinds(name):
 
 
 def test_both_have_the_same_parameters():
-    classifier, regressor = (getattr(spinney, name)().get_params() for name in COMPRESSED)
+    classifier, regressor = (getattr(weald, name)().get_params() for name in COMPRESSED)
     assert classifier.pop("multi_label") == "auto"  # regressors have no labels
     assert classifier.pop("label_weight") is None
     assert classifier == regressor
@@ -455,7 +455,7 @@ def test_sparse_predictions_by_blocks(labels, monkeypatch):
     model = make(CLASSIFIER, l1_norm=None, max_steps=400).fit(X, Y)
     whole = model.predict(X)
     assert whole.nnz > 0
-    monkeypatch.setattr("spinney._best.BLOCK_SCORES", 7 * Y.shape[1])
+    monkeypatch.setattr("weald._best.BLOCK_SCORES", 7 * Y.shape[1])
     for container in (sparse.csr_array, sparse.csc_array, np.asarray):
         assert (model.predict(container(X.toarray())) != whole).nnz == 0
 
@@ -476,7 +476,7 @@ def test_class_weights_of_the_estimator_weigh_the_samples(rule):
 
 def test_weights_by_tree_are_balanced_over_all_samples_here():
     X, y = data(CLASSIFIER)
-    forest = spinney.RandomForestClassifier(5, class_weight="balanced_subsample", random_state=0).fit(X, y)
+    forest = weald.RandomForestClassifier(5, class_weight="balanced_subsample", random_state=0).fit(X, y)
     w = np.array([len(y) / (3 * np.sum(y == c)) for c in y])
     model = make(CLASSIFIER, estimator=FrozenEstimator(forest), l1_norm=0.8).fit(X, y)
     plain = make(
@@ -692,8 +692,8 @@ def test_the_picture_wants_a_fitted_model_and_matplotlib(name, agg, monkeypatch)
 
 def test_leaves_of_compressed_models_become_smaller():
     X, Y = make_multilabel_classification(200, n_classes=30, n_labels=4, random_state=0)
-    forest = spinney.ExtraTreesClassifier(10, random_state=0)
-    model = spinney.CompressedForestClassifier(forest, l1_norm=None, step_size=0.05, random_state=0).fit(X, Y)
+    forest = weald.ExtraTreesClassifier(10, random_state=0)
+    model = weald.CompressedForestClassifier(forest, l1_norm=None, step_size=0.05, random_state=0).fit(X, Y)
     small, report = compact_leaves(model, dtype="float16", X=X)
     assert report["n_bytes_after"] == len(small._model.to_bytes()) < report["n_bytes_before"] / 2
     change = np.abs(small.decision_function(X) - model.decision_function(X)).max()
@@ -709,10 +709,10 @@ def test_leaves_of_compressed_models_become_smaller():
 
 def test_steps_on_few_labels_make_sparse_leaves():
     X, Y = make_multilabel_classification(200, n_classes=30, n_labels=4, random_state=0)
-    forest = FrozenEstimator(spinney.ExtraTreesClassifier(10, random_state=0).fit(X, Y))
+    forest = FrozenEstimator(weald.ExtraTreesClassifier(10, random_state=0).fit(X, Y))
     parameters = {"l1_norm": None, "step_size": 0.05, "max_steps": 20, "random_state": 0}
-    whole = spinney.CompressedForestClassifier(forest, **parameters).fit(X, Y)
-    few = spinney.CompressedForestClassifier(forest, step_outputs=2, **parameters).fit(X, Y)
+    whole = weald.CompressedForestClassifier(forest, **parameters).fit(X, Y)
+    few = weald.CompressedForestClassifier(forest, step_outputs=2, **parameters).fit(X, Y)
     assert ((few._path.coefficients(1)[2] != 0).sum(axis=1) == 2).all()
     assert len(few._model.to_bytes()) < len(whole._model.to_bytes())
     # The last tree is the constant.
@@ -720,7 +720,7 @@ def test_steps_on_few_labels_make_sparse_leaves():
     scores = np.mean([tree.predict(X) for tree in few.estimators_], axis=0)
     # The decision function is the score less the threshold of one half.
     np.testing.assert_allclose(few.decision_function(X) + 0.5, scores, rtol=0, atol=1e-12)
-    same = spinney.CompressedForestClassifier(forest, step_outputs=30, **parameters).fit(X, Y)
+    same = weald.CompressedForestClassifier(forest, step_outputs=30, **parameters).fit(X, Y)
     np.testing.assert_array_equal(same.decision_function(X), whole.decision_function(X))
 
 
@@ -732,8 +732,8 @@ def test_steps_on_few_labels_make_sparse_leaves():
 @pytest.mark.filterwarnings("ignore:cv is .* folds", "ignore:The least populated class")
 @with_estimator_checks(
     [
-        spinney.CompressedForestClassifier(spinney.ExtraTreesClassifier(3)),
-        spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(3)),
+        weald.CompressedForestClassifier(weald.ExtraTreesClassifier(3)),
+        weald.CompressedForestRegressor(weald.ExtraTreesRegressor(3)),
     ]
 )
 def test_defaults_pass_the_checks_of_scikit_learn(estimator, check):

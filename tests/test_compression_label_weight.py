@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from compression_twin import nodes_of, stagewise
 from conftest import check_refused, make, make_data, model_bytes
 from scipy import sparse
@@ -29,7 +29,7 @@ WIDTHS = [6, 20]
 
 
 def small(label_weight=None, *, of_forest=None, **params):
-    forest = spinney.ExtraTreesClassifier(3, max_leaf_nodes=8, label_weight=of_forest)
+    forest = weald.ExtraTreesClassifier(3, max_leaf_nodes=8, label_weight=of_forest)
     return make(NAME, estimator=forest, label_weight=label_weight, **{"step_size": 0.05, **params})
 
 
@@ -85,9 +85,9 @@ def test_twin(standardize, d):
     Y = np.hstack([np.quantile(Y, 0.5 + i / 8, axis=0) < Y for i in range(-(-d // 6))]).astype(int)
     weights = np.random.default_rng(0).uniform(0.2, 5, d)
     root = np.sqrt(weights / weights.mean())
-    forest = spinney.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(X[:N], Y[:N], sample_weight=w)
+    forest = weald.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(X[:N], Y[:N], sample_weight=w)
     params = {"l1_norm": None, "step_size": STEP, "standardize": standardize, "max_steps": 40}
-    model = spinney.CompressedForestClassifier(FrozenEstimator(forest), label_weight=weights, **params)
+    model = weald.CompressedForestClassifier(FrozenEstimator(forest), label_weight=weights, **params)
     model.fit(X[:N], Y[:N], sample_weight=w)
     nodes, by_row = nodes_of(forest, X), np.r_[w, np.zeros(N_NEW)]
     steps = stagewise(nodes, Y * root, by_row, STEP, standardize, 40, 1 - np.sign(by_row))
@@ -145,8 +145,8 @@ def test_laws(way, rule, tmp_path):
         common = min(len(one), len(other))
         # Sums are rounded in another order, which may decide between nodes that are otherwise equally good.
         np.testing.assert_allclose(one[:common], other[:common], rtol=2e-2)
-    spinney.save(weighted, tmp_path / "model")
-    loaded = spinney.load(tmp_path / "model")
+    weald.save(weighted, tmp_path / "model")
+    loaded = weald.load(tmp_path / "model")
     assert model_bytes(loaded) == model_bytes(weighted)
     np.testing.assert_array_equal(loaded.decision_function(X), weighted.decision_function(X))
     np.testing.assert_array_equal(loaded.label_weight, weights)
@@ -154,7 +154,7 @@ def test_laws(way, rule, tmp_path):
 
 def test_files_without_are_those_of_before(tmp_path):
     X, Y = labels()
-    spinney.save(small(**METHODS[0]).fit(X, Y), tmp_path / "model")
+    weald.save(small(**METHODS[0]).fit(X, Y), tmp_path / "model")
     assert b"label_weight" not in (tmp_path / "model").read_bytes()
 
 
@@ -175,12 +175,12 @@ def test_nodes_of_rare_labels_stay_where_they_count():
     rng = np.random.default_rng(0)
     X = rng.random((400, 2)).astype(np.float32)
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] > 0.5, X[:, 1] > 0.97])
-    forest = spinney.RandomForestClassifier(12, max_depth=1, max_features=1, bootstrap=False, random_state=0).fit(X, Y)
+    forest = weald.RandomForestClassifier(12, max_depth=1, max_features=1, bootstrap=False, random_state=0).fit(X, Y)
     assert {int(tree.tree_.feature[0]) for tree in forest} == {0, 1}
     for weights, feature in ((None, 0), ([1, 1, 999], 1)):
         for loss in ("squared_error", "log_loss"):
             params = {"l1_norm": None, "max_steps": 1, "loss": loss, "label_weight": weights}
-            model = spinney.CompressedForestClassifier(FrozenEstimator(forest), **params).fit(X, Y)
+            model = weald.CompressedForestClassifier(FrozenEstimator(forest), **params).fit(X, Y)
             assert [int(tree.tree_.feature[0]) for tree in model.estimators_] == [feature]
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import MultiTaskLasso, lasso_path
-from spinney import _spinney
-from spinney._validation import draw_seed
 from test_laws import layouts
+from weald import _weald
+from weald._validation import draw_seed
 
 CLASSIFIER, REGRESSOR = COMPRESSED
 METHODS: dict[str, dict[str, Any]] = {
@@ -407,10 +407,10 @@ def test_each_fold_grows_a_forest_of_its_samples_alone(name, loss, outputs, para
         grown = model.estimator_._forest_config(target, within, (0, forest.n_estimators))
         grown["tree"]["seed"] = seed
         of_rows = model.estimator_._row_weights(target, within)
-        of_fold = _spinney.fit_forest(X, target.engine, of_rows, grown)
-        by_row = _spinney.weights_by_row(target.engine, of_rows)
+        of_fold = _weald.fit_forest(X, target.engine, of_rows, grown)
+        by_row = _weald.weights_by_row(target.engine, of_rows)
         config = model._config(seed, None, None, None)
-        path = _spinney.compress_forest(of_fold, X, target.engine, by_row, config, held)
+        path = _weald.compress_forest(of_fold, X, target.engine, by_row, config, held)
         losses.append(path.test_loss())
     for step in range(min(map(len, losses))):
         if step < len(model.path_["l1_norm"]):

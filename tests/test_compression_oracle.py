@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from compression_twin import n_test_nodes, nodes_of, stagewise
 from sklearn.datasets import make_friedman1
 from sklearn.frozen import FrozenEstimator
@@ -30,7 +30,7 @@ def whitened(Y, w):
 
 def fit_both(forest, X, y, Y, w, standardize, *, white):
     """The estimator at the end of its path, and copies of the twin's steps up to there."""
-    kind = spinney.CompressedForestRegressor if white else spinney.CompressedForestClassifier
+    kind = weald.CompressedForestRegressor if white else weald.CompressedForestClassifier
     model = kind(FrozenEstimator(forest), l1_norm=None, step_size=STEP, standardize=standardize, max_steps=60)
     model.fit(X[:N], y[:N], sample_weight=w)
     weights = np.r_[w, np.zeros(N_NEW)]
@@ -44,7 +44,7 @@ def fit_both(forest, X, y, Y, w, standardize, *, white):
 
 @pytest.mark.parametrize("d", [1, 3])
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("kind", [spinney.ExtraTreesRegressor, spinney.RandomForestRegressor])
+@pytest.mark.parametrize("kind", [weald.ExtraTreesRegressor, weald.RandomForestRegressor])
 def test_numerical_outputs_step_by_step(kind, standardize, d):
     X, Y, w = make_problem(d)
     y = Y.squeeze(axis=1) if d == 1 else Y
@@ -67,7 +67,7 @@ def test_numerical_outputs_step_by_step(kind, standardize, d):
 def test_labels_step_by_step(standardize):
     X, Y, w = make_problem(4)
     Y = (Y - np.median(Y, axis=0) > 0).astype(int)
-    forest = spinney.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(X[:N], Y[:N], sample_weight=w)
+    forest = weald.ExtraTreesClassifier(4, max_leaf_nodes=10, random_state=2).fit(X[:N], Y[:N], sample_weight=w)
     model, found = fit_both(forest, X, Y, Y.astype(float), w, standardize, white=False)
     path = model.path_
     assert len(path["l1_norm"]) == len(found) > 20
@@ -80,8 +80,8 @@ def test_labels_step_by_step(standardize):
 
 def test_the_constant_has_no_test_nodes():
     X, Y, _ = make_problem()
-    forest = spinney.ExtraTreesRegressor(3, random_state=0).fit(X[:N], Y[:N, 0])
-    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=0.0).fit(X[:N], Y[:N, 0])
+    forest = weald.ExtraTreesRegressor(3, random_state=0).fit(X[:N], Y[:N, 0])
+    model = weald.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=0.0).fit(X[:N], Y[:N, 0])
     assert model.n_test_nodes_ == 0
     # The mean of float64 numbers is summed in another order.
     np.testing.assert_allclose(model.predict(X), Y[:N, 0].mean(), rtol=1e-12)
@@ -89,7 +89,7 @@ def test_the_constant_has_no_test_nodes():
 
 def test_the_twin_counts_test_nodes_as_drawn():
     X, Y, _ = make_problem()
-    forest = spinney.ExtraTreesRegressor(2, random_state=0).fit(X[:N], Y[:N, 0])
+    forest = weald.ExtraTreesRegressor(2, random_state=0).fit(X[:N], Y[:N, 0])
     nodes = nodes_of(forest, X)
     everything = np.ones((nodes.Z.shape[1], 1))
     splits = sum(int((t.tree_.children_left >= 0).sum()) for t in forest.estimators_)

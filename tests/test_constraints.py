@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
-import spinney
+import weald
 from conftest import ALL, BOOSTING, FORESTS, TREES, check_refused, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,7 +133,7 @@ def test_trees_are_those_of_plain_loops(problem):
         groups = [set(group) for group in groups]
         groups.append(set(range(p)) - set().union(*groups))
     for form in (X, sparse.csr_array(X), sparse.csc_array(X)):
-        model = spinney.DecisionTreeRegressor(
+        model = weald.DecisionTreeRegressor(
             monotonic_cst=signs, interaction_cst=given_groups, min_samples_leaf=least, random_state=0
         ).fit(form, Y, sample_weight=weight)
         check_tree(model, X, Y, weight, signs, groups, least)
@@ -155,7 +155,7 @@ def test_bins_and_entries_find_the_same_constrained_trees(problem):
         }
         y = Y if Y.shape[1] > 1 else Y[:, 0]
         models = [
-            spinney.GradientBoostingRegressor(max_bins=max_bins, **params).fit(form, y, sample_weight=weight)
+            weald.GradientBoostingRegressor(max_bins=max_bins, **params).fit(form, y, sample_weight=weight)
             for max_bins in (255, None)
             for form in (X, sparse.csr_array(X))
         ]
@@ -204,7 +204,7 @@ def test_other_criteria_are_monotonic(criterion):
     X, y = make_data("DecisionTreeRegressor", n=150)
     y = np.abs(y) + 0.5
     signs = (SIGNS * X.shape[1])[: X.shape[1]]
-    model = spinney.DecisionTreeRegressor(criterion=criterion, monotonic_cst=signs).fit(X, y)
+    model = weald.DecisionTreeRegressor(criterion=criterion, monotonic_cst=signs).fit(X, y)
     assert model.tree_.node_count > 5
     check_monotonic(model.predict, X.astype(np.float64), signs)
 
@@ -235,14 +235,14 @@ def test_every_regression_loss_is_monotonic_and_never_rises(loss, leaf_estimatio
     signs = np.array([[1, -1], [-1, -1], [0, 1], [1, 1]])
     params = {"monotonic_cst": signs, "loss": loss, "leaf_estimation": leaf_estimation, "n_estimators": 12}
     for strategy in ("joint", "single_target", "auto"):
-        model = spinney.GradientBoostingRegressor(output_strategy=strategy, **params).fit(X, Y)
+        model = weald.GradientBoostingRegressor(output_strategy=strategy, **params).fit(X, Y)
         for output in range(2):
 
             def number(rows, output=output, model=model):
                 return model.predict(rows)[:, output]
 
             check_monotonic(number, X, signs[:, output])
-        of_one = spinney.GradientBoostingRegressor(output_strategy=strategy, learning_rate=1.0, **params).fit(X, Y)
+        of_one = weald.GradientBoostingRegressor(output_strategy=strategy, learning_rate=1.0, **params).fit(X, Y)
         # The losses are sums of rounded terms.
         assert (np.diff(of_one.train_score_) <= 1e-12 * np.abs(of_one.train_score_[:-1])).all()
 
@@ -253,9 +253,9 @@ def test_labels_are_boosted_in_order(loss):
     signs = (SIGNS * X.shape[1])[: X.shape[1]]
     for strategy in ("joint", "single_target"):
         params = {"monotonic_cst": signs, "loss": loss, "output_strategy": strategy, "n_estimators": 15}
-        model = spinney.GradientBoostingClassifier(**params).fit(X, Y)
+        model = weald.GradientBoostingClassifier(**params).fit(X, Y)
         check_monotonic(model.decision_function, X.astype(np.float64), signs)
-        of_one = spinney.GradientBoostingClassifier(learning_rate=1.0, **params).fit(X, Y)
+        of_one = weald.GradientBoostingClassifier(learning_rate=1.0, **params).fit(X, Y)
         # The losses are sums of rounded terms, which are computed from float32 scores.
         assert (np.diff(of_one.train_score_) <= 1e-6 * np.abs(of_one.train_score_[:-1])).all()
 
@@ -303,7 +303,7 @@ def test_features_are_drawn_of_those_that_are_allowed():
     y = X[:, 0] + X[:, 1] * (X[:, 0] > 0)
     groups = [[2 * j, 2 * j + 1] for j in range(20)]
     for form in (X, sparse.csr_array(X)):
-        model = spinney.DecisionTreeRegressor(max_features=2, interaction_cst=groups, random_state=0).fit(form, y)
+        model = weald.DecisionTreeRegressor(max_features=2, interaction_cst=groups, random_state=0).fit(form, y)
         assert model.get_depth() > 3
         assert model.score(form, y) == 1.0
 
@@ -329,7 +329,7 @@ def test_trees_are_scikit_learns_where_no_cuts_tie(seed):
     for params in ({"max_depth": 4}, {"min_samples_leaf": 15}):
         ours, theirs = (
             module.DecisionTreeRegressor(monotonic_cst=signs, random_state=0, **params).fit(X, y)
-            for module in (spinney, sklearn.tree)
+            for module in (weald, sklearn.tree)
         )
         same_tree(ours.tree_, theirs.tree_)
         # Means are rounded once here, and are sums of rounded numbers in scikit-learn.
@@ -338,7 +338,7 @@ def test_trees_are_scikit_learns_where_no_cuts_tie(seed):
         classes, weight = (y > 0.2).astype(int), rng.uniform(0.5, 1.5, 300)
         ours, theirs = (
             module.DecisionTreeClassifier(monotonic_cst=signs, random_state=0, max_depth=3).fit(X, classes, weight)
-            for module in (spinney, sklearn.tree)
+            for module in (weald, sklearn.tree)
         )
         same_tree(ours.tree_, theirs.tree_)
         # Weights are rounded to 2⁻²⁵ of their total or finer.
@@ -350,9 +350,9 @@ def test_boosting_scores_as_hist_gradient_boosting_does():
     X = rng.uniform(-1, 1, (600, 5))
     y = 2 * X[:, 0] - X[:, 1] + np.sin(4 * X[:, 2]) + rng.normal(scale=0.5, size=600)
     signs = [1, -1, 0, 0, 0]
-    ours = spinney.GradientBoostingRegressor(monotonic_cst=signs).fit(X[:300], y[:300])
+    ours = weald.GradientBoostingRegressor(monotonic_cst=signs).fit(X[:300], y[:300])
     theirs = sklearn.ensemble.HistGradientBoostingRegressor(monotonic_cst=signs).fit(X[:300], y[:300])
-    free = spinney.GradientBoostingRegressor().fit(X[:300], y[:300])
+    free = weald.GradientBoostingRegressor().fit(X[:300], y[:300])
     # Both learn the same function from 300 samples; 0.03 is the spread between seeds.
     assert ours.score(X[300:], y[300:]) > theirs.score(X[300:], y[300:]) - 0.03
     assert ours.score(X[300:], y[300:]) > free.score(X[300:], y[300:]) - 0.01
@@ -402,8 +402,8 @@ def test_weights_are_counts(name):
 def test_what_is_saved_predicts_the_same(name, tmp_path):
     X, y = two_classes(name)
     model = constrained(name, X).fit(X, y)
-    spinney.save(model, tmp_path / "model")
-    for other in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
+    weald.save(model, tmp_path / "model")
+    for other in (weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
         assert model_bytes(other) == model_bytes(model)
         assert other.interaction_cst == model.interaction_cst
         np.testing.assert_array_equal(other.predict(X), model.predict(X))
@@ -435,11 +435,11 @@ def test_a_sign_is_a_feature_turned_around(name):
 def test_names_of_a_frame_are_features():
     X, y = make_data("DecisionTreeRegressor", n=90)
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
-    by_name = spinney.RandomForestRegressor(
+    by_name = weald.RandomForestRegressor(
         10, monotonic_cst={"f1": 1, "f0": -1}, interaction_cst=[["f0", "f1"], ["f1", 2]], random_state=0
     ).fit(frame, y)
     signs = [-1, 1] + [0] * (X.shape[1] - 2)
-    by_place = spinney.RandomForestRegressor(
+    by_place = weald.RandomForestRegressor(
         10, monotonic_cst=signs, interaction_cst=[[0, 1], [1, 2]], random_state=0
     ).fit(frame, y)
     np.testing.assert_array_equal(by_name.apply(frame), by_place.apply(frame))
@@ -499,7 +499,7 @@ def test_what_directions_mean_nothing_for():
     several = np.column_stack([y, y])
     masked = several.copy()
     masked[0, 0] = np.nan
-    forest, boosting = spinney.RandomForestRegressor, spinney.GradientBoostingRegressor
+    forest, boosting = weald.RandomForestRegressor, weald.GradientBoostingRegressor
     for model, data, message in [
         (
             forest(monotonic_cst=signs, categorical_features=[0]),
@@ -514,14 +514,14 @@ def test_what_directions_mean_nothing_for():
             (X, several),
             "monotonic_cst .* strategy Projected",
         ),
-        (spinney.RandomForestClassifier(monotonic_cst=signs), (X, classes), "monotonic_cst .* two classes"),
+        (weald.RandomForestClassifier(monotonic_cst=signs), (X, classes), "monotonic_cst .* two classes"),
         (
-            spinney.GradientBoostingClassifier(monotonic_cst=signs),
+            weald.GradientBoostingClassifier(monotonic_cst=signs),
             (X, classes),
             "monotonic_cst is not supported for the log loss of three and more classes",
         ),
         (
-            spinney.CompressedForestRegressor(forest(monotonic_cst=signs)),
+            weald.CompressedForestRegressor(forest(monotonic_cst=signs)),
             (X, y),
             "CompressedForestRegressor does not support an estimator with",
         ),

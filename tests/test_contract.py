@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 import sklearn.ensemble
 import sklearn.tree
-import spinney
+import weald
 from conftest import (
     ALL,
     CENTROIDS,
@@ -39,7 +39,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
-from spinney.projection import RademacherProjection
+from weald.projection import RademacherProjection
 
 # The tolerance for sums and means of at most a few hundred float64 numbers in another order: about 1e-14 of the
 # largest.
@@ -119,7 +119,7 @@ def test_scikit_learn_checks_of_labels(name, check, params):
 @pytest.mark.parametrize("name", ALL)
 def test_parameters_are_scikit_learns(name):
     theirs = getattr(sklearn.tree if name in TREES else sklearn.ensemble, name)
-    here, there = (inspect.signature(c.__init__).parameters for c in (getattr(spinney, name), theirs))
+    here, there = (inspect.signature(c.__init__).parameters for c in (getattr(weald, name), theirs))
     assert set(there) <= set(here)
     new = {"output_projection", "n_projections", "categorical_features", "interaction_cst"}
     new |= {"projection_scope", "keep_rows"} if name in FORESTS else {"n_jobs"}
@@ -135,7 +135,7 @@ def test_parameters_are_scikit_learns(name):
 @pytest.mark.parametrize("name", ALL)
 def test_public_methods_are_scikit_learns_and_more(name):
     theirs = getattr(sklearn.tree if name in TREES else sklearn.ensemble, name)
-    missing = {m for m in dir(theirs) if not m.startswith("_")} - set(dir(getattr(spinney, name)))
+    missing = {m for m in dir(theirs) if not m.startswith("_")} - set(dir(getattr(weald, name)))
     assert missing <= {"estimators_samples_"}
 
 
@@ -340,7 +340,7 @@ def test_sparse_predictions_by_blocks(name, labels, monkeypatch):
     X, Y = labels
     model = make(name).fit(X, Y)
     whole = model.predict(X)
-    monkeypatch.setattr("spinney._best.BLOCK_SCORES", 7 * Y.shape[1])
+    monkeypatch.setattr("weald._best.BLOCK_SCORES", 7 * Y.shape[1])
     for container in (sparse.csr_array, sparse.csc_array, np.asarray):
         blocks = model.predict(container(X.toarray()))
         assert (blocks != whole).nnz == 0
@@ -490,12 +490,12 @@ def test_inspection_by_outputs():
     rng = np.random.default_rng(0)
     X = rng.random((200, 3))
     model = make("RandomForestRegressor", n_estimators=20).fit(X, X[:, :2])
-    first, second = (spinney.inspection.feature_importances(model, outputs=[j]) for j in (0, 1))
+    first, second = (weald.inspection.feature_importances(model, outputs=[j]) for j in (0, 1))
     assert first.argmax() == 0
     assert second.argmax() == 1
-    np.testing.assert_array_equal(spinney.inspection.feature_importances(model), model.feature_importances_)
+    np.testing.assert_array_equal(weald.inspection.feature_importances(model), model.feature_importances_)
     with pytest.raises(ValueError, match="outputs"):
-        spinney.inspection.feature_importances(model, outputs=[2])
+        weald.inspection.feature_importances(model, outputs=[2])
 
 
 def test_progress_reaches_the_number_of_trees(monkeypatch):
@@ -506,7 +506,7 @@ def test_progress_reaches_the_number_of_trees(monkeypatch):
     def record(n_trees, verbose, name):
         yield seen.append
 
-    monkeypatch.setattr("spinney._bagging.progress_bar", record)
+    monkeypatch.setattr("weald._bagging.progress_bar", record)
     make("RandomForestClassifier", n_estimators=2000).fit(X.repeat(20, axis=0), y.repeat(20))
     assert seen[-1] == 2000
     assert seen == sorted(seen)
@@ -520,6 +520,6 @@ def test_verbose_is_silent_off_a_terminal(capfd):
 
 
 def test_build_info_says_which_build_this_is():
-    info = spinney.build_info()
-    assert info["version"] == spinney.__version__
+    info = weald.build_info()
+    assert info["version"] == weald.__version__
     assert info["profile"] in ("debug", "release")

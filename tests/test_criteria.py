@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import sklearn.ensemble
 import sklearn.tree
-import spinney
+import weald
 from conftest import CLASSIFIERS, FORESTS, REGRESSORS, SKLEARN, cases, has_outputs, make, make_data, model_bytes
 from oracle import Oracle
 from sklearn.metrics import mean_poisson_deviance
-from spinney.compression import compact_leaves
-from spinney.inspection import export_rules, feature_importances
 from test_laws import layouts
+from weald.compression import compact_leaves
+from weald.inspection import export_rules, feature_importances
 
 KINDS = ["single", "several", "labels"]
 CRITERIA = ["gini", "entropy", "log_loss", "squared_error", "poisson", "absolute_error"]
@@ -58,10 +58,10 @@ def test_a_criterion_exists_everywhere_or_is_refused_at_the_door(name, kind, cri
         return
     model.fit(X, y)
     grown = "squared_error" if projection else GROWN[criterion]
-    path = tmp_path / "model.spinney"
-    spinney.save(model, path)
-    assert spinney.inspect_model(path)["criterion"] == grown
-    again = spinney.load(path)
+    path = tmp_path / "model.weald"
+    weald.save(model, path)
+    assert weald.inspect_model(path)["criterion"] == grown
+    again = weald.load(path)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert model_bytes(again) == model_bytes(model)
     np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
@@ -91,7 +91,7 @@ def test_impurities_of_poisson_are_those_of_scikit_learn():
     for weights in (None, w):
         # Splits of a few samples often decrease the impurity equally, and each library breaks ties in its own order.
         params = {"criterion": "poisson", "max_depth": 4, "min_samples_leaf": 5, "random_state": 0}
-        ours = spinney.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights).tree_
+        ours = weald.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights).tree_
         theirs = sklearn.tree.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights).tree_
         np.testing.assert_array_equal(ours.feature, theirs.feature)
         # scikit-learn's are float64, ours float32
@@ -100,7 +100,7 @@ def test_impurities_of_poisson_are_those_of_scikit_learn():
         np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-12)
         np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-12)
     deviance = mean_poisson_deviance(y, np.full(len(y), np.average(y)))
-    root = spinney.DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(X, y).tree_.impurity[0]
+    root = weald.DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(X, y).tree_.impurity[0]
     # A mean of logarithms, summed in another order.
     assert root == pytest.approx(deviance / 2, rel=1e-12)
 
@@ -117,7 +117,7 @@ def test_trees_of_medians_are_those_of_scikit_learn(n_outputs, weighted):
     if weighted and SKLEARN < (1, 8):
         pytest.skip("weighted absolute errors of scikit-learn are correct from 1.8")
     params = {"criterion": "absolute_error", "max_depth": 4, "min_samples_leaf": 9, "random_state": 0}
-    model, other = spinney.DecisionTreeRegressor(**params), sklearn.tree.DecisionTreeRegressor(**params)
+    model, other = weald.DecisionTreeRegressor(**params), sklearn.tree.DecisionTreeRegressor(**params)
     ours, theirs = model.fit(X, y, sample_weight=w).tree_, other.fit(X, y, sample_weight=w).tree_
     assert ours.node_count > 20
     np.testing.assert_array_equal(ours.feature, theirs.feature)
@@ -133,7 +133,7 @@ def test_forests_of_medians_err_as_much_as_those_of_scikit_learn(kind):
     X = rng.normal(size=(600, 5))
     Y = X[:, :2] - X[:, [4]] / 2 + rng.standard_t(2, (600, 2)) / 4
     errors = []
-    for module in (spinney, sklearn.ensemble):
+    for module in (weald, sklearn.ensemble):
         model = getattr(module, kind)(50, criterion="absolute_error", min_samples_leaf=3, random_state=0)
         errors.append(np.abs(model.fit(X[:300], Y[:300]).predict(X[300:]) - Y[300:]).mean())
     # Samples, features and thresholds are drawn differently: with fifty trees the errors differ by less than 5 %.
@@ -144,15 +144,15 @@ def test_an_even_split_of_the_weight_gives_the_mean_of_the_two_in_the_middle():
     y = [1.0, 2.0, 10.0, 0.0]
     for w, median in ((None, 1.5), ([3, 1, 1, 1], 1.0), ([1, 1, 4, 2], 6.0), ([2, 0, 2, 0], 5.5), ([1, 1, 1, 5], 0.0)):
         params = {"criterion": "absolute_error", "min_samples_leaf": 4}
-        for module in (spinney, sklearn.tree):
+        for module in (weald, sklearn.tree):
             tree = module.DecisionTreeRegressor(**params).fit(np.zeros((4, 1)), y, sample_weight=w)
             assert tree.predict([[0.0]])[0] == median, (module, w)
 
 
 def test_medians_are_refused_where_means_are_needed():
     X, y = data("RandomForestRegressor", "several")
-    tree = spinney.DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
-    forest = spinney.RandomForestRegressor(3, criterion="absolute_error").fit(X, y)
+    tree = weald.DecisionTreeRegressor(criterion="absolute_error").fit(X, y)
+    forest = weald.RandomForestRegressor(3, criterion="absolute_error").fit(X, y)
     for model in (tree, forest):
         with pytest.raises(
             ValueError, match=r"criterion must be a criterion whose leaves are means.*, got AbsoluteError"
@@ -213,13 +213,13 @@ def test_one_poisson_model_whatever_the_layout_the_threads_and_the_order(name, k
 
 def test_a_split_whose_side_would_sum_to_zero_is_not_made():
     X = np.arange(6.0).reshape(-1, 1)
-    tree = spinney.DecisionTreeRegressor(criterion="poisson").fit(X, [0, 0, 0, 1, 2, 3]).tree_
+    tree = weald.DecisionTreeRegressor(criterion="poisson").fit(X, [0, 0, 0, 1, 2, 3]).tree_
     assert tree.threshold[0] > 3  # not 2.5, which would leave three zeros
     assert (tree.value[:, 0, 0] > 0).all()
     # An output that is zero in the whole node adds nothing to the impurities, and does not affect the choice of the
     # split.
     y = np.column_stack([[0, 0, 0, 1, 2, 3], np.zeros(6)])
-    both = spinney.DecisionTreeRegressor(criterion="poisson").fit(X, y).tree_
+    both = weald.DecisionTreeRegressor(criterion="poisson").fit(X, y).tree_
     np.testing.assert_array_equal(both.threshold, tree.threshold)
     oracle = Oracle(X, y, None, "poisson")
     # The oracle is exact; the engine computes a few logarithms in float64.

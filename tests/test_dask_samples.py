@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from scipy import sparse
 from sklearn.base import clone
-from spinney import _dask_samples
-from spinney.distribute import fit_samples
+from weald import _dask_samples
+from weald.distribute import fit_samples
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed")
 
@@ -24,7 +24,7 @@ X[RNG.random(X.shape) < 0.4] = 0
 LABELS = (X @ RNG.normal(size=(5, 12)) > 0.5).astype(int)
 NUMBERS = X @ RNG.normal(size=5)
 SMALL = {"n_estimators": 3, "max_leaf_nodes": 4, "random_state": 0}
-MODEL = spinney.GradientBoostingClassifier(**SMALL)
+MODEL = weald.GradientBoostingClassifier(**SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +45,18 @@ def cut(*parts):
     ("model", "y"),
     [
         (MODEL, LABELS),
-        (spinney.GradientBoostingRegressor(**SMALL), NUMBERS),
-        (spinney.GradientBoostingClassifier(**SMALL), np.where(NUMBERS > 0, "oak", "elm")),
+        (weald.GradientBoostingRegressor(**SMALL), NUMBERS),
+        (weald.GradientBoostingClassifier(**SMALL), np.where(NUMBERS > 0, "oak", "elm")),
     ],
     ids=["labels", "numbers", "classes"],
 )
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_the_bytes_are_those_of_one_machine(client, model, y, layout):
     samples = layout(X)
-    expected = spinney.dumps(clone(model).fit(samples, y))
+    expected = weald.dumps(clone(model).fit(samples, y))
     found = clone(model)
     assert fit_samples(found, cut(samples, y), client, timeout=60) is found
-    assert spinney.dumps(found) == expected
+    assert weald.dumps(found) == expected
 
 
 def test_blocks_stay_on_their_workers_and_may_have_weights(client):
@@ -66,12 +66,12 @@ def test_blocks_stay_on_their_workers_and_may_have_weights(client):
         client.submit(tuple, block, workers=[addresses[i % 2]], pure=False) for i, block in enumerate(cut(X, LABELS, w))
     ]
     found = fit_samples(clone(MODEL), blocks, client, timeout=60)
-    assert spinney.dumps(found) == spinney.dumps(clone(MODEL).fit(X, LABELS, w))
+    assert weald.dumps(found) == weald.dumps(clone(MODEL).fit(X, LABELS, w))
     # Without weights, samples have a weight of 1.
     w[:77] = 1
     first, second, third, last = cut(X, LABELS, w)
     found = fit_samples(clone(MODEL), [first[:2], second, third[:2], last], client, timeout=60)
-    assert spinney.dumps(found) == spinney.dumps(clone(MODEL).fit(X, LABELS, w))
+    assert weald.dumps(found) == weald.dumps(clone(MODEL).fit(X, LABELS, w))
 
 
 def test_failures_are_those_of_the_worker_and_change_nothing(client):
@@ -89,13 +89,13 @@ def test_failures_are_those_of_the_worker_and_change_nothing(client):
         fit_samples(model, [(X[:0], LABELS[:0])], client, timeout=60)
     assert model.__dict__.keys() == before.keys()
     assert all(model.__dict__[name] is value for name, value in before.items())
-    assert spinney.dumps(fit_samples(model, blocks, client, timeout=60)) == spinney.dumps(clone(MODEL).fit(X, LABELS))
+    assert weald.dumps(fit_samples(model, blocks, client, timeout=60)) == weald.dumps(clone(MODEL).fit(X, LABELS))
 
 
 def test_bad_arguments_are_refused(client):
     blocks = cut(X, LABELS)
     with pytest.raises(TypeError, match=r"model must be GradientBoosting.*, got a RandomForestClassifier"):
-        fit_samples(spinney.RandomForestClassifier(), blocks, client)
+        fit_samples(weald.RandomForestClassifier(), blocks, client)
     with pytest.raises(TypeError, match=r"client must be a distributed\.Client, got a int"):
         fit_samples(clone(MODEL), blocks, 3)
     for timeout in (0, -1.0, "soon", float("inf"), True):
@@ -113,7 +113,7 @@ def test_bad_arguments_are_refused(client):
 def test_a_lost_worker_is_named_and_the_cluster_goes_on(client):
     processes = client.run(os.getpid)
     addresses = sorted(processes)
-    long = spinney.GradientBoostingClassifier(**SMALL | {"n_estimators": 10_000})
+    long = weald.GradientBoostingClassifier(**SMALL | {"n_estimators": 10_000})
     blocks = [
         client.submit(tuple, (X[i::3], LABELS[i::3]), workers=[address], pure=False)
         for i, address in enumerate(addresses)
@@ -128,7 +128,7 @@ def test_a_lost_worker_is_named_and_the_cluster_goes_on(client):
         timer.join()
     client.wait_for_workers(3, timeout=60)
     found = fit_samples(clone(MODEL), cut(X, LABELS), client, timeout=60)
-    assert spinney.dumps(found) == spinney.dumps(clone(MODEL).fit(X, LABELS))
+    assert weald.dumps(found) == weald.dumps(clone(MODEL).fit(X, LABELS))
 
 
 def test_a_worker_that_is_slow_comes_to_the_deadline(client):
@@ -162,7 +162,7 @@ def test_stages_that_were_done_go_on_without_the_lost_worker(client):
     client.wait_for_workers(3, timeout=60)
     processes = client.run(os.getpid)
     addresses = sorted(processes)
-    long = spinney.GradientBoostingClassifier(**SMALL | {"n_estimators": 10_000})
+    long = weald.GradientBoostingClassifier(**SMALL | {"n_estimators": 10_000})
     blocks = [
         client.submit(tuple, (X[i::3], LABELS[i::3]), workers=[address], pure=False)
         for i, address in enumerate(addresses)
@@ -178,8 +178,8 @@ def test_stages_that_were_done_go_on_without_the_lost_worker(client):
     assert f"the {n_done} stages that were done" in raised.value.__notes__[0]
     assert 0 < n_done < 10_000
     order = [i for part in range(3) for i in range(part, 120, 3)]
-    whole = spinney.GradientBoostingClassifier(**SMALL | {"n_estimators": n_done + 2}).fit(X[order], LABELS[order])
+    whole = weald.GradientBoostingClassifier(**SMALL | {"n_estimators": n_done + 2}).fit(X[order], LABELS[order])
     long.set_params(n_estimators=n_done + 2, warm_start=True)
     client.wait_for_workers(3, timeout=60)
     fit_samples(long, cut(X[order], LABELS[order]), client, timeout=60)
-    assert spinney.dumps(long.set_params(warm_start=False)) == spinney.dumps(whole)
+    assert weald.dumps(long.set_params(warm_start=False)) == weald.dumps(whole)

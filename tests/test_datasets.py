@@ -9,7 +9,7 @@ import pytest
 import real_data
 from scipy import sparse
 from scipy.stats import norm
-from spinney.datasets import (
+from weald.datasets import (
     load_npz_folder,
     make_friedman1_chain,
     make_friedman1_group,

@@ -7,7 +7,7 @@ import warnings
 import children
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data, model_bytes
 from scipy import sparse
 
@@ -41,7 +41,7 @@ TABLE = [
 def test_one_hash_for_all_threads_and_layouts(name, params):
     X, y = make_data(name, n=150, outputs="labels" if name.endswith("Classifier") else "several")
     X = X.astype(np.float32)
-    takes_threads = "n_jobs" in getattr(spinney, name)._get_param_names()
+    takes_threads = "n_jobs" in getattr(weald, name)._get_param_names()
     hashes = {}
     for layout, convert in LAYOUTS.items():
         Z = convert(X)

@@ -11,21 +11,21 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from spinney import distribute
+from weald import distribute
 
 RNG = np.random.default_rng(11)
 X = sp.csr_matrix(RNG.integers(0, 3, size=(60, 8)) * (RNG.random((60, 8)) < 0.5), dtype=np.float32)
 LABELS = sp.csr_matrix((X @ RNG.normal(size=(8, 5)) > 0.7).astype(np.int8))
 NUMBERS = X @ RNG.normal(size=(8, 2))
 MODELS = {
-    "forest": (spinney.RandomForestClassifier(9, random_state=0), LABELS),
-    "numbers": (spinney.ExtraTreesRegressor(9, random_state=1, bootstrap=True, oob_score=True), NUMBERS),
-    "centroids": (spinney.CentroidForestClassifier(9, random_state=2), LABELS),
+    "forest": (weald.RandomForestClassifier(9, random_state=0), LABELS),
+    "numbers": (weald.ExtraTreesRegressor(9, random_state=1, bootstrap=True, oob_score=True), NUMBERS),
+    "centroids": (weald.CentroidForestClassifier(9, random_state=2), LABELS),
 }
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -64,12 +64,12 @@ class Never(Executor):
 @pytest.mark.parametrize("name", MODELS)
 def test_fits_are_byte_for_byte_those_of_one_machine(name, n_parts):
     model, y = MODELS[name]
-    expected = spinney.dumps(clone(model).fit(X, y))
+    expected = weald.dumps(clone(model).fit(X, y))
     with ThreadPoolExecutor(3) as threads:
         for executor in (threads, InTurn(), InTurn(n_lost=2)):
             found = clone(model)
             assert distribute.fit(found, X, y, executor, n_parts=n_parts) is found
-            assert spinney.dumps(found) == expected
+            assert weald.dumps(found) == expected
 
 
 def test_processes_give_the_same_bytes():
@@ -79,7 +79,7 @@ def test_processes_give_the_same_bytes():
     expected = clone(model).fit(X, y, weights, label_names=names)
     with ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
         found = distribute.fit(clone(model), X, y, executor, sample_weight=weights, label_names=names, timeout=120)
-        assert spinney.dumps(found) == spinney.dumps(expected)
+        assert weald.dumps(found) == weald.dumps(expected)
         indices, scores = distribute.predict_topk(found, X, 2, executor)
     assert np.array_equal(indices, expected.predict_topk(X, 2)[0])
     assert np.array_equal(scores, expected.predict_topk(X, 2)[1])
@@ -87,8 +87,8 @@ def test_processes_give_the_same_bytes():
 
 def test_dask_gives_the_same_bytes_when_a_worker_is_killed(tmp_path):
     dask = pytest.importorskip("distributed", reason="Dask is not installed")
-    slow = spinney.RandomForestClassifier(300, random_state=0)
-    expected = spinney.dumps(clone(slow).fit(X, LABELS))
+    slow = weald.RandomForestClassifier(300, random_state=0)
+    expected = weald.dumps(clone(slow).fit(X, LABELS))
     options = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with (
         dask.LocalCluster(**options, local_directory=str(tmp_path)) as cluster,
@@ -101,10 +101,10 @@ def test_dask_gives_the_same_bytes_when_a_worker_is_killed(tmp_path):
         assert marker.exists()
     forest = clone(slow)
     forest.__dict__ = {name: value for name, value in vars(found).items() if name != "marker"}
-    assert spinney.dumps(forest) == expected
+    assert weald.dumps(forest) == expected
 
 
-class KillsAWorker(spinney.RandomForestClassifier):
+class KillsAWorker(weald.RandomForestClassifier):
     """A forest whose first part ends the process that grows it; the file `marker` records that this has happened."""
 
     def __init__(self, *, marker="", n_estimators=100, random_state=None, **others):
@@ -113,7 +113,7 @@ class KillsAWorker(spinney.RandomForestClassifier):
 
     @classmethod
     def _get_param_names(cls):
-        return sorted([*spinney.RandomForestClassifier._get_param_names(), "marker"])
+        return sorted([*weald.RandomForestClassifier._get_param_names(), "marker"])
 
     def fit(self, *args, **kwargs):
         try:
@@ -124,9 +124,9 @@ class KillsAWorker(spinney.RandomForestClassifier):
 
 
 def test_topk_of_pipelines_and_of_blocks():
-    forest = spinney.RandomForestClassifier(5, random_state=0)
+    forest = weald.RandomForestClassifier(5, random_state=0)
     pipeline = make_pipeline(FunctionTransformer(accept_sparse=True), forest).fit(X, LABELS)
-    expected = spinney.topk(pipeline, X, 3)
+    expected = weald.topk(pipeline, X, 3)
     for rows in (X, X.tocsc(), X.toarray()):
         for n_parts in (1, 7, 100):
             found = distribute.predict_topk(pipeline, rows, 3, InTurn(), n_parts=n_parts)
@@ -139,8 +139,8 @@ def test_topk_of_pipelines_and_of_blocks():
 @pytest.mark.parametrize(
     "model",
     [
-        spinney.GradientBoostingRegressor(n_estimators=5, random_state=0),
-        spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(3, random_state=0), random_state=0),
+        weald.GradientBoostingRegressor(n_estimators=5, random_state=0),
+        weald.CompressedForestRegressor(weald.ExtraTreesRegressor(3, random_state=0), random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -151,16 +151,16 @@ def test_settings_are_scored_as_by_cross_validate(model):
     cv = KFold(3, shuffle=True, random_state=0)
     found = distribute.cross_validate(model, X, y, InTurn(n_lost=1), settings=settings, cv=cv)
     for i, setting in enumerate(settings):
-        expected = spinney.model_selection.cross_validate(clone(model).set_params(**setting), X, y, cv=cv)
+        expected = weald.model_selection.cross_validate(clone(model).set_params(**setting), X, y, cv=cv)
         assert np.array_equal(found["test_score"][i], expected["test_score"])
     assert found["best_index"] == int(found["mean_test_score"].argmax())
     assert found["settings"] == settings
 
 
 def test_folds_of_sparse_labels():
-    model = spinney.RandomForestClassifier(3, random_state=0)
+    model = weald.RandomForestClassifier(3, random_state=0)
     found = distribute.cross_validate(model, X, LABELS, InTurn(), cv=2, scoring="f1_micro")
-    expected = spinney.model_selection.cross_validate(model, X, LABELS, cv=2, scoring="f1_micro")
+    expected = weald.model_selection.cross_validate(model, X, LABELS, cv=2, scoring="f1_micro")
     assert np.array_equal(found["test_score"][0], expected["test_score"])
 
 
@@ -232,11 +232,11 @@ def test_an_executor_that_was_shut_down_and_wrong_estimators():
     with pytest.raises(RuntimeError, match="the executor does not run trees 0 to 8: "):
         distribute.fit(clone(model), X, y, executor)
     with pytest.raises(TypeError, match=r"estimator must be a forest.*got a GradientBoostingRegressor"):
-        distribute.fit(spinney.GradientBoostingRegressor(), X, NUMBERS, InTurn())
+        distribute.fit(weald.GradientBoostingRegressor(), X, NUMBERS, InTurn())
     with pytest.raises(
         ValueError, match="random_state must be an integer with trees, since all parts use the same seed, got None"
     ):
-        distribute.fit(spinney.RandomForestClassifier(), X, y, InTurn())
+        distribute.fit(weald.RandomForestClassifier(), X, y, InTurn())
     with pytest.raises(ValueError, match="settings must have at least one dict of parameters, got none"):
         distribute.cross_validate(model, X, y, InTurn(), settings=[])
     with pytest.raises(TypeError, match=r"scoring must be .*got a dict"):

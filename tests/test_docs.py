@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 import real_data
-import spinney
+import weald
 
 ROOT = real_data.REPOSITORY
 FOLDERS = ["", "docs/", "benches/", "benches/*/", "crates/*/"]
@@ -65,11 +65,11 @@ def test_scripts_that_pages_name_exist() -> None:
 
 def test_the_reference_has_every_public_name() -> None:
     text = (ROOT / "docs" / "api.md").read_text()
-    modules = [module for module in map(spinney.__dict__.get, spinney.__all__) if isinstance(module, ModuleType)]
-    for module in [spinney, *modules]:
+    modules = [module for module in map(weald.__dict__.get, weald.__all__) if isinstance(module, ModuleType)]
+    for module in [weald, *modules]:
         parts = text.split(f"currentmodule:: {module.__name__}\n")[1:]
         names = {line.strip() for part in parts for line in part.partition("```")[0].splitlines()}
-        top = set(spinney.__all__) if module is not spinney else {"__version__"}
+        top = set(weald.__all__) if module is not weald else {"__version__"}
         public = {name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)}
         assert public - top <= names, module.__name__
 

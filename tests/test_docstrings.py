@@ -10,15 +10,15 @@ import pkgutil
 import re
 
 import pytest
-import spinney
+import weald
 from sklearn.base import BaseEstimator
 
 MODULES = [
-    "spinney",
-    *(m.name for m in pkgutil.walk_packages(spinney.__path__, "spinney.") if m.name != "spinney._spinney"),
+    "weald",
+    *(m.name for m in pkgutil.walk_packages(weald.__path__, "weald.") if m.name != "weald._weald"),
 ]
-PUBLIC = [getattr(spinney, name) for name in spinney.__all__ if inspect.isclass(getattr(spinney, name))]
-PUBLIC += [spinney.multilabel.TunedThresholds, spinney.multilabel.CalibratedLabels]
+PUBLIC = [getattr(weald, name) for name in weald.__all__ if inspect.isclass(getattr(weald, name))]
+PUBLIC += [weald.multilabel.TunedThresholds, weald.multilabel.CalibratedLabels]
 ESTIMATORS = [cls for cls in PUBLIC if issubclass(cls, BaseEstimator)]
 
 
@@ -71,7 +71,7 @@ def test_defaults_that_are_described_are_those_of_the_constructor(estimator):
 
 def test_fits_return_their_estimator_in_types_too():
     for estimator in PUBLIC:
-        if estimator.__module__ in ("spinney.tree", "spinney.forest", "spinney.boosting", "spinney.centroid"):
+        if estimator.__module__ in ("weald.tree", "weald.forest", "weald.boosting", "weald.centroid"):
             assert inspect.signature(estimator.fit).return_annotation == "Self"
 
 

@@ -13,8 +13,8 @@ from conftest import make, make_data
 from exports import CASES, columns_of, fitted, scores_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spinney.export import to_c
 from test_export_json import any_model
+from weald.export import to_c
 
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 pytestmark = pytest.mark.skipif(COMPILER is None or os.name != "posix", reason="no C compiler")

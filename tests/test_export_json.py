@@ -9,13 +9,13 @@ import exports
 import numpy as np
 import pandas as pd
 import pytest
-import spinney
+import weald
 from conftest import make, make_data
 from exports import CASES, columns_of, decisions_of, fitted, probes, scores_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from spinney.export import from_json, to_json
+from weald.export import from_json, to_json
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -131,7 +131,7 @@ def test_frames_hold_categories_by_value():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"where": pd.Categorical(rng.choice(list("abcdef"), 80)), "much": rng.normal(size=80)})
     y = (frame["where"].isin(["a", "e"]) ^ (frame["much"] > 0)).to_numpy()
-    model = spinney.ExtraTreesClassifier(n_estimators=5, random_state=0).fit(frame, y)
+    model = weald.ExtraTreesClassifier(n_estimators=5, random_state=0).fit(frame, y)
     read = from_json(to_json(model))
     assert read.categories_[0].tolist() == list("abcdef")
     assert read.categories_[1] is None
@@ -144,11 +144,11 @@ def test_frames_hold_categories_by_value():
 def test_names_and_classes_come_back():
     X, y = make_data("RandomForestClassifier", outputs="labels")
     frame = pd.DataFrame(y, columns=["x", "y", "z"])
-    read = from_json(to_json(spinney.RandomForestClassifier(n_estimators=2).fit(X, frame)))
+    read = from_json(to_json(weald.RandomForestClassifier(n_estimators=2).fit(X, frame)))
     assert read.target_names_in_.tolist() == ["x", "y", "z"]
     assert "RandomForestClassifier of 2 trees" in repr(read)
     for classes in [[1, 2, 5], [1.0, 2.0, 4.0], ["ä", "b", "c"], [False, True, True]]:
-        model = spinney.DecisionTreeClassifier().fit(np.arange(3).reshape(-1, 1), classes)
+        model = weald.DecisionTreeClassifier().fit(np.arange(3).reshape(-1, 1), classes)
         read = from_json(to_json(model))
         assert read.classes_.tolist() == model.classes_.tolist()
         assert read.predict([[0], [2]]).tolist() == [classes[0], classes[2]]
@@ -158,7 +158,7 @@ def test_the_text_is_json_of_the_size_of_what_is_stored():
     model, _ = fitted("RandomForestClassifier-wide-missing")
     text = to_json(model)
     content = json.loads(text, parse_constant=lambda name: pytest.fail(name))
-    assert (content["format"], content["version"]) == ("spinney.export", 1)
+    assert (content["format"], content["version"]) == ("weald.export", 1)
     n_stored = sum(tree.leaf_values()[2].size for tree in map(model._forest.tree, range(5)))
     assert sum(len(tree["leaf_values"]) for tree in content["trees"]) == n_stored
 
@@ -174,7 +174,7 @@ def damaged(content, path, value):
 
 
 DAMAGE = [
-    (["format"], "other", '"format" must be "spinney.export", got '),
+    (["format"], "other", '"format" must be "weald.export", got '),
     (["version"], 2, 'text is not a valid model: "version" must be 1, got 2'),
     (["version"], "1", '"version" must be 1, got'),
     (["kind"], "trees", '"kind"'),
@@ -269,6 +269,6 @@ def test_samples_that_do_not_fit_are_refused():
 
 def test_classes_that_json_has_not_are_refused():
     days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
-    model = spinney.DecisionTreeClassifier().fit([[0], [1]], days)
+    model = weald.DecisionTreeClassifier().fit([[0], [1]], days)
     with pytest.raises(ValueError, match="to_json does not support classes_ of type"):
         to_json(model)

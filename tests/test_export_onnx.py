@@ -7,13 +7,13 @@ import warnings
 import exports
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import make, make_data
 from exports import CASES, columns_of, decisions_of, fitted, scores_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spinney.export import to_onnx
 from test_export_json import any_model
+from weald.export import to_onnx
 
 onnxruntime = pytest.importorskip("onnxruntime")
 onnx = pytest.importorskip("onnx")
@@ -120,14 +120,14 @@ def test_roots_with_a_leaf_and_a_split_of_one_number():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         y = rng.normal(size=(40, 3)) * (rng.random((40, 3)) < 0.2)
-        model = spinney.ExtraTreesRegressor(n_estimators=4, max_leaf_nodes=3, random_state=seed).fit(X, y)
+        model = weald.ExtraTreesRegressor(n_estimators=4, max_leaf_nodes=3, random_state=seed).fit(X, y)
         check_same(model, X, 5)
 
 
 def test_types_of_classes():
     X = np.arange(4).reshape(-1, 1)
     for classes in [[1, 2, 5, 1], [1.0, 2.0, 4.0, 1.0], ["ä", "b", "c", "ä"], [False, True, True, False]]:
-        model = spinney.DecisionTreeClassifier().fit(X, classes)
+        model = weald.DecisionTreeClassifier().fit(X, classes)
         assert run(to_onnx(model), X)["predictions"].tolist() == classes
 
 
@@ -157,4 +157,4 @@ def test_the_graph_is_checked_and_names_its_estimator():
         warnings.simplefilter("error")
         graph = to_onnx(model)
     onnx.checker.check_model(graph, full_check=True)
-    assert (graph.graph.name, graph.producer_name) == ("RandomForestClassifier", "spinney")
+    assert (graph.graph.name, graph.producer_name) == ("RandomForestClassifier", "weald")

@@ -8,7 +8,7 @@ import exports
 import numpy as np
 import pytest
 import sklearn.ensemble
-import spinney
+import weald
 from conftest import ALL, make, make_data
 from exports import CASES, fitted
 from scipy import sparse
@@ -16,10 +16,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from spinney import export
-from spinney.export import _columns, _ensemble
-from spinney.export._predictor import _add, _leaves_of
-from spinney.multilabel import TunedThresholds
+from weald import export
+from weald.export import _columns, _ensemble
+from weald.export._predictor import _add, _leaves_of
+from weald.multilabel import TunedThresholds
 
 EXPORTERS = [export.to_json, export.to_c, export.to_onnx, export.to_treelite, export.to_sklearn]
 
@@ -39,15 +39,15 @@ def test_models_that_are_not_fitted(exporter):
             exporter(make(name))
 
 
-def test_what_is_no_model_of_spinney(exporter):
+def test_what_is_no_model_of_weald(exporter):
     X, y = make_data("RandomForestClassifier", outputs="labels")
-    tuned = TunedThresholds(spinney.RandomForestClassifier(n_estimators=3), cv=2).fit(X, y)
-    pipeline = make_pipeline(StandardScaler(), spinney.ExtraTreesClassifier(n_estimators=2)).fit(X, y)
+    tuned = TunedThresholds(weald.RandomForestClassifier(n_estimators=3), cv=2).fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), weald.ExtraTreesClassifier(n_estimators=2)).fit(X, y)
     theirs = sklearn.ensemble.RandomForestClassifier(n_estimators=2).fit(X, y)
     for model, message in [
         (None, "model is a NoneType"),
-        (theirs, "takes fitted trees, forests, boosted and compressed models of spinney"),
-        (spinney.RandomForestClassifier, "model is the class RandomForestClassifier"),
+        (theirs, "takes fitted trees, forests, boosted and compressed models of weald"),
+        (weald.RandomForestClassifier, "model is the class RandomForestClassifier"),
         (tuned, "export its estimator_"),
         (pipeline, "export the last step"),
     ]:
@@ -58,9 +58,7 @@ def test_what_is_no_model_of_spinney(exporter):
 def test_models_that_no_format_expresses(exporter):
     X, y = make_data("RandomForestClassifier", outputs="labels")
     centroid = make("CentroidForestClassifier").fit(sparse.csr_array(np.abs(X)), y)
-    with pytest.raises(
-        ValueError, match=rf"{exporter.__name__} does not support CentroidForestClassifier.*spinney.save"
-    ):
+    with pytest.raises(ValueError, match=rf"{exporter.__name__} does not support CentroidForestClassifier.*weald.save"):
         exporter(centroid)
     X, y = make_data("GradientBoostingRegressor")
     weak = make("GradientBoostingRegressor", estimator=Ridge(), output_strategy="joint").fit(X, y)
@@ -83,18 +81,18 @@ def test_the_extra_is_named_where_it_is_not_installed(function, package, monkeyp
 
     model, _ = fitted("DecisionTreeRegressor-single-missing")
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=f"needs the package {package}: pip install 'spinney\\[export\\]'"):
+    with pytest.raises(ImportError, match=f"needs the package {package}: pip install 'weald\\[export\\]'"):
         function(model)
 
 
-class OfAUser(spinney.ExtraTreesRegressor):
-    """A class derived from one of spinney's."""
+class OfAUser(weald.ExtraTreesRegressor):
+    """A class derived from one of weald's."""
 
 
 def test_classes_that_are_derived(exporter):
     X, y = make_data("ExtraTreesRegressor")
     model = OfAUser(n_estimators=2, random_state=0).fit(X, y)
-    ours = spinney.ExtraTreesRegressor(n_estimators=2, random_state=0).fit(X, y)
+    ours = weald.ExtraTreesRegressor(n_estimators=2, random_state=0).fit(X, y)
     one, other = exporter(model), exporter(ours)
     assert type(one) is type(other)
     if isinstance(one, str):
@@ -117,7 +115,7 @@ def test_leaf_values_are_what_leaves_add(case):
     start = model.start_ if model._kind == "boosting" else 0.0
     scores = np.zeros_like(exports.scores_of(model, X)) + start
     for t in range(forest.n_trees):
-        tree = spinney._arrays.Tree(forest.only(t))
+        tree = weald._arrays.Tree(forest.only(t))
         assert tree.leaf_values.shape == (tree.node_count, forest.width)
         assert tree.leaf_values.has_canonical_format
         assert (tree.leaf_values.data != 0).all()

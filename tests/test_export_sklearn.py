@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
-import spinney
+import weald
 from conftest import ALL, make, make_data
 from exports import CASES, columns_of, decisions_of, fitted, make_y
 from hypothesis import given, settings
@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.tree import export_text
-from spinney.export import to_sklearn
 from test_export_json import any_model
+from weald.export import to_sklearn
 
 # A check of scikit-learn adds up all values of X, also where these are the largest floats of both signs.
 pytestmark = pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered in reduce")
@@ -134,7 +134,7 @@ def test_a_compressed_regressor_is_a_forest():
 
 def test_labels_of_one_column():
     X, y = make_data("RandomForestClassifier", outputs="labels")
-    model = spinney.RandomForestClassifier(n_estimators=3, multi_label=True, random_state=0).fit(X, y[:, :1])
+    model = weald.RandomForestClassifier(n_estimators=3, multi_label=True, random_state=0).fit(X, y[:, :1])
     theirs = to_sklearn(model)
     np.testing.assert_array_equal(theirs.predict(X), model.predict(X)[:, 0])
     np.testing.assert_array_equal(theirs.predict_proba(X)[:, 1:], model.predict_proba(X))

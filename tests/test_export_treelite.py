@@ -12,8 +12,8 @@ from exports import CASES, columns_of, fitted, scores_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from spinney.export import to_treelite
 from test_export_json import any_model
+from weald.export import to_treelite
 
 treelite = pytest.importorskip("treelite")
 

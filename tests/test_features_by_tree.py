@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import BOOSTING, check_refused, make, make_data
 from scipy import sparse
 from sklearn.linear_model import Ridge
@@ -124,8 +124,8 @@ def test_it_is_kept_in_files_and_by_a_warm_start(tmp_path):
     parts = make(CLASSIFIER, n_estimators=4, max_features_by_tree=3, warm_start=True).fit(X, y)
     parts.set_params(n_estimators=9).fit(X, y)
     assert whole._model.to_bytes() == parts._model.to_bytes()
-    spinney.save(whole, tmp_path / "model.spinney")
-    assert spinney.load(tmp_path / "model.spinney").max_features_by_tree == 3
+    weald.save(whole, tmp_path / "model.weald")
+    assert weald.load(tmp_path / "model.weald").max_features_by_tree == 3
 
 
 def test_weak_models_have_all_features():

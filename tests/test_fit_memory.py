@@ -9,7 +9,7 @@ import children
 import numpy as np
 import pandas as pd
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, make, make_data
 from scipy import sparse
 
@@ -17,7 +17,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as L
 
 MEASURED = """
 from sklearn.frozen import FrozenEstimator
-import sys, numpy as np, spinney
+import sys, numpy as np, weald
 from scipy import sparse
 rng = np.random.default_rng(0)
 
@@ -38,72 +38,72 @@ def masked_labels(n, d):
 
 def compressed():
     X, y = rng.random((20_000, 5), dtype=np.float32), rng.random(20_000)
-    forest = spinney.ExtraTreesRegressor(100, max_depth=8, random_state=0).fit(X, y)
-    return spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=2), X, y
+    forest = weald.ExtraTreesRegressor(100, max_depth=8, random_state=0).fit(X, y)
+    return weald.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=2), X, y
 
 
 cases = {
     "dense wide": lambda: (
-        spinney.RandomForestRegressor(2, max_depth=3, n_jobs=2), rng.random((4_000, 1_000)), rng.random(4_000)
+        weald.RandomForestRegressor(2, max_depth=3, n_jobs=2), rng.random((4_000, 1_000)), rng.random(4_000)
     ),
     "dense random": lambda: (
-        spinney.ExtraTreesRegressor(60, max_features=1), rng.random((20_000, 100), dtype=np.float32), rng.random(20_000)
+        weald.ExtraTreesRegressor(60, max_features=1), rng.random((20_000, 100), dtype=np.float32), rng.random(20_000)
     ),
     "many outputs": lambda: (
-        spinney.ExtraTreesRegressor(5), rng.random((1_000, 10), dtype=np.float32), rng.random((1_000, 1_000))
+        weald.ExtraTreesRegressor(5), rng.random((1_000, 10), dtype=np.float32), rng.random((1_000, 1_000))
     ),
     "sparse labels": lambda: (
-        spinney.ExtraTreesClassifier(10),
+        weald.ExtraTreesClassifier(10),
         sparse.csr_array(sparse.random_array((5_000, 2_000), density=0.05, random_state=rng), dtype=np.float32),
         labels(5_000, 500),
     ),
     "centroids": lambda: (
-        spinney.CentroidForestClassifier(14, max_leaf_samples=5),
+        weald.CentroidForestClassifier(14, max_leaf_samples=5),
         sparse.csr_array(sparse.random_array((10_000, 5_000), density=0.01, random_state=rng), dtype=np.float32),
         labels(10_000, 500),
     ),
     "centroids of numbers": lambda: (
-        spinney.CentroidForestRegressor(4), rng.random((5_000, 100), dtype=np.float32), rng.random((5_000, 200)),
+        weald.CentroidForestRegressor(4), rng.random((5_000, 100), dtype=np.float32), rng.random((5_000, 200)),
     ),
     "boosting": lambda: (
-        spinney.GradientBoostingRegressor(n_estimators=10), rng.random((20_000, 20)), rng.random((20_000, 200))
+        weald.GradientBoostingRegressor(n_estimators=10), rng.random((20_000, 20)), rng.random((20_000, 200))
     ),
     "watched": lambda: (
-        spinney.GradientBoostingRegressor(n_estimators=3, output_strategy="joint"),
+        weald.GradientBoostingRegressor(n_estimators=3, output_strategy="joint"),
         rng.random((500, 20)),
         rng.random((500, 100)),
     ),
     "compression": compressed,
     "gaps in numbers": lambda: (
-        spinney.ExtraTreesRegressor(2, max_depth=3), rng.random((10_000, 5), dtype=np.float32),
+        weald.ExtraTreesRegressor(2, max_depth=3), rng.random((10_000, 5), dtype=np.float32),
         gaps(rng.random((10_000, 500))),
     ),
     "gaps in labels": lambda: (
-        spinney.ExtraTreesClassifier(2, max_depth=3), rng.random((20_000, 5), dtype=np.float32),
+        weald.ExtraTreesClassifier(2, max_depth=3), rng.random((20_000, 5), dtype=np.float32),
         gaps((rng.random((20_000, 200)) < 0.03).astype(float)),
     ),
     "masked labels": lambda: (
-        spinney.ExtraTreesClassifier(2, max_depth=3), rng.random((20_000, 5), dtype=np.float32),
+        weald.ExtraTreesClassifier(2, max_depth=3), rng.random((20_000, 5), dtype=np.float32),
         *masked_labels(20_000, 1_000),
     ),
     "gaps in boosting": lambda: (
-        spinney.GradientBoostingRegressor(n_estimators=3), rng.random((20_000, 10)), gaps(rng.random((20_000, 200))),
+        weald.GradientBoostingRegressor(n_estimators=3), rng.random((20_000, 10)), gaps(rng.random((20_000, 200))),
     ),
     "gaps in boosting of labels": lambda: (
-        spinney.GradientBoostingClassifier(n_estimators=3, output_strategy="joint"), rng.random((20_000, 10)),
+        weald.GradientBoostingClassifier(n_estimators=3, output_strategy="joint"), rng.random((20_000, 10)),
         gaps((rng.random((20_000, 100)) < 0.03).astype(float)),
     ),
     "rows that are kept": lambda: (
-        spinney.ExtraTreesRegressor(400, max_depth=2, keep_rows=True), rng.random((30_000, 3), dtype=np.float32),
+        weald.ExtraTreesRegressor(400, max_depth=2, keep_rows=True), rng.random((30_000, 3), dtype=np.float32),
         rng.random(30_000),
     ),
     "text": lambda: (
-        spinney.ExtraTreesRegressor(2, max_depth=3, categorical_features=range(20)),
+        weald.ExtraTreesRegressor(2, max_depth=3, categorical_features=range(20)),
         np.array([f"value {i}" for i in range(200)], dtype=object)[rng.integers(0, 200, (50_000, 20))],
         rng.random(50_000),
     ),
     "many categories": lambda: (
-        spinney.ExtraTreesRegressor(20, categorical_features=[0, 1], random_state=0),
+        weald.ExtraTreesRegressor(20, categorical_features=[0, 1], random_state=0),
         rng.integers(0, 5_000, (20_000, 2)).astype(np.float32), rng.random(20_000),
     ),
 }
@@ -111,8 +111,8 @@ model, X, y, *mask = cases[sys.argv[1]]()
 fit = {"y_mask": mask[0]} if mask else {}
 if sys.argv[1] == "watched":
     fit["eval_sets"] = [(rng.random((40_000, 20)), rng.random((40_000, 100))) for _ in range(2)]
-spinney.DecisionTreeRegressor().fit(np.ones((9, 2)), np.ones(9))
-estimate = spinney.estimate_fit_memory(model, X, y, **fit)
+weald.DecisionTreeRegressor().fit(np.ones((9, 2)), np.ones(9))
+estimate = weald.estimate_fit_memory(model, X, y, **fit)
 
 
 def kilobytes(what):
@@ -161,8 +161,8 @@ def test_the_estimate_is_right_within_a_factor_of_three(kind):
 
 REFUSED = """
 from sklearn.frozen import FrozenEstimator
-import resource, sys, numpy as np, spinney
-from spinney import _spinney
+import resource, sys, numpy as np, weald
+from weald import _weald
 n = 2_000_000
 X = {
     "tree": np.zeros((n, 50), dtype=np.float32),
@@ -173,13 +173,13 @@ X = {
 y = np.zeros((len(X), 500)) if sys.argv[1] == "boosting" else np.zeros(len(X))
 small = np.random.default_rng(0).random((100, 2)), np.arange(100.0)
 if sys.argv[1] == "compression":
-    forest = spinney.ExtraTreesRegressor(200, max_depth=1).fit(*small)
-    model = spinney.CompressedForestRegressor(FrozenEstimator(forest))
+    forest = weald.ExtraTreesRegressor(200, max_depth=1).fit(*small)
+    model = weald.CompressedForestRegressor(FrozenEstimator(forest))
 else:
     model = {
-        "tree": spinney.DecisionTreeRegressor(),
-        "forest": spinney.RandomForestRegressor(n_jobs=2),
-        "boosting": spinney.GradientBoostingRegressor(),
+        "tree": weald.DecisionTreeRegressor(),
+        "forest": weald.RandomForestRegressor(n_jobs=2),
+        "boosting": weald.GradientBoostingRegressor(),
     }[sys.argv[1]]
 
 
@@ -187,8 +187,8 @@ def grown(*args):
     print("grown")
 
 
-_spinney.fit_tree, _spinney.fit_forest = grown, grown
-_spinney.fit_boosting, _spinney.compress_forest = grown, grown
+_weald.fit_tree, _weald.fit_forest = grown, grown
+_weald.fit_boosting, _weald.compress_forest = grown, grown
 with open("/proc/self/statm") as pages:
     used = int(pages.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 500_000_000, resource.RLIM_INFINITY))
@@ -225,63 +225,63 @@ def test_what_cannot_be_had_is_refused_before_anything_is_grown(kind, message):
 @pytest.mark.parametrize("name", [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED])
 def test_every_estimator_and_layout_has_an_estimate(name):
     X, y = make_data(name)
-    sizes = [spinney.estimate_fit_memory(make(name), Z, y) for Z in (X, X.tolist(), sparse.csr_array(X), X[:, :6])]
+    sizes = [weald.estimate_fit_memory(make(name), Z, y) for Z in (X, X.tolist(), sparse.csr_array(X), X[:, :6])]
     assert all(isinstance(size, int) and size > 0 for size in sizes)
     assert sizes[3] < sizes[0]
     more = np.tile(X, (10, 1)), np.tile(y, 10)
-    assert spinney.estimate_fit_memory(make(name), *more) > 5 * sizes[0]
+    assert weald.estimate_fit_memory(make(name), *more) > 5 * sizes[0]
 
 
 @pytest.mark.parametrize("name", BOOSTING)
 def test_sets_that_are_watched_count(name):
     X, y = make_data(name)
     model = make(name)
-    plain = spinney.estimate_fit_memory(model, X, y)
-    assert spinney.estimate_fit_memory(model, X, y, eval_sets=[]) == plain
+    plain = weald.estimate_fit_memory(model, X, y)
+    assert weald.estimate_fit_memory(model, X, y, eval_sets=[]) == plain
     # A set takes at least X as float32 and, for each sample, 8 bytes for y as float64 or codes, and for scores.
     least = 4 * X.size + 8 * len(X)
-    sizes = [spinney.estimate_fit_memory(model, X, y, eval_sets=[(X, y)] * n) for n in (1, 2, 3)]
+    sizes = [weald.estimate_fit_memory(model, X, y, eval_sets=[(X, y)] * n) for n in (1, 2, 3)]
     assert sizes[0] > plain + least
     assert sizes[2] - sizes[1] == sizes[1] - sizes[0] >= least
     by_name = {"a": (sparse.csc_array(X), y, np.ones(len(X)))}
-    assert spinney.estimate_fit_memory(model, X, y, eval_sets=by_name) > plain
+    assert weald.estimate_fit_memory(model, X, y, eval_sets=by_name) > plain
     with pytest.raises(TypeError, match=r"eval_sets\[0\] must be \(X, y\) .*got a ndarray"):
-        spinney.estimate_fit_memory(model, X, y, eval_sets=[X])
+        weald.estimate_fit_memory(model, X, y, eval_sets=[X])
     with pytest.raises(TypeError, match="RandomForestRegressor does not support eval_sets: it must be None"):
-        spinney.estimate_fit_memory(spinney.RandomForestRegressor(), X, X[:, 0], eval_sets=[(X, X[:, 0])])
+        weald.estimate_fit_memory(weald.RandomForestRegressor(), X, X[:, 0], eval_sets=[(X, X[:, 0])])
 
 
 @pytest.mark.parametrize("name", [*ALL, *BOOSTING])
 def test_cells_that_are_not_known_count(name):
     X, y = make_data(name, n=600, outputs="labels")
     model, y = make(name), y.astype(float)
-    plain = spinney.estimate_fit_memory(model, X, y)
+    plain = weald.estimate_fit_memory(model, X, y)
     mask = np.random.default_rng(0).random(y.shape) < 0.3
-    assert spinney.estimate_fit_memory(model, X, y, y_mask=np.zeros_like(mask)) == plain
+    assert weald.estimate_fit_memory(model, X, y, y_mask=np.zeros_like(mask)) == plain
     # The fit keeps the mask and, for numerical outputs, a copy of y.
     least = y.size * (9 if name.endswith("Regressor") else 1)
-    told = spinney.estimate_fit_memory(model, X, y, y_mask=mask)
+    told = weald.estimate_fit_memory(model, X, y, y_mask=mask)
     assert told > plain + least
-    assert spinney.estimate_fit_memory(model, X, y, y_mask=sparse.csr_array(mask)) == told
-    assert spinney.estimate_fit_memory(model, X, np.where(mask, np.nan, y)) == told
+    assert weald.estimate_fit_memory(model, X, y, y_mask=sparse.csr_array(mask)) == told
+    assert weald.estimate_fit_memory(model, X, np.where(mask, np.nan, y)) == told
     half = mask & (np.arange(len(y)) % 2 > 0)[:, None]
-    assert spinney.estimate_fit_memory(model, X, np.where(half, np.nan, y), y_mask=mask) == told
-    assert spinney.estimate_fit_memory(model, X, np.where(half, np.nan, y)) < told
+    assert weald.estimate_fit_memory(model, X, np.where(half, np.nan, y), y_mask=mask) == told
+    assert weald.estimate_fit_memory(model, X, np.where(half, np.nan, y)) < told
     if name.endswith("Classifier"):
         labels, gaps = sparse.csr_array(np.where(mask, 0, y)), sparse.csr_array(mask)
-        without = spinney.estimate_fit_memory(model, X, labels)
-        assert spinney.estimate_fit_memory(model, X, labels, y_mask=gaps) > without + 4 * mask.sum()
+        without = weald.estimate_fit_memory(model, X, labels)
+        assert weald.estimate_fit_memory(model, X, labels, y_mask=gaps) > without + 4 * mask.sum()
         # The classes are those of the known entries.
         classes = np.where(mask, np.nan, y + 3)
-        assert spinney.estimate_fit_memory(model, X, classes) > 0
+        assert weald.estimate_fit_memory(model, X, classes) > 0
     with pytest.raises(ValueError, match=r"y_mask must have shape \(600, 3\).*got \(600, 2\)"):
-        spinney.estimate_fit_memory(model, X, y, y_mask=mask[:, :2])
+        weald.estimate_fit_memory(model, X, y, y_mask=mask[:, :2])
 
 
 def test_masks_are_for_those_that_take_them():
     X, y = make_data("CompressedForestClassifier", outputs="labels")
     with pytest.raises(TypeError, match=r"^CompressedForestClassifier does not support y_mask: it must be None$"):
-        spinney.estimate_fit_memory(make("CompressedForestClassifier"), X, y, y_mask=y > 0)
+        weald.estimate_fit_memory(make("CompressedForestClassifier"), X, y, y_mask=y > 0)
 
 
 @pytest.mark.parametrize("name", [*ALL, *BOOSTING])
@@ -291,7 +291,7 @@ def test_categories_count(name):
     codes[0] = [299, 299, 299, np.nan]
 
     def size(X, features="from_dtype"):
-        return spinney.estimate_fit_memory(make(name, categorical_features=features), X, y)
+        return weald.estimate_fit_memory(make(name, categorical_features=features), X, y)
 
     plain = size(codes)
     one, two = size(codes, [1]), size(codes, [1, 3])
@@ -313,7 +313,7 @@ def test_categories_count(name):
         size(codes, [4])
     model = make(name, categorical_features=[1])
     before = dict(model.__dict__)
-    spinney.estimate_fit_memory(model, frame, y)
+    weald.estimate_fit_memory(model, frame, y)
     assert model.__dict__ == before
 
 
@@ -322,8 +322,7 @@ def test_samples_that_are_kept_count(name):
     X, y = make_data(name, n=600, outputs="several")
     for n_trees in (5, 50):
         kept, dropped = (
-            spinney.estimate_fit_memory(make(name, n_estimators=n_trees, keep_rows=keep), X, y)
-            for keep in (True, False)
+            weald.estimate_fit_memory(make(name, n_estimators=n_trees, keep_rows=keep), X, y) for keep in (True, False)
         )
         # The fit keeps the leaves that samples reach, the weights and, for regressors, y.
         least = len(X) * (4 * n_trees + 8) + (8 * y.size if name.endswith("Regressor") else 0)
@@ -333,7 +332,7 @@ def test_samples_that_are_kept_count(name):
 @pytest.mark.parametrize("name", ["ExtraTreesClassifier", "GradientBoostingClassifier", "CompressedForestClassifier"])
 def test_labels_have_one_estimate_dense_or_sparse(name):
     X, Y = make_data(name, outputs="labels")
-    dense, stored = (spinney.estimate_fit_memory(make(name), X, y) for y in (Y, sparse.csr_array(Y)))
+    dense, stored = (weald.estimate_fit_memory(make(name), X, y) for y in (Y, sparse.csr_array(Y)))
     assert dense == stored
 
 
@@ -341,7 +340,7 @@ def test_sparse_features_of_a_tree_count():
     X, y = make_data("GradientBoostingRegressor")
 
     def size(Z, n):
-        return spinney.estimate_fit_memory(make("GradientBoostingRegressor", max_features_by_tree=n), Z, y)
+        return weald.estimate_fit_memory(make("GradientBoostingRegressor", max_features_by_tree=n), Z, y)
 
     stored = sparse.csr_array(X)
     assert size(stored, None) == size(stored, X.shape[1]) < size(stored, 3) < size(stored, 6)
@@ -352,7 +351,7 @@ def test_parameters_lower_the_estimate():
     X, Y = np.zeros((10_000, 20)), np.ones((10_000, 100))
 
     def size(**params):
-        return spinney.estimate_fit_memory(spinney.RandomForestRegressor(**params), X, Y)
+        return weald.estimate_fit_memory(weald.RandomForestRegressor(**params), X, Y)
 
     base = size()
     assert size(max_depth=3) < base
@@ -363,6 +362,6 @@ def test_parameters_lower_the_estimate():
     assert size(n_jobs=4) > base
 
 
-def test_only_estimators_of_spinney_have_an_estimate():
-    with pytest.raises(TypeError, match="estimator must be an estimator of spinney, got a list"):
-        spinney.estimate_fit_memory([], np.zeros((3, 2)), np.zeros(3))
+def test_only_estimators_of_weald_have_an_estimate():
+    with pytest.raises(TypeError, match="estimator must be an estimator of weald, got a list"):
+        weald.estimate_fit_memory([], np.zeros((3, 2)), np.zeros(3))

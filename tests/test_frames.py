@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, check_refused, make, make_data, model_bytes
 from model_files import put_together, taken_apart
 from scipy import sparse
@@ -109,16 +109,16 @@ def test_copies_pickles_and_files_keep_names_and_the_choice_of_frames(name, tmp_
     X, Y = several(name)
     model = small(name).fit(X, pd.DataFrame(Y, columns=NAMES)).set_output(predict="pandas")
     joblib.dump(model, tmp_path / "joblib")
-    spinney.save(model, tmp_path / "model")
-    spinney.save(spinney.load(tmp_path / "model"), tmp_path / "again")
+    weald.save(model, tmp_path / "model")
+    weald.save(weald.load(tmp_path / "model"), tmp_path / "again")
     assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
     for other in (
         copy.copy(model),
         copy.deepcopy(model),
         pickle.loads(pickle.dumps(model)),
         joblib.load(tmp_path / "joblib"),
-        spinney.load(tmp_path / "model"),
-        spinney.load(tmp_path / "again", mmap_mode="r"),
+        weald.load(tmp_path / "model"),
+        weald.load(tmp_path / "again", mmap_mode="r"),
     ):
         assert other.target_names_in_.tolist() == NAMES
         pd.testing.assert_frame_equal(other.predict(X), model.predict(X))
@@ -130,7 +130,7 @@ def test_names_in_files_are_proven(tmp_path):
     X, Y = several("RandomForestRegressor")
     model = make("RandomForestRegressor").fit(X, pd.DataFrame(Y, columns=NAMES)).set_output(predict="pandas")
     path = tmp_path / "model"
-    spinney.save(model, path)
+    weald.save(model, path)
     header, estimator, data = taken_apart(path)
     content = estimator["fitted"]["target_names_in_"]["array"]
     for names, message in (
@@ -142,13 +142,13 @@ def test_names_in_files_are_proven(tmp_path):
         content["values"], content["shape"] = names, [len(names)]
         put_together(path, header, estimator, data)
         with pytest.raises(ValueError, match=message):
-            spinney.load(path)
+            weald.load(path)
     content["values"], content["shape"] = NAMES, [3]
     for output in ("numpy", None, ["pandas"]):
         estimator["fitted"]["_predict_output"] = output
         put_together(path, header, estimator, data)
         with pytest.raises(ValueError, match="_predict_output must be one of pandas, polars, got"):
-            spinney.load(path)
+            weald.load(path)
     state = model.__getstate__()
     for names in (NAMES, np.array(NAMES), np.array(NAMES[:2], dtype=object)):
         with pytest.raises(
@@ -355,7 +355,7 @@ def test_a_choice_that_is_none(name, monkeypatch):
 
 def test_importances_of_outputs_by_name():
     X, Y = several("RandomForestClassifier")
-    importances = spinney.inspection.feature_importances
+    importances = weald.inspection.feature_importances
     for name in ("DecisionTreeRegressor", "RandomForestClassifier"):
         model = make(name).fit(X, pd.DataFrame(Y, columns=NAMES))
         np.testing.assert_array_equal(importances(model, ["gene1"]), importances(model, [1]))
@@ -370,7 +370,7 @@ def test_importances_of_outputs_by_name():
 
 def test_rules_have_the_names_of_outputs():
     X, Y = several("DecisionTreeClassifier")
-    rules = spinney.inspection.export_rules
+    rules = weald.inspection.export_rules
     frame = pd.DataFrame(Y, columns=NAMES)
     for name in (
         "DecisionTreeRegressor",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import spinney
+import weald
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("v*/*.safetensors"))
@@ -25,23 +25,23 @@ def test_predictions_have_the_same_bits_and_the_file_is_written_again(path, tmp_
     about = json.loads((path.parent / "predictions.json").read_text())
     X = np.array(about["X"], dtype=np.float32)
     for mmap_mode in (None, "r"):
-        model = spinney.load(path, mmap_mode=mmap_mode)
+        model = weald.load(path, mmap_mode=mmap_mode)
         engine = model._model if hasattr(model, "_model") else model._forest
         found = engine.predict_scores(X) if hasattr(engine, "predict_scores") else engine.predict(X)
         assert found.view(np.uint64).tolist() == about["predictions"][path.stem]
         assert model.predict(X).shape[0] == len(X)
     if path.parent.name == "v1":  # the version of the format that is written today
-        spinney.save(model, tmp_path / "model")
-        if '"prefit"' in spinney.inspect_model(path)["estimator"]:
+        weald.save(model, tmp_path / "model")
+        if '"prefit"' in weald.inspect_model(path)["estimator"]:
             check_without_the_removed_parameter(path, tmp_path / "model")
         else:
             assert (tmp_path / "model").read_bytes() == path.read_bytes()
-    assert spinney.inspect_model(path)["format_version"] == int(path.parent.name[1:])
+    assert weald.inspect_model(path)["format_version"] == int(path.parent.name[1:])
 
 
 def check_without_the_removed_parameter(path, written):
     """The new file has the same arrays and the same estimator, without its former parameter `prefit`."""
-    old, new = (spinney.inspect_model(p) for p in (path, written))
+    old, new = (weald.inspect_model(p) for p in (path, written))
     told = json.loads(old["estimator"])
     assert told["params"].pop("prefit") is False
     assert json.loads(new["estimator"]) == told

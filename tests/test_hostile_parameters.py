@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data
-from spinney import datasets, metrics, projection
-from spinney.inspection import export_rules, feature_importances
+from weald import datasets, metrics, projection
+from weald.inspection import export_rules, feature_importances
 
 EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
 HUGE = 10**400
@@ -100,7 +100,7 @@ def test_the_estimate_of_memory_takes_the_same_parameters(name):
     for parameter in make(name).get_params(deep=False):
         for value in HOSTILE:
             try:
-                assert spinney.estimate_fit_memory(make(name).set_params(**{parameter: value}), X, y) >= 0
+                assert weald.estimate_fit_memory(make(name).set_params(**{parameter: value}), X, y) >= 0
             except (ValueError, TypeError) as error:
                 if not names(error, parameter):
                     faults.append((parameter, value, repr(error)))
@@ -125,11 +125,11 @@ def calls():
         yield model.predict_topk, {"X": X, "k": 2}, ["k", "min_score", "exclude"]
     for model in (boosting, compressed):
         yield model.predict_sparse, {"X": X}, ["min_score"]
-    yield spinney.topk_chunks, {"model": forest, "X": X, "k": 2}, ["chunk_size"]
+    yield weald.topk_chunks, {"model": forest, "X": X, "k": 2}, ["chunk_size"]
     yield compressed.at, {"l1_norm": 0.1}, ["l1_norm"]
     yield export_rules, {"model": tree}, ["tree", "decimals", "max_depth", "top_k"]
     yield feature_importances, {"model": forest}, ["outputs"]
-    yield spinney.compression.compact_leaves, {"model": forest}, ["top_k", "dtype"]
+    yield weald.compression.compact_leaves, {"model": forest}, ["top_k", "dtype"]
     yield projection.johnson_lindenstrauss_dim, {"n_samples": 10, "eps": 0.5}, ["n_samples", "eps"]
     yield projection.RademacherProjection, {}, ["sparsity"]
     yield projection.SubsampleProjection, {}, ["replacement"]

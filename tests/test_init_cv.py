@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import BOOSTING, check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import clone
@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from spinney import _held_out
+from weald import _held_out
 
 CLASSIFIER, REGRESSOR = BOOSTING
 CASES = [(CLASSIFIER, "single"), (CLASSIFIER, "labels"), (REGRESSOR, "single"), (REGRESSOR, "several")]
@@ -74,7 +74,7 @@ def test_one_model_for_sparse_y_samples_of_weight_zero_and_files(name, outputs, 
     X, y = case(name, outputs)
     start = linear(name, outputs)
     if outputs == "labels":  # a model that supports sample weights
-        start = spinney.DecisionTreeClassifier(max_depth=2, random_state=0)
+        start = weald.DecisionTreeClassifier(max_depth=2, random_state=0)
     params = {"init": start, "init_cv": 3}
     model = make(name, **params).fit(X, y)
     if outputs == "labels":
@@ -143,6 +143,6 @@ def test_what_does_not_fit_is_refused():
         both.fit(X, y, base_margin=y)
     classes = np.repeat([0, 1], 45)
     labels = np.column_stack([classes, np.arange(90) == 3])
-    broken = make(CLASSIFIER, init=spinney.DecisionTreeClassifier(min_samples_split=1), init_cv=2)
+    broken = make(CLASSIFIER, init=weald.DecisionTreeClassifier(min_samples_split=1), init_cv=2)
     with pytest.raises(ValueError, match="min_samples_split"):
         broken.fit(X, labels)

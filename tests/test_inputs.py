@@ -413,7 +413,7 @@ def test_sparse_y_that_contradicts_itself(name, broken):
 # These inputs claim sizes without containing the data: they have strides of zero, or indices without entries. Memory is
 # limited, so that a conversion to the claimed size is a MemoryError and does not exhaust the memory of the machine.
 CLAIMS = """
-import re, resource, numpy as np, spinney
+import re, resource, numpy as np, weald
 from conftest import make
 from scipy import sparse
 

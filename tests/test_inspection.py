@@ -1,15 +1,15 @@
-"""`spinney.inspection.feature_importances`, and what all displays have in common."""
+"""`weald.inspection.feature_importances`, and what all displays have in common."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CLASSIFIERS, COMPRESSED, make, make_data
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from spinney.inspection import BoostingCurveDisplay, CompressionPathDisplay, feature_importances
-from spinney.multilabel import LabelReliabilityDisplay
+from weald.inspection import BoostingCurveDisplay, CompressionPathDisplay, feature_importances
+from weald.multilabel import LabelReliabilityDisplay
 
 
 @pytest.mark.parametrize("name", ALL + BOOSTING + COMPRESSED)
@@ -38,15 +38,15 @@ def test_weak_models_that_are_no_trees_have_none():
             feature_importances(model, outputs=outputs)
 
 
-@pytest.mark.parametrize("model", [Ridge(), None, "forest", spinney.RandomForestRegressor, np.zeros(3)], ids=str)
+@pytest.mark.parametrize("model", [Ridge(), None, "forest", weald.RandomForestRegressor, np.zeros(3)], ids=str)
 def test_foreign_objects_are_refused_by_their_names(model):
-    with pytest.raises(TypeError, match=r"^model must be a fitted estimator of spinney, got (a|the class) "):
+    with pytest.raises(TypeError, match=r"^model must be a fitted estimator of weald, got (a|the class) "):
         feature_importances(model)
 
 
 def test_a_model_that_is_not_fitted_says_so():
     with pytest.raises(NotFittedError, match="RandomForestRegressor"):
-        feature_importances(spinney.RandomForestRegressor())
+        feature_importances(weald.RandomForestRegressor())
 
 
 @pytest.mark.parametrize("bad", [-1, 2, 10**400, 1.0, True, "0", None, np.float64(1), np.int64(-3)], ids=str)
@@ -161,10 +161,10 @@ def test_weak_models_and_foreign_objects_have_no_counts():
     model = make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False, n_estimators=2).fit(X, y)
     with pytest.raises(ValueError, match=r"^model must have trees, got a GradientBoosting.* with estimator="):
         feature_importances(model, kind="count")
-    with pytest.raises(TypeError, match=r"^model must be a fitted estimator of spinney, got a Ridge"):
+    with pytest.raises(TypeError, match=r"^model must be a fitted estimator of weald, got a Ridge"):
         feature_importances(Ridge(), kind="count")
     with pytest.raises(NotFittedError):
-        feature_importances(spinney.RandomForestRegressor(), kind="count")
+        feature_importances(weald.RandomForestRegressor(), kind="count")
 
 
 # Displays
@@ -254,7 +254,7 @@ def test_reliability_curves_share_one_diagonal(pyplot):
     assert display.lines_[0].get_linewidth() == 4
     alone = LabelReliabilityDisplay.from_predictions(Y, P, name="three", ref_line=False)
     assert [line.get_label() for line in alone.ax_.get_lines()] == ["three"]
-    model = spinney.RandomForestClassifier(n_estimators=2, random_state=0).fit(Y, Y)
+    model = weald.RandomForestClassifier(n_estimators=2, random_state=0).fit(Y, Y)
     fitted = LabelReliabilityDisplay.from_estimator(model, Y, Y, ref_line=False, line_kw={"color": "black"})
     assert [(line.get_label(), line.get_color()) for line in fitted.ax_.get_lines()] == [
         ("RandomForestClassifier", "black")

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.alone
 
 SETUP = """
 from sklearn.frozen import FrozenEstimator
-import numpy as np, spinney
+import numpy as np, weald
 from scipy import sparse
 rng = np.random.default_rng(0)
 
@@ -27,25 +27,25 @@ TREES = """
 def fit_labels():
     X = rng.random((3_000, 50), dtype=np.float32)
     Y = sparse.csr_array(rng.random((3_000, 500)) < 0.01)
-    model = spinney.ExtraTreesClassifier(n_estimators=100_000, n_jobs=2)
+    model = weald.ExtraTreesClassifier(n_estimators=100_000, n_jobs=2)
     return model, lambda: model.fit(X, Y)
 
 
 def fit_centroids():
     X = sparse.csr_array(rng.random((20_000, 300)) < 0.05, dtype=np.float32)
     Y = sparse.csr_array(rng.random((20_000, 500)) < 0.01)
-    model = spinney.CentroidForestClassifier(100_000, n_jobs=2)
+    model = weald.CentroidForestClassifier(100_000, n_jobs=2)
     return model, lambda: model.fit(X, Y)
 
 
 def fit_oob():
     # Growth is short against the predictions of samples out of the bag.
-    model = spinney.RandomForestRegressor(500, max_depth=10, max_features=1, oob_score=True, max_samples=20, n_jobs=2)
+    model = weald.RandomForestRegressor(500, max_depth=10, max_features=1, oob_score=True, max_samples=20, n_jobs=2)
     return fit(model, 120_000, 2, 40)
 
 
 def draw():
-    model = spinney.projection.GaussianProjection()
+    model = weald.projection.GaussianProjection()
     return model, lambda: model.draw(20_000, 20_000)
 
 
@@ -55,28 +55,28 @@ def project():
     ones = np.ones(n * entries, dtype=np.int8)
     y = sparse.csr_array((ones, indices.ravel().astype(np.int32), np.arange(n + 1) * entries), shape=(n, d))
     X = rng.random((n, 1), dtype=np.float32)
-    model = spinney.DecisionTreeClassifier(output_projection="rademacher", n_projections=2_000)
+    model = weald.DecisionTreeClassifier(output_projection="rademacher", n_projections=2_000)
     return model, lambda: model.fit(X, y)
 
 
 cases = {
-    "tree": lambda: fit(spinney.DecisionTreeRegressor(), 200_000, 300),
-    "tree on threads": lambda: fit(spinney.DecisionTreeRegressor(n_jobs=2), 200_000, 300),
-    "pruned tree": lambda: fit(spinney.DecisionTreeRegressor(ccp_alpha=1e-9), 200_000, 100),
-    "forest": lambda: fit(spinney.RandomForestRegressor(100_000, n_jobs=2), 5_000, 50),
-    "extra-trees": lambda: fit(spinney.ExtraTreesRegressor(100_000, n_jobs=2, max_leaf_nodes=500), 5_000, 50, 10),
+    "tree": lambda: fit(weald.DecisionTreeRegressor(), 200_000, 300),
+    "tree on threads": lambda: fit(weald.DecisionTreeRegressor(n_jobs=2), 200_000, 300),
+    "pruned tree": lambda: fit(weald.DecisionTreeRegressor(ccp_alpha=1e-9), 200_000, 100),
+    "forest": lambda: fit(weald.RandomForestRegressor(100_000, n_jobs=2), 5_000, 50),
+    "extra-trees": lambda: fit(weald.ExtraTreesRegressor(100_000, n_jobs=2, max_leaf_nodes=500), 5_000, 50, 10),
     "labels": fit_labels,
     "centroids": fit_centroids,
     "out of bag": fit_oob,
     "draw": draw,
-    "principal directions": lambda: fit(spinney.DecisionTreeRegressor(output_projection="pca"), 4_000, 1, 2_000),
+    "principal directions": lambda: fit(weald.DecisionTreeRegressor(output_projection="pca"), 4_000, 1, 2_000),
     "project": project,
 }
 """
 
 BOOSTING = """
 def boosting(n=20_000, d=20, **params):
-    return fit(spinney.GradientBoostingRegressor(n_estimators=100_000, **params), n, 50, d)
+    return fit(weald.GradientBoostingRegressor(n_estimators=100_000, **params), n, 50, d)
 
 
 def weak():
@@ -87,7 +87,7 @@ def weak():
 def labels():
     X = rng.random((5_000, 50), dtype=np.float32)
     Y = rng.random((5_000, 50)) < 0.1
-    model = spinney.GradientBoostingClassifier(n_estimators=100_000, n_jobs=2)
+    model = weald.GradientBoostingClassifier(n_estimators=100_000, n_jobs=2)
     return model, lambda: model.fit(X, Y)
 
 
@@ -104,28 +104,28 @@ cases = {
 
 COMPRESSION = """
 X, y = rng.random((4_000, 10), dtype=np.float32), rng.normal(size=4_000)
-forest = spinney.ExtraTreesRegressor(200, random_state=0).fit(X, y)
+forest = weald.ExtraTreesRegressor(200, random_state=0).fit(X, y)
 
 
 def compress(**params):
-    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, step_size=1e-4, **params)
+    model = weald.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, step_size=1e-4, **params)
     return model, lambda: model.fit(X, y)
 
 
 def outputs():
     Y = rng.normal(size=(2_000, 100))
-    many = spinney.ExtraTreesRegressor(200, random_state=0).fit(X[:2_000], Y)
-    model = spinney.CompressedForestRegressor(FrozenEstimator(many), l1_norm=None, step_size=1e-4)
+    many = weald.ExtraTreesRegressor(200, random_state=0).fit(X[:2_000], Y)
+    model = weald.CompressedForestRegressor(FrozenEstimator(many), l1_norm=None, step_size=1e-4)
     return model, lambda: model.fit(X[:2_000], Y)
 
 
 def folds():
-    model = spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(50), step_size=1e-4, n_jobs=2)
+    model = weald.CompressedForestRegressor(weald.ExtraTreesRegressor(50), step_size=1e-4, n_jobs=2)
     return model, lambda: model.fit(X, y)
 
 
 def grown():
-    model = spinney.CompressedForestRegressor(spinney.ExtraTreesRegressor(100_000))
+    model = weald.CompressedForestRegressor(weald.ExtraTreesRegressor(100_000))
     return model, lambda: model.fit(X, y)
 
 
@@ -133,9 +133,9 @@ def at():
     # The path ends after a step or two; between them penalties are searched for.
     X = rng.random((100_000, 10), dtype=np.float32)
     y = rng.random((100_000, 3)) + X[:, :3] > 1.0
-    forest = spinney.ExtraTreesClassifier(50, max_depth=5, n_jobs=2).fit(X, y)
+    forest = weald.ExtraTreesClassifier(50, max_depth=5, n_jobs=2).fit(X, y)
     params = {"solver": "lasso", "l1_norm": None, "max_test_nodes": 2}
-    model = spinney.CompressedForestClassifier(FrozenEstimator(forest), loss="log_loss", **params).fit(X, y)
+    model = weald.CompressedForestClassifier(FrozenEstimator(forest), loss="log_loss", **params).fit(X, y)
     norm = model.path_["l1_norm"][-2:].mean()
     return model, lambda: model.at(norm)
 
@@ -155,7 +155,7 @@ SLOW = """
 def softmax():
     X = rng.random((10_000, 20), dtype=np.float32)
     y = (rng.integers(0, 100, 10_000) // 2 + (X[:, 0] * 50).astype(int)) % 100
-    model = spinney.GradientBoostingClassifier(n_estimators=100_000)
+    model = weald.GradientBoostingClassifier(n_estimators=100_000)
     return model, lambda: model.fit(X, y)
 
 
@@ -163,7 +163,7 @@ def entropy(labels):
     n = 20_000
     X, classes = rng.random((n, 3), dtype=np.float32), rng.permutation(n)
     y = sparse.csr_array((np.ones(n), (np.arange(n), classes)), shape=(n, n)) if labels else classes
-    model = spinney.DecisionTreeClassifier(criterion="entropy")
+    model = weald.DecisionTreeClassifier(criterion="entropy")
     return model, lambda: model.fit(X, y)
 
 
@@ -173,14 +173,14 @@ def transpose():
     ones = np.ones(n * entries, dtype=np.float32)
     X = sparse.csr_array((ones, indices.ravel().astype(np.int32), np.arange(n + 1) * entries), shape=(n, d))
     y = rng.normal(size=n)
-    model = spinney.DecisionTreeRegressor(max_features=10)
+    model = weald.DecisionTreeRegressor(max_features=10)
     return model, lambda: model.fit(X, y)
 
 
 def brent():
     X = rng.random((3_000_000, 2), dtype=np.float32)
     y = rng.random(3_000_000) < 0.3 + 0.4 * X[:, 0]
-    model = spinney.GradientBoostingClassifier(line_search="brent", n_estimators=1_000, max_depth=2)
+    model = weald.GradientBoostingClassifier(line_search="brent", n_estimators=1_000, max_depth=2)
     return model, lambda: model.fit(X, y)
 
 
@@ -188,7 +188,7 @@ def median():
     # X is constant: nearly all time goes into the start, which sorts all rows.
     X = np.zeros((6_000_000, 1), dtype=np.float32)
     y = rng.random(len(X))
-    model = spinney.GradientBoostingRegressor(loss="absolute_error", n_estimators=1, max_depth=1)
+    model = weald.GradientBoostingRegressor(loss="absolute_error", n_estimators=1, max_depth=1)
     return model, lambda: model.fit(X, y)
 
 
@@ -198,7 +198,7 @@ def rows_of_csc():
     ones = np.ones(p * entries, dtype=np.float32)
     X = sparse.csc_array((ones, indices.ravel().astype(np.int32), np.arange(p + 1) * entries), shape=(n, p))
     few = sparse.csc_array(X.tocsr()[:100])
-    model = spinney.DecisionTreeRegressor(max_depth=2).fit(few, rng.normal(size=100))
+    model = weald.DecisionTreeRegressor(max_depth=2).fit(few, rng.normal(size=100))
     return model, lambda: model.predict(X)
 
 
@@ -208,7 +208,7 @@ cases = {
     "softmax": softmax,
     "labels": lambda: entropy(True),
     "classes": lambda: entropy(False),
-    "sort": lambda: fit(spinney.DecisionTreeRegressor(), 8_000_000, 1),
+    "sort": lambda: fit(weald.DecisionTreeRegressor(), 8_000_000, 1),
     "transpose": transpose,
     "brent": brent,
 }
@@ -216,7 +216,7 @@ cases = {
 
 MODELS = """
 X, Y = data(2_000, 10, 20)
-forest = spinney.ExtraTreesRegressor(300, n_jobs=2, max_features=1, max_depth=12, random_state=0).fit(X, Y)
+forest = weald.ExtraTreesRegressor(300, n_jobs=2, max_features=1, max_depth=12, random_state=0).fit(X, Y)
 rows = np.tile(X, (300, 1))
 truth = np.tile(Y, (300, 1))
 labels = sparse.csr_array(Y > 0.8)
@@ -227,43 +227,43 @@ def on(name, *args):
 
 
 def topk():
-    model = spinney.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
+    model = weald.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
     return model, lambda: model.predict_topk(rows, 5)
 
 
 def sparse_probabilities():
-    model = spinney.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
+    model = weald.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
     return model, lambda: model.predict_sparse(rows)
 
 
 def sparse_labels():
-    model = spinney.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
+    model = weald.ExtraTreesClassifier(300, n_jobs=2, max_features=1, random_state=0).fit(X, labels)
     return model, lambda: model.predict(rows)
 
 
 def boosting(method):
-    model = spinney.GradientBoostingRegressor(n_estimators=300, n_jobs=2).fit(X[:500], Y[:500])
+    model = weald.GradientBoostingRegressor(n_estimators=300, n_jobs=2).fit(X[:500], Y[:500])
     return model, lambda: list(getattr(model, method)(rows[:50_000] if method == "staged_predict" else rows))
 
 
 def compressed():
-    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=300).fit(X, Y)
+    model = weald.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=300).fit(X, Y)
     many = np.tile(rows, (3, 1))
     return model, lambda: model.predict(many)
 
 
 def compact(**params):
     X, Y = data(60_000, 2, 3)
-    model = spinney.ExtraTreesRegressor(250, n_jobs=2, max_features=1, max_depth=11, random_state=0).fit(X, Y)
+    model = weald.ExtraTreesRegressor(250, n_jobs=2, max_features=1, max_depth=11, random_state=0).fit(X, Y)
     if params.get("training_data"):
         params["training_data"] = (X, Y)
-    return model, lambda: spinney.compression.compact_leaves(model, **params)
+    return model, lambda: weald.compression.compact_leaves(model, **params)
 
 
 def wide(method):
     # Results of more than a gigabyte: most of the time goes into writing them for the first time.
     X, Y = data(400, 3, 1_000)
-    model = spinney.GradientBoostingClassifier(n_estimators=1, n_jobs=2).fit(X, Y < 0.1)
+    model = weald.GradientBoostingClassifier(n_estimators=1, n_jobs=2).fit(X, Y < 0.1)
     many = np.tile(X, (400, 1))
     return model, lambda: list(getattr(model, method)(many))
 
@@ -283,7 +283,7 @@ cases = {
     "compressed": compressed,
     "prune": on("prune_reduced_error", rows, truth),
     "compact by rows": lambda: compact(training_data=True),
-    "compact on X": lambda: (forest, lambda: spinney.compression.compact_leaves(forest, dtype="float16", X=rows)),
+    "compact on X": lambda: (forest, lambda: weald.compression.compact_leaves(forest, dtype="float16", X=rows)),
 }
 """
 

@@ -6,13 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import FORESTS, check_refused, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from spinney.inspection import similar_rows
+from weald.inspection import similar_rows
 
 REGRESSORS = [name for name in FORESTS if name.endswith("Regressor")]
 
@@ -114,8 +114,8 @@ def test_layouts_threads_and_files_say_the_same(name, tmp_path):
     X, y = make_data(name, n=70)
     model = make(name, min_samples_leaf=3, keep_rows=True).fit(X, y)
     expected = similar_rows(model, X[:20])
-    spinney.save(model, tmp_path / "model")
-    others = [spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))]
+    weald.save(model, tmp_path / "model")
+    others = [weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))]
     others += [clone(model).set_params(n_jobs=2).fit(form, y) for form in (sparse.csr_array(X), sparse.csc_array(X))]
     for other in others:
         found = similar_rows(other, sparse.csr_array(X[:20]))
@@ -182,4 +182,4 @@ def test_states_that_were_tampered_with_are_refused():
         state = model.__getstate__()
         state[attribute] = value
         with pytest.raises(ValueError, match=message):
-            spinney.RandomForestRegressor().__setstate__(state)
+            weald.RandomForestRegressor().__setstate__(state)

@@ -12,13 +12,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import real_data
-import spinney
+import weald
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import arff
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
-from spinney.datasets import dump_xmc, load_mulan, load_npz_folder, load_svmlight_multilabel, load_xmc
+from weald.datasets import dump_xmc, load_mulan, load_npz_folder, load_svmlight_multilabel, load_xmc
 
 # ---- slow twins
 
@@ -551,5 +551,5 @@ def test_files_of_mulan_are_named(tmp_path):
 
 def test_a_data_set_goes_from_its_file_to_names():
     data = load_mulan(SMALL, b"<labels><label name='a'/><label name='b'/></labels>")
-    model = spinney.DecisionTreeClassifier(random_state=0).fit(data.X, data.Y, label_names=data.label_names)
+    model = weald.DecisionTreeClassifier(random_state=0).fit(data.X, data.Y, label_names=data.label_names)
     assert model.topk_names(data.X, 1).tolist() == [["a"], ["b"]]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import clone
@@ -44,8 +44,8 @@ def test_names_given_are_the_names_of_a_frame(name, data, given, tmp_path):
     assert model.target_names_in_.dtype == object
     assert all(type(n) is str for n in model.target_names_in_)
     assert model_bytes(model) == model_bytes(framed) == model_bytes(small(name).fit(X, Y))
-    spinney.save(model, tmp_path / "model")
-    spinney.save(framed, tmp_path / "framed")
+    weald.save(model, tmp_path / "model")
+    weald.save(framed, tmp_path / "framed")
     assert (tmp_path / "model").read_bytes() == (tmp_path / "framed").read_bytes()
 
 
@@ -63,7 +63,7 @@ def test_best_labels_have_names(name, data, form):
             model.topk_names(X, k)
 
 
-class Choosy(spinney.DecisionTreeClassifier):
+class Choosy(weald.DecisionTreeClassifier):
     """A classifier whose `predict_topk` returns at most one label per sample."""
 
     def predict_topk(self, X, k, *, least=0):
@@ -75,7 +75,7 @@ class Choosy(spinney.DecisionTreeClassifier):
 def test_where_no_label_is_named_there_is_no_name():
     X, Y = make_data("DecisionTreeClassifier", outputs="labels")
     model = Choosy(random_state=0).fit(X, Y, label_names=NAMES)
-    plain = spinney.DecisionTreeClassifier(random_state=0).fit(X, Y, label_names=NAMES)
+    plain = weald.DecisionTreeClassifier(random_state=0).fit(X, Y, label_names=NAMES)
     assert model.topk_names(X, 3, least=1).tolist() == [[name, None, None] for (name,) in plain.topk_names(X, 1)]
 
 
@@ -92,8 +92,8 @@ def test_without_names_there_are_none_to_predict(name, data):
 def test_names_go_with_copies_and_not_with_the_next_fit(name, data, tmp_path):
     X, Y = data
     model = small(name).fit(X, Y, label_names=NAMES)
-    spinney.save(model, tmp_path / "model")
-    for other in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+    weald.save(model, tmp_path / "model")
+    for other in (weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert other.topk_names(X, 1).tolist() == model.topk_names(X, 1).tolist()
     assert not hasattr(clone(model), "target_names_in_")
     assert not hasattr(model.fit(X, Y), "target_names_in_")
@@ -151,14 +151,14 @@ def test_names_are_in_frames(name, data):
 def test_names_are_in_rules(name, data):
     X, Y = data
     model = small(name).fit(X, Y, label_names=NAMES)
-    assert any(f"{label} " in spinney.inspection.export_rules(model, top_k=3) for label in NAMES)
+    assert any(f"{label} " in weald.inspection.export_rules(model, top_k=3) for label in NAMES)
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name.endswith("Classifier")])
 def test_importances_are_of_labels_by_name(name, data):
     X, Y = data
     model = small(name).fit(X, Y, label_names=NAMES)
-    importances = spinney.inspection.feature_importances
+    importances = weald.inspection.feature_importances
     np.testing.assert_array_equal(importances(model, ["µ"]), importances(model, [2]))
     with pytest.raises(ValueError, match=r"outputs must be .* or a name in target_names_in_.*got 'four'"):
         importances(model, ["four"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import FORESTS, TREES, cases, check_refused, make, make_data, model_bytes
 from scipy import sparse
 
@@ -86,8 +86,8 @@ def test_laws(name, rule, tmp_path):
     Y[counts == 0] = 1 - Y[counts == 0]
     again = make(name, **params).fit(X, Y, sample_weight=counts)
     assert structure(again) == structure(weighted)
-    weighted.save(tmp_path / "model") if hasattr(weighted, "save") else spinney.save(weighted, tmp_path / "model")
-    assert model_bytes(spinney.load(tmp_path / "model")) == model_bytes(weighted)
+    weighted.save(tmp_path / "model") if hasattr(weighted, "save") else weald.save(weighted, tmp_path / "model")
+    assert model_bytes(weald.load(tmp_path / "model")) == model_bytes(weighted)
 
 
 def test_rules_are_what_they_say():
@@ -97,18 +97,18 @@ def test_rules_are_what_they_say():
     # A constant label has weight 0.
     weights = np.where(share > 0, 1 / np.maximum(share * (1 - share), 1e-9), 0)
     tree, by_hand = (
-        spinney.DecisionTreeClassifier(label_weight=w, random_state=0).fit(X, Y) for w in ("balanced", weights)
+        weald.DecisionTreeClassifier(label_weight=w, random_state=0).fit(X, Y) for w in ("balanced", weights)
     )
     assert structure(tree) == structure(by_hand)
     n, positive = len(Y), Y.sum(axis=0)
     # A power, as in the library: powers by logarithms have other last bits, by which ties would end differently.
     weights = 1 + (np.log(n) - 1) * (2.5 / (positive + 1.5)) ** 0.55
     tree, by_hand = (
-        spinney.DecisionTreeClassifier(label_weight=w, random_state=0).fit(X, Y) for w in ("propensity", weights)
+        weald.DecisionTreeClassifier(label_weight=w, random_state=0).fit(X, Y) for w in ("propensity", weights)
     )
     assert structure(tree) == structure(by_hand)
     # Here all labels are constant.
-    assert spinney.DecisionTreeClassifier(label_weight="balanced").fit(X, np.ones_like(Y)).tree_.node_count == 1
+    assert weald.DecisionTreeClassifier(label_weight="balanced").fit(X, np.ones_like(Y)).tree_.node_count == 1
 
 
 def test_rare_labels_are_found_where_they_count():
@@ -116,8 +116,8 @@ def test_rare_labels_are_found_where_they_count():
     rng = np.random.default_rng(0)
     X = rng.random((400, 2)).astype(np.float32)
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 0] > 0.5, X[:, 1] > 0.97])
-    assert spinney.DecisionTreeClassifier(max_depth=1).fit(X, Y).tree_.feature[0] == 0
-    assert spinney.DecisionTreeClassifier(max_depth=1, label_weight=[1, 1, 99]).fit(X, Y).tree_.feature[0] == 1
+    assert weald.DecisionTreeClassifier(max_depth=1).fit(X, Y).tree_.feature[0] == 0
+    assert weald.DecisionTreeClassifier(max_depth=1, label_weight=[1, 1, 99]).fit(X, Y).tree_.feature[0] == 1
 
 
 @pytest.mark.parametrize("way", ["gaussian", "matrix"])
@@ -127,20 +127,20 @@ def test_labels_are_weighted_before_they_are_projected(way):
     phi = np.random.default_rng(0).normal(size=(3, 20))
     params = {"output_projection": phi if way == "matrix" else way, "random_state": 0}
     params |= {} if way == "matrix" else {"n_projections": 3}
-    model = spinney.DecisionTreeClassifier(label_weight=weights, **params).fit(X, Y)
-    numbers = spinney.DecisionTreeRegressor(output_weights=weights, **params).fit(X, Y)
+    model = weald.DecisionTreeClassifier(label_weight=weights, **params).fit(X, Y)
+    numbers = weald.DecisionTreeRegressor(output_weights=weights, **params).fit(X, Y)
     assert structure(model) == structure(numbers)
 
 
 def test_more_trees():
     X, Y = labels()
-    model = spinney.RandomForestClassifier(2, warm_start=True, label_weight="balanced", random_state=0).fit(X, Y)
-    once = spinney.RandomForestClassifier(4, label_weight="balanced", random_state=0).fit(X, Y)
+    model = weald.RandomForestClassifier(2, warm_start=True, label_weight="balanced", random_state=0).fit(X, Y)
+    once = weald.RandomForestClassifier(4, label_weight="balanced", random_state=0).fit(X, Y)
     model.set_params(n_estimators=4).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), once.predict_proba(X))
     with pytest.raises(ValueError, match="output_projection must be set with warm_start=True"):
         model.set_params(n_estimators=6, label_weight=None).fit(X, Y)
-    plain = spinney.RandomForestClassifier(2, warm_start=True, random_state=0).fit(X, Y)
+    plain = weald.RandomForestClassifier(2, warm_start=True, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="label_weight must be None with warm_start=True"):
         plain.set_params(n_estimators=4, label_weight="balanced").fit(X, Y)
 
@@ -195,7 +195,7 @@ def test_what_they_are_not_for_is_refused(name):
 
 def test_forests_of_weighted_labels_are_compressed():
     X, Y = labels()
-    forest = spinney.RandomForestClassifier(5, label_weight="balanced", random_state=0)
+    forest = weald.RandomForestClassifier(5, label_weight="balanced", random_state=0)
     for params in ({"l1_norm": None, "max_steps": 20}, {"cv": 2, "max_steps": 20}):
-        small = spinney.CompressedForestClassifier(forest, random_state=0, **params).fit(X, Y)
+        small = weald.CompressedForestClassifier(forest, random_state=0, **params).fit(X, Y)
         assert structure(small.estimator_) == structure(forest.fit(X, Y))

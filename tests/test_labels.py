@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.metrics
-import spinney
+import weald
 from conftest import BOOSTING, CLASSIFIERS, COMPRESSED, make, model_bytes
 from scipy import sparse
 from sklearn.base import clone
@@ -83,7 +83,7 @@ def test_scorers_score_one_label(name, scorer):
 @pytest.mark.parametrize("d", [2, 3])
 def test_cross_validation_takes_probabilities_of_labels(d):
     X, y = problem(d)
-    model = spinney.RandomForestClassifier(5, random_state=0)
+    model = weald.RandomForestClassifier(5, random_state=0)
     assert cross_val_predict(model, X, y, method="predict_proba", cv=3).shape == (80, d)
     assert (cross_val_score(model, X, y, scoring="roc_auc", cv=3) > 0.5).all()
 
@@ -97,8 +97,8 @@ def test_classes_of_labels_tell_scorers_that_columns_are_labels(name, d, tmp_pat
     X, _ = problem(1)
     Y = sparse.csr_array((np.random.default_rng(0).random((80, d)) < 0.2).astype(float))
     model = small(name).fit(X, Y)
-    spinney.save(model, tmp_path / "model")
-    for found in (model, spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+    weald.save(model, tmp_path / "model")
+    for found in (model, weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert found.classes_.tolist() == ([[0, 1]] * d if d < 3 else list(range(d)))
         assert found.n_classes_ == d
         # Scorers leave out columns of the predictions only if the type of the target is "binary".
@@ -159,7 +159,7 @@ def test_y_that_is_not_what_was_said_is_refused(name):
 
 def test_compression_passes_on_what_is_said():
     X, y = problem(2)
-    forest = spinney.ExtraTreesClassifier(5, random_state=0)
+    forest = weald.ExtraTreesClassifier(5, random_state=0)
     for said in (True, False):
         inside = small(COMPRESSED[0], estimator=clone(forest).set_params(multi_label=said)).fit(X, y)
         outside = small(COMPRESSED[0], estimator=forest, multi_label=said).fit(X, y)
@@ -173,7 +173,7 @@ def test_compression_passes_on_what_is_said():
 def test_a_file_has_the_parameter_where_it_is_not_the_default(name, tmp_path):
     X, y = problem(2)
     for said in ("auto", True, False):
-        spinney.save(small(name, multi_label=said).fit(X, y), tmp_path / "model")
-        assert ("multi_label" in spinney.inspect_model(tmp_path / "model")["estimator"]) is (said != "auto")
-        loaded = spinney.load(tmp_path / "model")
+        weald.save(small(name, multi_label=said).fit(X, y), tmp_path / "model")
+        assert ("multi_label" in weald.inspect_model(tmp_path / "model")["estimator"]) is (said != "auto")
+        loaded = weald.load(tmp_path / "model")
         assert loaded.multi_label is said or loaded.multi_label == said == "auto"

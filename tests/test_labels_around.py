@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_files import put_together, taken_apart
@@ -20,10 +20,10 @@ from sklearn.model_selection import KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from spinney._calibration import calibrated
-from spinney._thresholds import Objective, tuned
-from spinney.multilabel import CalibratedLabels, TunedThresholds
 from test_multilabel import forest, hostile, problem
+from weald._calibration import calibrated
+from weald._thresholds import Objective, tuned
+from weald.multilabel import CalibratedLabels, TunedThresholds
 
 KINDS = [
     lambda estimator, **params: TunedThresholds(estimator, **params),
@@ -183,7 +183,7 @@ def test_bad_masks_are_named():
 def models():
     X, Y = problem()
     names = [f"tag {j}" for j in range(15)]
-    boosting = spinney.GradientBoostingClassifier(n_estimators=3, random_state=0)
+    boosting = weald.GradientBoostingClassifier(n_estimators=3, random_state=0)
     yield TunedThresholds(forest(), objective="precision>=.9").fit(X, Y)
     yield TunedThresholds(forest(oob_score=True), shrinkage=np.inf, toward="threshold").fit(X, Y.toarray())
     yield TunedThresholds(boosting, cv=2, random_state=3).fit(X, Y)
@@ -192,7 +192,7 @@ def models():
     for method in ("sigmoid", "isotonic"):
         rules = {"method": method, "too_few": "keep"}
         yield CalibratedLabels(forest(), **rules).fit(X, Y)
-        yield CalibratedLabels(spinney.DecisionTreeClassifier(max_depth=4), cv=3, **rules, random_state=0).fit(X, Y)
+        yield CalibratedLabels(weald.DecisionTreeClassifier(max_depth=4), cv=3, **rules, random_state=0).fit(X, Y)
         yield CalibratedLabels(FrozenEstimator(boosting.fit(X, Y)), **rules).fit(X, Y)
         yield TunedThresholds(CalibratedLabels(forest(), **rules), cv=2, random_state=0).fit(X, Y)
         yield TunedThresholds(FrozenEstimator(CalibratedLabels(forest(), **rules).fit(X, Y))).fit(X, Y)
@@ -203,10 +203,10 @@ def models():
 def test_they_come_back_and_save_to_the_same_bytes(at, mmap_mode, tmp_path):
     X, _ = problem()
     model = next(itertools.islice(models(), at, None))
-    spinney.save(model, tmp_path / "model")
-    again = spinney.load(tmp_path / "model", mmap_mode=mmap_mode)
+    weald.save(model, tmp_path / "model")
+    again = weald.load(tmp_path / "model", mmap_mode=mmap_mode)
     assert type(again) is type(model)
-    spinney.save(again, tmp_path / "again")
+    weald.save(again, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     found, expected = again.predict(X), model.predict(X)
@@ -219,7 +219,7 @@ def test_they_come_back_and_save_to_the_same_bytes(at, mmap_mode, tmp_path):
         np.testing.assert_array_equal(getattr(again, name, None), getattr(model, name, None))
     if hasattr(model, "target_names_in_"):
         np.testing.assert_array_equal(again.target_names_in_, model.target_names_in_)
-    assert spinney.inspect_model(tmp_path / "model")["n_outputs"] == 15
+    assert weald.inspect_model(tmp_path / "model")["n_outputs"] == 15
     copy.deepcopy(pickle.loads(pickle.dumps(again))).predict(X)
 
 
@@ -229,22 +229,22 @@ def test_estimators_of_others_are_refused_and_nothing_is_written(tmp_path):
     for estimator, message in [
         (
             make_pipeline(MaxAbsScaler(), forest()),
-            "must be an estimator of spinney, got a Pipeline of sklearn.pipeline",
+            "must be an estimator of weald, got a Pipeline of sklearn.pipeline",
         ),
         (
             FrozenEstimator(linear),
-            "must be an estimator of spinney, got a OneVsRestClassifier of sklearn",
+            "must be an estimator of weald, got a OneVsRestClassifier of sklearn",
         ),
     ]:
         for kind in KINDS:
             with pytest.raises(TypeError, match=message):
-                spinney.save(kind(estimator).fit(X, Y), tmp_path / "model")
+                weald.save(kind(estimator).fit(X, Y), tmp_path / "model")
     with pytest.raises(TypeError, match="the parameter cv is not supported in model files, got a KFold"):
-        spinney.save(TunedThresholds(forest(), cv=KFold(3)).fit(X, Y), tmp_path / "model")
+        weald.save(TunedThresholds(forest(), cv=KFold(3)).fit(X, Y), tmp_path / "model")
     with pytest.raises(ValueError, match="shrinkage must be a number of at least 0, or infinity, got -1"):
-        spinney.save(TunedThresholds(forest()).fit(X, Y).set_params(shrinkage=-1), tmp_path / "model")
+        weald.save(TunedThresholds(forest()).fit(X, Y).set_params(shrinkage=-1), tmp_path / "model")
     with pytest.raises(ValueError, match="not fitted"):
-        spinney.save(TunedThresholds(forest()), tmp_path / "model")
+        weald.save(TunedThresholds(forest()), tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
@@ -309,7 +309,7 @@ FAULTS = [
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     for i, model in enumerate(itertools.islice(models(), 11)):
-        spinney.save(model, folder / str(i))
+        weald.save(model, folder / str(i))
     return folder
 
 
@@ -319,7 +319,7 @@ def test_faults_of_files_are_told(which, keys, value, message, saved, tmp_path):
     at(content, *keys[:-1])[keys[-1]] = value
     put_together(tmp_path / "model", header, content, data)
     with pytest.raises(ValueError, match=message):
-        spinney.load(tmp_path / "model")
+        weald.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("part", ["class", "params", "fitted", "inner", "frozen"])
@@ -328,7 +328,7 @@ def test_parts_that_are_missing_are_told(part, saved, tmp_path):
     del content[part]
     put_together(tmp_path / "model", header, content, data)
     with pytest.raises(ValueError, match=r"must be an object with the keys|must be an object, got"):
-        spinney.load(tmp_path / "model")
+        weald.load(tmp_path / "model")
 
 
 KNOTS = [
@@ -375,7 +375,7 @@ def test_other_text_is_an_error_and_nothing_else(saved, tmp_path):
             at(changed, *path[:-1])[path[-1]] = value
             put_together(tmp_path / "model", header, changed, data)
             try:
-                model = spinney.load(tmp_path / "model")
+                model = weald.load(tmp_path / "model")
             except ValueError:
                 continue
             model.predict(X)

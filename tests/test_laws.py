@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import real_data
-import spinney
+import weald
 from conftest import (
     ALL,
     BOOSTING,
@@ -25,7 +25,7 @@ from conftest import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from spinney.datasets import load_npz_folder
+from weald.datasets import load_npz_folder
 
 OUTPUTS = ["single", "several", "labels"]
 # How splits are chosen: by default; on a projection of the outputs, which is given by name or as a matrix with one row
@@ -227,8 +227,8 @@ def test_y_of_samples_of_weight_zero_is_not_looked_at(name, case):
     known, absent = ABSENT[case]
     X, w = np.arange(6.0)[:, None], np.array([1.0, 2.0, 1.0, 0.5, 1.0, 0.0])
     y = sparse.vstack([known, sparse.csr_array(absent)]) if sparse.issparse(known) else [*known, absent]
-    params = {"estimator": spinney.ExtraTreesClassifier(3), "cv": 2} if name == COMPRESSED[0] else {}
-    params = {"estimator": spinney.ExtraTreesRegressor(3), "cv": 2} if name == COMPRESSED[1] else params
+    params = {"estimator": weald.ExtraTreesClassifier(3), "cv": 2} if name == COMPRESSED[0] else {}
+    params = {"estimator": weald.ExtraTreesRegressor(3), "cv": 2} if name == COMPRESSED[1] else params
     weighted = make(name, **params).fit(X, y, sample_weight=w)
     removed = make(name, **params).fit(X[:5], known, sample_weight=w[:5])
     assert model_bytes(weighted) == model_bytes(removed)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import spinney
+import weald
 from test_masked_outputs import problem
 
 NAN = np.nan
@@ -22,7 +22,7 @@ OF_LABELS = ["log_loss", "exponential", "hinge", "squared_error"]
 
 
 def boosting(kind: str, **parameters: Any) -> Any:
-    model = spinney.GradientBoostingRegressor if kind == "numbers" else spinney.GradientBoostingClassifier
+    model = weald.GradientBoostingRegressor if kind == "numbers" else weald.GradientBoostingClassifier
     return model(**{"n_estimators": 6, "max_leaf_nodes": 5, "random_state": 0, **parameters})
 
 
@@ -105,7 +105,7 @@ def test_a_joint_stage_is_one_tree_on_residuals_and_means_of_those_that_are_know
     ).fit(X, y, y_mask=mask)
     start = np.array([y[~mask[:, j], j].mean() for j in range(4)])
     residuals = np.where(mask, 0.0, y - start)
-    tree = spinney.DecisionTreeRegressor(max_leaf_nodes=5, min_samples_leaf=2, random_state=0).fit(X, residuals)
+    tree = weald.DecisionTreeRegressor(max_leaf_nodes=5, min_samples_leaf=2, random_state=0).fit(X, residuals)
     leaf_of = model.apply(X)[:, 0]
     expected = np.empty_like(y)
     for leaf in np.unique(leaf_of):
@@ -292,5 +292,5 @@ def test_masked_models_grow_on_and_are_kept_by_files(tmp_path: Any) -> None:
         parts = boosting(kind, loss=loss, n_estimators=3, warm_start=True).fit(X, y, y_mask=mask)
         parts.set_params(n_estimators=6).fit(X, y, y_mask=mask)
         np.testing.assert_array_equal(scores(parts, X), scores(whole, X))
-        spinney.save(whole, tmp_path / kind)
-        np.testing.assert_array_equal(scores(spinney.load(tmp_path / kind), X), scores(whole, X))
+        weald.save(whole, tmp_path / kind)
+        np.testing.assert_array_equal(scores(weald.load(tmp_path / kind), X), scores(whole, X))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from compression_twin import nodes_of, stagewise
 from conftest import COMPRESSED, check_refused, make, make_data, model_bytes
 from sklearn.datasets import make_friedman1
@@ -47,13 +47,13 @@ def whitened(Y: np.ndarray, w: np.ndarray, known: np.ndarray) -> tuple[np.ndarra
 # Up to sixteen outputs, the path keeps sums for each node; beyond that it keeps bounds of their lengths.
 @pytest.mark.parametrize("d", [2, 5, 20])
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("kind", [spinney.ExtraTreesRegressor, spinney.RandomForestRegressor])
+@pytest.mark.parametrize("kind", [weald.ExtraTreesRegressor, weald.RandomForestRegressor])
 def test_paths_step_by_step(kind, standardize, d):
     X, Y, w, mask = make_problem(d)
     n_train = 60
     w[n_train:] = 0
     forest = kind(5, max_leaf_nodes=12, random_state=1).fit(X, Y, sample_weight=w, y_mask=mask)
-    model = spinney.CompressedForestRegressor(
+    model = weald.CompressedForestRegressor(
         FrozenEstimator(forest), l1_norm=None, step_size=STEP, standardize=standardize, max_steps=60
     ).fit(X, Y, sample_weight=w, y_mask=mask)
     white, mean, scale = whitened(Y, w, ~mask)
@@ -150,7 +150,7 @@ def test_a_weight_of_two_is_two_samples(params, d):
     w = w + 1
     times = w.astype(int)
     params = {"step_size": STEP, "l1_norm": None, "max_steps": 25, **params}
-    forest = spinney.ExtraTreesRegressor(5, max_leaf_nodes=10, random_state=0)
+    forest = weald.ExtraTreesRegressor(5, max_leaf_nodes=10, random_state=0)
     one = make(REGRESSOR, estimator=forest, **params).fit(X, Y, sample_weight=w, y_mask=mask)
     rows = np.repeat(np.arange(len(X)), times)
     other = make(REGRESSOR, estimator=forest, **params).fit(X[rows], Y[rows], y_mask=mask[rows])
@@ -166,8 +166,8 @@ def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
     score = model.score(X, Y, y_mask=mask)
     assert score > 0.7
     assert score.n_cells == np.count_nonzero(~mask)
-    spinney.save(model, tmp_path / "model")
-    assert model_bytes(spinney.load(tmp_path / "model")) == model_bytes(model)
+    weald.save(model, tmp_path / "model")
+    assert model_bytes(weald.load(tmp_path / "model")) == model_bytes(model)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
     [
         ({"solver": "lasso"}, 'solver="lasso" does not support y with masked entries'),
         ({"method": "grow"}, 'method="grow" does not support y with masked entries'),
-        ({"estimator": spinney.ExtraTreesRegressor(5, ccp_alpha=0.1)}, "ccp_alpha"),
+        ({"estimator": weald.ExtraTreesRegressor(5, ccp_alpha=0.1)}, "ccp_alpha"),
         (
             {"cv": [([0, 1], range(2, 60)), (range(2, 60), [0, 1])]},
             "y_mask must leave at least one observed cell .* output 0",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import spinney
+import weald
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import REAL_CRITERIA, Arrays, Limits, MaskedOracle, check_tree
@@ -22,8 +22,8 @@ CRITERIA = [
     ("classes", "gini"),
     ("classes", "entropy"),
 ]
-TREES = [spinney.DecisionTreeClassifier, spinney.ExtraTreeClassifier]
-FORESTS = [spinney.RandomForestClassifier, spinney.ExtraTreesClassifier]
+TREES = [weald.DecisionTreeClassifier, weald.ExtraTreeClassifier]
+FORESTS = [weald.RandomForestClassifier, weald.ExtraTreesClassifier]
 
 
 @st.composite
@@ -48,7 +48,7 @@ def problems(draw: st.DrawFn, kind: str) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def grow(X: Any, y: Any, mask: Any, w: Any, criterion: str, splitter: str = "best", **parameters: Any) -> Any:
-    kind = spinney.DecisionTreeRegressor if criterion in REAL_CRITERIA else spinney.DecisionTreeClassifier
+    kind = weald.DecisionTreeRegressor if criterion in REAL_CRITERIA else weald.DecisionTreeClassifier
     tree = kind(criterion=criterion, splitter=splitter, random_state=parameters.pop("seed", 0), **parameters)
     return tree.fit(X, y, sample_weight=w, y_mask=mask)
 
@@ -166,14 +166,14 @@ def problem(kind: str, n: int = 120, d: int = 5, share: float = 0.4) -> tuple[np
 
 
 MODELS = [
-    ("numbers", spinney.DecisionTreeRegressor(random_state=0)),
-    ("numbers", spinney.ExtraTreeRegressor(random_state=0)),
-    ("numbers", spinney.RandomForestRegressor(n_estimators=5, random_state=0)),
-    ("numbers", spinney.ExtraTreesRegressor(n_estimators=5, random_state=0)),
-    ("labels", spinney.DecisionTreeClassifier(random_state=0)),
-    ("labels", spinney.ExtraTreeClassifier(random_state=0)),
-    ("labels", spinney.RandomForestClassifier(n_estimators=5, random_state=0)),
-    ("labels", spinney.ExtraTreesClassifier(n_estimators=5, random_state=0)),
+    ("numbers", weald.DecisionTreeRegressor(random_state=0)),
+    ("numbers", weald.ExtraTreeRegressor(random_state=0)),
+    ("numbers", weald.RandomForestRegressor(n_estimators=5, random_state=0)),
+    ("numbers", weald.ExtraTreesRegressor(n_estimators=5, random_state=0)),
+    ("labels", weald.DecisionTreeClassifier(random_state=0)),
+    ("labels", weald.ExtraTreeClassifier(random_state=0)),
+    ("labels", weald.RandomForestClassifier(n_estimators=5, random_state=0)),
+    ("labels", weald.ExtraTreesClassifier(n_estimators=5, random_state=0)),
 ]
 
 
@@ -199,8 +199,8 @@ def test_masked_models_are_kept_by_files_and_do_not_depend_on_threads(kind: str,
     expected = values(model, X)
     assert np.isfinite(expected).all()
     path = tmp_path / "model"
-    spinney.save(model, path)
-    np.testing.assert_array_equal(values(spinney.load(path), X), expected)
+    weald.save(model, path)
+    np.testing.assert_array_equal(values(weald.load(path), X), expected)
     if hasattr(model, "n_jobs"):
         threads = model.set_params(n_jobs=2).fit(X, y, y_mask=mask)
         np.testing.assert_array_equal(values(threads, X), expected)
@@ -215,7 +215,7 @@ def test_projected_growth_counts_unknown_cells_as_means(kind: str, model: Any) -
     masked = forest.fit(X, y, y_mask=mask)
     means = [np.mean(y[~mask[:, j], j]) for j in range(y.shape[1])]
     filled = np.where(mask, means, y)
-    regressor = spinney.ExtraTreesRegressor if "Extra" in model.__class__.__name__ else spinney.RandomForestRegressor
+    regressor = weald.ExtraTreesRegressor if "Extra" in model.__class__.__name__ else weald.RandomForestRegressor
     parameters = {"n_estimators": 4, "random_state": 0, "bootstrap": False, "max_features": forest.max_features}
     twin = regressor(output_projection=np.eye(y.shape[1]), **parameters).fit(X, filled)
     for tree, other in zip(masked.estimators_, twin.estimators_, strict=True):
@@ -231,10 +231,10 @@ def test_projections_of_every_family_take_masks() -> None:
         for family in ("gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard"):
             forest = model.__class__(n_estimators=3, random_state=0, output_projection=family)
             assert np.isfinite(values(forest.fit(X, y, y_mask=mask), X)).all()
-    forest = spinney.RandomForestRegressor(n_estimators=3, random_state=0, output_projection="pca")
+    forest = weald.RandomForestRegressor(n_estimators=3, random_state=0, output_projection="pca")
     X, y, mask = problem("numbers")
     assert np.isfinite(forest.fit(X, y, y_mask=mask).predict(X)).all()
-    forest = spinney.RandomForestClassifier(n_estimators=3, random_state=0, output_projection="pca")
+    forest = weald.RandomForestClassifier(n_estimators=3, random_state=0, output_projection="pca")
     X, y, mask = problem("labels")
     with pytest.raises(
         ValueError, match="output_projection must be another family if classes or labels have masked cells, got Pca"
@@ -244,19 +244,19 @@ def test_projections_of_every_family_take_masks() -> None:
 
 def test_out_of_bag_scores_are_of_known_cells(tmp_path: Any) -> None:
     X, y, mask = problem("numbers")
-    forest = spinney.RandomForestRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
+    forest = weald.RandomForestRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
     truth, found = np.where(mask, NAN, y), forest.oob_prediction_
     # Both sides add up the same terms in a different order.
     assert forest.oob_score_ == pytest.approx(masked_r2(truth, found), rel=1e-12)
-    spinney.save(forest, tmp_path / "model")
-    assert spinney.load(tmp_path / "model").oob_score_ == forest.oob_score_
+    weald.save(forest, tmp_path / "model")
+    assert weald.load(tmp_path / "model").oob_score_ == forest.oob_score_
     X, y, mask = problem("labels")
-    forest = spinney.RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
+    forest = weald.RandomForestClassifier(n_estimators=30, oob_score=True, random_state=0).fit(X, y, y_mask=mask)
     right = ((forest.oob_decision_function_ > 0.5) == y) | mask
     some = ~mask.all(axis=1)
     assert forest.oob_score_ == right.all(axis=1)[some].mean()
     with pytest.raises(ValueError, match=r"oob_score does not support.*got a function"):
-        spinney.RandomForestClassifier(oob_score=lambda a, b: 0.0).fit(X, y, y_mask=mask)
+        weald.RandomForestClassifier(oob_score=lambda a, b: 0.0).fit(X, y, y_mask=mask)
 
 
 def masked_r2(truth: np.ndarray, found: np.ndarray) -> float:
@@ -316,29 +316,29 @@ def test_names_of_outputs_are_in_messages() -> None:
     X, y, _ = problem("numbers", d=2)
     y[:, 1] = NAN
     with pytest.raises(ValueError, match="y must have a known value in output 'b'"):
-        spinney.DecisionTreeRegressor().fit(X, pd.DataFrame(y, columns=["a", "b"]))
+        weald.DecisionTreeRegressor().fit(X, pd.DataFrame(y, columns=["a", "b"]))
 
 
 def test_what_does_not_support_masks_says_so() -> None:
     X, y, mask = problem("labels")
-    for model in (spinney.DecisionTreeClassifier(class_weight="balanced"), FORESTS[0](class_weight={0: 1, 1: 2})):
+    for model in (weald.DecisionTreeClassifier(class_weight="balanced"), FORESTS[0](class_weight={0: 1, 1: 2})):
         with pytest.raises(ValueError, match="class_weight does not support y with masked entries: it must be None"):
             model.fit(X, y, y_mask=mask)
     with pytest.raises(ValueError, match=r"ccp_alpha must be 0 if y has masked cells, got 0\.1"):
         TREES[0](ccp_alpha=0.1).fit(X, y, y_mask=mask)
     X, y, mask = problem("numbers")
     with pytest.raises(ValueError, match="criterion must be Variance if y has masked cells, got Poisson"):
-        spinney.DecisionTreeRegressor(criterion="poisson").fit(X, np.exp(y), y_mask=mask)
+        weald.DecisionTreeRegressor(criterion="poisson").fit(X, np.exp(y), y_mask=mask)
     with pytest.raises(ValueError, match="Input y contains infinity"):
-        spinney.DecisionTreeRegressor().fit(X, np.where(mask, np.inf, y))
+        weald.DecisionTreeRegressor().fit(X, np.where(mask, np.inf, y))
     with pytest.raises(ValueError, match="does not support y with masked entries"):
-        spinney.CompressedForestRegressor(solver="lasso").fit(X, np.where(mask, NAN, y))
+        weald.CompressedForestRegressor(solver="lasso").fit(X, np.where(mask, NAN, y))
 
 
 def test_one_output_that_is_masked_is_a_sample_of_weight_zero_and_is_not_told_by_nan() -> None:
     X, y, mask = problem("numbers", d=1)
     y, mask = y[:, 0], mask[:, 0]
-    model = spinney.RandomForestRegressor(n_estimators=3, random_state=0)
+    model = weald.RandomForestRegressor(n_estimators=3, random_state=0)
     masked = model.fit(X, np.where(mask, NAN, y), y_mask=mask).predict(X)
     np.testing.assert_array_equal(masked, model.fit(X, y, sample_weight=np.where(mask, 0.0, 1.0)).predict(X))
     np.testing.assert_array_equal(masked, model.fit(X, y, y_mask=mask).predict(X))
@@ -360,7 +360,7 @@ def test_what_lies_under_the_mask_is_not_looked_at(seed: int, share: float, kind
     y = rng.integers(0, 2, size=(25, 3)).astype(float)
     mask = rng.random(y.shape) < share
     mask[0] = False
-    model = spinney.RandomForestRegressor if kind == "numbers" else spinney.RandomForestClassifier
+    model = weald.RandomForestRegressor if kind == "numbers" else weald.RandomForestClassifier
     forest = model(n_estimators=3, random_state=0)
     one = values(forest.fit(X, y, y_mask=mask), X)
     other = values(forest.fit(X, np.where(mask, 1 - y, y), y_mask=mask), X)

@@ -11,8 +11,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memor
 
 # `limit(n)` limits the memory to n bytes more than are in use.
 LIMIT = """
-import resource, numpy as np, spinney
-import spinney.projection as p
+import resource, numpy as np, weald
+import weald.projection as p
 from scipy import sparse
 rng = np.random.default_rng(0)
 
@@ -32,54 +32,54 @@ X, y = rng.random((300, 5), dtype=np.float32), rng.random(300)
 Y = rng.random((300, 1000))
 labels = sparse.csr_array((np.ones(300), np.arange(300), np.arange(301)), shape=(300, 1_000_000))
 many = np.zeros((400_000, 5), dtype=np.float32)
-forest = spinney.ExtraTreesRegressor(20, random_state=0)
+forest = weald.ExtraTreesRegressor(20, random_state=0)
 zeros = lambda *shape: np.zeros(shape, dtype=np.float32)
 
 if what == "tree":
-    model, args = spinney.DecisionTreeRegressor().fit(X, y), (zeros(60_000_000, 5), np.zeros(60_000_000))
+    model, args = weald.DecisionTreeRegressor().fit(X, y), (zeros(60_000_000, 5), np.zeros(60_000_000))
 elif what == "forest":
-    model, args = spinney.RandomForestRegressor(20, n_jobs=8).fit(X, y), (zeros(10_000_000, 5), np.zeros(10_000_000))
+    model, args = weald.RandomForestRegressor(20, n_jobs=8).fit(X, y), (zeros(10_000_000, 5), np.zeros(10_000_000))
 elif what == "wide leaves":
-    model = spinney.ExtraTreesRegressor(200).fit(X, y)
+    model = weald.ExtraTreesRegressor(200).fit(X, y)
     args = (rng.random((2_000, 5), dtype=np.float32), np.zeros((2_000, 2_000)) + np.arange(2_000)[:, None])
 elif what == "csr":
-    model = spinney.DecisionTreeRegressor().fit(X, y)
+    model = weald.DecisionTreeRegressor().fit(X, y)
     n = 40_000_000
     ones = np.ones(n, np.float32), np.zeros(n, np.int32), np.arange(n + 1)
     args = (sparse.csr_array(ones, shape=(n, 5)), np.zeros(n))
 elif what == "float64":
-    model, args = spinney.DecisionTreeRegressor().fit(X, y), (np.zeros((3_000_000, 50)), np.zeros(3_000_000))
+    model, args = weald.DecisionTreeRegressor().fit(X, y), (np.zeros((3_000_000, 50)), np.zeros(3_000_000))
 elif what == "one-hot":
-    model = spinney.GradientBoostingClassifier(n_estimators=2).fit(X, np.arange(300) % 3)
+    model = weald.GradientBoostingClassifier(n_estimators=2).fit(X, np.arange(300) % 3)
     args = (zeros(20_000, 5), np.arange(20_000) % 10_000)
 elif what == "boosting":
-    model = spinney.GradientBoostingRegressor(n_estimators=2).fit(X, y)
+    model = weald.GradientBoostingRegressor(n_estimators=2).fit(X, y)
     args = (zeros(100_000, 5), np.zeros((100_000, 1000)))
 elif what == "compression":
     forest.set_params(n_estimators=1000, n_jobs=2).fit(rng.random((2_000, 5)), rng.random(2_000))
-    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=2).fit(X, y)
+    model = weald.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=2).fit(X, y)
     args = (zeros(500_000, 5), np.zeros(500_000))
 elif what == "folds":
-    model = spinney.CompressedForestRegressor(forest, cv=2, max_steps=2).fit(X, y)
-    model.set_params(estimator=spinney.ExtraTreesRegressor(1000, max_depth=2))
+    model = weald.CompressedForestRegressor(forest, cv=2, max_steps=2).fit(X, y)
+    model.set_params(estimator=weald.ExtraTreesRegressor(1000, max_depth=2))
     args = (rng.random((300_000, 5), dtype=np.float32), rng.random(300_000))
 elif what == "predict":
-    model, args = spinney.DecisionTreeRegressor().fit(X, Y), None
+    model, args = weald.DecisionTreeRegressor().fit(X, Y), None
     work = lambda: model.predict(many)
 elif what == "predict_proba":
-    model, args = spinney.ExtraTreesClassifier(1).fit(X, labels), None
+    model, args = weald.ExtraTreesClassifier(1).fit(X, labels), None
     work = lambda: model.predict_proba(many)
 elif what == "staged":
-    model, args = spinney.GradientBoostingRegressor(n_estimators=2).fit(X, Y), None
+    model, args = weald.GradientBoostingRegressor(n_estimators=2).fit(X, Y), None
     work = lambda: list(model.staged_predict(many))
 elif what == "apply":
-    model, args = spinney.ExtraTreesRegressor(1000).fit(X, y), None
+    model, args = weald.ExtraTreesRegressor(1000).fit(X, y), None
     work = lambda: model.apply(many)
 elif what == "path":
-    model, args = spinney.ExtraTreesRegressor(100).fit(X, y), None
+    model, args = weald.ExtraTreesRegressor(100).fit(X, y), None
     work = lambda: model.decision_path(many)
 elif what == "csc rows":
-    model, args, n = spinney.DecisionTreeRegressor().fit(X, y), None, 30_000_000
+    model, args, n = weald.DecisionTreeRegressor().fit(X, y), None, 30_000_000
     ends = np.arange(6) * (n // 5)
     rows = np.concatenate([np.arange(n // 5, dtype=np.int32)] * 5)
     x = sparse.csc_array((np.ones(n, np.float32), rows, ends), shape=(n // 5, 5))
@@ -94,7 +94,7 @@ try:
     print("finished")
 except MemoryError as error:
     same = model.__dict__.keys() == before.keys() and all(model.__dict__[key] is before[key] for key in before)
-    spinney.RandomForestRegressor(5, n_jobs=2).fit(X, y).predict(X)
+    weald.RandomForestRegressor(5, n_jobs=2).fit(X, y).predict(X)
     print("MemoryError", same, str(error) != "")
 """
 
@@ -115,26 +115,26 @@ what = sys.argv[1]
 X, Y = rng.random((2_000, 40), dtype=np.float32), rng.random((2_000, 200))
 one = {"n_jobs": 1, "random_state": 0}
 if what == "histograms":
-    model = spinney.GradientBoostingRegressor(n_estimators=2, output_strategy="joint", **one)
+    model = weald.GradientBoostingRegressor(n_estimators=2, output_strategy="joint", **one)
     args, rooms = (X, Y), range(3_000_000, 200_000_000, 3_000_000)
 elif what == "leaves":
-    model = spinney.ExtraTreesRegressor(2, **one)
+    model = weald.ExtraTreesRegressor(2, **one)
     args, rooms = (X, Y), range(3_000_000, 60_000_000, 1_000_000)
 elif what == "path":
-    forest = spinney.ExtraTreesRegressor(20, max_leaf_nodes=200, **one).fit(X, Y[:, :4])
-    model = spinney.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=3, **one)
+    forest = weald.ExtraTreesRegressor(20, max_leaf_nodes=200, **one).fit(X, Y[:, :4])
+    model = weald.CompressedForestRegressor(FrozenEstimator(forest), l1_norm=None, max_steps=3, **one)
     args, rooms = (X.repeat(40, axis=0), Y[:, :4].repeat(40, axis=0)), range(3_000_000, 60_000_000, 1_000_000)
 elif what == "absolute error":
-    model = spinney.GradientBoostingRegressor(n_estimators=2, loss="absolute_error", max_bins=4, **one)
+    model = weald.GradientBoostingRegressor(n_estimators=2, loss="absolute_error", max_bins=4, **one)
     args, rooms = (X[:, :2].repeat(100, axis=0), Y[:, :2].repeat(100, axis=0)), range(1_000_000, 100_000_000, 500_000)
 elif what == "hinge":
-    model = spinney.GradientBoostingClassifier(n_estimators=2, loss="hinge", max_bins=4, **one)
+    model = weald.GradientBoostingClassifier(n_estimators=2, loss="hinge", max_bins=4, **one)
     args, rooms = (X[:, :2].repeat(100, axis=0), (Y[:, 0] > 0.5).repeat(100)), range(1_000_000, 100_000_000, 500_000)
 elif what == "brent":
-    model = spinney.GradientBoostingClassifier(n_estimators=2, line_search="brent", max_bins=4, **one)
+    model = weald.GradientBoostingClassifier(n_estimators=2, line_search="brent", max_bins=4, **one)
     args, rooms = (X[:, :2].repeat(100, axis=0), (Y[:, 0] > 0.5).repeat(100)), range(1_000_000, 100_000_000, 500_000)
 elif what == "softmax":
-    model = spinney.GradientBoostingClassifier(n_estimators=1, max_leaf_nodes=2, **one)
+    model = weald.GradientBoostingClassifier(n_estimators=1, max_leaf_nodes=2, **one)
     args, rooms = (X[:, :2], np.arange(2_000) // 2), range(1_000_000, 100_000_000, 3_000_000)
 n_refused = 0
 for room in rooms:
@@ -164,7 +164,7 @@ def test_with_more_and_more_memory_a_fit_is_refused_until_it_succeeds(what):
 def test_threads_that_cannot_start_are_a_memory_error():
     code = """
 X, y = rng.random((3_000, 20), dtype=np.float32), rng.random(3_000)
-model, told = spinney.RandomForestRegressor(40, n_jobs=40, random_state=0), set()
+model, told = weald.RandomForestRegressor(40, n_jobs=40, random_state=0), set()
 message = "cannot start 40 threads: lower n_jobs, or leave more memory or threads to the process"
 for room in range(4_000_000, 600_000_000, 8_000_000):
     limit(room)
@@ -205,7 +205,7 @@ print(message in told)
 def test_projections_that_memory_does_not_hold(work):
     code = f"""
 X, n = rng.random((50, 3)), 1 << 28
-tree = lambda phi: spinney.DecisionTreeRegressor(output_projection=phi, n_projections=n)
+tree = lambda phi: weald.DecisionTreeRegressor(output_projection=phi, n_projections=n)
 tree("gaussian").set_params(n_projections=1).fit(X, X)
 limit(400_000_000)
 try:
@@ -224,16 +224,16 @@ warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads o
 what, path = sys.argv[1:]
 X, y = rng.random((50_000, 5), dtype=np.float32), rng.integers(0, 3, 50_000)
 if what == "export_rules":
-    tree = spinney.ExtraTreeRegressor(max_features=1, random_state=0).fit(X, rng.random(50_000))
-    work = lambda: spinney.inspection.export_rules(tree)
+    tree = weald.ExtraTreeRegressor(max_features=1, random_state=0).fit(X, rng.random(50_000))
+    work = lambda: weald.inspection.export_rules(tree)
 else:
-    model = spinney.DecisionTreeClassifier(class_weight={i: 1.0 for i in range(150_000)}).fit(X[:100], y[:100])
-    spinney.save(model, path)
+    model = weald.DecisionTreeClassifier(class_weight={i: 1.0 for i in range(150_000)}).fit(X[:100], y[:100])
+    weald.save(model, path)
     work = {
-        "save": lambda: spinney.save(model, path),
-        "load": lambda: spinney.load(path),
-        "load a map": lambda: spinney.load(path, mmap_mode="r"),
-        "inspect_model": lambda: spinney.inspect_model(path),
+        "save": lambda: weald.save(model, path),
+        "load": lambda: weald.load(path),
+        "load a map": lambda: weald.load(path, mmap_mode="r"),
+        "inspect_model": lambda: weald.inspect_model(path),
     }[what]
 found = set()
 for room in range(2_000_000, 400_000_000, 4_000_000):

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 import sklearn.metrics
-import spinney
+import weald
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from spinney.metrics import (
+from weald.metrics import (
     coverage_error,
     label_coverage_at_k,
     macro_f1,
@@ -472,7 +472,7 @@ SCORERS = {
 @pytest.mark.parametrize("metric", SCORERS)
 def test_a_scorer_is_the_metric_of_the_labels_predicted(metric):
     X, Y = labels_of()
-    forest = spinney.RandomForestClassifier(5, random_state=0).fit(X, Y)
+    forest = weald.RandomForestClassifier(5, random_state=0).fit(X, Y)
     options = SCORERS[metric]
     for named in (metric, metric.__name__):
         scorer = pickle.loads(pickle.dumps(make_topk_scorer(named, 2, **options)))
@@ -486,7 +486,7 @@ def test_a_scorer_is_the_metric_of_the_labels_predicted(metric):
 
 def test_scorers_of_losses_are_negative():
     X, Y = labels_of()
-    forest = spinney.RandomForestClassifier(5, random_state=0).fit(X, Y)
+    forest = weald.RandomForestClassifier(5, random_state=0).fit(X, Y)
     error = one_error(Y, forest.predict_proba(X))
     assert 0 < error < 1
     assert make_topk_scorer(one_error, 3)(forest, X, Y) == -error
@@ -502,7 +502,7 @@ def n_right(y_true, y_score):
 def test_scorers_see_through_pipelines_and_searches():
     X, Y = labels_of()
     scorer = make_topk_scorer("ndcg_at_k", 3)
-    forest = spinney.RandomForestClassifier(5, random_state=0)
+    forest = weald.RandomForestClassifier(5, random_state=0)
     inner = make_pipeline("passthrough", MaxAbsScaler(), make_pipeline(MaxAbsScaler(), forest)).fit(X, Y)
     Z = MaxAbsScaler().fit_transform(MaxAbsScaler().fit_transform(X))
     assert scorer(inner, X, Y) == ndcg_at_k(Y, forest.fit(Z, Y).predict_topk(Z, 3), 3)

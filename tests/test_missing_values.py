@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import (
     ALL,
     BOOSTING,
@@ -116,8 +116,8 @@ def test_what_is_saved_predicts_the_same(name, tmp_path):
     X = with_missing(X)
     model = fitted(name, X, y)
     path = tmp_path / "model"
-    spinney.save(model, path)
-    loaded = spinney.load(path)
+    weald.save(model, path)
+    loaded = weald.load(path)
     for other in (loaded, pickle.loads(pickle.dumps(model))):
         assert model_bytes(other) == model_bytes(model)
         np.testing.assert_array_equal(other.predict(X), model.predict(X))
@@ -141,8 +141,8 @@ def test_models_of_data_without_missing_values_are_as_before_and_predict_with_th
         node = left if heavier else right
     leaf = model.apply(missing)
     assert np.ravel(leaf)[0] == node
-    spinney.save(model, tmp_path / "model")
-    loaded = spinney.load(tmp_path / "model")
+    weald.save(model, tmp_path / "model")
+    loaded = weald.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.apply(missing), leaf)
     np.testing.assert_array_equal(loaded.predict(missing), model.predict(missing))
     np.testing.assert_array_equal(model.predict(sparse.csr_array(missing)), model.predict(missing))
@@ -195,9 +195,9 @@ def test_one_split_is_scikit_learns(kind, data):
         return  # before 1.8, scikit-learn does not split by a feature of one value and missing values
     y = rng.integers(0, 2, n) if kind == "classes" else rng.normal(size=n)
     ours, theirs = (
-        (spinney.DecisionTreeClassifier, DecisionTreeClassifier)
+        (weald.DecisionTreeClassifier, DecisionTreeClassifier)
         if kind == "classes"
-        else (spinney.DecisionTreeRegressor, DecisionTreeRegressor)
+        else (weald.DecisionTreeRegressor, DecisionTreeRegressor)
     )
     a, b = (tree(max_depth=1, random_state=0).fit(X, y).tree_ for tree in (ours, theirs))
     assert a.node_count == b.node_count
@@ -213,8 +213,8 @@ def test_one_split_is_scikit_learns(kind, data):
 def test_rules_and_scikit_learns_text_say_where_missing_values_go():
     X = np.array([[1, 5], [2, 3], [np.nan, 12], [3, 2], [3.5, np.nan], [4, 9]])
     y = np.array([0.0, 0, 0, 5, 9, 5])
-    model = spinney.DecisionTreeRegressor(random_state=0).fit(X, y)
-    text = spinney.inspection.export_rules(model)
+    model = weald.DecisionTreeRegressor(random_state=0).fit(X, y)
+    text = weald.inspection.export_rules(model)
     assert "(feature_0 <= 2.500 or missing)" in text
     assert "is missing" in text
     assert "feature_0 <=" in export_text(model)
@@ -246,7 +246,7 @@ def test_degenerate_features():
             for form in (X, sparse.csr_array(X)):
                 model = fitted(name, form, y)
                 assert np.isfinite(model.predict(form)).all()
-    tree = spinney.DecisionTreeRegressor().fit(np.array([[np.nan], [1.0]]), [0.0, 1.0])
+    tree = weald.DecisionTreeRegressor().fit(np.array([[np.nan], [1.0]]), [0.0, 1.0])
     assert tree.tree_.node_count == 3
     np.testing.assert_array_equal(tree.predict([[np.nan], [1e30], [-1e30]]), [0.0, 1.0, 1.0])
 
@@ -269,12 +269,12 @@ def test_partial_dependence_passes_over_missing_values(container):
     X[::3, 0] = np.nan
     X[:, 2] = np.nan
     y = np.nan_to_num(X[:, 0]) + X[:, 1]
-    model = spinney.RandomForestRegressor(5, random_state=0).fit(X, y)
+    model = weald.RandomForestRegressor(5, random_state=0).fit(X, y)
     frames = {"frame": pd.DataFrame(X, columns=list("abc")), "frame of numbers": pd.DataFrame(X)}
     form = ({"array": X, "sparse": sparse.csr_array(X)} | frames)[container]
     if container == "frame":
-        model = spinney.RandomForestRegressor(5, random_state=0).fit(form, y)
-    found = spinney.inspection.partial_dependence(model, form, [0], grid_resolution=20)
+        model = weald.RandomForestRegressor(5, random_state=0).fit(form, y)
+    found = weald.inspection.partial_dependence(model, form, [0], grid_resolution=20)
     grid = found["grid_values"][0]
     kept = whole[np.flatnonzero(~np.isnan(X[:, 0])), 0]
     # Two hundred known values stand in for three hundred: percentiles move by less than the distance between
@@ -282,4 +282,4 @@ def test_partial_dependence_passes_over_missing_values(container):
     np.testing.assert_allclose([grid[0], grid[-1]], np.quantile(kept, [0.05, 0.95]), atol=0.1)
     assert found["average"][0, -1] > found["average"][0, 0] + 1
     with pytest.raises(ValueError, match="NaN"):
-        spinney.inspection.partial_dependence(model, form, [2])
+        weald.inspection.partial_dependence(model, form, [2])

@@ -1,4 +1,4 @@
-"""`spinney.save`, `load` and `inspect_model`: everything that is saved comes back, and invalid files raise errors."""
+"""`weald.save`, `load` and `inspect_model`: everything that is saved comes back, and invalid files raise errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, make, make_data, model_bytes
 from model_files import again, assert_same, fitted, loads, put_together, taken_apart
 from scipy import sparse
@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
-from spinney import _model_parts, _spinney, projection
+from weald import _model_parts, _weald, projection
 
 EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
 OUTPUTS = [(name, "single") for name in EVERY] + [(name, "several") for name in EVERY]
@@ -35,12 +35,12 @@ def test_every_estimator_comes_back_and_saves_to_the_same_bytes(name, outputs, t
     loaded = again(model, path)
     assert_same(loaded, model, X)
     first = path.read_bytes()
-    spinney.save(model, path)
+    weald.save(model, path)
     assert path.read_bytes() == first
-    spinney.save(loaded, str(path))
+    weald.save(loaded, str(path))
     assert path.read_bytes() == first
-    assert_same(spinney.load(os.fspath(path), mmap_mode="r"), model, X)
-    about = spinney.inspect_model(path)
+    assert_same(weald.load(os.fspath(path), mmap_mode="r"), model, X)
+    about = weald.inspect_model(path)
     assert about["n_bytes"] == len(first)
     assert json.loads(about["estimator"])["class"] == name
     assert about["n_features"] == X.shape[1]
@@ -130,7 +130,7 @@ PARAMS = [
         "single",
         {"cv": [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]},
     ),
-    ("CompressedForestRegressor", "several", {"estimator": spinney.DecisionTreeRegressor(max_depth=3)}),
+    ("CompressedForestRegressor", "several", {"estimator": weald.DecisionTreeRegressor(max_depth=3)}),
     ("CompressedForestRegressor", "single", {"l1_norm": 0.5, "estimator": None}),
 ]
 
@@ -145,11 +145,11 @@ def test_parameters_of_any_kind_come_back(name, outputs, params, tmp_path):
         assert type(found) is type(getattr(model, key))
         if isinstance(value, np.random.RandomState):
             assert found.randint(1 << 30) == value.randint(1 << 30)
-        elif not isinstance(value, spinney.DecisionTreeRegressor):
+        elif not isinstance(value, weald.DecisionTreeRegressor):
             np.testing.assert_equal(found, getattr(model, key))
     first = (tmp_path / "model").read_bytes()
     if "random_state" not in params:
-        spinney.save(loaded, tmp_path / "model")
+        weald.save(loaded, tmp_path / "model")
         assert (tmp_path / "model").read_bytes() == first
 
 
@@ -186,8 +186,8 @@ def test_arrays_that_are_mapped_from_a_file_are_saved(tmp_path):
     mapped = joblib.load(tmp_path / "joblib", mmap_mode="r")
     assert isinstance(mapped.oob_prediction_, np.memmap)
     assert_same(mapped, pickle.loads(pickle.dumps(mapped)), X)
-    spinney.save(model, tmp_path / "one")
-    spinney.save(mapped, tmp_path / "other")
+    weald.save(model, tmp_path / "one")
+    weald.save(mapped, tmp_path / "other")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
@@ -195,7 +195,7 @@ def test_compact_leaves_come_back(tmp_path):
     forest, X = fitted("RandomForestRegressor", "several")
     y = make_data("RandomForestRegressor", outputs="several")[1]
     for options in ({"dtype": "float16"}, {"dtype": "float32"}, {"training_data": (X, y)}):
-        compact, _ = spinney.compression.compact_leaves(forest, **options)
+        compact, _ = weald.compression.compact_leaves(forest, **options)
         assert_same(again(compact, tmp_path / "model"), compact, X)
 
 
@@ -206,29 +206,29 @@ def test_bytes_do_not_depend_on_the_order_of_dicts(tmp_path):
     for i, model in enumerate(models):
         model.fit(X, y)
         model.__dict__ = dict(sorted(model.__dict__.items(), reverse=bool(i)))
-        spinney.save(model, tmp_path / str(i))
+        weald.save(model, tmp_path / str(i))
     assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
 
 
 def test_large_arrays_are_tensors_and_small_things_are_text(tmp_path):
     X, y = make_data("RandomForestRegressor", n=300)
     model = make("RandomForestRegressor", oob_score=True, n_estimators=30).fit(X, y)
-    spinney.save(model, tmp_path / "model")
-    about = spinney.inspect_model(tmp_path / "model")
+    weald.save(model, tmp_path / "model")
+    about = weald.inspect_model(tmp_path / "model")
     tensors = {tensor["name"]: tensor for tensor in about["tensors"]}
     assert tensors["estimator.oob_prediction_.0"]["shape"] == (300,)
     assert tensors["estimator.oob_prediction_.0"]["dtype"] == "F64"
     assert (about["kind"], about["outputs"]) == ("forest", "numbers")
     assert sum(tensor["n_bytes"] for tensor in about["tensors"]) + about["n_header_bytes"] == about["n_bytes"]
-    assert _spinney.Forest.from_bytes((tmp_path / "model").read_bytes()) == model._forest
+    assert _weald.Forest.from_bytes((tmp_path / "model").read_bytes()) == model._forest
 
 
 def test_many_outputs_of_many_classes(tmp_path):
     X, _ = make_data("DecisionTreeClassifier", n=140)
     y = np.random.default_rng(0).permuted(np.tile(np.arange(140)[:, None], (1, 3100)), axis=0) % 70
-    model = spinney.DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    model = weald.DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
     loaded = again(model, tmp_path / "model")
-    assert len(spinney.inspect_model(tmp_path / "model")["tensors"]) < 3100
+    assert len(weald.inspect_model(tmp_path / "model")["tensors"]) < 3100
     np.testing.assert_equal(loaded.classes_, model.classes_)
 
 
@@ -239,7 +239,7 @@ def custom_score(y, predicted):
     return 0.5
 
 
-class Own(spinney.RandomForestRegressor):
+class Own(weald.RandomForestRegressor):
     pass
 
 
@@ -276,22 +276,22 @@ def test_what_is_no_plain_value_is_named_and_nothing_is_written(tmp_path):
         path = tmp_path / "model"
         path.write_bytes(b"old")
         with pytest.raises((TypeError, ValueError), match=what):
-            spinney.save(model, path)
+            weald.save(model, path)
         assert path.read_bytes() == b"old"
         assert os.listdir(tmp_path) == ["model"]
 
 
-@pytest.mark.parametrize("other", [None, 3, "model", Ridge(), spinney.RandomForestClassifier, [1]])
+@pytest.mark.parametrize("other", [None, 3, "model", Ridge(), weald.RandomForestClassifier, [1]])
 def test_other_objects_are_refused(other, tmp_path):
-    with pytest.raises(TypeError, match="must be a fitted estimator of spinney"):
-        spinney.save(other, tmp_path / "model")
+    with pytest.raises(TypeError, match="must be a fitted estimator of weald"):
+        weald.save(other, tmp_path / "model")
     assert not os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_estimators_that_are_not_fitted_are_refused(name, tmp_path):
     with pytest.raises(NotFittedError):
-        spinney.save(make(name), tmp_path / "model")
+        weald.save(make(name), tmp_path / "model")
     assert not os.listdir(tmp_path)
 
 
@@ -299,7 +299,7 @@ def test_parameters_that_no_fit_would_accept_are_refused(tmp_path):
     model, _ = fitted("RandomForestRegressor")
     model.set_params(n_estimators=-1)
     with pytest.raises(ValueError, match="n_estimators"):
-        spinney.save(model, tmp_path / "model")
+        weald.save(model, tmp_path / "model")
     assert not os.listdir(tmp_path)
 
 
@@ -309,20 +309,20 @@ def test_parameters_that_no_fit_would_accept_are_refused(tmp_path):
 def test_errors_of_the_system_are_those_of_python(tmp_path):
     model, _ = fitted("DecisionTreeRegressor")
     missing = tmp_path / "no" / "model"
-    for call in (lambda: spinney.save(model, missing), *loads(missing)):
+    for call in (lambda: weald.save(model, missing), *loads(missing)):
         with pytest.raises(FileNotFoundError) as error:
             call()
         assert error.value.errno == 2
         assert str(missing) in str(error.value)
-    for call in (lambda: spinney.save(model, tmp_path), *loads(tmp_path)):
+    for call in (lambda: weald.save(model, tmp_path), *loads(tmp_path)):
         with pytest.raises(IsADirectoryError):
             call()
     assert not os.listdir(tmp_path)
-    for call in (lambda: spinney.save(model, 7), lambda: spinney.load(7), lambda: spinney.inspect_model(None)):
+    for call in (lambda: weald.save(model, 7), lambda: weald.load(7), lambda: weald.inspect_model(None)):
         with pytest.raises(TypeError):
             call()
     with pytest.raises(ValueError, match=r"mmap_mode must be .*got 'w'"):
-        spinney.load(missing, mmap_mode="w")
+        weald.load(missing, mmap_mode="w")
 
 
 def test_files_that_are_no_models(tmp_path):
@@ -334,14 +334,14 @@ def test_files_that_are_no_models(tmp_path):
     for content in files:
         path.write_bytes(content)
         for call in loads(path):
-            with pytest.raises(ValueError, match="not a valid spinney model") as error:
+            with pytest.raises(ValueError, match="not a valid weald model") as error:
                 call()
             assert str(path) in str(error.value)
     path.write_bytes(model_bytes(model))
     for call in loads(path)[:2]:
         with pytest.raises(ValueError, match="must contain an estimator"):
             call()
-    assert spinney.inspect_model(path)["estimator"] is None
+    assert weald.inspect_model(path)["estimator"] is None
 
 
 def at(value, *keys):
@@ -361,12 +361,12 @@ FAULTS = [
         "does not support the parameter|must have the parameter",
     ),
     ("RandomForestClassifier", ("class",), "ExtraTreesRegressor", ""),
-    ("RandomForestClassifier", ("class",), "os.system", "must be the name of an estimator of spinney, got 'os.system'"),
+    ("RandomForestClassifier", ("class",), "os.system", "must be the name of an estimator of weald, got 'os.system'"),
     (
         "RandomForestClassifier",
         ("class",),
         ["RandomForestClassifier"],
-        "must be the name of an estimator of spinney, got a list",
+        "must be the name of an estimator of weald, got a list",
     ),
     ("RandomForestClassifier", ("class",), "DecisionTreeClassifier", ""),
     ("RandomForestClassifier", ("params",), [], "params and fitted must be objects"),
@@ -541,7 +541,7 @@ FAULTS = [
         "CompressedForestRegressor",
         ("params", "estimator", "estimator", "class"),
         "Own",
-        "must be the name of an estimator of spinney, got 'Own'",
+        "must be the name of an estimator of weald, got 'Own'",
     ),
     (
         "CompressedForestRegressor",
@@ -562,7 +562,7 @@ FAULTS = [
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     for name in ("RandomForestClassifier", "DecisionTreeRegressor", *BOOSTING, *COMPRESSED):
-        spinney.save(fitted(name)[0], folder / name)
+        weald.save(fitted(name)[0], folder / name)
     return folder
 
 
@@ -573,10 +573,10 @@ def test_faults_of_the_estimator_are_told(name, keys, value, message, saved, tmp
     path = tmp_path / "model"
     put_together(path, header, estimator, data)
     with pytest.raises(ValueError, match=message or None) as error:
-        spinney.load(path)
+        weald.load(path)
     assert str(path) in str(error.value)
     # The header is valid, so that `inspect_model` still works.
-    assert spinney.inspect_model(path)["estimator"] is not None
+    assert weald.inspect_model(path)["estimator"] is not None
 
 
 @pytest.mark.parametrize("name", ["RandomForestClassifier", "GradientBoostingClassifier", "CompressedForestRegressor"])
@@ -590,10 +590,10 @@ def test_attributes_that_are_missing_are_told(name, saved, tmp_path):
             put_together(tmp_path / "model", header, broken, data)
             # Files that were written before these attributes existed do not contain them.
             if key == "full_loss_" or key in _model_parts.ADDED:
-                spinney.load(tmp_path / "model")
+                weald.load(tmp_path / "model")
                 continue
             with pytest.raises(ValueError, match=key):
-                spinney.load(tmp_path / "model")
+                weald.load(tmp_path / "model")
             n_refused += 1
     assert n_refused > 10
 
@@ -618,13 +618,13 @@ def test_text_that_is_not_that_of_an_estimator(text, saved, tmp_path):
     header, _, data = taken_apart(saved / "RandomForestClassifier")
     put_together(tmp_path / "model", header, text, data)
     with pytest.raises(ValueError, match=str(tmp_path)):
-        spinney.load(tmp_path / "model")
+        weald.load(tmp_path / "model")
 
 
 def test_arrays_that_do_not_belong_are_told(tmp_path):
     X, y = make_data("RandomForestRegressor", n=300)
     path = tmp_path / "model"
-    spinney.save(make("RandomForestRegressor", oob_score=True, n_estimators=30).fit(X, y), path)
+    weald.save(make("RandomForestRegressor", oob_score=True, n_estimators=30).fit(X, y), path)
     header, estimator, data = taken_apart(path)
     for change, message in [
         (lambda array: array.update(tensor="no"), "must be an array of the file that is not used elsewhere, got 'no'"),
@@ -638,12 +638,12 @@ def test_arrays_that_do_not_belong_are_told(tmp_path):
         change(broken["fitted"]["oob_prediction_"]["array"])
         put_together(path, header, broken, data)
         with pytest.raises(ValueError, match=message):
-            spinney.load(path)
+            weald.load(path)
     broken = copy.deepcopy(estimator)
     del broken["fitted"]["oob_prediction_"]
     put_together(path, header, broken, data)
     with pytest.raises(ValueError, match="must be part of an attribute"):
-        spinney.load(path)
+        weald.load(path)
 
 
 def test_the_model_of_another_estimator_is_told(saved, tmp_path):
@@ -655,7 +655,7 @@ def test_the_model_of_another_estimator_is_told(saved, tmp_path):
             for mixed in ({**theirs, "fitted": estimator["fitted"]}, estimator):
                 put_together(tmp_path / "model", header, mixed, data)
                 with pytest.raises(ValueError, match="model: "):
-                    spinney.load(tmp_path / "model")
+                    weald.load(tmp_path / "model")
 
 
 # --- pickles ----------------------------------------------------------------------------------------------------------
@@ -713,7 +713,7 @@ def test_boosting_with_other_weak_models_still_pickles():
 
 @pytest.mark.parametrize("outputs", ["single", "labels"])
 @pytest.mark.parametrize("name", EVERY)
-def test_skops_asks_for_public_names_of_spinney_alone(name, outputs):
+def test_skops_asks_for_public_names_of_weald_alone(name, outputs):
     skops = pytest.importorskip("skops.io")
     model, X = fitted(name, outputs=outputs if name.endswith("Classifier") else "single")
     data = skops.dumps(model)
@@ -721,7 +721,7 @@ def test_skops_asks_for_public_names_of_spinney_alone(name, outputs):
     module = type(model).__module__
     assert f"{module}.{name}" in names
     # All names are public, so that users may write them.
-    assert all(n == "numpy.dtype" or (n.startswith("spinney.") and "._" not in n) for n in names), names
+    assert all(n == "numpy.dtype" or (n.startswith("weald.") and "._" not in n) for n in names), names
     loaded = skops.loads(data, trusted=names)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
@@ -732,8 +732,8 @@ def test_two_features_of_one_name_are_neither_written_nor_read(tmp_path):
     path = tmp_path / "model"
     names = [f"f{i}" for i in range(X.shape[1])]
     model.feature_names_in_ = np.array(names, dtype=object)
-    spinney.save(model, path)
-    assert list(spinney.load(path).feature_names_in_) == names
+    weald.save(model, path)
+    assert list(weald.load(path).feature_names_in_) == names
     header, estimator, data = taken_apart(path)
     values = estimator["fitted"]["feature_names_in_"]["array"]["values"]
     assert values == names
@@ -747,16 +747,16 @@ def test_two_features_of_one_name_are_neither_written_nor_read(tmp_path):
         values[:] = changed
         put_together(path, header, estimator, data)
         with pytest.raises(ValueError, match=message):
-            spinney.load(path)
+            weald.load(path)
         content = estimator["fitted"]["feature_names_in_"]["array"]
         content["shape"] = [len(changed)]
         put_together(path, header, estimator, data)
         with pytest.raises(ValueError, match=message):
-            spinney.load(path)
+            weald.load(path)
         content["shape"] = [len(names)]
     model.feature_names_in_ = np.array([*names[:-1], names[0]], dtype=object)
     path.unlink()
     with pytest.raises(ValueError, match="feature_names_in_ must have distinct names in model files, got 'f0' twice"):
-        spinney.save(model, path)
+        weald.save(model, path)
     assert os.listdir(tmp_path) == []
     assert list(copy.deepcopy(model).feature_names_in_) == list(model.feature_names_in_)

@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from model_files import again, assert_same, fitted, loads, put_together, taken_apart
 
 
@@ -23,27 +23,27 @@ def test_a_folder_that_must_not_be_written(tmp_path):
     model, _ = fitted("DecisionTreeRegressor")
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionError):
-        spinney.save(model, tmp_path / "model")
+        weald.save(model, tmp_path / "model")
 
 
 LIMITED = """
 import os, resource, signal, sys
-import numpy as np, spinney
+import numpy as np, weald
 
 X = np.random.default_rng(0).normal(size=(3000, 5))
 path = sys.argv[1]
-small = spinney.RandomForestRegressor(n_estimators=1, random_state=0).fit(X[:20], X[:20, 0])
-spinney.save(small, path)
+small = weald.RandomForestRegressor(n_estimators=1, random_state=0).fit(X[:20], X[:20, 0])
+weald.save(small, path)
 before = open(path, "rb").read()
-large = spinney.RandomForestRegressor(n_estimators=20, random_state=0).fit(X, X[:, 0])
+large = weald.RandomForestRegressor(n_estimators=20, random_state=0).fit(X, X[:, 0])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
-    spinney.save(large, path)
+    weald.save(large, path)
 except OSError as error:
     print(type(error).__name__, error.errno == 27)
 assert open(path, "rb").read() == before
 assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
-assert (spinney.load(path).predict(X) == small.predict(X)).all()
+assert (weald.load(path).predict(X) == small.predict(X)).all()
 print("old file is whole")
 """
 
@@ -79,12 +79,12 @@ def test_links_stay_and_the_file_that_they_lead_to_is_written(tmp_path):
     for old in (None, b"old"):  # the link may also lead to a file that does not exist yet
         if old is not None:
             file.write_bytes(old)
-        spinney.save(model, first)
+        weald.save(model, first)
         assert first.is_symlink()
         assert second.is_symlink()
         assert not file.is_symlink()
-        assert_same(spinney.load(file), model, X)
-        assert_same(spinney.load(first), model, X)
+        assert_same(weald.load(file), model, X)
+        assert_same(weald.load(first), model, X)
         # The temporary file is written to the same folder and is gone afterwards.
         assert os.listdir(file.parent) == ["model"]
         assert sorted(os.listdir(first.parent)) == ["first", "second"]
@@ -93,11 +93,11 @@ def test_links_stay_and_the_file_that_they_lead_to_is_written(tmp_path):
     try:
         os.chdir(first.parent)
         file.unlink()
-        spinney.save(model, "second")
+        weald.save(model, "second")
     finally:
         os.chdir(here)
     assert second.is_symlink()
-    assert_same(spinney.load(file), model, X)
+    assert_same(weald.load(file), model, X)
 
 
 def test_links_that_lead_nowhere_are_told(tmp_path):
@@ -110,9 +110,9 @@ def test_links_that_lead_nowhere_are_told(tmp_path):
     except (OSError, NotImplementedError) as error:
         pytest.skip(f"no symbolic links here: {error}")
     with pytest.raises(OSError, match=re.escape(str(one))):
-        spinney.save(model, one)
+        weald.save(model, one)
     with pytest.raises(FileNotFoundError):
-        spinney.save(model, lost)
+        weald.save(model, lost)
     assert sorted(os.listdir(tmp_path)) == ["lost", "one", "other"]
     assert all(path.is_symlink() for path in (one, other, lost))
 
@@ -133,7 +133,7 @@ def test_pipes_and_sockets_are_neither_replaced_nor_read(tmp_path, monkeypatch):
         server.bind("socket")
         for name in ("pipe", "socket", "link"):
             before = _state(name)
-            for call in (lambda path: spinney.save(model, path), spinney.load, spinney.inspect_model):
+            for call in (lambda path: weald.save(model, path), weald.load, weald.inspect_model):
                 with pytest.raises(OSError, match=f"^{name}: must be a regular file, got a device"):
                     call(name)
             assert _state(name) == before
@@ -148,10 +148,10 @@ def test_a_file_keeps_its_mode(mode, tmp_path):
     path.chmod(mode)
     model, X = fitted("DecisionTreeRegressor")
     before = path.stat()
-    spinney.save(model, path)
+    weald.save(model, path)
     after = path.stat()
     assert (stat.S_IMODE(after.st_mode), after.st_uid, after.st_gid) == (mode, before.st_uid, before.st_gid)
-    assert_same(spinney.load(path), model, X)
+    assert_same(weald.load(path), model, X)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="owners are POSIX")
@@ -162,7 +162,7 @@ def test_a_file_keeps_its_owner(tmp_path):
     os.chown(path, 12345, 23456)
     path.chmod(0o640)
     model, _ = fitted("DecisionTreeRegressor")
-    spinney.save(model, path)
+    weald.save(model, path)
     after = path.stat()
     assert (stat.S_IMODE(after.st_mode), after.st_uid, after.st_gid) == (0o640, 12345, 23456)
 
@@ -173,7 +173,7 @@ def test_a_new_file_has_the_mode_of_the_umask(umask, tmp_path):
     model, _ = fitted("DecisionTreeRegressor")
     before = os.umask(umask)
     try:
-        spinney.save(model, tmp_path / "model")
+        weald.save(model, tmp_path / "model")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == 0o666 & ~umask
@@ -185,12 +185,12 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 8)).astype(np.float32)
     models = [
-        spinney.ExtraTreesRegressor(n_estimators=40, random_state=seed).fit(X, rng.normal(size=2000)) for seed in (0, 1)
+        weald.ExtraTreesRegressor(n_estimators=40, random_state=seed).fit(X, rng.normal(size=2000)) for seed in (0, 1)
     ]
-    path, temporary = tmp_path / "model", re.compile(r"\.spinney-\d+-\d+\.tmp")
+    path, temporary = tmp_path / "model", re.compile(r"\.weald-\d+-\d+\.tmp")
     whole = set()
     for model in models:
-        spinney.save(model, path)
+        weald.save(model, path)
         whole.add(path.read_bytes())
     assert len(whole) == 2
     found, n_left, n_rounds, end = set(), 0, 0, time.monotonic() + 6.0
@@ -204,7 +204,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
                 os.write(writer, b"x")
                 while True:
                     for model in models:
-                        spinney.save(model, path)
+                        weald.save(model, path)
             finally:
                 os._exit(1)
         try:
@@ -225,7 +225,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
         for name in others:
             (tmp_path / name).unlink()
         n_rounds += 1
-    kept = spinney.load(path).predict(X[:5])
+    kept = weald.load(path).predict(X[:5])
     assert any((kept == model.predict(X[:5])).all() for model in models)
 
 
@@ -255,12 +255,12 @@ def with_array(path, name, n_bytes, *, first, change=None):
 
 SMALL = """
 import resource, sys
-import spinney
+import weald
 
-spinney.inspect_model(sys.argv[1])
+weald.inspect_model(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 try:
-    spinney.load(sys.argv[1])
+    weald.load(sys.argv[1])
 except MemoryError as error:
     print("MemoryError")
 """
@@ -270,14 +270,14 @@ except MemoryError as error:
 def test_files_of_more_than_four_gigabytes_open(first, tmp_path):
     path, n_bytes = tmp_path / "model", 5_000_000_000
     model, _ = fitted("RandomForestClassifier")
-    spinney.save(model, path)
-    before = spinney.inspect_model(path)
+    weald.save(model, path)
+    before = weald.inspect_model(path)
     # The number of out-of-bag predictions may be any number: only the size of the file limits this attribute.
     array = {"array": {"dtype": "|u1", "shape": [n_bytes], "tensor": "more"}}
     with_array(
         path, "estimator.more", n_bytes, first=first, change=lambda fitted: fitted.update(oob_decision_function_=array)
     )
-    found = spinney.inspect_model(path)
+    found = weald.inspect_model(path)
     assert found["n_bytes"] == path.stat().st_size > n_bytes
     arrays = {tensor["name"]: tensor for tensor in found["tensors"]}
     assert arrays["estimator.more"]["shape"] == (n_bytes,)
@@ -292,7 +292,7 @@ def test_files_of_more_than_four_gigabytes_open(first, tmp_path):
 
 def test_arrays_beyond_four_gigabytes_that_no_tree_can_have_are_refused_unread(tmp_path):
     path = tmp_path / "model"
-    spinney.save(fitted("RandomForestClassifier")[0], path)
+    weald.save(fitted("RandomForestClassifier")[0], path)
     with_array(path, "leaf_amounts_", 5_000_000_000, first=True)
     for call in loads(path):
         with pytest.raises(ValueError, match="`leaf_amounts_`, which is not known"):
@@ -301,14 +301,14 @@ def test_arrays_beyond_four_gigabytes_that_no_tree_can_have_are_refused_unread(t
 
 UNREAD = """
 import resource, sys
-import pytest, spinney
+import pytest, weald
 
 with pytest.raises(ValueError, match=sys.argv[2]):
-    spinney.load(sys.argv[1], mmap_mode="r")
+    weald.load(sys.argv[1], mmap_mode="r")
 # Less memory than the array takes, and than a map of the file does.
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 with pytest.raises(ValueError, match=sys.argv[2]):
-    spinney.load(sys.argv[1])
+    weald.load(sys.argv[1])
 print("refused")
 """
 
@@ -327,7 +327,7 @@ print("refused")
 )
 def test_arrays_beyond_four_gigabytes_that_no_attribute_can_have_are_refused_unread(attribute, told, message, tmp_path):
     path, n_bytes = tmp_path / "model", 5_000_000_000
-    spinney.save(fitted("RandomForestClassifier")[0], path)
+    weald.save(fitted("RandomForestClassifier")[0], path)
     array = {"array": {"dtype": "|u1", "shape": [n_bytes], "tensor": "more"} | told}
     added = {} if attribute is None else {attribute: array}
     with_array(path, "estimator.more", n_bytes, first=False, change=lambda fitted: fitted.update(added))
@@ -341,14 +341,14 @@ def test_arrays_beyond_four_gigabytes_that_no_attribute_can_have_are_refused_unr
 
 GROWTH = """
 import resource, sys
-import spinney
+import weald
 
 def peak():
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-spinney.load(sys.argv[2])
+weald.load(sys.argv[2])
 before = peak()
-model = spinney.load(sys.argv[1])
+model = weald.load(sys.argv[1])
 print(peak() - before)
 """
 
@@ -360,15 +360,15 @@ def test_memory_of_loading_is_a_small_multiple_of_the_file(kind, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 4)).astype(np.float32)
     if kind == "classes":
-        model = spinney.ExtraTreesClassifier(n_estimators=60, random_state=0).fit(X, rng.integers(2, size=4000))
+        model = weald.ExtraTreesClassifier(n_estimators=60, random_state=0).fit(X, rng.integers(2, size=4000))
     else:
         y = rng.integers(1, 200, size=(4000, 100)) if kind == "bytes" else rng.normal(size=(4000, 100))
-        model = spinney.ExtraTreesRegressor(n_estimators=10, random_state=0).fit(X, y.astype(float))
-    small = spinney.DecisionTreeRegressor(max_depth=1).fit(X, X[:, 0])
-    spinney.save(model, tmp_path / "model")
-    spinney.save(small, tmp_path / "small")
+        model = weald.ExtraTreesRegressor(n_estimators=10, random_state=0).fit(X, y.astype(float))
+    small = weald.DecisionTreeRegressor(max_depth=1).fit(X, X[:, 0])
+    weald.save(model, tmp_path / "model")
+    weald.save(small, tmp_path / "small")
     size = (tmp_path / "model").stat().st_size
-    dtypes = {tensor["name"]: tensor["dtype"] for tensor in spinney.inspect_model(tmp_path / "model")["tensors"]}
+    dtypes = {tensor["name"]: tensor["dtype"] for tensor in weald.inspect_model(tmp_path / "model")["tensors"]}
     assert dtypes["leaf_amounts"] == ("F64" if kind == "floats" else "U8")
     command = [sys.executable, "-c", GROWTH, str(tmp_path / "model"), str(tmp_path / "small")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -379,11 +379,11 @@ def test_memory_of_loading_is_a_small_multiple_of_the_file(kind, tmp_path):
 
 CRAFTED = """
 import os, resource, sys
-import spinney
+import weald
 
 path = sys.argv[1]
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for call in (spinney.load, lambda path: spinney.load(path, mmap_mode="r")):
+for call in (weald.load, lambda path: weald.load(path, mmap_mode="r")):
     try:
         call(path)
     except ValueError as error:
@@ -400,7 +400,7 @@ print(peak * 1024 < 8 * os.path.getsize(path))
 def test_texts_that_make_far_more_values_than_they_have_bytes_are_refused_before_that(value, n, tmp_path):
     path = tmp_path / "model"
     model, _ = fitted("DecisionTreeClassifier")
-    spinney.save(model, path)
+    weald.save(model, path)
     header, estimator, data = taken_apart(path)
     estimator["params"]["class_weight"] = "here"
     text = json.dumps(estimator).replace('"here"', "[" + ",".join([value] * n) + "]")
@@ -416,5 +416,5 @@ def test_more_values_than_can_be_loaded_are_not_saved(tmp_path):
     with pytest.raises(
         ValueError, match=r"parameters and attributes must have at most .* lists as JSON, got .*nothing was written"
     ):
-        spinney.save(model, tmp_path / "model")
+        weald.save(model, tmp_path / "model")
     assert not os.listdir(tmp_path)

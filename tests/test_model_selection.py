@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sklearn
 import sklearn.model_selection as theirs
-import spinney
+import weald
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -19,9 +19,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from spinney import model_selection as ours
-from spinney.metrics import make_topk_scorer, precision_at_k
-from spinney.model_selection import MultilabelStratifiedKFold
+from weald import model_selection as ours
+from weald.metrics import make_topk_scorer, precision_at_k
+from weald.model_selection import MultilabelStratifiedKFold
 
 FORMATS = [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array]
 
@@ -192,7 +192,7 @@ def test_bad_labels(y, message):
 RNG = np.random.default_rng(0)
 X = sparse.random_array((60, 12), density=0.4, random_state=RNG, format="csr", dtype=np.float32)
 Y = (X[:, :5].toarray() + 0.2 * RNG.random((60, 5)) > 0.45).astype(float)
-FOREST = spinney.RandomForestClassifier(4, max_depth=4, random_state=0)
+FOREST = weald.RandomForestClassifier(4, max_depth=4, random_state=0)
 TIMES = {"fit_time", "score_time"}
 
 

@@ -8,7 +8,7 @@ import pickle
 import matplotlib
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import BOOSTING, CLASSIFIERS, COMPRESSED, cases, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,10 +26,10 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import estimator_checks
-from spinney._calibration import calibrated
-from spinney._ranks import ranking_precision
-from spinney._thresholds import Objective, tuned
-from spinney.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
+from weald._calibration import calibrated
+from weald._ranks import ranking_precision
+from weald._thresholds import Objective, tuned
+from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
 
 matplotlib.use("Agg")
 LABEL_MODELS = [*CLASSIFIERS, BOOSTING[0], COMPRESSED[0]]
@@ -51,7 +51,7 @@ def problem(n=120, d=15, seed=0):
 
 
 def forest(**params):
-    return spinney.RandomForestClassifier(**{"n_estimators": 20, "random_state": 0, **params})
+    return weald.RandomForestClassifier(**{"n_estimators": 20, "random_state": 0, **params})
 
 
 # The best labels of samples
@@ -177,8 +177,8 @@ def test_out_of_bag_scores_of_sparse_labels_are_sparse_and_the_same(n_estimators
         assert isinstance(scores, sparse.sparray) == (container is sparse.csr_array)
         np.testing.assert_array_equal(scores.toarray(), np.nan_to_num(dense.oob_decision_function_))
         assert model.oob_score_ == dense.oob_score_
-    spinney.save(model, tmp_path / "model")
-    for again in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+    weald.save(model, tmp_path / "model")
+    for again in (weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.oob_decision_function_.toarray(), scores.toarray())
 
 
@@ -605,15 +605,15 @@ def test_bad_input_is_named(kind):
         "estimator must be a classifier with predict_proba or decision_function, got MaxAbsScaler",
         estimator=MaxAbsScaler(),
     )
-    refused(TypeError, "estimator must be an instance, got the class", estimator=spinney.RandomForestClassifier)
+    refused(TypeError, "estimator must be an instance, got the class", estimator=weald.RandomForestClassifier)
     refused(ValueError, "cv='oob' requires bootstrap=True", cv="oob", estimator=forest(bootstrap=False))
     refused(
         ValueError,
-        "cv='oob' requires a forest of spinney .*got OneVsRest",
+        "cv='oob' requires a forest of weald .*got OneVsRest",
         cv="oob",
         estimator=OneVsRestClassifier(RidgeClassifier()),
     )
-    refused(ValueError, "cv='oob' requires a forest of spinney .*got Gradient", cv="oob", estimator=make(BOOSTING[0]))
+    refused(ValueError, "cv='oob' requires a forest of weald .*got Gradient", cv="oob", estimator=make(BOOSTING[0]))
     for cv in ("prefit", 1, True):
         refused(ValueError, r"cv must be 'oob', an integer of at least 2.*got ", cv=cv)
     for bad in (-0.1, 2, "a"):
@@ -733,28 +733,28 @@ def test_topk_through_a_pipeline_and_in_chunks():
     for model in (pipeline, FrozenEstimator(pipeline), make_pipeline(MaxAbsScaler(), FrozenEstimator(pipeline[-1]))):
         if model is not pipeline and not isinstance(model, FrozenEstimator):
             model[0].fit(X)
-        found = spinney.topk(model, X, 4, **rules)
+        found = weald.topk(model, X, 4, **rules)
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
     for given_x in (X, X.toarray(), X.tocoo(), (X[start : start + 33] for start in range(0, 120, 33))):
-        chunks = list(spinney.topk_chunks(pipeline, given_x, 4, chunk_size=33, **rules))
+        chunks = list(weald.topk_chunks(pipeline, given_x, 4, chunk_size=33, **rules))
         assert [len(indices) for indices, _ in chunks] == [33, 33, 33, 21]
         for at in (0, 1):
             np.testing.assert_array_equal(np.concatenate([chunk[at] for chunk in chunks]), expected[at])
     with pytest.raises(TypeError, match=r"model must be .*got RidgeClassifier, which has no predict_topk"):
-        spinney.topk(make_pipeline(RidgeClassifier()), X, 1)
+        weald.topk(make_pipeline(RidgeClassifier()), X, 1)
     for bad in (0, 1.5, True, "a"):
         with pytest.raises(ValueError, match=r"chunk_size must be a positive integer, got "):
-            spinney.topk_chunks(pipeline, X, 1, chunk_size=bad)
+            weald.topk_chunks(pipeline, X, 1, chunk_size=bad)
     tags = TunedThresholds(pipeline).fit(X, Y)
-    np.testing.assert_array_equal(spinney.topk(tags, X, 4, **rules)[0], tags.predict_topk(X, 4, **rules)[0])
+    np.testing.assert_array_equal(weald.topk(tags, X, 4, **rules)[0], tags.predict_topk(X, 4, **rules)[0])
 
 
 def test_progress_is_a_bar_of_rows(capsys):
     pytest.importorskip("tqdm")
     X, Y = problem()
     model = forest().fit(X, Y)
-    list(spinney.topk_chunks(model, X, 1, chunk_size=50, progress=True))
+    list(weald.topk_chunks(model, X, 1, chunk_size=50, progress=True))
     assert "120/120" in capsys.readouterr().err
 
 

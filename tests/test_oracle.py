@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import spinney
+import weald
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import REAL_CRITERIA, Arrays, Limits, Oracle, check_tree, dense32, one_hot, project
@@ -137,7 +137,7 @@ def problems(draw: st.DrawFn, kind: str, criterion: str = "") -> tuple[np.ndarra
 
 
 def grow(X: Any, y: Any, w: Any, criterion: str, splitter: str = "best", seed: int = 0, **limits: Any) -> Any:
-    kind = spinney.DecisionTreeRegressor if criterion in REAL_CRITERIA else spinney.DecisionTreeClassifier
+    kind = weald.DecisionTreeRegressor if criterion in REAL_CRITERIA else weald.DecisionTreeClassifier
     tree = kind(criterion=criterion, splitter=splitter, max_features=None, random_state=seed, **limits)
     return tree.fit(X, y, sample_weight=w)
 
@@ -301,7 +301,7 @@ def test_splits_see_projected_outputs_and_leaves_the_outputs(
     columns = one_hot(y, w) if kind == "classes" else y.reshape(len(y), -1)
     d, seed = columns.shape[1], data.draw(st.integers(0, 5))
     if drawn:
-        phi = spinney.projection.RademacherProjection(data.draw(st.sampled_from([1, 3]))).draw(d, 4, random_state=seed)
+        phi = weald.projection.RademacherProjection(data.draw(st.sampled_from([1, 3]))).draw(d, 4, random_state=seed)
         phi = phi if isinstance(phi, np.ndarray) else phi.toarray()
     else:
         phi = data.draw(projections(d))

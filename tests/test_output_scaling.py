@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from boosting_twin import PARAMETERS, Twin, in_domain
 from conftest import ALL, BOOSTING, CLASSIFIERS, FORESTS, REGRESSORS, TREES, check_refused, make, make_data, model_bytes
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import Arrays
 from scipy import sparse
-from spinney.projection import PCAProjection, SubsampleProjection
 from test_boosting_oracle import NUMBERS, TOLERANCE, check, make_problem, setting, weights_for
 from test_boosting_oracle import make as make_boosting
 from test_masked_outputs import problems
 from test_oracle import SETTINGS
+from weald.projection import PCAProjection, SubsampleProjection
 
 BOOSTED = BOOSTING[1]
 STRUCTURE = ["children_left", "children_right", "feature", "threshold", "n_node_samples", "weighted_n_node_samples"]
@@ -278,7 +278,7 @@ def test_cells_that_are_not_known_have_no_part_in_the_scales_of_boosting(params)
 
 @pytest.mark.parametrize("name", [*ALL, *BOOSTING])
 def test_regressors_have_them_and_classifiers_do_not(name):
-    has = {"output_scaling", "output_weights"} & set(inspect.signature(getattr(spinney, name)).parameters)
+    has = {"output_scaling", "output_weights"} & set(inspect.signature(getattr(weald, name)).parameters)
     assert len(has) == (0 if name in CLASSIFIERS or name == BOOSTING[0] else 2)
 
 
@@ -287,14 +287,14 @@ def test_files_and_copies_keep_them(name, tmp_path):
     X, Y = make_data(name, outputs="several")
     for scaling in ("variance", [1.0, 2.0, 3.0]):
         model = make(name, output_scaling=scaling, output_weights=[1.0, 0.0, 2.0]).fit(X, Y)
-        spinney.save(model, tmp_path / "model")
-        again = spinney.load(tmp_path / "model")
+        weald.save(model, tmp_path / "model")
+        again = weald.load(tmp_path / "model")
         assert again.get_params() == model.get_params()
         assert model_bytes(again) == model_bytes(model)
-        spinney.save(again, tmp_path / "again")
+        weald.save(again, tmp_path / "again")
         assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
     # Files of models that do not use these parameters do not contain them, as before the parameters existed.
-    spinney.save(make(name).fit(X, Y), tmp_path / "model")
+    weald.save(make(name).fit(X, Y), tmp_path / "model")
     assert b"output_scaling" not in (tmp_path / "model").read_bytes()
 
 
@@ -339,7 +339,7 @@ def test_what_they_are_not_for_is_refused(params):
         model = make(name, criterion="poisson", **params)
         with pytest.raises(ValueError, match=f"criterion must be 'squared_error' with {given}, .*got 'poisson'"):
             model.fit(X, np.abs(y))
-    weak = make(BOOSTED, estimator=spinney.DecisionTreeRegressor(), output_strategy="joint", **params)
+    weak = make(BOOSTED, estimator=weald.DecisionTreeRegressor(), output_strategy="joint", **params)
     with pytest.raises(ValueError, match=f"{given} is not supported with weak models other than trees"):
         weak.fit(X, y)
 

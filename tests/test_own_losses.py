@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn._loss.loss import HalfGammaLoss, HalfPoissonLoss, HalfSquaredError
@@ -78,7 +78,7 @@ def data():
 
 def fit(loss, X, y, **params):
     params = {"n_estimators": 8, "max_leaf_nodes": 6, "random_state": 0} | params
-    return spinney.GradientBoostingRegressor(loss=loss, **params).fit(X, y)
+    return weald.GradientBoostingRegressor(loss=loss, **params).fit(X, y)
 
 
 # The engine's losses take sums on grids for their steps and have initial scores in closed form. Losses that are objects
@@ -130,9 +130,9 @@ def test_labels_and_two_classes(data):
     X, Y = data
     params = {"n_estimators": 6, "max_leaf_nodes": 6, "random_state": 0, "l2_regularization": 0.0}
     for y in (Y[:, 0] > 1, sparse.csr_array((Y > 1).astype(np.int8))):
-        own = spinney.GradientBoostingClassifier(loss=Logistic(), output_strategy="joint", **params).fit(X, y)
+        own = weald.GradientBoostingClassifier(loss=Logistic(), output_strategy="joint", **params).fit(X, y)
         # The engine's loss is a function of half the log-odds; without regularisation, its Newton steps are the same.
-        expected = spinney.GradientBoostingClassifier(output_strategy="joint", **params).fit(X, y)
+        expected = weald.GradientBoostingClassifier(output_strategy="joint", **params).fit(X, y)
         # The engine's log loss has float32 scores.
         assert_allclose(own.decision_function(X), expected.decision_function(X), rtol=1e-5, atol=1e-5)
         ours, theirs = (p.toarray() if sparse.issparse(p) else p for p in (own.predict(X), expected.predict(X)))
@@ -151,14 +151,14 @@ def test_layouts_threads_and_weights(data, layout):
     weights[::3] = 0
     assert_array_equal(
         fit(Poisson(), X[weights > 0], Y[weights > 0]).predict(X),
-        spinney.GradientBoostingRegressor(loss=Poisson(), n_estimators=8, max_leaf_nodes=6, random_state=0)
+        weald.GradientBoostingRegressor(loss=Poisson(), n_estimators=8, max_leaf_nodes=6, random_state=0)
         .fit(X, Y, weights)
         .predict(X),
     )
     twice = np.repeat(np.arange(300), 2)
     assert_array_equal(
         fit(Poisson(), X[twice], Y[twice]).predict(X),
-        spinney.GradientBoostingRegressor(loss=Poisson(), n_estimators=8, max_leaf_nodes=6, random_state=0)
+        weald.GradientBoostingRegressor(loss=Poisson(), n_estimators=8, max_leaf_nodes=6, random_state=0)
         .fit(X, Y, np.full(300, 2.0))
         .predict(X),
     )
@@ -194,12 +194,12 @@ def test_they_stop_early_go_on_and_are_copied(data):
 def test_sets_that_are_watched(data):
     X, Y = data
     weights = np.arange(1.0, 101.0)
-    model = spinney.GradientBoostingRegressor(loss=Poisson(), n_estimators=6, random_state=0)
+    model = weald.GradientBoostingRegressor(loss=Poisson(), n_estimators=6, random_state=0)
     held = {"X_val": X[:100], "y_val": Y[:100], "sample_weight_val": weights}
     model.fit(X, Y, **held, eval_sets={"same": (X[:100], Y[:100], weights)})
     # Both sides add up the same terms in a different order.
     assert_allclose(model.eval_results_["same"]["loss"], model.validation_score_, rtol=1e-12)
-    labels = spinney.GradientBoostingClassifier(loss=Logistic(), n_estimators=6, random_state=0)
+    labels = weald.GradientBoostingClassifier(loss=Logistic(), n_estimators=6, random_state=0)
     y = sparse.csr_array((Y > 1).astype(np.int8))
     labels.fit(X, y, X_val=X[:100], y_val=y[:100], eval_sets=[(X[:100], y[:100])])
     assert_allclose(labels.eval_results_["eval_0"]["loss"], labels.validation_score_, rtol=1e-12)
@@ -208,7 +208,7 @@ def test_sets_that_are_watched(data):
 def test_files_hold_no_code(data, tmp_path):
     model = fit(HalfSquares(), *data)
     with pytest.raises(TypeError, match=r"loss.*HalfSquares.*no code"):
-        spinney.save(model, tmp_path / "model")
+        weald.save(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
@@ -226,7 +226,7 @@ def test_files_hold_no_code(data, tmp_path):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_what_a_loss_does_wrong_comes_through(data, what, error, message, n_jobs):
     X, Y = data
-    model = spinney.GradientBoostingRegressor(loss=HalfSquares(), n_estimators=3, n_jobs=n_jobs).fit(X, Y)
+    model = weald.GradientBoostingRegressor(loss=HalfSquares(), n_estimators=3, n_jobs=n_jobs).fit(X, Y)
     before = model.predict(X)
     for n in (300, 3):
         with pytest.raises(error, match=message):

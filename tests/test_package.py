@@ -9,7 +9,7 @@ import tomllib
 
 import pytest
 import real_data
-import spinney
+import weald
 
 ROOT = real_data.REPOSITORY
 
@@ -24,8 +24,8 @@ PROJECT = toml("pyproject.toml")["project"]
 def test_one_version():
     [citation] = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     cargo = toml("Cargo.toml")["workspace"]
-    assert spinney.__version__ == citation == cargo["package"]["version"]
-    assert cargo["dependencies"]["spinney"]["version"] == f"={citation}"
+    assert weald.__version__ == citation == cargo["package"]["version"]
+    assert cargo["dependencies"]["weald"]["version"] == f"={citation}"
     assert f"\n## {citation} (" in (ROOT / "CHANGELOG.md").read_text()
 
 
@@ -57,7 +57,7 @@ def test_the_oldest_dependencies_are_the_bounds():
 def test_the_licences_are_the_same_in_the_crate():
     assert PROJECT["license-files"]
     for name in PROJECT["license-files"]:
-        assert (ROOT / name).read_bytes() == (ROOT / "crates" / "spinney" / name).read_bytes()
+        assert (ROOT / name).read_bytes() == (ROOT / "crates" / "weald" / name).read_bytes()
     assert PROJECT["license"] == toml("Cargo.toml")["workspace"]["package"]["license"]
 
 
@@ -96,15 +96,15 @@ def test_files_that_are_named_exist(path):
 
 def test_extras_that_messages_name_exist():
     named = set()
-    for path in (ROOT / "python" / "spinney").rglob("*.py"):
-        named |= set(re.findall(r"spinney\[(\w+)\]", path.read_text()))
+    for path in (ROOT / "python" / "weald").rglob("*.py"):
+        named |= set(re.findall(r"weald\[(\w+)\]", path.read_text()))
     assert named
     assert named <= set(PROJECT["optional-dependencies"])
 
 
 ADDRESSED = ["CITATION.cff", "Cargo.toml", "README.md", "pyproject.toml"]
-ADDRESSED += ["crates/spinney/Cargo.toml", "crates/spinney/README.md"]
-ADDRESS = "https://example.org/someone/spinney"
+ADDRESSED += ["crates/weald/Cargo.toml", "crates/weald/README.md"]
+ADDRESS = "https://example.org/someone/weald"
 PICTURES = re.compile(r'\bsrc(?:set)?="([^"]+)"')
 
 
@@ -140,9 +140,9 @@ def test_the_public_address_is_written_into_a_checkout(tmp_path):
     cargo = tomllib.loads((tmp_path / "Cargo.toml").read_text())
     assert cargo["workspace"]["package"].pop("repository") == ADDRESS
     assert cargo == toml("Cargo.toml")
-    crate = tomllib.loads((tmp_path / "crates/spinney/Cargo.toml").read_text())
+    crate = tomllib.loads((tmp_path / "crates/weald/Cargo.toml").read_text())
     assert crate["package"].pop("repository") == {"workspace": True}
-    assert crate == toml("crates/spinney/Cargo.toml")
+    assert crate == toml("crates/weald/Cargo.toml")
     assert f"\nrepository-code: {ADDRESS}\n" in (tmp_path / "CITATION.cff").read_text()
 
 

@@ -18,8 +18,8 @@ import real_data
 import sklearn.datasets
 import sklearn.ensemble
 import sklearn.tree
-import spinney
-from spinney.datasets import load_npz_folder
+import weald
+from weald.datasets import load_npz_folder
 
 # Two decreases count as tied if they differ by less than this share of the larger one: rounding of float64 sums over
 # thousands of samples may exceed smaller differences, and the gaps in the data sets used here are far larger.
@@ -48,10 +48,10 @@ def weights_for(n: int) -> np.ndarray:
 
 
 def pair(kind: str, y: np.ndarray, **params: Any) -> tuple[Any, Any]:
-    """The estimator `kind` for y from spinney and from scikit-learn, with the same parameters."""
+    """The estimator `kind` for y from weald and from scikit-learn, with the same parameters."""
     task = "Classifier" if y.dtype.kind in "iu" or set(np.unique(y)) == {0, 1} else "Regressor"
     module = sklearn.tree if kind in ("DecisionTree", "ExtraTree") else sklearn.ensemble
-    return getattr(spinney, kind + task)(**params), getattr(module, kind + task)(**params)
+    return getattr(weald, kind + task)(**params), getattr(module, kind + task)(**params)
 
 
 @dataclass
@@ -104,7 +104,7 @@ def compare(
     compared = tied = 0
     while todo:
         a, b, rows = todo.pop()
-        where = f"{name}, node {a.index} of spinney and {b.index} of scikit-learn, {len(rows)} rows"
+        where = f"{name}, node {a.index} of weald and {b.index} of scikit-learn, {len(rows)} rows"
         compared += 1
         assert a.is_leaf == b.is_leaf, where
         assert a.n_node_samples == b.n_node_samples == len(rows), where
@@ -121,7 +121,7 @@ def compare(
             tied += 1
             continue
         assert a.feature == b.feature, where
-        # scikit-learn's thresholds are midpoints in float64, and spinney's are rounded down to float32: they differ by
+        # scikit-learn's thresholds are midpoints in float64, and weald's are rounded down to float32: they differ by
         # 6e-8 of the threshold or, near zero, of the spread of the feature.
         assert a.threshold == pytest.approx(b.threshold, rel=1e-6, abs=1e-7 * float(spread[a.feature])), where
         left = X[rows, b.feature] <= b.threshold
@@ -206,5 +206,5 @@ def test_scores_within_noise(name: str, params: dict[str, Any], kind: str) -> No
     )
     ours, theirs = scores.mean(axis=0)
     error = np.sqrt((scores.var(axis=0, ddof=1) / len(SEEDS)).sum())
-    sys.stdout.write(f"{name} {kind}: spinney {ours:.4f}, scikit-learn {theirs:.4f}, standard error {error:.4f}\n")
+    sys.stdout.write(f"{name} {kind}: weald {ours:.4f}, scikit-learn {theirs:.4f}, standard error {error:.4f}\n")
     assert abs(ours - theirs) <= 3 * error

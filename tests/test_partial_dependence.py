@@ -8,10 +8,10 @@ import sklearn.ensemble
 import sklearn.inspection
 import sklearn.linear_model
 import sklearn.tree
-import spinney
+import weald
 from conftest import SKLEARN
 from scipy import sparse
-from spinney.inspection import partial_dependence
+from weald.inspection import partial_dependence
 
 # Both sides add up the same terms in a different order.
 CLOSE = {"rtol": 1e-12, "atol": 1e-14}
@@ -33,7 +33,7 @@ def test_a_tree_has_the_recursion_of_scikit_learn_on_the_same_tree(X, y, feature
     # Leaves have several samples, so that no two splits are equally good.
     params = {"min_samples_leaf": 8, "random_state": 0}
     theirs = sklearn.tree.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights)
-    ours = spinney.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights)
+    ours = weald.DecisionTreeRegressor(**params).fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(ours.tree_.feature, theirs.tree_.feature)
     np.testing.assert_array_equal(ours.tree_.n_node_samples, theirs.tree_.n_node_samples)
     expected = sklearn.inspection.partial_dependence(theirs, X, features, grid_resolution=15)
@@ -69,7 +69,7 @@ def by_recursion(model, features, grid, column=0):
     return found
 
 
-@pytest.mark.parametrize("cls", [spinney.RandomForestRegressor, spinney.ExtraTreesRegressor])
+@pytest.mark.parametrize("cls", [weald.RandomForestRegressor, weald.ExtraTreesRegressor])
 def test_scikit_learn_takes_the_recursion_of_forests(X, y, cls):
     forest = cls(5, max_features=2, random_state=0).fit(X, np.column_stack([y, -2 * y]))
     for n_jobs in (1, 2):
@@ -87,7 +87,7 @@ def test_brute_force_over_the_training_samples_is_the_same_where_features_are_in
     # On a full grid, every node contains all values of the features that are not tested above it.
     a, b = (part.ravel().astype(np.float32) for part in np.meshgrid(np.arange(6.0), np.arange(5.0)))
     X = np.column_stack([a, b])
-    forest = spinney.RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, np.sin(a) * b)
+    forest = weald.RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, np.sin(a) * b)
     # These are the values of the default grid, too; scikit-learn has the argument from 1.7.
     options = {"custom_values": {0: np.arange(6.0)}} if SKLEARN >= (1, 7) else {}
     brute = sklearn.inspection.partial_dependence(forest, X, [0], method="brute", **options)["average"]
@@ -98,14 +98,14 @@ def test_classes_and_labels_have_a_row_for_each_column_of_probabilities(X, y):
     classes = np.digitize(y, [0, 1])
     labels = sparse.csr_array(np.column_stack([y > 0, y > 1, X[:, 3] > 0, y > 99]).astype(np.int8))
     for target, width in ((classes, 3), (labels, 4), (np.column_stack([classes, classes > 1]), 5)):
-        forest = spinney.ExtraTreesClassifier(6, random_state=0).fit(X, target)
+        forest = weald.ExtraTreesClassifier(6, random_state=0).fit(X, target)
         average = partial_dependence(forest, X, [0, 1], grid_resolution=4)["average"]
         assert average.shape == (width, 4, 4)
         if width != 4:
             np.testing.assert_allclose(average[:3].sum(axis=0), 1, **CLOSE)
     np.testing.assert_array_equal(partial_dependence(forest, X, [0])["average"].min() >= 0, True)
-    one = spinney.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, classes)
-    forest = spinney.RandomForestClassifier(1, bootstrap=False, max_features=None, max_depth=4, random_state=0)
+    one = weald.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, classes)
+    forest = weald.RandomForestClassifier(1, bootstrap=False, max_features=None, max_depth=4, random_state=0)
     a, b = (partial_dependence(m, X, [2])["average"] for m in (one, forest.fit(X, classes)))
     assert a.shape == b.shape
 
@@ -121,7 +121,7 @@ def test_classes_and_labels_have_a_row_for_each_column_of_probabilities(X, y):
     ids=str,
 )
 def test_boosting_adds_up_what_its_trees_say(X, y, params):
-    model = spinney.GradientBoostingRegressor(n_estimators=6, random_state=0, **params)
+    model = weald.GradientBoostingRegressor(n_estimators=6, random_state=0, **params)
     model.fit(X, np.column_stack([y, X[:, 0], -y]))
     found = partial_dependence(model, X, [0], grid_resolution=9)
     grid = found["grid_values"][0][:, None].astype(np.float32)
@@ -138,9 +138,9 @@ def test_boosting_adds_up_what_its_trees_say(X, y, params):
 
 def test_classifiers_of_boosting_and_compression_answer_with_scores(X, y):
     labels = np.column_stack([y > 0, y > 1, X[:, 3] > 0]).astype(int)
-    boosting = spinney.GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, labels)
-    small = spinney.CompressedForestClassifier(
-        spinney.ExtraTreesClassifier(5), l1_norm=None, max_steps=30, step_size=0.1, random_state=0
+    boosting = weald.GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, labels)
+    small = weald.CompressedForestClassifier(
+        weald.ExtraTreesClassifier(5), l1_norm=None, max_steps=30, step_size=0.1, random_state=0
     ).fit(X, labels)
     for model in (boosting, small):
         assert partial_dependence(model, X, [0], grid_resolution=5)["average"].shape == (3, 5)
@@ -152,7 +152,7 @@ def test_classifiers_of_boosting_and_compression_answer_with_scores(X, y):
 
 def test_sparse_X_gives_what_dense_X_gives(X, y):
     X = X * (np.abs(X) > 0.7)
-    forest = spinney.RandomForestRegressor(5, random_state=0).fit(X, y)
+    forest = weald.RandomForestRegressor(5, random_state=0).fit(X, y)
     dense = partial_dependence(forest, X, [3, 0], grid_resolution=8)
     for convert in (sparse.csr_array, sparse.csc_matrix):
         found = partial_dependence(forest, convert(X), [3, 0], grid_resolution=8)
@@ -164,19 +164,19 @@ def test_sparse_X_gives_what_dense_X_gives(X, y):
 def test_names_of_features_are_accepted(X, y):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcd"))
-    forest = spinney.RandomForestRegressor(5, random_state=0).fit(frame, y)
+    forest = weald.RandomForestRegressor(5, random_state=0).fit(frame, y)
     a, b = (partial_dependence(forest, frame, features)["average"] for features in (["c"], [2]))
     np.testing.assert_array_equal(a, b)
 
 
 def test_what_cannot_be_answered_is_refused_in_words(X, y):
-    forest = spinney.RandomForestRegressor(2, random_state=0).fit(X, y)
+    forest = weald.RandomForestRegressor(2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         partial_dependence(forest, X, [4])
     with pytest.raises(ValueError, match="X has 3 features, but RandomForestRegressor is expecting 4"):
         partial_dependence(forest, X[:, :3], [0])
     with pytest.raises(TypeError, match=r"model must be .*got a Ridge"):
         partial_dependence(sklearn.linear_model.Ridge().fit(X, y), X, [0])
-    weak = spinney.GradientBoostingRegressor(estimator=sklearn.linear_model.Ridge(), relabel_leaves=False)
+    weak = weald.GradientBoostingRegressor(estimator=sklearn.linear_model.Ridge(), relabel_leaves=False)
     with pytest.raises(ValueError, match="with estimator=, which has none"):
         partial_dependence(weak.fit(X, y), X, [0])

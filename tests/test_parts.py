@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
@@ -21,17 +21,17 @@ LABELS = sp.csr_matrix((X @ RNG.normal(size=(5, 4)) > 1).astype(np.int8))
 NUMBERS = X @ RNG.normal(size=(5, 2))
 
 MODELS = {
-    "forest of classes": (spinney.RandomForestClassifier(7, random_state=0, oob_score=True), CLASSES),
-    "balanced": (spinney.RandomForestClassifier(7, random_state=0, class_weight="balanced_subsample"), CLASSES),
-    "forest of labels": (spinney.RandomForestClassifier(7, random_state=1, oob_score=True, keep_rows=True), LABELS),
-    "forest of numbers": (spinney.ExtraTreesRegressor(7, random_state=2, keep_rows=True), NUMBERS),
+    "forest of classes": (weald.RandomForestClassifier(7, random_state=0, oob_score=True), CLASSES),
+    "balanced": (weald.RandomForestClassifier(7, random_state=0, class_weight="balanced_subsample"), CLASSES),
+    "forest of labels": (weald.RandomForestClassifier(7, random_state=1, oob_score=True, keep_rows=True), LABELS),
+    "forest of numbers": (weald.ExtraTreesRegressor(7, random_state=2, keep_rows=True), NUMBERS),
     "projected": (
-        spinney.RandomForestRegressor(7, random_state=3, output_projection="gaussian", projection_scope="forest"),
+        weald.RandomForestRegressor(7, random_state=3, output_projection="gaussian", projection_scope="forest"),
         NUMBERS,
     ),
-    "centroids of labels": (spinney.CentroidForestClassifier(7, random_state=4), LABELS),
+    "centroids of labels": (weald.CentroidForestClassifier(7, random_state=4), LABELS),
     "centroids of numbers": (
-        spinney.CentroidForestRegressor(7, random_state=5, bootstrap=True, oob_score=True),
+        weald.CentroidForestRegressor(7, random_state=5, bootstrap=True, oob_score=True),
         NUMBERS,
     ),
 }
@@ -56,9 +56,9 @@ def test_merged_parts_are_byte_for_byte_the_forest(name, cuts):
     parts = parts_of(model, y, cuts)
     assert not any(hasattr(part, "oob_score_") for part in parts)
     # The parts pass through bytes, as if they were sent between machines, and are merged in another order.
-    parts = [spinney.loads(spinney.dumps(part)) for part in parts][::-1]
-    merged = spinney.merge(parts, X, y).set_params(n_jobs=None)
-    assert spinney.dumps(merged) == spinney.dumps(whole)
+    parts = [weald.loads(weald.dumps(part)) for part in parts][::-1]
+    merged = weald.merge(parts, X, y).set_params(n_jobs=None)
+    assert weald.dumps(merged) == weald.dumps(whole)
     found, expected = (sp.csr_array(model.predict(X)) if y is LABELS else model.predict(X) for model in (merged, whole))
     assert (found != expected).sum() == 0
 
@@ -68,10 +68,10 @@ def test_weights_are_part_of_the_data():
     model, y = MODELS["forest of classes"]
     weights = np.arange(60) % 3
     whole = clone(model).fit(X, y, weights)
-    merged = spinney.merge(parts_of(model, y, sample_weight=weights), X, y, weights).set_params(n_jobs=None)
-    assert spinney.dumps(merged) == spinney.dumps(whole)
+    merged = weald.merge(parts_of(model, y, sample_weight=weights), X, y, weights).set_params(n_jobs=None)
+    assert weald.dumps(merged) == weald.dumps(whole)
     with pytest.raises(ValueError, match="must be the data that the parts were fitted to, got other data"):
-        spinney.merge(parts_of(model, y, sample_weight=weights), X, y)
+        weald.merge(parts_of(model, y, sample_weight=weights), X, y)
 
 
 def test_a_part_predicts_as_the_forest_of_its_trees():
@@ -102,7 +102,7 @@ def test_a_part_predicts_as_the_forest_of_its_trees():
 def test_parts_that_do_not_fit_are_refused(change, message):
     model, y = MODELS["balanced"]
     with pytest.raises(ValueError, match=message):
-        spinney.merge(change(parts_of(model, y)))
+        weald.merge(change(parts_of(model, y)))
 
 
 def whole_forest():
@@ -119,15 +119,15 @@ def on_other_data(X_of_part, y=CLASSES):
 
 
 def of_extra_trees():
-    return spinney.ExtraTreesClassifier(7, random_state=0).fit(X, CLASSES, trees=range(3, 7))
+    return weald.ExtraTreesClassifier(7, random_state=0).fit(X, CLASSES, trees=range(3, 7))
 
 
 @pytest.mark.parametrize("parts", [whole_forest, lambda: 3, lambda: [3], lambda: [StandardScaler()]])
 def test_what_is_no_list_of_forests_is_a_type_error(parts):
     with pytest.raises(TypeError, match=r"parts must be .*got a "):
-        spinney.merge(parts())
+        weald.merge(parts())
     with pytest.raises(NotFittedError, match=r"parts\[0\]"):
-        spinney.merge([spinney.RandomForestClassifier()])
+        weald.merge([weald.RandomForestClassifier()])
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ def test_a_part_is_proven_when_it_is_loaded():
     for wrong in [(2, 4, "0" * 32), (2, 3, "x" * 32), (2, 3), (2.0, 3, "0" * 32), [2, 3, "0" * 32]]:
         state = part.__getstate__() | {"_part": wrong}
         with pytest.raises(ValueError, match="_part"):
-            spinney.RandomForestClassifier().__setstate__(state)
+            weald.RandomForestClassifier().__setstate__(state)
 
 
 def test_a_new_fit_of_a_part_is_no_part():
     part = parts_of(*MODELS["balanced"])[1]
-    assert spinney.dumps(part.set_params(n_jobs=None).fit(X, CLASSES)) == spinney.dumps(whole_forest())
+    assert weald.dumps(part.set_params(n_jobs=None).fit(X, CLASSES)) == weald.dumps(whole_forest())
 
 
 # --- bytes ---------------------------------------------------------------------------------------------------------
@@ -177,43 +177,43 @@ def test_a_new_fit_of_a_part_is_no_part():
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 def test_bytes_are_those_of_the_file(name, tmp_path):
     model = clone(MODELS[name][0]).fit(X, MODELS[name][1])
-    data = spinney.dumps(model)
-    spinney.save(model, tmp_path / "model")
+    data = weald.dumps(model)
+    weald.save(model, tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == data
     file = io.BytesIO()
-    spinney.save(model, file)
+    weald.save(model, file)
     assert file.getvalue() == data
     file.seek(0)
     for same in (data, memoryview(data), bytearray(data)):
-        assert spinney.dumps(spinney.loads(same)) == data
-    assert spinney.dumps(spinney.load(file)) == data
+        assert weald.dumps(weald.loads(same)) == data
+    assert weald.dumps(weald.load(file)) == data
 
 
 def test_what_is_no_model_is_refused_in_a_short_message(tmp_path):
     model = whole_forest()
-    data = spinney.dumps(model)
+    data = weald.dumps(model)
     with pytest.raises(TypeError, match=r"path must be a str, an os\.PathLike or a binary file, got a b") as caught:
-        spinney.load(data)
+        weald.load(data)
     assert len(str(caught.value)) < 300
     for wrong in (3, None, [1], "text", {}):
         with pytest.raises(TypeError, match=r"data must be bytes.*got a"):
-            spinney.loads(wrong)
+            weald.loads(wrong)
     for wrong in (3, None, data):
         with pytest.raises(TypeError, match=r"path must be .*got a"):
-            spinney.save(model, wrong)
+            weald.save(model, wrong)
     with pytest.raises(TypeError, match=r"path\.read\(\) returned a str"):
-        spinney.load(io.StringIO("text"))
+        weald.load(io.StringIO("text"))
     with pytest.raises(ValueError, match="mmap_mode"):
-        spinney.load(io.BytesIO(data), mmap_mode="r")
+        weald.load(io.BytesIO(data), mmap_mode="r")
     for wrong in (b"", data[:-1], data + b"x", b"\0" * 40):
         with pytest.raises(ValueError, match="data"):
-            spinney.loads(wrong)
+            weald.loads(wrong)
     for protocol in range(2, 6):
         pickled = pickle.dumps(model, protocol)
         with pytest.raises(ValueError, match="got a pickle"):
-            spinney.loads(pickled)
+            weald.loads(pickled)
         (tmp_path / "pickle").write_bytes(pickled)
         with pytest.raises(ValueError, match="got a pickle"):
-            spinney.load(tmp_path / "pickle")
+            weald.load(tmp_path / "pickle")
     with pytest.raises(NotFittedError):
-        spinney.dumps(spinney.RandomForestClassifier())
+        weald.dumps(weald.RandomForestClassifier())

@@ -7,11 +7,11 @@ import tracemalloc
 import numpy as np
 import pytest
 import sklearn.inspection
-import spinney
+import weald
 from conftest import make, make_data
 from scipy import sparse
 from sklearn.linear_model import Ridge
-from spinney.inspection import permutation_importance
+from weald.inspection import permutation_importance
 
 
 def assert_same(found, expected):
@@ -73,7 +73,7 @@ def test_the_matrix_that_was_given_stays_as_it_was_and_sparse():
     n, p = 500, 100_000
     X = sparse.coo_array((rng.random(900), (rng.integers(0, n, 900), rng.integers(0, 3, 900))), shape=(n, p)).tocsr()
     y = X[:, [1]].toarray().ravel()
-    model = spinney.RandomForestRegressor(n_estimators=3, random_state=0).fit(X, y)
+    model = weald.RandomForestRegressor(n_estimators=3, random_state=0).fit(X, y)
     before = X.copy()
     tracemalloc.start()
     found = permutation_importance(model, X, y, n_repeats=2, random_state=0)

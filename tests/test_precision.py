@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data, model_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
-from spinney import _precision
+from weald import _precision
 
 EVERY = [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED]
 
@@ -193,4 +193,4 @@ def test_columns_that_are_looked_at_in_every_layout(rows):
 
 
 def test_estimators_named_by_the_package_are_covered():
-    assert {name for name in spinney.__all__ if name.endswith(("Classifier", "Regressor"))} == set(EVERY)
+    assert {name for name in weald.__all__ if name.endswith(("Classifier", "Regressor"))} == set(EVERY)

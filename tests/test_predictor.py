@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -24,18 +24,18 @@ LABELS = (X @ RNG.normal(size=(6, 4)) > 0.5).astype(np.int8)
 NUMBERS = X @ RNG.normal(size=(6, 3))
 SMALL = {"n_estimators": 5, "random_state": 0}
 MODELS = {
-    "tree": (spinney.DecisionTreeClassifier(random_state=0), CLASSES),
-    "classes": (spinney.RandomForestClassifier(**SMALL), CLASSES),
-    "outputs of classes": (spinney.ExtraTreesClassifier(**SMALL), np.stack([CLASSES, CLASSES[::-1]], axis=1)),
-    "labels": (spinney.RandomForestClassifier(**SMALL), LABELS),
-    "sparse labels": (spinney.RandomForestClassifier(**SMALL), sp.csr_matrix(LABELS)),
-    "number": (spinney.RandomForestRegressor(**SMALL), NUMBERS[:, 0]),
-    "numbers": (spinney.ExtraTreesRegressor(**SMALL), NUMBERS),
-    "sparse numbers": (spinney.RandomForestRegressor(**SMALL), sp.csr_matrix(np.abs(NUMBERS) * (NUMBERS > 1))),
-    "boosting": (spinney.GradientBoostingClassifier(**SMALL), LABELS),
-    "boosting of numbers": (spinney.GradientBoostingRegressor(**SMALL), NUMBERS),
-    "centroids": (spinney.CentroidForestClassifier(**SMALL), LABELS),
-    "compressed": (spinney.CompressedForestRegressor(random_state=0, max_test_nodes=9), NUMBERS[:, 0]),
+    "tree": (weald.DecisionTreeClassifier(random_state=0), CLASSES),
+    "classes": (weald.RandomForestClassifier(**SMALL), CLASSES),
+    "outputs of classes": (weald.ExtraTreesClassifier(**SMALL), np.stack([CLASSES, CLASSES[::-1]], axis=1)),
+    "labels": (weald.RandomForestClassifier(**SMALL), LABELS),
+    "sparse labels": (weald.RandomForestClassifier(**SMALL), sp.csr_matrix(LABELS)),
+    "number": (weald.RandomForestRegressor(**SMALL), NUMBERS[:, 0]),
+    "numbers": (weald.ExtraTreesRegressor(**SMALL), NUMBERS),
+    "sparse numbers": (weald.RandomForestRegressor(**SMALL), sp.csr_matrix(np.abs(NUMBERS) * (NUMBERS > 1))),
+    "boosting": (weald.GradientBoostingClassifier(**SMALL), LABELS),
+    "boosting of numbers": (weald.GradientBoostingRegressor(**SMALL), NUMBERS),
+    "centroids": (weald.CentroidForestClassifier(**SMALL), LABELS),
+    "compressed": (weald.CompressedForestRegressor(random_state=0, max_test_nodes=9), NUMBERS[:, 0]),
 }
 
 
@@ -51,7 +51,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("name", MODELS)
 def test_samples_are_predicted_as_by_the_model(name):
     model = clone(MODELS[name][0]).fit(X, MODELS[name][1])
-    predictor = spinney.Predictor(model)
+    predictor = weald.Predictor(model)
     for i in range(0, 80, 9):
         row = X[i]
         forms = (row, row.astype(np.float32), row.tolist(), tuple(row), X[i : i + 1], sp.csr_matrix(X[i : i + 1]))
@@ -86,7 +86,7 @@ def test_hostile_samples_are_predicted_as_among_many(name):
     samples = np.where(rng.random((60, 6)) < 0.5, rng.choice(HOSTILE, (60, 6)), rng.choice(X.ravel(), (60, 6)))
     if name == "centroids":
         samples = np.nan_to_num(samples)
-    predictor = spinney.Predictor(model)
+    predictor = weald.Predictor(model)
     predicted = dense(model.predict(samples))
     probabilities = model.predict_proba(samples) if hasattr(model, "predict_proba") else None
     for i, sample in enumerate(samples):
@@ -103,7 +103,7 @@ def test_hostile_samples_are_predicted_as_among_many(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_engine_alone_scores_what_it_can(name):
-    predictor = spinney.Predictor(clone(MODELS[name][0]).fit(X, MODELS[name][1]))
+    predictor = weald.Predictor(clone(MODELS[name][0]).fit(X, MODELS[name][1]))
     by_engine = predictor._scores_of is not None
     assert by_engine == (name != "centroids")
     if by_engine:
@@ -127,10 +127,10 @@ def test_the_engine_alone_scores_what_it_can(name):
 
 
 def test_models_with_a_start_or_weak_models_of_python():
-    init = spinney.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
+    init = weald.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
     for options in ({"init": init}, {"estimator": LinearRegression()}):
-        model = spinney.GradientBoostingRegressor(**SMALL, **options).fit(X, NUMBERS)
-        predictor = spinney.Predictor(model)
+        model = weald.GradientBoostingRegressor(**SMALL, **options).fit(X, NUMBERS)
+        predictor = weald.Predictor(model)
         for i in range(5):
             # Single float32 samples are compared: linear models add up several samples in a different order, and
             # float32 differently from float64.
@@ -141,19 +141,19 @@ def test_models_with_a_start_or_weak_models_of_python():
 def test_missing_values_and_categories():
     holes = X.copy()
     holes[::3, 1] = np.nan
-    model = spinney.RandomForestClassifier(**SMALL).fit(holes, CLASSES)
-    predictor = spinney.Predictor(model)
+    model = weald.RandomForestClassifier(**SMALL).fit(holes, CLASSES)
+    predictor = weald.Predictor(model)
     assert [predictor.predict(row) for row in holes] == model.predict(holes).tolist()
     frame = pd.DataFrame({"word": pd.Categorical(CLASSES), "x": X[:, 0]})
-    model = spinney.RandomForestClassifier(**SMALL).fit(frame, LABELS[:, 0])
-    predictor = spinney.Predictor(model)
+    model = weald.RandomForestClassifier(**SMALL).fit(frame, LABELS[:, 0])
+    predictor = weald.Predictor(model)
     assert [predictor.predict(frame.iloc[i : i + 1]) for i in range(20)] == model.predict(frame)[:20].tolist()
 
 
 def test_names_of_features():
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    model = spinney.RandomForestClassifier(**SMALL).fit(frame, CLASSES)
-    predictor = spinney.Predictor(model)
+    model = weald.RandomForestClassifier(**SMALL).fit(frame, CLASSES)
+    predictor = weald.Predictor(model)
     row = dict(zip("fedcba", X[3, ::-1], strict=True))
     assert predictor.predict(row) == predictor.predict(X[3]) == model.predict(frame.iloc[3:4])[0]
     assert predictor.predict(frame.iloc[3:4]) == predictor.predict(row)
@@ -162,7 +162,7 @@ def test_names_of_features():
     with pytest.raises(ValueError, match="must have names of features of the model as keys, got 'z'"):
         predictor.predict(row | {"z": 1.0})
     with pytest.raises(TypeError, match="the model has no feature names, got a mapping"):
-        spinney.Predictor(spinney.RandomForestClassifier(**SMALL).fit(X, CLASSES)).predict(row)
+        weald.Predictor(weald.RandomForestClassifier(**SMALL).fit(X, CLASSES)).predict(row)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_names_of_features():
     ],
 )
 def test_what_is_no_sample_is_an_error(sample, error, message):
-    predictor = spinney.Predictor(spinney.RandomForestClassifier(**SMALL).fit(X, CLASSES))
+    predictor = weald.Predictor(weald.RandomForestClassifier(**SMALL).fit(X, CLASSES))
     with pytest.raises(error, match=message):
         predictor.predict(sample)
     assert predictor.predict(X[0]) in CLASSES
@@ -189,18 +189,18 @@ def test_what_is_no_sample_is_an_error(sample, error, message):
 
 def test_what_is_no_model_is_refused():
     with pytest.raises(NotFittedError):
-        spinney.Predictor(spinney.RandomForestClassifier())
-    model = spinney.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
-    for wrong in (make_pipeline(StandardScaler(), model), 3, spinney.RandomForestRegressor):
-        with pytest.raises(TypeError, match="model must be a fitted estimator of spinney, got a"):
-            spinney.Predictor(wrong)
+        weald.Predictor(weald.RandomForestClassifier())
+    model = weald.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
+    for wrong in (make_pipeline(StandardScaler(), model), 3, weald.RandomForestRegressor):
+        with pytest.raises(TypeError, match="model must be a fitted estimator of weald, got a"):
+            weald.Predictor(wrong)
     with pytest.raises(AttributeError, match="RandomForestRegressor has no predict_proba"):
-        spinney.Predictor(model).predict_proba(X[0])
+        weald.Predictor(model).predict_proba(X[0])
 
 
 def test_threads_do_not_mix_their_samples_and_later_fits_change_nothing():
-    model = spinney.RandomForestRegressor(**SMALL).fit(X, NUMBERS[:, 0])
-    predictor = spinney.Predictor(model)
+    model = weald.RandomForestRegressor(**SMALL).fit(X, NUMBERS[:, 0])
+    predictor = weald.Predictor(model)
     expected = model.predict(X)
     model.fit(X, -NUMBERS[:, 0])
     with ThreadPoolExecutor(4) as pool:
@@ -209,7 +209,7 @@ def test_threads_do_not_mix_their_samples_and_later_fits_change_nothing():
 
 
 def test_copies_and_pickles_predict_the_same():
-    predictor = spinney.Predictor(spinney.GradientBoostingClassifier(**SMALL).fit(X, LABELS))
+    predictor = weald.Predictor(weald.GradientBoostingClassifier(**SMALL).fit(X, LABELS))
     for other in (pickle.loads(pickle.dumps(predictor)), copy.deepcopy(predictor), copy.copy(predictor)):
         assert np.array_equal(other.predict_proba(X[1]), predictor.predict_proba(X[1]))
     assert repr(predictor).startswith("Predictor(GradientBoostingClassifier(")

@@ -156,13 +156,13 @@ def _others_go_on(call):
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted as Linux shows them")
 def test_no_more_threads_are_started_than_there_is_work_for():
     code = """
-    import os, numpy as np, spinney
+    import os, numpy as np, weald
 
     X = np.random.default_rng(0).random((300, 5), dtype=np.float32)
     before = len(os.listdir("/proc/self/task"))
-    spinney.RandomForestRegressor(2, n_jobs=3000).fit(X, X[:, 0])
+    weald.RandomForestRegressor(2, n_jobs=3000).fit(X, X[:, 0])
     after_two = len(os.listdir("/proc/self/task"))
-    spinney.RandomForestRegressor(3000, n_jobs=3000).fit(X, X[:, 0])
+    weald.RandomForestRegressor(3000, n_jobs=3000).fit(X, X[:, 0])
     after_many = len(os.listdir("/proc/self/task"))
     print(after_two - before, after_many - after_two <= max(64, os.cpu_count()))
     """
@@ -174,10 +174,10 @@ def test_no_more_threads_are_started_than_there_is_work_for():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_fork_has_the_models_of_its_parent():
     code = """
-    import os, signal, numpy as np, spinney, warnings
+    import os, signal, numpy as np, weald, warnings
     rng = np.random.default_rng(0)
     X, y = rng.random((3000, 20)), rng.integers(0, 3, 3000)
-    model = spinney.RandomForestClassifier(n_estimators=30, n_jobs=4, random_state=0).fit(X, y)
+    model = weald.RandomForestClassifier(n_estimators=30, n_jobs=4, random_state=0).fit(X, y)
     expected = model.predict(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -185,7 +185,7 @@ def test_a_fork_has_the_models_of_its_parent():
     if child == 0:
         signal.alarm(30)
         same = (model.predict(X) == expected).all()
-        again = spinney.RandomForestClassifier(n_estimators=30, n_jobs=4, random_state=0).fit(X, y)
+        again = weald.RandomForestClassifier(n_estimators=30, n_jobs=4, random_state=0).fit(X, y)
         same &= again._forest.to_bytes() == model._forest.to_bytes()
         # A fork of a fork, with a pool of its parent's that has no threads here.
         grandchild = os.fork()

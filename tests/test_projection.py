@@ -8,7 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, TREES, make, make_data, model_bytes
 from oracle import one_hot, project
 from scipy import sparse
@@ -16,9 +16,9 @@ from scipy.linalg import hadamard
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.tree import DecisionTreeRegressor as TheirTree
-from spinney import _spinney, projection
-from spinney.inspection import feature_importances
-from spinney.projection import (
+from weald import _weald, projection
+from weald.inspection import feature_importances
+from weald.projection import (
     GaussianProjection,
     HadamardProjection,
     PCAProjection,
@@ -260,7 +260,7 @@ def test_the_structure_is_that_of_a_tree_on_projected_outputs(kind, family):
     ours = model.tree_
     np.testing.assert_array_equal(ours.children_left, theirs.children_left)
     np.testing.assert_array_equal(ours.feature, theirs.feature)
-    # scikit-learn's thresholds are midpoints in float64, and spinney's are rounded down to float32; impurities and
+    # scikit-learn's thresholds are midpoints in float64, and weald's are rounded down to float32; impurities and
     # means are float64 sums.
     np.testing.assert_allclose(ours.threshold, theirs.threshold, rtol=2**-23)
     np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-10)
@@ -411,7 +411,7 @@ def test_warm_start_neither_takes_up_a_projection_nor_drops_it(name, other, monk
         model.set_params(output_projection=then, n_estimators=4)
         before = dict(model.__dict__)
         with monkeypatch.context() as patch:
-            patch.setattr(_spinney, "fit_forest", lambda *args: pytest.fail("trees were grown"))
+            patch.setattr(_weald, "fit_forest", lambda *args: pytest.fail("trees were grown"))
             with pytest.raises(ValueError, match=r"^output_projection must .*warm_start"):
                 model.fit(X, Y)
         assert model.__dict__.keys() == before.keys()
@@ -425,7 +425,7 @@ def test_warm_start_keeps_the_criterion(name, monkeypatch):
     X, Y = wide_data(name)
     model = make(name, warm_start=True, n_estimators=2, criterion="entropy").fit(X, Y)
     model.set_params(n_estimators=3, criterion="log_loss").fit(X, Y)  # another name of the same criterion
-    monkeypatch.setattr(_spinney, "fit_forest", lambda *args: pytest.fail("trees were grown"))
+    monkeypatch.setattr(_weald, "fit_forest", lambda *args: pytest.fail("trees were grown"))
     with pytest.raises(ValueError, match=r"^criterion must be 'entropy' with warm_start=True, .*got 'gini'"):
         model.set_params(n_estimators=4, criterion="gini").fit(X, Y)
     with pytest.raises(ValueError, match=r"^output_projection must be None .* 'entropy'"):
@@ -563,6 +563,6 @@ def test_projections_find_what_outputs_share():
     assert max(scores) - min(scores) < 0.1
 
 
-def test_spinney_exports_the_module():
-    assert spinney.projection is projection
+def test_weald_exports_the_module():
+    assert weald.projection is projection
     assert all(hasattr(projection, name) for name in projection.__all__)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sklearn.ensemble
 import sklearn.tree
-import spinney
+import weald
 from conftest import (
     ALL,
     BOOSTING,
@@ -27,7 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_regression
-from spinney.inspection import export_rules, feature_importances
+from weald.inspection import export_rules, feature_importances
 
 OUTPUTS = ["single", "several", "labels"]
 pytestmark = cases(has_outputs)
@@ -51,7 +51,7 @@ PARITY = {
 
 def pair(y, **params):
     name = "DecisionTreeClassifier" if np.asarray(y).dtype.kind in "iu" else "DecisionTreeRegressor"
-    return getattr(spinney, name)(**params), getattr(sklearn.tree, name)(**params)
+    return getattr(weald, name)(**params), getattr(sklearn.tree, name)(**params)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -87,7 +87,7 @@ def test_path_and_pruned_trees_are_scikit_learns(case, weighted):
 def test_forests_shrink_as_scikit_learns():
     X, y = load_breast_cancer(return_X_y=True)
     for kind in ("RandomForestClassifier", "ExtraTreesClassifier"):
-        forests = (getattr(m, kind)(100, ccp_alpha=0.01, random_state=0).fit(X, y) for m in (spinney, sklearn.ensemble))
+        forests = (getattr(m, kind)(100, ccp_alpha=0.01, random_state=0).fit(X, y) for m in (weald, sklearn.ensemble))
         leaves = np.array([[tree.get_n_leaves() for tree in forest] for forest in forests])
         error = np.sqrt((leaves.var(axis=1) / 100).sum())
         assert abs(np.diff(leaves.mean(axis=1))[0]) < 4 * error
@@ -152,8 +152,8 @@ def test_bad_complexities(name, bad):
 
 def test_projected_trees_are_pruned_by_the_impurity_of_their_projections():
     X, y = make_data("DecisionTreeRegressor", outputs="several")
-    tree = spinney.DecisionTreeRegressor(output_projection=[[1.0, 2.0, -1.0]], random_state=0)
-    combined = spinney.DecisionTreeRegressor(random_state=0)
+    tree = weald.DecisionTreeRegressor(output_projection=[[1.0, 2.0, -1.0]], random_state=0)
+    combined = weald.DecisionTreeRegressor(random_state=0)
     z = y @ [1.0, 2.0, -1.0]
     here, there = tree.cost_complexity_pruning_path(X, y), combined.cost_complexity_pruning_path(X, z)
     # The projection of y is a sum of products in a different order.
@@ -252,7 +252,7 @@ def test_reduced_error_of_forests_takes_any_number_of_threads_and_drops_the_oob_
 
 def test_reduced_error_of_sparse_labels(labels):
     X, Y = labels
-    model = spinney.ExtraTreesClassifier(10, random_state=0).fit(X[:60], Y[:60])
+    model = weald.ExtraTreesClassifier(10, random_state=0).fit(X[:60], Y[:60])
     pruned = model.prune_reduced_error(X[60:], Y[60:])
     dense = model.prune_reduced_error(X[60:].toarray(), Y[60:].toarray())
     assert model_bytes(pruned) == model_bytes(dense)
@@ -347,23 +347,23 @@ def test_each_sample_meets_the_rule_of_its_leaf_alone(name, outputs):
 
 def test_names_of_features_classes_labels_and_numerical_outputs():
     X = np.arange(6.0).reshape(-1, 1)
-    classes = spinney.DecisionTreeClassifier().fit(X, ["no", "no", "no", "yes", "yes", "no"])
+    classes = weald.DecisionTreeClassifier().fit(X, ["no", "no", "no", "yes", "yes", "no"])
     assert export_rules(classes, max_depth=1, decimals=2) == (
         "if feature_0 <= 2.50: no 1.00 (3 samples)\nif feature_0 > 2.50: yes 0.67, no 0.33 (3 samples in 2 leaves)\n"
     )
     named = export_rules(classes, feature_names=["age"], class_names=["A", "B"], max_depth=0, top_k=1)
     assert named == "always: A 0.667 and 1 more (6 samples in 3 leaves)\n"
     Y = np.array([[0, 0], [0, 0], [0, 0], [1, 0], [1, 1], [1, 1]])
-    labels = spinney.DecisionTreeClassifier(max_depth=1).fit(X, Y)
+    labels = weald.DecisionTreeClassifier(max_depth=1).fit(X, Y)
     assert export_rules(labels, class_names=["cat", "dog"]).splitlines() == [
         "if feature_0 <= 2.500: no labels (3 samples)",
         "if feature_0 > 2.500: cat 1.000, dog 0.667 (3 samples)",
     ]
-    several = spinney.DecisionTreeClassifier(max_depth=1).fit(X, np.where(Y, "b", "a"))
+    several = weald.DecisionTreeClassifier(max_depth=1).fit(X, np.where(Y, "b", "a"))
     assert export_rules(several).splitlines()[1] == "if feature_0 > 2.500: y0=b 1.000, y1=b 0.667 (3 samples)"
     with pytest.raises(ValueError, match=r"class_names\[1\] must have length 2, one for each class, got 1 names"):
         export_rules(several, class_names=[["x", "y"], ["z"]])
-    numbers = spinney.DecisionTreeRegressor(max_depth=1).fit(X, Y.astype(float))
+    numbers = weald.DecisionTreeRegressor(max_depth=1).fit(X, Y.astype(float))
     assert export_rules(numbers).splitlines()[1] == "if feature_0 > 2.500: y0 1.000, y1 0.667 (3 samples)"
     assert export_rules(numbers.fit(X, Y[:, 1].astype(float))).splitlines()[0].endswith(": 0.000 (4 samples)")
 

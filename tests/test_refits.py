@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, COMPRESSED, make
 
 EVERY = ALL + BOOSTING + COMPRESSED
@@ -126,7 +126,7 @@ def test_other_threads_predict_with_the_old_forest_or_the_new():
     rng = np.random.default_rng(0)
     X = rng.random((2000, 8), dtype=np.float32)
     y = [names[(X[:, i] > 0.5).astype(int)] for i, names in enumerate(np.array([["a", "b"], ["x", "y"]]))]
-    model = spinney.RandomForestClassifier(20, random_state=0)
+    model = weald.RandomForestClassifier(20, random_state=0)
     right = [model.fit(X, part).predict(X[:50]).tolist() for part in y]
     fits = threading.Thread(target=lambda: [model.fit(X, y[i % 2]) for i in range(8)])
     fits.start()

@@ -5,11 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from scipy import sparse
 from sklearn.base import clone
-from spinney import GradientBoostingClassifier, GradientBoostingRegressor
-from spinney.distribute import fit_part
+from weald import GradientBoostingClassifier, GradientBoostingRegressor
+from weald.distribute import fit_part
 
 N, P, D = 47, 6, 4
 
@@ -97,9 +97,9 @@ def fitted_apart(model, X, y, weights, parts):
 
 
 def assert_same(model, X, y, weights, parts):
-    whole = spinney.dumps(clone(model).fit(X, y, weights))
+    whole = weald.dumps(clone(model).fit(X, y, weights))
     found, _ = fitted_apart(model, X, y, weights, parts)
-    assert [spinney.dumps(part) == whole for part in found] == [True] * len(parts)
+    assert [weald.dumps(part) == whole for part in found] == [True] * len(parts)
 
 
 SMALL = {"n_estimators": 3, "max_leaf_nodes": 5, "random_state": 7, "learning_rate": 0.5}
@@ -192,12 +192,12 @@ def test_names_of_frames_are_kept():
     frame = pandas.DataFrame(X, columns=[f"feature {j}" for j in range(P)])
     parts = [np.arange(20), np.arange(20, N), np.arange(0)]
     model = Regressor(**SMALL)
-    whole = spinney.dumps(clone(model).fit(frame, numbers))
+    whole = weald.dumps(clone(model).fit(frame, numbers))
     work = lambda worker, all_reduce: fit_part(  # noqa: E731
         clone(model), frame.iloc[parts[worker]], numbers[parts[worker]], all_reduce, n_samples=N
     )
     found, _ = on_workers(3, work)
-    assert [spinney.dumps(part) == whole for part in found] == [True] * 3
+    assert [weald.dumps(part) == whole for part in found] == [True] * 3
 
 
 def errors(n_workers, work):
@@ -336,7 +336,7 @@ def test_weights_that_are_rounded_are_refused():
 def test_other_arguments_are_checked():
     X, numbers, _ = data()
     with pytest.raises(TypeError, match=r"model must be .*got a RandomForestRegressor"):
-        fit_part(spinney.RandomForestRegressor(), X, numbers, lambda *_: None, n_samples=N)
+        fit_part(weald.RandomForestRegressor(), X, numbers, lambda *_: None, n_samples=N)
     with pytest.raises(TypeError, match=r"all_reduce must be a callable.*got a int"):
         fit_part(Regressor(**SMALL), X, numbers, 3, n_samples=N)
     for n_samples in (0, 1.5, True):
@@ -377,7 +377,7 @@ def test_stages_that_were_done_go_on_on_other_workers(model, kind):
     X, numbers, _ = data(3)
     y = kind(numbers)
     model = clone(model).set_params(n_estimators=6)
-    whole = spinney.dumps(clone(model).fit(X, y))
+    whole = weald.dumps(clone(model).fit(X, y))
     parts = cut(3, False)
     *_, n_calls = fit_that_fails(model, X, y, parts, 10**9)
     models, errors, _ = fit_that_fails(model, X, y, parts, int(0.7 * n_calls), keep_stages=True)
@@ -389,7 +389,7 @@ def test_stages_that_were_done_go_on_on_other_workers(model, kind):
         # The model that was kept predicts like any other.
         assert part.predict(X).shape == numbers.shape[:1] + y.shape[1:]
         part.set_params(n_estimators=part.n_estimators_)
-        assert spinney.dumps(part) == spinney.dumps(clone(part).fit(X, y))
+        assert weald.dumps(part) == weald.dumps(clone(part).fit(X, y))
 
     # The fit continues on two workers, which begin with the stages of two different workers.
     parts = cut(2, False, seed=1)
@@ -399,7 +399,7 @@ def test_stages_that_were_done_go_on_on_other_workers(model, kind):
         own = parts[worker]
         begun[worker].set_params(n_estimators=6, warm_start=True)
         fitted = fit_part(begun[worker], X[own], y[own], all_reduce, n_samples=X.shape[0])
-        return spinney.dumps(fitted.set_params(warm_start=False))
+        return weald.dumps(fitted.set_params(warm_start=False))
 
     assert on_workers(2, go_on)[0] == [whole, whole]
 

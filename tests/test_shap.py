@@ -9,12 +9,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import spinney
+import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from spinney.inspection import shap_interaction_values, shap_values
+from weald.inspection import shap_interaction_values, shap_values
 
 # Importing shap gives warnings about features that its own dependencies will remove.
 pytestmark = [
@@ -28,7 +28,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 
 def scores(model, X):
     """The scores to which Shapley values add up, of shape (n_samples, n_scores)."""
-    if isinstance(model, spinney.GradientBoostingRegressor):
+    if isinstance(model, weald.GradientBoostingRegressor):
         found = model.predict(X) if model.loss not in ("poisson", "gamma", "tweedie") else np.log(model.predict(X))
     elif type(model).__name__ in (*BOOSTING, *COMPRESSED) and hasattr(model, "decision_function"):
         found = model.decision_function(X)
@@ -99,7 +99,7 @@ def test_values_of_a_tree_are_those_of_the_definition(seed, p, depth, gaps, sets
     weights = rng.integers(0, 3, 40).astype(float)
     weights[0] = 1
     params = {"categorical_features": [0]} if sets else {}
-    model = spinney.DecisionTreeRegressor(max_depth=depth, random_state=0, **params).fit(X, y, sample_weight=weights)
+    model = weald.DecisionTreeRegressor(max_depth=depth, random_state=0, **params).fit(X, y, sample_weight=weights)
     value = model.tree_.value[:, 0, 0]
     found = shap_values(model, X[:4])
     assert found.values.shape == (4, p)
@@ -161,11 +161,11 @@ def test_boosting_of_every_strategy_adds_up(strategy, loss):
     params = {"output_strategy": strategy, "loss": loss}
     if strategy == "projected":
         params["relabel_leaves"] = False
-    model = spinney.GradientBoostingRegressor(n_estimators=6, random_state=0, **params).fit(X, y)
+    model = weald.GradientBoostingRegressor(n_estimators=6, random_state=0, **params).fit(X, y)
     found = shap_values(model, X)
     np.testing.assert_allclose(sums(found), scores(model, X), **CLOSE)
     # The base values are path-dependent means for a sample without known features: one for each output.
-    mean = spinney.inspection.partial_dependence(model, X, [0], grid_resolution=2)
+    mean = weald.inspection.partial_dependence(model, X, [0], grid_resolution=2)
     assert mean["average"].shape[0] == found.base_values.shape[1]
 
 
@@ -181,7 +181,7 @@ def test_features_that_no_tree_tests_have_no_value():
 def test_features_that_do_the_same_have_the_same_value():
     X = np.array([[a, b, c] for a in (0.0, 1) for b in (0.0, 1) for c in (0.0, 1)])
     # Whichever of the first two features is tested first, both have the same effect.
-    model = spinney.DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    model = weald.DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
     values = shap_values(model, X[[0, 7]]).values
     np.testing.assert_allclose(values[:, 0], values[:, 1], **CLOSE)
     assert (values[:, 2] == 0).all()
@@ -238,7 +238,7 @@ def test_interactions_with_a_background_are_those_of_the_definition(seed, p, n_b
     y = rng.normal(size=len(X)) + X @ rng.normal(size=p)
     X[rng.random(X.shape) < 0.2] = np.nan
     params = {"categorical_features": [0]} if sets else {}
-    model = spinney.DecisionTreeRegressor(max_depth=5, random_state=0, **params).fit(X, y)
+    model = weald.DecisionTreeRegressor(max_depth=5, random_state=0, **params).fit(X, y)
     background = X[40:]
     found = shap_interaction_values(model, X[:3], background=background)
     values = shap_values(model, X[:3], background=background).values
@@ -259,9 +259,7 @@ def test_values_against_a_large_background_do_not_depend_on_the_number_of_sample
     # integers.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 6))
-    model = spinney.RandomForestRegressor(4, max_depth=depth, random_state=0).fit(
-        X, np.sin(X[:, 0]) * X[:, 1] + X[:, 2]
-    )
+    model = weald.RandomForestRegressor(4, max_depth=depth, random_state=0).fit(X, np.sin(X[:, 0]) * X[:, 1] + X[:, 2])
     background = X[:300]
     found = shap_values(model, X, background=background)
     np.testing.assert_allclose(sums(found)[:, 0], model.predict(X), **CLOSE)
@@ -277,7 +275,7 @@ def test_values_add_up_three_hundred_splits_deep():
     p = 300
     X = np.vstack([np.eye(p), np.zeros(p)])
     y = np.random.default_rng(0).random(p + 1)
-    model = spinney.DecisionTreeRegressor(random_state=0).fit(X, y)
+    model = weald.DecisionTreeRegressor(random_state=0).fit(X, y)
     assert model.get_depth() == p
     rng = np.random.default_rng(0)
     X = np.vstack([X, rng.integers(0, 2, (100, p))])
@@ -352,7 +350,7 @@ def test_bad_input_is_named_and_nothing_is_lost():
         shap_interaction_values(model, X, 0, background=X[:, :5])
     assert model.__dict__.keys() == before.keys()
     assert all(model.__dict__[key] is before[key] for key in before)
-    with pytest.raises(TypeError, match="model must be a fitted estimator of spinney, got a list"):
+    with pytest.raises(TypeError, match="model must be a fitted estimator of weald, got a list"):
         shap_values([model], X)
 
 
@@ -369,7 +367,7 @@ def test_weak_models_that_are_no_trees_are_refused():
     from sklearn.linear_model import Ridge
 
     X, y = make_data("GradientBoostingRegressor")
-    model = spinney.GradientBoostingRegressor(n_estimators=2, estimator=Ridge()).fit(X, y)
+    model = weald.GradientBoostingRegressor(n_estimators=2, estimator=Ridge()).fit(X, y)
     with pytest.raises(ValueError, match="with estimator=, which has none"):
         shap_values(model, X)
 
@@ -389,9 +387,9 @@ def test_values_are_of_the_type_of_shap_where_it_is_installed(monkeypatch):
     assert found.parts.keys() == {"base_values", "data", "feature_names", "output_names"}
     assert found.parts["base_values"].flags.writeable
     # The explanations of shap do not support sparse values.
-    assert isinstance(shap_values(model, sparse.csr_array(X)), spinney.inspection.Explanation)
+    assert isinstance(shap_values(model, sparse.csr_array(X)), weald.inspection.Explanation)
     monkeypatch.setitem(sys.modules, "shap", None)
-    assert isinstance(shap_values(model, X), spinney.inspection.Explanation)
+    assert isinstance(shap_values(model, X), weald.inspection.Explanation)
 
 
 # shap requires numba and llvmlite, which take 200 MB: the tests do not require it and use the definition above.
@@ -437,7 +435,7 @@ def test_values_are_those_of_shap(outputs):
 
 def test_values_that_memory_cannot_hold_are_an_error_that_says_what_to_do():
     X = sparse.csr_array(([1.0, 2.0, 3.0], ([0, 1, 2], [5, 5, 5])), shape=(4, 2**22))
-    model = spinney.DecisionTreeRegressor(random_state=0).fit(X, np.arange(4.0))
+    model = weald.DecisionTreeRegressor(random_state=0).fit(X, np.arange(4.0))
     # Each sample would have 2**44 values, which is more than can be addressed.
     with pytest.raises(MemoryError, match="Shapley values; explain fewer samples at a time, or only some outputs"):
         shap_interaction_values(model, X)

@@ -28,7 +28,7 @@ PAGES = [
     "index.html",
     "gallery/index.html",
     "gallery/tag_documents.html",
-    "generated/spinney.RandomForestClassifier.html",
+    "generated/weald.RandomForestClassifier.html",
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 import real_data
 import sklearn.metrics as metrics
 import sklearn.model_selection as theirs
-import spinney
+import weald
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
@@ -22,8 +22,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from spinney import model_selection as ours
-from spinney.metrics import coverage_error, make_topk_scorer, ndcg_at_k, precision_at_k
+from weald import model_selection as ours
+from weald.metrics import coverage_error, make_topk_scorer, ndcg_at_k, precision_at_k
 
 TEXT = (real_data.REPOSITORY / "docs" / "sparse-labels.md").read_text()
 ROWS = {
@@ -37,8 +37,8 @@ RNG = np.random.default_rng(0)
 X = sparse.csr_array(np.where(RNG.random((60, 10)) < 0.4, RNG.random((60, 10)), 0).astype(np.float32))
 Y = sparse.csr_array((X[:, :4].toarray() + 0.3 * RNG.random((60, 4)) > 0.4).astype(float))
 GROUPS = np.arange(60) % 5
-FOREST = spinney.RandomForestClassifier(3, random_state=0)
-FITTED = spinney.RandomForestClassifier(3, random_state=0).fit(X, Y)
+FOREST = weald.RandomForestClassifier(3, random_state=0)
+FITTED = weald.RandomForestClassifier(3, random_state=0).fit(X, Y)
 GRID = {"max_depth": [1, 3]}
 
 
@@ -59,7 +59,7 @@ SCORERS = [
     *("roc_auc", "average_precision", "neg_log_loss"),
 ]
 
-# The order is that of the document. Uses of functions that `spinney.model_selection` also has take a module and y, all
+# The order is that of the document. Uses of functions that `weald.model_selection` also has take a module and y, all
 # others y alone.
 BOTH = {
     "`cross_validate`": of_same_name("cross_validate"),
@@ -116,7 +116,7 @@ CALLS = {
     "`SelectKBest`": lambda y: SelectKBest(chi2, k=3).fit(X, y).transform(X),
     "`SequentialFeatureSelector`": lambda y: SequentialFeatureSelector(FOREST, n_features_to_select=2, cv=2).fit(X, y),
     "`permutation_importance`": lambda y: permutation_importance(FITTED, X.toarray(), y, n_repeats=1),
-    "`TransformedTargetRegressor`": lambda y: TransformedTargetRegressor(spinney.RandomForestRegressor(2)).fit(X, y),
+    "`TransformedTargetRegressor`": lambda y: TransformedTargetRegressor(weald.RandomForestRegressor(2)).fit(X, y),
     "`BaggingClassifier`": lambda y: BaggingClassifier(FOREST).fit(X, y),
     "`VotingClassifier`": lambda y: VotingClassifier([("one", FOREST), ("other", FOREST)]).fit(X, y),
     "`StackingClassifier`": lambda y: StackingClassifier([("one", FOREST)], final_estimator=FOREST).fit(X, y),
@@ -150,7 +150,7 @@ def test_what_works_and_what_is_refused(name):
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_the_same_functions_of_spinney_take_sparse_labels(name):
+def test_the_same_functions_of_weald_take_sparse_labels(name):
     verdict, use = ROWS[name]
     assert (verdict != "works") == use.startswith("the same")
     BOTH[name](ours, Y)
@@ -189,7 +189,7 @@ def test_one_column():
         metrics.accuracy_score(y, fitted.predict(X))
     with pytest.raises(TypeError):
         fitted.score(X, y)
-    assert spinney.metrics.micro_f1(y, fitted.predict(X)) > 0
+    assert weald.metrics.micro_f1(y, fitted.predict(X)) > 0
 
 
 def test_cv_of_a_number_is_kfold():

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import spinney
+import weald
 from conftest import BOOSTING, COMPRESSED, check_refused, make, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -147,10 +147,8 @@ def test_the_identity_projects_nothing(name):
 def test_what_is_saved_predicts_the_same(name, tmp_path):
     X, y = ratings()
     model = make(name).fit(X, sparse.csr_matrix(y))
-    model.save(tmp_path / "model.spinney") if hasattr(model, "save") else spinney.save(
-        model, tmp_path / "model.spinney"
-    )
-    loaded = spinney.load(tmp_path / "model.spinney")
+    model.save(tmp_path / "model.weald") if hasattr(model, "save") else weald.save(model, tmp_path / "model.weald")
+    loaded = weald.load(tmp_path / "model.weald")
     assert model_bytes(loaded) == model_bytes(model)
     for other in (loaded, pickle.loads(pickle.dumps(model))):
         assert isinstance(other.predict(X), sparse.csr_matrix)
@@ -183,7 +181,7 @@ def test_one_cut_beside_plain_loops(draws):
     for _ in range(draws.draw(st.integers(0, n * d // 8))):
         cell = draws.draw(st.integers(0, n - 1)), draws.draw(st.integers(0, d - 1))
         y[cell] = draws.draw(st.integers(-5, 5)) * scale
-    tree = spinney.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, sparse.csr_array(y)).tree_
+    tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, sparse.csr_array(y)).tree_
     rows = np.arange(n)
     # The plain loops add up squares below 25 · scale² in float64.
     assert tree.impurity[0] == pytest.approx(y.var(axis=0).mean(), abs=1e-12 * scale**2)
@@ -201,8 +199,8 @@ def test_numbers_of_0_and_1_are_labels():
     """For outputs of 0 and 1 the variance is half the Gini index, so that both trees have the same structure."""
     X, y = ratings(200)
     y = sparse.csr_array(y != 0)
-    numbers = spinney.DecisionTreeRegressor(random_state=0).fit(X, y.astype(float))
-    labels = spinney.DecisionTreeClassifier(random_state=0).fit(X, y)
+    numbers = weald.DecisionTreeRegressor(random_state=0).fit(X, y.astype(float))
+    labels = weald.DecisionTreeClassifier(random_state=0).fit(X, y)
     assert np.array_equal(numbers.tree_.feature, labels.tree_.feature)
     assert np.array_equal(numbers.tree_.threshold, labels.tree_.threshold)
     # Both means around the middle of 0 and 1 and quotients of counts are rounded.
@@ -214,7 +212,7 @@ def test_scores_are_those_of_dense_targets(container):
     X, y = ratings(120)
     y[:, 3], y[:, 4] = 0, 2.5
     weights = np.random.default_rng(0).random(120)
-    model = spinney.RandomForestRegressor(5, random_state=0).fit(X, sparse.csr_array(y))
+    model = weald.RandomForestRegressor(5, random_state=0).fit(X, sparse.csr_array(y))
     dense = model.predict(X).toarray()
     for w in (None, weights):
         # Both sides add up the same terms in a different order.
@@ -227,10 +225,10 @@ def test_scores_are_those_of_dense_targets(container):
 
 def test_results_in_blocks_are_those_at_once(monkeypatch):
     X, y = ratings(100)
-    model = spinney.ExtraTreesRegressor(5, random_state=0).fit(X, sparse.csr_array(y))
+    model = weald.ExtraTreesRegressor(5, random_state=0).fit(X, sparse.csr_array(y))
     whole, score = model.predict(X), model.score(X, y)
-    monkeypatch.setattr("spinney._best.BLOCK_SCORES", 7 * N_OUTPUTS)
-    monkeypatch.setattr("spinney._sparse._CELLS", 7 * N_OUTPUTS)
+    monkeypatch.setattr("weald._best.BLOCK_SCORES", 7 * N_OUTPUTS)
+    monkeypatch.setattr("weald._sparse._CELLS", 7 * N_OUTPUTS)
     assert (model.predict(X) != whole).nnz == 0
     assert (model.predict(sparse.csc_array(X)) != whole).nnz == 0
     # Errors are added up block by block, so that the order of the sum differs.
@@ -240,8 +238,8 @@ def test_results_in_blocks_are_those_at_once(monkeypatch):
 def test_out_of_bag_kept_samples_and_samples_in_leaves():
     X, y = ratings(150, negative=False)
     params = {"n_estimators": 30, "oob_score": True, "bootstrap": True, "keep_rows": True, "random_state": 0}
-    dense = spinney.RandomForestRegressor(**params).fit(X, y)
-    model = spinney.RandomForestRegressor(**params).fit(X, sparse.csr_array(y))
+    dense = weald.RandomForestRegressor(**params).fit(X, y)
+    model = weald.RandomForestRegressor(**params).fit(X, sparse.csr_array(y))
     np.testing.assert_array_equal(model.oob_prediction_, dense.oob_prediction_)
     # Both sides add up the same terms in a different order.
     assert model.oob_score_ == pytest.approx(dense.oob_score_, abs=1e-12)
@@ -254,21 +252,21 @@ def test_out_of_bag_kept_samples_and_samples_in_leaves():
 def test_pruning_on_held_out_samples_and_more_trees():
     X, y = ratings(150)
     pruned = [
-        spinney.RandomForestRegressor(5, random_state=0)
+        weald.RandomForestRegressor(5, random_state=0)
         .fit(X[:100], of(y[:100]))
         .prune_reduced_error(X[100:], of(y[100:]))
         for of in (np.asarray, sparse.csr_array)
     ]
     assert (sparse.csr_array(pruned[0].predict(X)) != pruned[1].predict(X)).nnz == 0
-    more = spinney.ExtraTreesRegressor(3, warm_start=True, random_state=0).fit(X, sparse.csr_array(y))
+    more = weald.ExtraTreesRegressor(3, warm_start=True, random_state=0).fit(X, sparse.csr_array(y))
     more.set_params(n_estimators=6).fit(X, sparse.csr_array(y))
-    once = spinney.ExtraTreesRegressor(6, random_state=0).fit(X, y)
+    once = weald.ExtraTreesRegressor(6, random_state=0).fit(X, y)
     assert bytes(more._forest.to_bytes()) == bytes(once._forest.to_bytes())
 
 
 def test_leaves_of_mostly_zero_targets_are_stored_sparse():
     X, y = ratings(300, 400, share=0.01)
-    model = spinney.ExtraTreesRegressor(10, random_state=0).fit(X, sparse.csr_array(y))
+    model = weald.ExtraTreesRegressor(10, random_state=0).fit(X, sparse.csr_array(y))
     n_leaves = sum(tree.tree_.n_leaves for tree in model)
     assert len(bytes(model._forest.to_bytes())) < 8 * n_leaves * y.shape[1] / 4
 
@@ -285,7 +283,7 @@ def test_boosting_and_compression_make_y_dense(name):
 
 def test_frames_of_predictions_are_of_sparse_columns():
     X, y = ratings()
-    model = spinney.RandomForestRegressor(3, random_state=0).fit(X, sparse.csr_array(y)).set_output(predict="pandas")
+    model = weald.RandomForestRegressor(3, random_state=0).fit(X, sparse.csr_array(y)).set_output(predict="pandas")
     frame = model.predict(X)
     assert isinstance(frame, pd.DataFrame)
     assert all(isinstance(dtype, pd.SparseDtype) for dtype in frame.dtypes)
@@ -293,7 +291,7 @@ def test_frames_of_predictions_are_of_sparse_columns():
 
 def test_in_a_pipeline():
     X, y = ratings()
-    model = make_pipeline(StandardScaler(), spinney.ExtraTreesRegressor(5, random_state=0))
+    model = make_pipeline(StandardScaler(), weald.ExtraTreesRegressor(5, random_state=0))
     assert clone(model).fit(X, sparse.csr_array(y)).score(X, sparse.csr_array(y)) > 0.5
 
 

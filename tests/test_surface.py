@@ -1,4 +1,4 @@
-"""The names that scikit-learn's estimators have and spinney's lack are those that docs/scikit-learn.md lists."""
+"""The names that scikit-learn's estimators have and weald's lack are those that docs/scikit-learn.md lists."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 import real_data
 import sklearn.ensemble
 import sklearn.tree
-import spinney
+import weald
 from conftest import make_data
 
-# Public names of scikit-learn that spinney does not have, by kind of estimator; docs/scikit-learn.md gives the reasons.
+# Public names of scikit-learn that weald does not have, by kind of estimator; docs/scikit-learn.md gives the reasons.
 ABSENT = {
     "tree": {"monotonic_cst"},
     "forest": {"monotonic_cst", "estimators_samples_", "estimator", "estimator_", "estimator_params"},
@@ -50,7 +50,7 @@ def test_what_is_absent_is_said(stem, task):
     elif kind == "forest":
         params |= {"bootstrap": True, "oob_score": True}
     theirs = getattr(sklearn.tree if kind == "tree" else sklearn.ensemble, name)(**params).fit(X, y)
-    ours = getattr(spinney, name)(**params).fit(X, y)
+    ours = getattr(weald, name)(**params).fit(X, y)
     absent = public(theirs) - public(ours)
     # scikit-learn's regressors have the attribute `class_weight`, which is None.
     assert absent - {"class_weight"} <= ABSENT[kind]

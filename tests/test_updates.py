@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -17,9 +17,9 @@ LABELS = sp.csr_matrix((X @ RNG.normal(size=(4, 3)) > 0.3).astype(np.int8))
 NUMBERS = X @ RNG.normal(size=(4, 2))
 OLD, NEW = slice(0, 70), slice(70, 120)
 MODELS = {
-    "classes": (spinney.RandomForestClassifier(8, random_state=0), CLASSES),
-    "labels": (spinney.ExtraTreesClassifier(8, random_state=1), LABELS),
-    "numbers": (spinney.RandomForestRegressor(8, random_state=2), NUMBERS),
+    "classes": (weald.RandomForestClassifier(8, random_state=0), CLASSES),
+    "labels": (weald.ExtraTreesClassifier(8, random_state=1), LABELS),
+    "numbers": (weald.RandomForestRegressor(8, random_state=2), NUMBERS),
 }
 
 
@@ -28,30 +28,28 @@ def test_new_trees_are_the_next_ones_of_a_fit_on_the_new_samples(name):
     model, y = MODELS[name]
     forest = clone(model).fit(X[OLD], y[OLD])
     old = forest.predict_proba(X) if hasattr(forest, "predict_proba") else forest.predict(X)
-    members = [spinney.dumps(tree) for tree in forest.estimators_]
+    members = [weald.dumps(tree) for tree in forest.estimators_]
     assert forest.update(X[NEW], y[NEW], retire=3) is forest
-    found = [spinney.dumps(tree) for tree in forest.estimators_]
+    found = [weald.dumps(tree) for tree in forest.estimators_]
     assert found[:5] == members[3:]
     # The new trees are trees 8 to 10 of a larger forest on the new samples.
     larger = clone(model).set_params(n_estimators=14).fit(X[NEW], y[NEW])
-    expected = [spinney.dumps(tree) for tree in larger.estimators_]
+    expected = [weald.dumps(tree) for tree in larger.estimators_]
     assert found[5:] == expected[8:11]
     forest.update(X[NEW], y[NEW], retire=3)
-    assert [spinney.dumps(tree) for tree in forest.estimators_][5:] == expected[11:14]
+    assert [weald.dumps(tree) for tree in forest.estimators_][5:] == expected[11:14]
     assert len(forest.estimators_) == forest.n_estimators == 8
-    again = spinney.loads(spinney.dumps(forest))
+    again = weald.loads(weald.dumps(forest))
     new = again.predict_proba(X) if hasattr(again, "predict_proba") else again.predict(X)
     assert not np.array_equal(np.asarray(old), np.asarray(new))
-    assert spinney.dumps(again.update(X[OLD], y[OLD], retire=1)) == spinney.dumps(
-        forest.update(X[OLD], y[OLD], retire=1)
-    )
+    assert weald.dumps(again.update(X[OLD], y[OLD], retire=1)) == weald.dumps(forest.update(X[OLD], y[OLD], retire=1))
 
 
 def test_classes_that_the_new_samples_lack_stay():
     forest = clone(MODELS["classes"][0]).fit(X[OLD], CLASSES[OLD])
     kept = CLASSES != "b"
     for rows in (X[kept], sp.csr_matrix(X[kept]), X[kept].tolist()):
-        again = spinney.loads(spinney.dumps(forest)).update(rows, CLASSES[kept], retire=8)
+        again = weald.loads(weald.dumps(forest)).update(rows, CLASSES[kept], retire=8)
         assert again.classes_.tolist() == ["a", "b", "c"]
         assert (again.predict_proba(X)[:, 1] == 0).all()
     again.update(X[kept], CLASSES[kept], np.ones(kept.sum()), retire=2)
@@ -60,12 +58,12 @@ def test_classes_that_the_new_samples_lack_stay():
 def test_attributes_of_other_samples_are_dropped_and_a_fit_starts_anew():
     model = clone(MODELS["classes"][0]).set_params(oob_score=True, n_estimators=30, keep_rows=True)
     forest = clone(model).fit(X, CLASSES)
-    expected = spinney.dumps(forest)
+    expected = weald.dumps(forest)
     forest.update(X[NEW], CLASSES[NEW])
     assert not any(hasattr(forest, name) for name in ("oob_score_", "oob_decision_function_", "_kept_leaves"))
     with pytest.raises(ValueError, match="is not supported for a forest that was updated"):
         forest.set_params(warm_start=True).fit(X, CLASSES)
-    assert spinney.dumps(forest.set_params(warm_start=False).fit(X, CLASSES)) == expected
+    assert weald.dumps(forest.set_params(warm_start=False).fit(X, CLASSES)) == expected
 
 
 @pytest.mark.parametrize(
@@ -87,15 +85,15 @@ def test_attributes_of_other_samples_are_dropped_and_a_fit_starts_anew():
 )
 def test_bad_samples_change_nothing(rows, y, options, message):
     forest = clone(MODELS["classes"][0]).fit(X[OLD], CLASSES[OLD])
-    before = spinney.dumps(forest)
+    before = weald.dumps(forest)
     with pytest.raises(ValueError, match=message):
         forest.update(rows, y, **options)
-    assert spinney.dumps(forest) == before
+    assert weald.dumps(forest) == before
 
 
 def test_forests_that_cannot_be_updated():
     with pytest.raises(NotFittedError):
-        spinney.RandomForestClassifier().update(X, CLASSES)
+        weald.RandomForestClassifier().update(X, CLASSES)
     frame = pd.DataFrame({"x": X[:, 0], "word": pd.Categorical(CLASSES)})
     forest = clone(MODELS["numbers"][0]).fit(frame, NUMBERS)
     with pytest.raises(ValueError, match="does not support categorical features"):

@@ -1,6 +1,6 @@
 """Write the public address of the repository into a checkout, before its packages are built.
 
-    python tools/public_address.py https://github.com/OWNER/spinney v0.1.0
+    python tools/public_address.py https://github.com/OWNER/weald v0.1.0
 
 The sources name no address, so that every fork publishes its own: `release.yml` passes that of the repository in which
 it runs. Written are `[project.urls]` of pyproject.toml, `repository` of the crate, `repository-code` of CITATION.cff,
@@ -51,7 +51,7 @@ def after(text: str, line: str, new: str) -> str:
 def changed(root: Path, url: str, ref: str) -> dict[str, str]:
     """The new text of each file."""
     names = ["CITATION.cff", "Cargo.toml", "README.md", "pyproject.toml"]
-    names += ["crates/spinney/Cargo.toml", "crates/spinney/README.md"]
+    names += ["crates/weald/Cargo.toml", "crates/weald/README.md"]
     old = {name: (root / name).read_text(encoding="utf-8") for name in names}
     if "[project.urls]" in old["pyproject.toml"]:
         raise SystemExit("pyproject.toml has [project.urls] already: start from a clean checkout")
@@ -66,10 +66,10 @@ def changed(root: Path, url: str, ref: str) -> dict[str, str]:
         "CITATION.cff": after(old["CITATION.cff"], "version: .*", f"repository-code: {url}"),
         "Cargo.toml": after(old["Cargo.toml"], "authors = .*", f'repository = "{url}"'),
         "README.md": links(old["README.md"], "", root, url, ref),
-        "crates/spinney/Cargo.toml": after(
-            old["crates/spinney/Cargo.toml"], r"authors\.workspace = true", "repository.workspace = true"
+        "crates/weald/Cargo.toml": after(
+            old["crates/weald/Cargo.toml"], r"authors\.workspace = true", "repository.workspace = true"
         ),
-        "crates/spinney/README.md": links(old["crates/spinney/README.md"], "crates/spinney", root, url, ref),
+        "crates/weald/README.md": links(old["crates/weald/README.md"], "crates/weald", root, url, ref),
         "pyproject.toml": f"{old['pyproject.toml']}\n[project.urls]\n{table}",
     }
 
@@ -77,7 +77,7 @@ def changed(root: Path, url: str, ref: str) -> dict[str, str]:
 def main() -> None:
     """Read the command line, compute everything, and only then write."""
     parser = argparse.ArgumentParser(description="Write the public address of the repository into this checkout.")
-    parser.add_argument("url", help="of the repository, such as https://github.com/OWNER/spinney")
+    parser.add_argument("url", help="of the repository, such as https://github.com/OWNER/weald")
     parser.add_argument("ref", nargs="?", default="main", help="tag or branch that links lead to (default: main)")
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the checkout (default: this one)")
     arguments = parser.parse_args()

@@ -2,7 +2,7 @@
 
 `python benches/defaults/centroid_ensembles.py` prints precision at 1, 3 and 5 on a third of the training samples of
 each data set, for models that are fitted to the other samples. A stage of boosting is one centroid tree (means of
-residuals, nearest child) fitted to the gradients of the log losses of all labels, times a step; spinney's boosting at
+residuals, nearest child) fitted to the gradients of the log losses of all labels, times a step; weald's boosting at
 its defaults is listed for comparison. Means are means of probabilities, and of the ranks within each sample.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.feature_extraction.text import TfidfTransformer
-from spinney.metrics import precision_at_k
+from weald.metrics import precision_at_k
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 import _data
@@ -51,7 +51,7 @@ def boosted(X: Any, Y: Any, X_test: Any, n_stages: int, step: float) -> Any:
     scores, test = np.tile(start, (len(dense), 1)), np.tile(start, (X_test.shape[0], 1))
     for stage in range(n_stages):
         p = 1 / (1 + np.exp(-scores))
-        tree = spinney.CentroidForestRegressor(1, idf=False, max_leaf_samples=20, random_state=stage, n_jobs=1)
+        tree = weald.CentroidForestRegressor(1, idf=False, max_leaf_samples=20, random_state=stage, n_jobs=1)
         tree.fit(X, dense - p)
         gain = 1.0 / np.maximum((p * (1 - p)).mean(axis=0), 1e-3)
         scores += step * np.clip(tree.predict(X) * gain, -4, 4)
@@ -79,9 +79,9 @@ def main() -> None:
             print(f"| {name} | {way} | {at} | {took:.3g} |", flush=True)
 
         for way, model in {
-            "centroid forest": spinney.CentroidForestClassifier(idf=False, random_state=0, n_jobs=1),
-            "random forest": spinney.RandomForestClassifier(random_state=0, n_jobs=1),
-            "boosting": spinney.GradientBoostingClassifier(random_state=0, n_jobs=1),
+            "centroid forest": weald.CentroidForestClassifier(idf=False, random_state=0, n_jobs=1),
+            "random forest": weald.RandomForestClassifier(random_state=0, n_jobs=1),
+            "boosting": weald.GradientBoostingClassifier(random_state=0, n_jobs=1),
         }.items():
             start = time.process_time()
             found[way] = probabilities(model.fit(X, Y), X_test)

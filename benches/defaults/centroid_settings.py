@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.feature_extraction.text import TfidfTransformer
-from spinney.metrics import precision_at_k
+from weald.metrics import precision_at_k
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 import _data
@@ -47,14 +47,14 @@ def measured(params: dict[str, Any], seed: int, X: Any, Y: Any, X_held: Any, Y_h
     """Precision in percent, seconds and megabytes of one fit."""
     defaults = {"n_estimators": 50, "idf": False, "random_state": seed, "n_jobs": 1}
     start = time.process_time()
-    model = spinney.CentroidForestClassifier(**{**defaults, **params}).fit(X, Y)
+    model = weald.CentroidForestClassifier(**{**defaults, **params}).fit(X, Y)
     fitted = time.process_time()
     best, _ = model.predict_topk(X_held, k=5)
     end = time.process_time()
     scores = np.zeros(Y_held.shape)
     np.put_along_axis(scores, best, np.arange(5, 0, -1)[np.newaxis], axis=1)
     precision = [100 * precision_at_k(Y_held, scores, k) for k in (1, 3, 5)]
-    return [*precision, fitted - start, end - fitted, len(spinney.dumps(model)) / 1e6]
+    return [*precision, fitted - start, end - fitted, len(weald.dumps(model)) / 1e6]
 
 
 def main() -> None:

@@ -25,13 +25,13 @@ DRAWS: tuple[str | float, ...] = ("sqrt", 0.02, 0.05, 0.1, 0.2)
 
 
 def main() -> None:
-    import spinney
+    import weald
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--trees", type=int, default=50)
     args = parser.parse_args()
-    kinds = {"random forest": spinney.RandomForestClassifier, "extra-trees": spinney.ExtraTreesClassifier}
+    kinds = {"random forest": weald.RandomForestClassifier, "extra-trees": weald.ExtraTreesClassifier}
     print("| set | forest |" + "".join(f" {draw} |" for draw in DRAWS))
     print("|---|---|" + "--:|" * len(DRAWS))
     for name in args.sets:

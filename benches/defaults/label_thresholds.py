@@ -4,7 +4,7 @@
     python benches/defaults/label_thresholds.py report results.jsonl
 
 A random forest is fitted to the training part of each data set, or to a random selection of its samples (`--rows`), so
-that more labels are rare. `spinney.multilabel.TunedThresholds` tunes thresholds on its out-of-bag scores for each
+that more labels are rare. `weald.multilabel.TunedThresholds` tunes thresholds on its out-of-bag scores for each
 objective and shrinkage. They are scored on the test part: F1 of all values, mean F1 of labels, mean F1 of labels with
 fewer than ten training samples and at least one in the test part, and precision. The report has means over data sets,
 and the shrinkage that would be chosen for each data set on the other ones.
@@ -77,14 +77,14 @@ def run(out: Path, sets: list[str], n_trees: int, n_rows: list[int], seeds: int)
 
 def lines_of(X: Any, y: Any, X_test: Any, y_test: Any, n_trees: int, seed: int) -> Iterator[dict[str, Any]]:
     """The scores of each objective and shrinkage with one forest."""
-    import spinney
-    from spinney.multilabel import TunedThresholds
+    import weald
+    from weald.multilabel import TunedThresholds
 
     n_train = np.asarray(y.sum(axis=0)).ravel()
     begin = time.perf_counter()
-    forest = kept(spinney.RandomForestClassifier(n_trees, random_state=seed, n_jobs=-1), X, y)
+    forest = kept(weald.RandomForestClassifier(n_trees, random_state=seed, n_jobs=-1), X, y)
     base = {"seed": seed, "trees": n_trees, "fit_s": round(time.perf_counter() - begin, 2)}
-    base |= {"spinney": spinney.__version__, "numpy": version("numpy"), "python": platform.python_version()}
+    base |= {"weald": weald.__version__, "numpy": version("numpy"), "python": platform.python_version()}
     proba = forest.model.predict_sparse(X_test, 0.01)
     yield {**base, "objective": "half", "rule": None, **judged(proba > 0.5, y_test, n_train)}
     for objective in OBJECTIVES:

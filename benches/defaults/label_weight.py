@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.frozen import FrozenEstimator
-from spinney.metrics import label_coverage_at_k, macro_f1, precision_at_k, propensities, psp_at_k
-from spinney.multilabel import TunedThresholds
+from weald.metrics import label_coverage_at_k, macro_f1, precision_at_k, propensities, psp_at_k
+from weald.multilabel import TunedThresholds
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
@@ -43,7 +43,7 @@ def forest(X: Any, y: Any, weight: Any, trees: int) -> tuple[Any, Any, float]:
     """The model, the same model with tuned thresholds, and the seconds of its fit."""
     start = time.process_time()
     tuned = TunedThresholds(
-        spinney.RandomForestClassifier(trees, label_weight=weight, random_state=0), objective="macro_f1"
+        weald.RandomForestClassifier(trees, label_weight=weight, random_state=0), objective="macro_f1"
     ).fit(X, y)
     return tuned.estimator_, tuned, time.process_time() - start
 
@@ -54,7 +54,7 @@ def boosting(X: Any, y: Any, weight: Any, trees: int, **params: Any) -> tuple[An
     rest, fifth = held[len(held) // 5 :], held[: len(held) // 5]
     params = {"n_estimators": trees, "label_weight": weight, "random_state": 0, "output_strategy": "projected"} | params
     start = time.process_time()
-    model = spinney.GradientBoostingClassifier(**params).fit(X[rest], y[rest])
+    model = weald.GradientBoostingClassifier(**params).fit(X[rest], y[rest])
     seconds = time.process_time() - start
     tuned = TunedThresholds(FrozenEstimator(model), objective="macro_f1").fit(X[fifth], y[fifth])
     return model, tuned, seconds
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=50, help="trees, or stages of boosting")
     parser.add_argument("--only", choices=SETS, nargs="+", default=SETS)
     arguments = parser.parse_args()
-    print(f"spinney {spinney.__version__}, {arguments.model}")
+    print(f"weald {weald.__version__}, {arguments.model}")
     print("| set | label_weight | precision at 1 / 3 / 5 | propensity-scored | macro F1 | labels found | seconds |")
     print("|---|---|--:|--:|--:|--:|--:|")
     for name in arguments.only:

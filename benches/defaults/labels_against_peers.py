@@ -1,6 +1,6 @@
 """Labels: all libraries at their defaults, and boosting that starts from a linear model.
 
-    python benches/defaults/labels_against_peers.py results.jsonl [--sets medical scene] [--only spinney xgboost]
+    python benches/defaults/labels_against_peers.py results.jsonl [--sets medical scene] [--only weald xgboost]
 
 One thread. Every method is fitted to the training part as it is stored, and ranks the labels of the test part;
 nothing is tuned. A line of `results.jsonl` is one fit: data set, method, label ranking average precision, precision
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from scipy.special import expit
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -53,7 +53,7 @@ def timed(model: Any, X: Any, y: Any) -> float:
 
 def boosting(**params: Any) -> Method:
     def run(X: Any, y: Any, X_test: Any) -> tuple[float, Scores]:
-        model = spinney.GradientBoostingClassifier(random_state=0, **params)
+        model = weald.GradientBoostingClassifier(random_state=0, **params)
         return timed(model, X, y), model.decision_function(X_test)
 
     return run
@@ -64,7 +64,7 @@ def forest(make: Callable[[], Any]) -> Method:
 
     def run(X: Any, y: Any, X_test: Any) -> tuple[float, Scores]:
         model = make()
-        seconds = timed(model, X, y if type(model).__module__.startswith("spinney") else _dense(y))
+        seconds = timed(model, X, y if type(model).__module__.startswith("weald") else _dense(y))
         proba = model.predict_proba(X_test)
         if isinstance(proba, list):
             # A label that never occurs has a single class.
@@ -132,11 +132,11 @@ def _lightgbm() -> Any:
 
 
 METHODS: dict[str, Method] = {
-    "spinney boosting": boosting(),
-    "spinney boosting, 300 rounds": boosting(n_estimators=300),
-    "spinney from a linear start": boosting(init=linear()),
-    "spinney forest": forest(lambda: spinney.RandomForestClassifier(random_state=0)),
-    "spinney extra-trees": forest(lambda: spinney.ExtraTreesClassifier(random_state=0)),
+    "weald boosting": boosting(),
+    "weald boosting, 300 rounds": boosting(n_estimators=300),
+    "weald from a linear start": boosting(init=linear()),
+    "weald forest": forest(lambda: weald.RandomForestClassifier(random_state=0)),
+    "weald extra-trees": forest(lambda: weald.ExtraTreesClassifier(random_state=0)),
     "logistic regression": one_vs_rest,
     "scikit-learn forest": forest(lambda: RandomForestClassifier(random_state=0)),
     "scikit-learn extra-trees": forest(lambda: ExtraTreesClassifier(random_state=0)),

@@ -31,8 +31,8 @@ SETS = ("medical", "bibtex", "yahoo_arts", "rcv1sub1", "reuters21578_r90")
 
 
 def main() -> None:
-    import spinney
-    from spinney.metrics import precision_at_k
+    import weald
+    from weald.metrics import precision_at_k
 
     warnings.simplefilter("ignore")  # labels that no sample of a fold has
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -46,7 +46,7 @@ def main() -> None:
         X, y, X_scored, y_scored = parts(name)
         X, X_scored = (normalize(rows).astype(np.float32) for rows in (X, X_scored))
         linear = OneVsRestClassifier(LogisticRegression(C=10, solver="liblinear"))
-        boosting = spinney.GradientBoostingClassifier(n_estimators=args.rounds, random_state=0, n_jobs=1)
+        boosting = weald.GradientBoostingClassifier(n_estimators=args.rounds, random_state=0, n_jobs=1)
         models = [linear, boosting, *(clone(boosting).set_params(init=linear, **params) for params in ways.values())]
         cells = []
         for model in models:

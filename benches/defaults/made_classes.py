@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-import spinney
+import weald
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss
@@ -21,7 +21,7 @@ def five(seed: int) -> dict[str, tuple[float, float]]:
     X, y = make_classification(6000, 20, n_informative=10, n_classes=5, random_state=seed)
     models = {"HistGradientBoosting": HistGradientBoostingClassifier(random_state=0, early_stopping=False)}
     for strategy in ("auto", "joint", "projected"):
-        models[f"spinney, {strategy}"] = spinney.GradientBoostingClassifier(random_state=0, output_strategy=strategy)
+        models[f"weald, {strategy}"] = weald.GradientBoostingClassifier(random_state=0, output_strategy=strategy)
     found = {}
     for name, model in models.items():
         model.fit(X[:3000], y[:3000])

@@ -5,7 +5,7 @@
 Hides 50 % or 80 % of the values of the training y, at random or sample by sample (each sample keeps a block of
 neighbouring outputs, so that no sample is fully known), and fits extra-trees: with the mask; with the hidden values
 replaced by zeros (labels) or by the means of the known values (numerical outputs); and one model for each of `--single`
-randomly chosen outputs, on the samples for which the output is known. For numerical outputs, boosting of spinney and of
+randomly chosen outputs, on the samples for which the output is known. For numerical outputs, boosting of weald and of
 CatBoost with the mask is fitted too, both at their defaults. A training y without hidden values gives the upper bound.
 Scores are from the whole test part: label ranking average precision, or the mean r² of the outputs; and for the chosen
 outputs the mean area under the ROC curve, or mean r², of all methods. Appends a line for each fit, and does not repeat
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.metrics import roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
@@ -64,7 +64,7 @@ class Problem:
         # Outputs that vary in both parts, since others have no score.
         varies = (np.ptp(self.y, axis=0) > 0) & (np.ptp(self.y_test, axis=0) > 0)
         self.y, self.y_test = self.y[:, varies], self.y_test[:, varies]
-        kind = spinney.ExtraTreesRegressor if self.is_numbers else spinney.ExtraTreesClassifier
+        kind = weald.ExtraTreesRegressor if self.is_numbers else weald.ExtraTreesClassifier
         self.kind, self.trees = kind, trees
 
     def fitted(self, y: np.ndarray, mask: np.ndarray | None = None, X: Any = None) -> np.ndarray:
@@ -95,7 +95,7 @@ def filled(problem: Problem, mask: np.ndarray) -> np.ndarray:
 
 def boosted(problem: Problem, mask: np.ndarray) -> np.ndarray:
     """Boosting at its defaults, with the mask."""
-    model = spinney.GradientBoostingRegressor(random_state=0).fit(problem.X, problem.y, y_mask=mask)
+    model = weald.GradientBoostingRegressor(random_state=0).fit(problem.X, problem.y, y_mask=mask)
     return np.asarray(model.predict(problem.X_test))
 
 

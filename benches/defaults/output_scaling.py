@@ -34,14 +34,14 @@ UNITS = ["as they are", "one times 10^4"]
 
 
 def models(seed: int) -> Iterator[tuple[str, Any]]:
-    import spinney
+    import weald
 
     forest: dict[str, Any] = {"n_estimators": 50, "min_samples_leaf": 2, "random_state": seed}
-    yield "random forest", spinney.RandomForestRegressor(max_features=0.5, **forest)
-    yield "extra-trees", spinney.ExtraTreesRegressor(**forest)
-    yield "projected", spinney.ExtraTreesRegressor(output_projection="gaussian", **forest)
+    yield "random forest", weald.RandomForestRegressor(max_features=0.5, **forest)
+    yield "extra-trees", weald.ExtraTreesRegressor(**forest)
+    yield "projected", weald.ExtraTreesRegressor(output_projection="gaussian", **forest)
     for name, strategy in (("boosting, joint", "joint"), ("boosting, projected", "projected")):
-        yield name, spinney.GradientBoostingRegressor(output_strategy=strategy, random_state=seed)
+        yield name, weald.GradientBoostingRegressor(output_strategy=strategy, random_state=seed)
 
 
 def made() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

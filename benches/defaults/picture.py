@@ -1,4 +1,4 @@
-"""Pictures of the README and the pages: precision at 1 against seconds to fit, spinney and other libraries.
+"""Pictures of the README and the pages: precision at 1 against seconds to fit, weald and other libraries.
 
     python benches/defaults/picture.py
 
@@ -21,7 +21,7 @@ from PIL import Image
 
 HERE = Path(__file__).resolve().parent
 
-# By column of the table: the name in the picture, whether it is spinney's, and the side of the point that it is on.
+# By column of the table: the name in the picture, whether it is weald's, and the side of the point that it is on.
 Place = tuple[str, bool, str]
 SIDES = {"above": (0, 9, "center", "bottom"), "below": (0, -9, "center", "top"), "right": (9, 0, "left", "center")}
 IMAGES: dict[str, Place] = {
@@ -103,7 +103,7 @@ def plot(path: Path, title: str, found: dict[str, tuple[float, float]], places: 
         axis.set_title(title, pad=28)
         axis.set_xlabel("seconds to fit, one thread")
         axis.set_ylabel("precision at 1 on the test part")
-        axis.text(0, 1.03, "● spinney", color=BLUE, weight="bold", transform=axis.transAxes)
+        axis.text(0, 1.03, "● weald", color=BLUE, weight="bold", transform=axis.transAxes)
         axis.text(0.24, 1.03, "◆ other libraries", color=ORANGE, transform=axis.transAxes)
         return figure
 

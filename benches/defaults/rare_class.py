@@ -16,7 +16,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.datasets import make_classification
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -42,9 +42,9 @@ def models(variants: bool) -> dict[str, Any]:
     ours: dict[str, Any] = {"n_jobs": 1, "random_state": 0}
     found = {
         "LightGBM": lightgbm.LGBMClassifier(**light),
-        "spinney": spinney.GradientBoostingClassifier(**ours),
+        "weald": weald.GradientBoostingClassifier(**ours),
         # The defaults of LightGBM; its minimum weight of a leaf is a sum of second derivatives.
-        "spinney, 20 rows a leaf, no penalty": spinney.GradientBoostingClassifier(
+        "weald, 20 rows a leaf, no penalty": weald.GradientBoostingClassifier(
             min_samples_leaf=20, min_weight_leaf=0, l2_regularization=0, **ours
         ),
     }
@@ -60,7 +60,7 @@ def models(variants: bool) -> dict[str, Any]:
             "no penalty": {"l2_regularization": 0},
             "every value": {"max_bins": None},
         }.items():
-            found[f"spinney, {name}"] = spinney.GradientBoostingClassifier(**(ours | settings))
+            found[f"weald, {name}"] = weald.GradientBoostingClassifier(**(ours | settings))
     return found
 
 

@@ -32,7 +32,7 @@ def of(name: str) -> Any:
 
 
 def main() -> None:
-    import spinney
+    import weald
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", default=SETS)
@@ -42,7 +42,7 @@ def main() -> None:
         data = of(name)
         X, y, X_test, y_test = data.X, data.y, data.X_test, data.y_test
         labels = hasattr(y, "tocsr")
-        kind = spinney.GradientBoostingClassifier if labels else spinney.GradientBoostingRegressor
+        kind = weald.GradientBoostingClassifier if labels else weald.GradientBoostingRegressor
         for share in SHARES:
             found = []
             for seed in range(args.seeds):

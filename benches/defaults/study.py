@@ -114,7 +114,7 @@ def scores(model: Any, X: Any, y: Any, what: str) -> Iterator[tuple[int, float]]
 
 
 def run(path: Path, names: list[str], settings: list[str]) -> None:
-    import spinney
+    import weald
 
     done = {(row["set"], row["setting"]) for row in _records.read(path)}
     for name in names:
@@ -122,7 +122,7 @@ def run(path: Path, names: list[str], settings: list[str]) -> None:
         for setting in settings:
             if (name, setting) in done:
                 continue
-            estimator = spinney.GradientBoostingRegressor if name in NUMBERS else spinney.GradientBoostingClassifier
+            estimator = weald.GradientBoostingRegressor if name in NUMBERS else weald.GradientBoostingClassifier
             begin = time.process_time()
             model = estimator(random_state=0, **BASE | SETTINGS[setting]).fit(X, y)
             seconds = time.process_time() - begin

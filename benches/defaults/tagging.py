@@ -27,15 +27,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
-from spinney.metrics import precision_at_k, propensities, psp_at_k
-from spinney.multilabel import TunedThresholds
+from weald.metrics import precision_at_k, propensities, psp_at_k
+from weald.multilabel import TunedThresholds
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
@@ -75,7 +75,7 @@ class Omikuji(Scores):
         import omikuji
 
         path = Path(self.folder) / "train.txt"
-        spinney.datasets.dump_xmc(X, Y, path)
+        weald.datasets.dump_xmc(X, Y, path)
         self.model_ = omikuji.Model.train_on_data(str(path), n_threads=1)
         path.unlink()
         self.model_.save(self.folder)
@@ -99,12 +99,12 @@ class Napkin(Scores):
 
 
 def forest(**params: Any) -> Callable[[str], Any]:
-    return lambda _: spinney.RandomForestClassifier(random_state=0, n_jobs=1, **params)
+    return lambda _: weald.RandomForestClassifier(random_state=0, n_jobs=1, **params)
 
 
 def linear_start(_: str) -> Any:
     linear = OneVsRestClassifier(LogisticRegression(solver="liblinear"))
-    return spinney.GradientBoostingClassifier(init=linear, random_state=0)
+    return weald.GradientBoostingClassifier(init=linear, random_state=0)
 
 
 def boomer(_: str) -> Any:

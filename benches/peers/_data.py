@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from _harness import AbsentDataError, Data, replaced
-from spinney.datasets import load_npz_folder
+from weald.datasets import load_npz_folder
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -23,10 +23,10 @@ import real_data
 def named(name: str) -> Data:
     """A data set of the data folder, with X sparse or dense as stored.
 
-    If `SPINNEY_MADE` is set, as `--made` does, it is generated data of the same shape.
+    If `WEALD_MADE` is set, as `--made` does, it is generated data of the same shape.
     """
     data_sets.known(name)
-    if os.environ.get("SPINNEY_MADE"):
+    if os.environ.get("WEALD_MADE"):
         replaced.add(name)
         return made_like(data_sets.shapes()[name])
     if reason := real_data.missing(name):

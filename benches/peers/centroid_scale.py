@@ -28,9 +28,9 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import _data
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from sklearn.feature_extraction.text import TfidfTransformer
-from spinney.metrics import precision_at_k
+from weald.metrics import precision_at_k
 
 SIZES = {"samples": (10_000, 80_000), "labels": (100, 6_400), "words": (20, 160)}
 PLAIN = {"refine": False, "soft_routing": False, "smoothing": 0.0, "idf": False, "min_centroid_weight": 0.0}
@@ -71,7 +71,7 @@ def growth(repeat: int) -> None:
         for size in sizes:
             shape = {"samples": 20_000, "labels": 1_000, "words": 60, name: int(size)}
             X, Y = documents(shape["samples"], 20_000, shape["labels"], shape["words"])
-            forest = spinney.CentroidForestClassifier(10, random_state=0, n_jobs=1)
+            forest = weald.CentroidForestClassifier(10, random_state=0, n_jobs=1)
             times.append(median(seconds(lambda forest=forest, X=X, Y=Y: forest.fit(X, Y)) for _ in range(repeat)))
         slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
         print(f"| {name} | {', '.join(map(str, sizes))} | {', '.join(f'{t:.2f}' for t in times)} | {slope:.2f} |")
@@ -81,7 +81,7 @@ def large() -> None:
     """Prints time and memory of a large fit."""
     X, Y = documents(200_000, 100_000, 10_000, 60)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    took = seconds(lambda: spinney.CentroidForestClassifier(10, random_state=0, n_jobs=1).fit(X, Y))
+    took = seconds(lambda: weald.CentroidForestClassifier(10, random_state=0, n_jobs=1).fit(X, Y))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"{X.nnz} entries: {took:.1f} s, peak {peak / 2**20:.2f} GB, {before / 2**20:.2f} GB of it before the fit")
 
@@ -149,7 +149,7 @@ def slow(name: str) -> None:
         tree.predict(X_test, scores, np.arange(len(scores)))
     print_scores(f"{name}, NumPy", took, scores, Y_test)
     for way, settings in [("the same by the engine", PLAIN), ("defaults", {"idf": False})]:
-        forest = spinney.CentroidForestClassifier(10, random_state=0, n_jobs=1, **settings)
+        forest = weald.CentroidForestClassifier(10, random_state=0, n_jobs=1, **settings)
         X32, Xt32 = X.astype(np.float32), X_test.astype(np.float32)
         took = seconds(lambda forest=forest, X32=X32: forest.fit(X32, Y))
         print_scores(f"{name}, {way}", took, forest.predict_proba(Xt32), Y_test)

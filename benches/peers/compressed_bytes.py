@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _data import delicious, named, rf1, scm20d
 from _harness import Data
 from _scores import macro_r2, ranking_precision
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from spinney.compression import compact_leaves
+from weald.compression import compact_leaves
 
 SETS = {"delicious": delicious, "bibtex": lambda: named("bibtex"), "scm20d": scm20d, "rf1": rf1}
 LEAVES = [None, 2000, 1000, 700, 600, 500, 250, 120, 60]
@@ -52,7 +52,7 @@ def measure(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
     """All forests of one data set in all forms."""
     data = SETS[name]()
     has_labels = name in ("delicious", "bibtex")
-    kind = spinney.RandomForestClassifier if has_labels else spinney.RandomForestRegressor
+    kind = weald.RandomForestClassifier if has_labels else weald.RandomForestRegressor
     found: list[dict[str, Any]] = []
     for leaves in [None, *(args.leaves or LEAVES[1 : 2 if args.quick else None])]:
         model = kind(
@@ -91,11 +91,11 @@ def cut(model: Any, step: int) -> Any:
 def path_of_few_labels(name: str, args: argparse.Namespace) -> dict[str, Any]:
     """One row of the table: chosen on held-out samples, fitted on all samples, scored once on the test part."""
     data = SETS[name]()
-    forest = spinney.ExtraTreesClassifier(args.trees, random_state=0, n_jobs=args.jobs)
+    forest = weald.ExtraTreesClassifier(args.trees, random_state=0, n_jobs=args.jobs)
 
     def compressed(X: Any, y: Any, outputs: int, size: float) -> Any:
         grown = clone(forest).fit(X, y)
-        model = spinney.CompressedForestClassifier(
+        model = weald.CompressedForestClassifier(
             FrozenEstimator(grown), l1_norm=None, step_size=size, step_outputs=outputs, n_jobs=args.jobs
         )
         return model.fit(X, y)

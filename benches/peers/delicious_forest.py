@@ -1,6 +1,6 @@
 """Random forest on delicious, 12 920 × 500 sparse, 983 labels, √p features. Goals: 60 times faster and smaller.
 
-spinney gets the labels as CSR. scikit-learn does not support sparse outputs: its regressor gets them as a dense array,
+weald gets the labels as CSR. scikit-learn does not support sparse outputs: its regressor gets them as a dense array,
 which is the faster of its two ways (its classifier stores two columns for every label), once with X as CSC and once
 dense; the better of the two counts. The score is label ranking average precision on the test part.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import sklearn.ensemble
-import spinney
+import weald
 from _data import by_column, delicious, dense_x, dense_y
 from _harness import Case, Data, Side, main, n_trees
 from sklearn.metrics import label_ranking_average_precision_score
@@ -33,7 +33,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name="random forest, delicious",
             data=delicious,
             sides={
-                "spinney": Side(make(spinney, "RandomForestClassifier", m), by_column),
+                "weald": Side(make(weald, "RandomForestClassifier", m), by_column),
                 "scikit-learn, CSC": Side(peer, lambda data: dense_y(by_column(data))),
                 "scikit-learn, dense X": Side(peer, lambda data: dense_y(dense_x(data))),
             },

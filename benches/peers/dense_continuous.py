@@ -5,7 +5,7 @@ from functools import partial
 
 import sklearn.ensemble
 import sklearn.tree
-import spinney
+import weald
 from _data import continuous, fortran
 from _harness import Case, Side, main, n_trees
 
@@ -26,7 +26,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
                 Case(
                     name=f"{kind}{task}, continuous 50 000 x 30",
                     data=data,
-                    sides={"spinney": side(spinney, kind + task), "scikit-learn": side(peer, kind + task)},
+                    sides={"weald": side(weald, kind + task), "scikit-learn": side(peer, kind + task)},
                     aims={"seconds": aim},
                     score=lambda model, data: model.score(data.X_test, data.y_test),
                     notes="default parameters" if kind == "DecisionTree" else f"default parameters, {m} trees",

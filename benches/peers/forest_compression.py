@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from _data import by_column, delicious
 from _harness import Case, Data, Side, main, n_trees
 from _scores import ranking_precision
@@ -39,7 +39,7 @@ def friedman1() -> Data:
 
 
 def extra_trees(m: int) -> Any:
-    return spinney.ExtraTreesRegressor(m, max_features=None, random_state=0, n_jobs=1)
+    return weald.ExtraTreesRegressor(m, max_features=None, random_state=0, n_jobs=1)
 
 
 class Twin(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -67,7 +67,7 @@ class Twin(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def ours(m: int, **parameters: Any) -> Any:
-    return spinney.CompressedForestRegressor(extra_trees(m), random_state=0, n_jobs=1, **parameters)
+    return weald.CompressedForestRegressor(extra_trees(m), random_state=0, n_jobs=1, **parameters)
 
 
 def stagewise_times(args: argparse.Namespace) -> Iterator[Case]:
@@ -77,7 +77,7 @@ def stagewise_times(args: argparse.Namespace) -> Iterator[Case]:
             f"ten folds on Friedman1, {'unit variance' if scaling else 'raw'}",
             friedman1,
             {
-                "spinney": Side(lambda s=scaling: ours(m, standardize=s), warm_up=False),
+                "weald": Side(lambda s=scaling: ours(m, standardize=s), warm_up=False),
                 "NumPy": Side(lambda s=scaling: Twin(m, s), warm_up=False),
             },
             {"seconds": 50},
@@ -110,7 +110,7 @@ def lasso_times(args: argparse.Namespace) -> Iterator[Case]:
         "exact path on Friedman1",
         friedman1,
         {
-            "spinney": Side(lambda: ours(m, solver="lasso", l1_norm=None), warm_up=False),
+            "weald": Side(lambda: ours(m, solver="lasso", l1_norm=None), warm_up=False),
             "scikit-learn": Side(lambda: LassoPath(m), warm_up=False),
         },
         {"seconds": 5},
@@ -129,8 +129,8 @@ class Grown(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Any:
         if Grown.forest is None:
-            Grown.forest = spinney.ExtraTreesClassifier(self.n_estimators, random_state=0, n_jobs=1).fit(X, y)
-        small = spinney.CompressedForestClassifier(
+            Grown.forest = weald.ExtraTreesClassifier(self.n_estimators, random_state=0, n_jobs=1).fit(X, y)
+        small = weald.CompressedForestClassifier(
             FrozenEstimator(Grown.forest), l1_norm=None, step_size=self.step_size, n_jobs=1
         )
         return small.fit(X, y)
@@ -147,13 +147,13 @@ def memory(args: argparse.Namespace) -> Iterator[Case]:
         """Grows the forest before the clock starts."""
         if Grown.forest is None:
             data = by_column(delicious())
-            Grown.forest = spinney.ExtraTreesClassifier(m, random_state=0, n_jobs=1).fit(data.X, data.y)
+            Grown.forest = weald.ExtraTreesClassifier(m, random_state=0, n_jobs=1).fit(data.X, data.y)
         return Grown(m)
 
     yield Case(
         "delicious",
         delicious,
-        {"spinney": Side(grown, by_column, warm_up=False)},
+        {"weald": Side(grown, by_column, warm_up=False)},
         {},
         score=lambda model, data: ranking_precision(model.predict_proba(data.X_test), data.y_test),
         peak_limit=limit,

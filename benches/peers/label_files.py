@@ -1,8 +1,8 @@
-"""Reading label data from memory: spinney's readers against `sklearn.datasets.load_svmlight_file(multilabel=True)`.
+"""Reading label data from memory: weald's readers against `sklearn.datasets.load_svmlight_file(multilabel=True)`.
 
 Goal: at least 200 MB of text per second on one thread. The texts are real data sets, repeated to about 30 MB: rcv1sub1
 with values of up to nine digits, delicious with ones. scikit-learn reads a tenth of them and returns float64 and tuples
-of labels, spinney returns float32. The sides alternate.
+of labels, weald returns float32. The sides alternate.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from collections.abc import Callable
 import scipy.sparse as sp
 from _data import named
 from sklearn.datasets import load_svmlight_file
-from spinney.datasets import dump_xmc, load_svmlight_multilabel, load_xmc
+from weald.datasets import dump_xmc, load_svmlight_multilabel, load_xmc
 
 LEAST_BYTES = 30e6
 

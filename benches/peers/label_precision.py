@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from _data import named
 from _linear_start import Linear, Words, halves
 from _records import append, environment, heading
 from _scores import ranking_precision
-from spinney.compression import compact_leaves
-from spinney.metrics import precision_at_k
 from threadpoolctl import threadpool_limits
+from weald.compression import compact_leaves
+from weald.metrics import precision_at_k
 
 # Precision at 1, 3, 5; seconds; megabytes.
 AIMS = {
@@ -68,7 +68,7 @@ CHOSEN = {"delicious": 2, "bibtex": 5}
 
 def model(settings: Settings) -> Any:
     said = {"output_strategy": "projected", "min_samples_leaf": 5, "random_state": 0, "n_jobs": 1}
-    return spinney.GradientBoostingClassifier(**(said | {k: v for k, v in settings.items() if k != "start"}))
+    return weald.GradientBoostingClassifier(**(said | {k: v for k, v in settings.items() if k != "start"}))
 
 
 def measure(settings: Settings, X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, float]:
@@ -89,7 +89,7 @@ def measure(settings: Settings, X: Any, y: Any, X_test: Any, y_test: Any) -> dic
     scores = small.decision_function(X_test, base_margin=margins_test)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        spinney.save(small, path)
+        weald.save(small, path)
         n_bytes = path.stat().st_size + linear_bytes
     found = {f"p{k}": float(precision_at_k(y_test, scores, k=k)) for k in (1, 3, 5)}
     return found | {

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from _data import fortran
 from _harness import Case, Data, Side, main, n_trees
 
@@ -49,7 +49,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
     m = n_trees(args, usual=100, quick=10)
 
     def model() -> Any:
-        return spinney.GradientBoostingClassifier(
+        return weald.GradientBoostingClassifier(
             loss="squared_error",
             relabel_leaves=False,
             n_estimators=m,
@@ -66,7 +66,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
         Case(
             name=f"low rank, {d} labels",
             data=functools.partial(topics, d),
-            sides={"spinney": Side(model, fortran)},
+            sides={"weald": Side(model, fortran)},
             aims={"model_bytes": None},
             score=precision_of_five,
             peak_limit=lambda data: 4 * data.y.shape[0] * data.y.shape[1] / 20,

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _records import environment, heading
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
@@ -52,14 +52,14 @@ def main() -> None:
         for _ in range(repeat):
             ours.append(
                 a_round(
-                    lambda m: spinney.GradientBoostingClassifier(n_estimators=m, n_jobs=1, random_state=0), X, y, 2, 12
+                    lambda m: weald.GradientBoostingClassifier(n_estimators=m, n_jobs=1, random_state=0), X, y, 2, 12
                 )
             )
             theirs.append(a_round(lambda m: lightgbm.LGBMClassifier(n_estimators=m, n_jobs=1, verbose=-1), X, y, 1, 2))
         mine, peer = statistics.median(ours), statistics.median(theirs)
         low, high = min(theirs) / max(ours), max(theirs) / min(ours)
         print(
-            f"{n_classes} classes: spinney {mine:.3g} s a round, LightGBM {peer:.3g} s: {peer / mine:.1f} "
+            f"{n_classes} classes: weald {mine:.3g} s a round, LightGBM {peer:.3g} s: {peer / mine:.1f} "
             f"[{low:.1f} .. {high:.1f}], aim 1: {'met' if peer >= mine else 'MISSED'}",
             flush=True,
         )

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 
 import sklearn.ensemble
-import spinney
+import weald
 from _data import by_column, delicious, dense_y, text
 from _harness import Case, Data, Side, main, n_trees
 
@@ -22,7 +22,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name=f"memory, {name}",
             data=data,
             sides={
-                "spinney": side(spinney, classifier, by_column),
+                "weald": side(weald, classifier, by_column),
                 "scikit-learn": side(sklearn.ensemble, peer, arrange),
             },
             aims={},

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import sklearn.ensemble
-import spinney
+import weald
 from _boosters import LightGBM
 from _data import by_column, continuous, filled, fortran, plain, text
 from _harness import Case, Data, Side, main, n_trees
@@ -66,8 +66,8 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
 
     def pair(make: Callable[[], Any], layout: Callable[[Data], Data], method: str = "predict") -> dict[str, Side]:
         return {
-            "spinney, NaN": Side(make, layout, method),
-            "spinney, filled": Side(make, lambda data: layout(without_gaps(data)), method),
+            "weald, NaN": Side(make, layout, method),
+            "weald, filled": Side(make, lambda data: layout(without_gaps(data)), method),
         }
 
     def forest(library: Any, kind: str) -> Callable[[], Any]:
@@ -76,19 +76,19 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
     dense = {"Regressor": continuous, "Classifier": partial(continuous, classes=2)}
     for task, load in dense.items():
         for kind in ("RandomForest", "ExtraTrees"):
-            make = forest(spinney, kind + task)
+            make = forest(weald, kind + task)
             name = f"{kind}{task}, 50 000 x 30, a tenth missing"
             yield Case(f"{name}, against filled", gappy(load), pair(make, fortran), {"seconds": 1 / 1.3}, score=score)
             peers = {"scikit-learn": Side(forest(sklearn.ensemble, kind + task), fortran)}
-            ours = {"spinney": Side(make, fortran)}
+            ours = {"weald": Side(make, fortran)}
             yield Case(name, gappy(load), ours | peers, {"seconds": 5 if kind == "RandomForest" else None}, score=score)
     for kind in ("RandomForestClassifier", "ExtraTreesClassifier"):
-        sides = pair(forest(spinney, kind), by_column)
+        sides = pair(forest(weald, kind), by_column)
         name = f"{kind}, 20newsgroup, a tenth of the entries missing, against filled"
         yield Case(name, gappy(text), sides, {"seconds": 1 / 1.3}, score=score)
 
     def boosting() -> Any:
-        return spinney.GradientBoostingRegressor(n_estimators=rounds, random_state=0, n_jobs=1)
+        return weald.GradientBoostingRegressor(n_estimators=rounds, random_state=0, n_jobs=1)
 
     name = "boosting, 50 000 x 30, a tenth missing"
     yield Case(f"{name}, against filled", gappy(continuous), pair(boosting, fortran), {"seconds": 1 / 1.3}, score=score)
@@ -99,8 +99,8 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
     }
     if find_spec("lightgbm") is not None:
         peers["LightGBM"] = Side(lambda: LightGBM(rounds, 0.1, objective="regression", max_leaves=31), plain)
-    yield Case(name, gappy(continuous), {"spinney": Side(boosting, fortran)} | peers, {"seconds": None}, score=score)
-    make = forest(spinney, "RandomForestRegressor")
+    yield Case(name, gappy(continuous), {"weald": Side(boosting, fortran)} | peers, {"seconds": None}, score=score)
+    make = forest(weald, "RandomForestRegressor")
     name = "prediction, RandomForestRegressor, 10 000 x 30, a tenth missing, against filled"
     yield Case(name, gappy(continuous), pair(make, plain), {"seconds": 1 / 1.3}, work="predict", score=score)
 

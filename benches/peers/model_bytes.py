@@ -1,10 +1,10 @@
-"""Bytes of a saved forest, spinney's pickle against scikit-learn's. Goal on delicious: 60 times smaller."""
+"""Bytes of a saved forest, weald's pickle against scikit-learn's. Goal on delicious: 60 times smaller."""
 
 import argparse
 from collections.abc import Callable
 
 import sklearn.ensemble
-import spinney
+import weald
 from _data import by_column, continuous, delicious, dense_y, fortran, scm20d, text
 from _harness import Case, Data, Side, main, n_trees
 
@@ -28,7 +28,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name=f"bytes, {name}",
             data=data,
             sides={
-                "spinney": side(spinney, our_kind, ours),
+                "weald": side(weald, our_kind, ours),
                 "scikit-learn": side(sklearn.ensemble, their_kind, theirs),
             },
             aims={"model_bytes": aim},

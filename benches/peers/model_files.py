@@ -1,4 +1,4 @@
-"""Saving and loading a forest on delicious: `spinney.save` and `load` against pickle of scikit-learn's.
+"""Saving and loading a forest on delicious: `weald.save` and `load` against pickle of scikit-learn's.
 
 Goals: loading, checks included, takes at most 3 times as long as reading the bytes of the file from the page cache
 into a new buffer; saving and loading are each at least 20 times faster than pickle of scikit-learn's forest with as
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import sklearn.ensemble
-import spinney
+import weald
 from _data import by_column, delicious, dense_y
 from _records import environment, heading
 
@@ -70,13 +70,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         for n_trees in sorted({args.trees, args.peer_trees} - {0}):
-            model = fitted(spinney, n_trees, "RandomForestClassifier", data.y)
-            save = median(lambda m=model: spinney.save(m, path), args.repeats)
-            load = median(lambda: spinney.load(path), args.repeats)
-            mapped = median(lambda: spinney.load(path, mmap_mode="r"), args.repeats)
+            model = fitted(weald, n_trees, "RandomForestClassifier", data.y)
+            save = median(lambda m=model: weald.save(m, path), args.repeats)
+            load = median(lambda: weald.load(path), args.repeats)
+            mapped = median(lambda: weald.load(path, mmap_mode="r"), args.repeats)
             bytes_alone = median(lambda: read(path), args.repeats)
             size = path.stat().st_size / 1e6
-            print(f"spinney, {n_trees} trees, {size:.1f} MB:")
+            print(f"weald, {n_trees} trees, {size:.1f} MB:")
             print(f"  save {1e3 * save:.1f} ms, load {1e3 * load:.1f} ms, load mapped {1e3 * mapped:.1f} ms,", end=" ")
             print(f"read the bytes {1e3 * bytes_alone:.1f} ms: load / read {load / bytes_alone:.2f}")
             if n_trees != args.peer_trees:

@@ -3,7 +3,7 @@
 import argparse
 
 import sklearn.ensemble
-import spinney
+import weald
 from _data import fortran, scm20d
 from _harness import Case, Side, main, n_trees
 
@@ -19,7 +19,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
         Case(
             name=f"{kind}, scm20d",
             data=scm20d,
-            sides={"spinney": side(spinney, kind), "scikit-learn": side(sklearn.ensemble, kind)},
+            sides={"weald": side(weald, kind), "scikit-learn": side(sklearn.ensemble, kind)},
             aims={"seconds": 4},
             score=lambda model, data: model.score(data.X_test, data.y_test),
             notes=f"{m} trees",

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable
 
 import sklearn.ensemble
-import spinney
+import weald
 from _data import by_column, continuous, delicious, dense_y, text
 from _harness import Case, Data, Side, main, n_trees
 
@@ -26,7 +26,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name="prediction, 20newsgroup CSR",
             data=text,
             sides={
-                "spinney": side(spinney, classifier, many, by_column, "predict_proba"),
+                "weald": side(weald, classifier, many, by_column, "predict_proba"),
                 "scikit-learn": side(peers, classifier, many, by_column, "predict_proba"),
             },
             aims={"seconds": 3},
@@ -37,7 +37,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name="prediction, delicious",
             data=delicious,
             sides={
-                "spinney": side(spinney, classifier, few, by_column, "predict_proba"),
+                "weald": side(weald, classifier, few, by_column, "predict_proba"),
                 "scikit-learn": side(peers, regressor, few, lambda data: dense_y(by_column(data)), "predict"),
             },
             aims={"seconds": 3},
@@ -48,7 +48,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name="prediction, continuous 50 000 x 30",
             data=lambda: swapped(continuous()),
             sides={
-                "spinney": side(spinney, regressor, many, lambda data: data, "predict"),
+                "weald": side(weald, regressor, many, lambda data: data, "predict"),
                 "scikit-learn": side(peers, regressor, many, lambda data: data, "predict"),
             },
             aims={"seconds": 3},

@@ -6,7 +6,7 @@ projections with scikit-learn today, which is to fit its forest to the projected
 labels in each leaf afterwards. `benches/rust/projection.rs` measures the share of drawing and applying Φ.
 
 The generated problem has the shape of mediamill (30 993 training samples, 120 dense features, 101 labels, 4.4 for each
-sample), but none of its data; see `wide_video`. spinney is compared with itself, with projections (q = ⌊½ + ln d⌋ = 5)
+sample), but none of its data; see `wide_video`. weald is compared with itself, with projections (q = ⌊½ + ln d⌋ = 5)
 and without, from dense numerical outputs and from sparse labels. Projections must not be slower on dense outputs; on
 sparse labels both times are reported.
 """
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import sklearn.ensemble
-import spinney
+import weald
 from _data import by_column, delicious, dense_x, dense_y, fortran, wide_video
 from _harness import Case, Side, main, n_trees
 from delicious_forest import lrap
@@ -68,10 +68,10 @@ def cases(args: argparse.Namespace) -> list[Case]:
     gaussian: dict[str, Any] = {"output_projection": "gaussian", "n_projections": Q}
 
     def labels(**parameters: Any) -> Callable[[], Any]:
-        return lambda: spinney.RandomForestClassifier(**(forest | parameters))
+        return lambda: weald.RandomForestClassifier(**(forest | parameters))
 
     def numbers(**parameters: Any) -> Callable[[], Any]:
-        return lambda: spinney.RandomForestRegressor(**(forest | parameters))
+        return lambda: weald.RandomForestRegressor(**(forest | parameters))
 
     def peer() -> Any:
         return sklearn.ensemble.RandomForestRegressor(**forest)
@@ -86,7 +86,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name="projected forest, delicious, unprojected peer",
             data=delicious,
             sides={
-                "spinney, q = 25": ours,
+                "weald, q = 25": ours,
                 "scikit-learn, CSC": Side(peer, lambda data: dense_y(by_column(data))),
                 "scikit-learn, dense X": Side(peer, lambda data: dense_y(dense_x(data))),
             },
@@ -98,7 +98,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name="projected forest, delicious, relabelled peer",
             data=delicious,
             sides={
-                "spinney, q = 25": ours,
+                "weald, q = 25": ours,
                 "scikit-learn, CSC": Side(relabelled, by_column),
                 "scikit-learn, dense X": Side(relabelled, dense_x),
             },

@@ -28,7 +28,7 @@ LEFT_OUT = {
 
 def main() -> int:
     made = "--made" in sys.argv
-    environment = os.environ | ({"SPINNEY_MADE": "1"} if made else {})
+    environment = os.environ | ({"WEALD_MADE": "1"} if made else {})
     failed = []
     for script in SCRIPTS:
         print(f"== {script.name}", flush=True)

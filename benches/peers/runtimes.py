@@ -1,10 +1,10 @@
-"""Predictions of one model by spinney and by runtimes that it was exported to: 1 sample to 100 000 samples.
+"""Predictions of one model by weald and by runtimes that it was exported to: 1 sample to 100 000 samples.
 
 `python benches/peers/runtimes.py`: for each model, number of samples and number of threads the microseconds of a call,
-and how many times as long as spinney the fastest other runtime takes. Medians of `--repeat` rounds, in which the sides
+and how many times as long as weald the fastest other runtime takes. Medians of `--repeat` rounds, in which the sides
 take turns in one process, with the least and the greatest in brackets.
 
-Sides are the estimator, `spinney.Predictor` (one sample), onnxruntime, treelite's GTIL, treelite compiled by tl2cgen
+Sides are the estimator, `weald.Predictor` (one sample), onnxruntime, treelite's GTIL, treelite compiled by tl2cgen
 and gcc (the time to make its `DMatrix` included), lleaves, and scikit-learn's own forest of the same trees. lleaves
 compiles models of LightGBM alone: it predicts a model of LightGBM with as many trees and leaves, fitted to the same
 data. Sides that are not installed are left out.
@@ -26,10 +26,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _records import environment, heading
 from scipy import sparse
-from spinney.export import to_onnx, to_sklearn, to_treelite
+from weald.export import to_onnx, to_sklearn, to_treelite
 
 N_SAMPLES = [1, 100, 10_000, 100_000]
 CASES = ["forest, one output", "forest, 20 labels", "forest, text", "boosting"]
@@ -72,16 +72,16 @@ def fitted(name: str) -> tuple[Any, Any, Any]:
     some = slice(0, 10_000)
     if name == "forest, text":
         X, y = text(0)
-        return spinney.RandomForestClassifier(50, max_depth=30, **options).fit(X[some], y[some]), X, None
+        return weald.RandomForestClassifier(50, max_depth=30, **options).fit(X[some], y[some]), X, None
     X, Y = dense(0)
     few, one, labels = X[some], Y[some, 0], (Y > 0.5)[some]
     if name == "forest, 20 labels":
-        return spinney.RandomForestClassifier(50, max_depth=8, **options).fit(few, labels), X, None
+        return weald.RandomForestClassifier(50, max_depth=8, **options).fit(few, labels), X, None
     if name == "forest, one output":
-        model = spinney.RandomForestRegressor(100, max_depth=8, **options).fit(few, one)
+        model = weald.RandomForestRegressor(100, max_depth=8, **options).fit(few, one)
         shape = {"boosting_type": "rf", "max_depth": 8, "num_leaves": 256, "subsample": 0.6, "subsample_freq": 1}
         return model, X, lightgbm(few, one, min_child_samples=1, **shape)
-    model = spinney.GradientBoostingRegressor(n_estimators=100, **options).fit(few, one)
+    model = weald.GradientBoostingRegressor(n_estimators=100, **options).fit(few, one)
     return model, X, lightgbm(few, one, num_leaves=31)
 
 
@@ -127,8 +127,8 @@ class Sides:
     def of(self, n_threads: int) -> dict[str, Call]:
         """Calls that return scores."""
         model = self.model.set_params(n_jobs=n_threads)
-        found: dict[str, Call] = {"spinney": model.predict_proba if self.is_classifier else model.predict}
-        predictor = spinney.Predictor(model)
+        found: dict[str, Call] = {"weald": model.predict_proba if self.is_classifier else model.predict}
+        predictor = weald.Predictor(model)
         one = predictor.predict_proba if self.is_classifier else predictor.predict
         found["Predictor"] = lambda X: [one(X if self.is_text else X[0])]
         if self.onnx is not None:
@@ -214,12 +214,12 @@ def told(values: list[float]) -> str:
 
 
 def measure(sides: Sides, X: Any, n: int, n_threads: int, repeat: int) -> tuple[str, str]:
-    """The microseconds of each side, and the ratio of the fastest other side to spinney in the same round."""
+    """The microseconds of each side, and the ratio of the fastest other side to weald in the same round."""
     calls = {side: call for side, call in sides.of(n_threads).items() if sides.reads(side, n, X.shape[1])}
     # For the text, onnxruntime gets dense arrays, whose creation is not measured, and the others get CSR.
     is_dense = {side: sides.needs_dense(side) for side in calls}
     parts = {dense_too: blocks(X, n, dense_too) for dense_too in set(is_dense.values())}
-    expected = np.asarray(calls["spinney"](parts[is_dense["spinney"]][0]))
+    expected = np.asarray(calls["weald"](parts[is_dense["weald"]][0]))
     for side, call in calls.items():
         if side != "lleaves":  # which predicts another model
             check(side, call(parts[is_dense[side]][0]), expected)
@@ -230,8 +230,8 @@ def measure(sides: Sides, X: Any, n: int, n_threads: int, repeat: int) -> tuple[
     for turn in range(repeat):
         for side in list(calls)[:: 1 if turn % 2 == 0 else -1]:
             times[side].append(1e6 * seconds(calls[side], turns[side], n))
-    others = [of_side for side, of_side in times.items() if side not in ("spinney", "Predictor")]
-    ours = times.get("Predictor", times["spinney"])
+    others = [of_side for side, of_side in times.items() if side not in ("weald", "Predictor")]
+    ours = times.get("Predictor", times["weald"])
     ratios = [min(round_) / mine for mine, *round_ in zip(ours, *others, strict=True)] if others else [float("nan")]
     return ", ".join(f"{side} {told(of_side)}" for side, of_side in times.items()), told(ratios)
 
@@ -248,7 +248,7 @@ def main() -> None:
     if options.quick:
         options.repeat, options.samples = 1, [n for n in options.samples if n <= 10_000]
     print(f"{heading(environment())}\n", flush=True)
-    print("| model | samples | threads | microseconds | fastest other / spinney |\n|---|--:|--:|---|--:|", flush=True)
+    print("| model | samples | threads | microseconds | fastest other / weald |\n|---|--:|--:|---|--:|", flush=True)
     for name in options.cases:
         model, X, booster = fitted(name)
         with tempfile.TemporaryDirectory() as folder:

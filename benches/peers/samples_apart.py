@@ -19,7 +19,7 @@ from pathlib import Path
 
 import _records
 import numpy as np
-import spinney
+import weald
 from scipy import sparse
 
 STAGES = (2, 6)
@@ -85,15 +85,15 @@ def main() -> None:
             for a, b, address in zip(cuts, cuts[1:], addresses, strict=False)
         ]
         for name, parameters in [
-            ("spinney, projected, leaves relabelled", {"output_strategy": "projected"}),
-            ("spinney, joint (one tree, vector leaves)", {"output_strategy": "joint"}),
+            ("weald, projected, leaves relabelled", {"output_strategy": "projected"}),
+            ("weald, joint (one tree, vector leaves)", {"output_strategy": "joint"}),
         ]:
 
             def fit(n_stages: int, parameters: dict[str, str] = parameters) -> object:
-                model = spinney.GradientBoostingClassifier(
+                model = weald.GradientBoostingClassifier(
                     n_estimators=n_stages, max_leaf_nodes=None, max_depth=6, random_state=0, **parameters
                 )
-                return spinney.distribute.fit_samples(model, blocks, client)
+                return weald.distribute.fit_samples(model, blocks, client)
 
             print("| {} | {:.1f} | {:.2f} |".format(name, *of_a_stage(fit, options.repeat)), flush=True)
         import dask.array as da

@@ -1,6 +1,6 @@
 """Shapley values of the same trees, against shap's C. Goals: 5 times as fast for one output, 20 times for many labels.
 
-shap gets the trees of spinney's model as arrays, so that both explain the same model. It needs `pip install shap`.
+shap gets the trees of weald's model as arrays, so that both explain the same model. It needs `pip install shap`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from _data import continuous, delicious
 from _harness import Case, Data, Side, main, n_trees
 
@@ -35,7 +35,7 @@ def as_dict(tree: Any, divisor: float) -> dict[str, Any]:
 
 
 class Ours:
-    """spinney's explanation in the form of an estimator."""
+    """weald's explanation in the form of an estimator."""
 
     def __init__(self, model: Any, with_background: bool = False) -> None:
         self.model = model
@@ -47,7 +47,7 @@ class Ours:
         return self
 
     def predict(self, X: Any) -> Any:
-        return spinney.inspection.shap_values(self.model, X, background=self.background).values
+        return weald.inspection.shap_values(self.model, X, background=self.background).values
 
 
 class Theirs(Ours):
@@ -58,7 +58,7 @@ class Theirs(Ours):
 
         if not hasattr(self, "explainer"):
             members = list(self.model.estimators_)
-            is_boosting = isinstance(self.model, spinney.GradientBoostingRegressor)
+            is_boosting = isinstance(self.model, weald.GradientBoostingRegressor)
             trees = [as_dict(member.tree_, 1.0 if is_boosting else len(members)) for member in members]
             game = "interventional" if self.with_background else "tree_path_dependent"
             self.explainer = shap.TreeExplainer({"trees": trees}, self.background, feature_perturbation=game)
@@ -77,13 +77,13 @@ def dense(data: Data) -> Data:
 def cases(args: argparse.Namespace) -> list[Case]:
     def sides(make: Callable[[], Any], with_background: bool = False) -> dict[str, Side]:
         return {
-            "spinney": Side(lambda: Ours(make(), with_background)),
+            "weald": Side(lambda: Ours(make(), with_background)),
             "shap": Side(lambda: Theirs(make(), with_background)),
         }
 
     def forest(m: int, **params: Any) -> Callable[[], Any]:
         params = {"n_estimators": m, "max_features": "sqrt", "random_state": 0, "n_jobs": 1} | params
-        return lambda: spinney.RandomForestRegressor(**params)
+        return lambda: weald.RandomForestRegressor(**params)
 
     many, few = n_trees(args, usual=50, quick=5), n_trees(args, usual=10, quick=2)
     boosting = {"n_estimators": n_trees(args, usual=200, quick=20), "max_depth": 6, "random_state": 0, "n_jobs": 1}
@@ -108,7 +108,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
         Case(
             name="boosting, depth 6",
             data=lambda: some(continuous(), "boosting"),
-            sides=sides(lambda: spinney.GradientBoostingRegressor(**boosting)),
+            sides=sides(lambda: weald.GradientBoostingRegressor(**boosting)),
             aims={"seconds": 5},
             work="predict",
             notes=f"{boosting['n_estimators']} trees, {ROWS['boosting']} rows, one output",
@@ -124,7 +124,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
         Case(
             name="delicious, grown out",
             data=lambda: some(dense(delicious()), "labels"),
-            sides=sides(lambda: spinney.RandomForestClassifier(**labels)),
+            sides=sides(lambda: weald.RandomForestClassifier(**labels)),
             aims={"seconds": 20},
             work="predict",
             notes=f"{few} trees, {ROWS['labels']} rows, all 983 labels",

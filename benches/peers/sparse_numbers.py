@@ -1,6 +1,6 @@
 """Random forest for ratings: 983 outputs of which 2 % are not zero, 12 920 × 500 sparse. Goal: 20 times as fast.
 
-X and the positions of the non-zero ratings are those of delicious; a rating is one to five, drawn at random. spinney
+X and the positions of the non-zero ratings are those of delicious; a rating is one to five, drawn at random. weald
 gets them as CSR, scikit-learn, which does not support sparse outputs, as a dense array. √p features at a node.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import sklearn.ensemble
-import spinney
+import weald
 from _data import by_column, delicious, dense_y
 from _harness import Case, Data, Side, main, n_trees
 
@@ -27,7 +27,7 @@ def ratings() -> Data:
 
 
 def r2(model: object, data: Data) -> float:
-    y = data.y_test if type(model).__module__.startswith("spinney") else data.y_test.toarray()
+    y = data.y_test if type(model).__module__.startswith("weald") else data.y_test.toarray()
     return model.score(data.X_test, y)
 
 
@@ -43,7 +43,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
             name="random forest, ratings",
             data=ratings,
             sides={
-                "spinney": side(spinney, by_column),
+                "weald": side(weald, by_column),
                 "scikit-learn": side(sklearn.ensemble, lambda data: dense_y(by_column(data))),
             },
             aims={"seconds": 20},

@@ -28,13 +28,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from _data import named
 from _linear_start import Linear, Words, halves
 from _records import append, environment, heading
 from _scores import ranking_precision
-from spinney.metrics import precision_at_k
 from threadpoolctl import threadpool_limits
+from weald.metrics import precision_at_k
 
 SETS = ("medical", "rcv1sub1", "yahoo_arts", "reuters21578_r90", "goemotions")
 STRENGTHS = (3.0, 10.0)
@@ -50,7 +50,7 @@ def recipe(X: Any, y: Any, *, rounds: int = ROUNDS, strengths: tuple[float, ...]
     margins = {C: halves(A, y, C) for C in strengths}
     C = max(strengths, key=lambda C: precision_at_k(y, margins[C], k=1)) if len(strengths) > 1 else strengths[0]
     linear = Linear(C).fit(A, y)
-    boosting = spinney.GradientBoostingClassifier(
+    boosting = weald.GradientBoostingClassifier(
         n_estimators=rounds, output_strategy="projected", n_jobs=1, random_state=0
     )
     boosting.fit(X, y, base_margin=margins[C])
@@ -68,7 +68,7 @@ def start_alone(X: Any, y: Any) -> Fitted:
 
 def boosting(rounds: int) -> Callable[[Any, Any], Fitted]:
     def fit(X: Any, y: Any) -> Fitted:
-        model = spinney.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0)
+        model = weald.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0)
         return model.fit(X, y).decision_function
 
     return fit

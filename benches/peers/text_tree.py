@@ -3,7 +3,7 @@
 import argparse
 
 import sklearn.tree
-import spinney
+import weald
 from _data import by_column, text
 from _harness import Case, Side, main
 
@@ -14,7 +14,7 @@ def cases(_: argparse.Namespace) -> list[Case]:
             name="tree, 20newsgroup",
             data=text,
             sides={
-                "spinney": Side(lambda: spinney.DecisionTreeClassifier(random_state=0), by_column),
+                "weald": Side(lambda: weald.DecisionTreeClassifier(random_state=0), by_column),
                 "scikit-learn": Side(lambda: sklearn.tree.DecisionTreeClassifier(random_state=0), by_column),
             },
             aims={"seconds": 40},

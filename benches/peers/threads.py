@@ -1,9 +1,9 @@
-"""Forests and single trees on two threads against one, spinney only. Goal for forests: 1.8 times as fast."""
+"""Forests and single trees on two threads against one, weald only. Goal for forests: 1.8 times as fast."""
 
 import argparse
 from collections.abc import Callable
 
-import spinney
+import weald
 from _data import by_column, continuous, delicious, fortran, text
 from _harness import Case, Data, Side, main, n_trees
 
@@ -12,7 +12,7 @@ def cases(args: argparse.Namespace) -> list[Case]:
     m = n_trees(args, usual=40, quick=10)
 
     def side(kind: str, n_jobs: int, arrange: Callable[[Data], Data]) -> Side:
-        make = getattr(spinney, kind)
+        make = getattr(weald, kind)
         trees = {} if kind.startswith("DecisionTree") else {"n_estimators": m, "max_features": "sqrt"}
         return Side(lambda: make(**trees, random_state=0, n_jobs=n_jobs), arrange)
 

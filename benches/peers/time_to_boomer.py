@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from _data import named
 from _harness import Side
 from _reach import Contender, Curve, curve
@@ -58,7 +58,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def ours(rounds: int, settings: dict[str, Any]) -> Any:
-    return spinney.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0, **settings)
+    return weald.GradientBoostingClassifier(n_estimators=rounds, n_jobs=1, random_state=0, **settings)
 
 
 def fit_boomer(X: Any, y: Any, X_test: Any, y_test: Any, most: float) -> tuple[float, float]:
@@ -143,13 +143,13 @@ def main() -> None:
         ratio = statistics.median(theirs) / statistics.median(mine)
         print(
             f"{name}: LRAP {target:.4f}, BOOMER {statistics.median(theirs):.3g} s, "
-            f"spinney {statistics.median(mine):.3g} s "
+            f"weald {statistics.median(mine):.3g} s "
             f"({key}, {rounds} rounds): {ratio:.2f} [{min(theirs) / max(mine):.2f} .. {max(theirs) / min(mine):.2f}], "
             f"aim {AIM:g}: {'met' if ratio >= AIM else 'MISSED'}",
             flush=True,
         )
         if args.json:
-            runs = {"spinney": mine, "BOOMER": theirs, "lrap": target, "setting": key, "rounds": rounds}
+            runs = {"weald": mine, "BOOMER": theirs, "lrap": target, "setting": key, "rounds": rounds}
             append(args.json, {"set": name, "runs": runs})
 
 

@@ -1,4 +1,4 @@
-//! Measurements for the constants of `partition/sparse.rs` and `forest/grow.rs`: `cargo bench -p spinney-benches
+//! Measurements for the constants of `partition/sparse.rs` and `forest/grow.rs`: `cargo bench -p weald-benches
 //! --bench extraction`.
 //!
 //! The first part measures the nanoseconds of one visit of a node for each way of finding entries. It also prints the
@@ -7,9 +7,9 @@
 #![allow(clippy::print_stdout)]
 
 use ndarray::{Array2, Axis};
-use spinney::bench::{Nodes, Visit, carries_columns, seconds_of_trees};
-use spinney::{Criterion, Matrix, MaxFeatures, Result, SparseView, Splitter, Targets, TreeConfig};
-use spinney_benches::{Random, text};
+use weald::bench::{Nodes, Visit, carries_columns, seconds_of_trees};
+use weald::{Criterion, Matrix, MaxFeatures, Result, SparseView, Splitter, Targets, TreeConfig};
+use weald_benches::{Random, text};
 
 /// The logarithms of regrets.
 #[derive(Default)]

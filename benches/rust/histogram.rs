@@ -1,13 +1,13 @@
-//! Trees for boosting, grown exactly and with histograms: `cargo bench -p spinney-benches --bench histogram`.
+//! Trees for boosting, grown exactly and with histograms: `cargo bench -p weald-benches --bench histogram`.
 //!
 //! The benchmark prints the milliseconds of preparing X, which happens once per fit, and of growing one tree. With
 //! arguments, only the cases whose name contains one of them are run.
 #![allow(clippy::print_stdout)]
 
 use ndarray::{Array2, ArrayView2, Axis};
-use spinney::bench::milliseconds_of_trees;
-use spinney::{Control, Criterion, Matrix, Result, Targets, TreeConfig};
-use spinney_benches::Random;
+use weald::bench::milliseconds_of_trees;
+use weald::{Control, Criterion, Matrix, Result, Targets, TreeConfig};
+use weald_benches::Random;
 
 /// Real numbers. Each output depends on five features.
 fn made(n: usize, p: usize, q: usize) -> (Array2<f32>, Array2<f64>) {

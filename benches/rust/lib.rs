@@ -1,6 +1,6 @@
 //! Data that the benchmarks generate.
 
-use spinney::SparseView;
+use weald::SparseView;
 
 /// A small random number generator (SplitMix64). It is written here so that the data never change.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! Rows of the logistic loss: nanoseconds for each cell, computed cell by cell, in narrow registers, and in the widest
 //! registers of the machine.
 //!
-//! `cargo bench -p spinney-benches --bench losses`
+//! `cargo bench -p weald-benches --bench losses`
 
 #![allow(clippy::print_stdout)]
 
-use spinney::bench::nanoseconds_of_rows;
+use weald::bench::nanoseconds_of_rows;
 
 fn main() {
     println!("{:>6}  {:>9} {:>22} {:>22} {:>22}", "width", "", "cell by cell", "narrow", "widest");

@@ -1,6 +1,6 @@
 //! One dense sample at a time: microseconds of `Additive::scores_of_sample`, for forests and boosting of 100 trees.
 //!
-//! `cargo bench -p spinney-benches --bench one_sample`
+//! `cargo bench -p weald-benches --bench one_sample`
 //!
 //! Calls score different samples one after the other: if they repeated a few samples, the processor would remember the
 //! paths of these samples through the trees. Medians of 21 rounds of 2000 samples, with the least and the greatest.
@@ -11,14 +11,14 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use ndarray::Array2;
-use spinney::{Additive, BoostConfig, Control, Criterion, ForestConfig, LossKind};
+use weald::{Additive, BoostConfig, Control, Criterion, ForestConfig, LossKind};
 
 const N_FEATURES: usize = 30;
 const N_TRAIN: usize = 10_000;
 const N_CALLS: usize = 2000;
 const N_ROUNDS: usize = 21;
 
-fn main() -> spinney::Result<()> {
+fn main() -> weald::Result<()> {
     let x = Array2::from_shape_fn((N_TRAIN, N_FEATURES), |(i, j)| draw(i, j) as f32);
     // Waves of eight features, and noise.
     let y = Array2::from_shape_fn((N_TRAIN, 1), |(i, _)| {
@@ -43,7 +43,7 @@ fn draw(i: usize, j: usize) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }
 
-fn measure(name: &str, model: &Additive<'_>, x: &Array2<f32>) -> spinney::Result<()> {
+fn measure(name: &str, model: &Additive<'_>, x: &Array2<f32>) -> weald::Result<()> {
     let samples: Vec<&[f32]> = x.rows().into_iter().map(|row| row.to_slice().expect("rows are contiguous")).collect();
     let mut scores = [0.0];
     let mut times = Vec::new();

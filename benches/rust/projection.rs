@@ -1,14 +1,14 @@
 //! The fraction of the growth of a projected forest that drawing Φ and applying it takes: `cargo bench -p
-//! spinney-benches --bench projection`.
+//! weald-benches --bench projection`.
 //!
 //! The data have the size of the delicious data set: 12 920 samples, each with 18 of 500 binary features and 19 of 983
 //! labels. √p features are drawn at each node, one thread is used, and the medians of several fits are printed.
 #![allow(clippy::print_stdout)]
 
-use spinney::bench::{median, seconds_of_projection};
-use spinney::projection::{OutputProjection, Projection, Sparsity};
-use spinney::{Criterion, ForestConfig, LabelView, Matrix, Result, SparseView, Targets};
-use spinney_benches::text;
+use weald::bench::{median, seconds_of_projection};
+use weald::projection::{OutputProjection, Projection, Sparsity};
+use weald::{Criterion, ForestConfig, LabelView, Matrix, Result, SparseView, Targets};
+use weald_benches::text;
 
 const N_ROWS: usize = 12_920;
 const REPEATS: usize = 5;

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import spinney
+import weald
 from _common import Cells, greet, mean_std, options, original, split
 from _data import filled, standard_y
 from _harness import Data
@@ -28,7 +28,7 @@ from _scores import macro_r2, ranking_precision
 from ch5_table import SIZES
 from scipy import stats
 from sklearn.isotonic import IsotonicRegression
-from spinney.datasets import make_friedman1_chain, make_friedman1_group, make_friedman1_ind
+from weald.datasets import make_friedman1_chain, make_friedman1_group, make_friedman1_ind
 
 PROJECTED = {"output_strategy": "projected"}
 BOOSTING: dict[str, dict[str, Any]] = {
@@ -84,7 +84,7 @@ def grid(task: str) -> list[dict[str, Any]]:
 
 def booster(task: str, strategy: dict[str, Any], seed: int, **parameters: Any) -> Any:
     """Trees without a limit of the depth. Splits of dense X use histograms with 255 bins, unless `max_bins=None`."""
-    kind = spinney.GradientBoostingRegressor if task == "numbers" else spinney.GradientBoostingClassifier
+    kind = weald.GradientBoostingRegressor if task == "numbers" else weald.GradientBoostingClassifier
     said = {"max_depth": None, "max_leaf_nodes": None, "min_weight_leaf": 0.0, "leaf_estimation": "line_search"}
     said |= {"output_strategy": "projected", "random_state": seed, "n_jobs": 1}
     return kind(**(said | strategy | parameters))

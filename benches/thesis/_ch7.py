@@ -14,11 +14,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import spinney
+import weald
 from _common import Data
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import LassoCV
-from spinney.datasets import make_twonorm
+from weald.datasets import make_twonorm
 
 N_TRAIN, N_TEST = 300, 2000
 PROBLEMS = ("friedman1", "twonorm")
@@ -74,7 +74,7 @@ def problem(name: str, seed: int) -> Data:
 
 def forest(name: str, reading: str, seed: int, trees: int, n_min: int) -> Any:
     how = READINGS[name][reading]
-    kind = spinney.ExtraTreesClassifier if how.classes else spinney.ExtraTreesRegressor
+    kind = weald.ExtraTreesClassifier if how.classes else weald.ExtraTreesRegressor
     parameters = {"n_estimators": trees, "max_features": None, "min_samples_split": n_min} | dict(how.growth)
     return kind(**parameters, random_state=seed, n_jobs=1)
 
@@ -83,7 +83,7 @@ def compressed(name: str, reading: str, seed: int, trees: int = 100, n_min: int 
     """The estimator of a variant, which grows its forest and chooses t by ten folds, except for variants with a number
     of nodes."""
     how = READINGS[name][reading]
-    kind = spinney.CompressedForestClassifier if how.classes else spinney.CompressedForestRegressor
+    kind = weald.CompressedForestClassifier if how.classes else weald.CompressedForestRegressor
     return kind(forest(name, reading, seed, trees, n_min), random_state=seed, **how.parameters)
 
 

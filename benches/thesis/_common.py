@@ -224,7 +224,7 @@ def mean_std(values: Sequence[float]) -> tuple[float, float]:
 # ---- what is written
 
 
-RUN = ("cells_of", "cells", "seconds", "date", "commit", "engine", "machine", "cpu", "python", "spinney", "packages")
+RUN = ("cells_of", "cells", "seconds", "date", "commit", "engine", "machine", "cpu", "python", "weald", "packages")
 
 
 def log_run(path: Path, cells: int, seconds: float) -> None:

@@ -5,7 +5,7 @@ chapter 2, figure on distortion: 2 000 samples of a Gaussian distribution in 500
 the squared distance of a pair up to a factor 1 ± ε. The published curve has no numbers. The lemma of Johnson and
 Lindenstrauss gives q ≥ 8 ε⁻² ln n for all pairs at once.
 
-Here: all pairs, four families of projections as spinney draws them. A cell is one matrix Φ; it has the mean of ε over
+Here: all pairs, four families of projections as weald draws them. A cell is one matrix Φ; it has the mean of ε over
 pairs, the 95th percentile and the greatest. As ‖Φy‖² / ‖y‖² of a Gaussian Φ is a mean of q squares of standard normal
 numbers, the mean of ε is close to √(4 / (π q)) for q that are not small.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from _common import Cells, greet, mean_std, options, print_table, write_table
 from _pictures import BLUE, GREEN, ORANGE, counts, faint, heading, name_lines, picture
 from scipy.spatial.distance import pdist
-from spinney.projection import GaussianProjection, RademacherProjection, SubsampleProjection
+from weald.projection import GaussianProjection, RademacherProjection, SubsampleProjection
 
 N, D = 2_000, 500
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)

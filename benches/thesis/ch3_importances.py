@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _common import Cells, greet, mean_std, options, print_table, write_table
 from _pictures import BLUE, heading, picture
 
@@ -49,10 +49,10 @@ def cell(seed: int) -> dict[str, float]:
     X, y = people()
     order = np.random.default_rng(seed).permutation(len(y))
     prune, learn = order[: len(y) // 3], order[len(y) // 3 :]
-    full = spinney.DecisionTreeClassifier(random_state=seed)
+    full = weald.DecisionTreeClassifier(random_state=seed)
     alphas = full.cost_complexity_pruning_path(X[learn], y[learn]).ccp_alphas
     trees = [
-        spinney.DecisionTreeClassifier(random_state=seed, ccp_alpha=max(float(alpha), 0.0)).fit(X[learn], y[learn])
+        weald.DecisionTreeClassifier(random_state=seed, ccp_alpha=max(float(alpha), 0.0)).fit(X[learn], y[learn])
         for alpha in alphas
     ]
     scores = [tree.score(X[prune], y[prune]) for tree in trees]

@@ -18,7 +18,7 @@ import itertools
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _common import Cells, greet, options, print_table, write_table
 from _pictures import BLUE, GREEN, ORANGE, counts, faint, heading, ink, name_lines, picture
 
@@ -45,13 +45,11 @@ def test_part(samples: int) -> tuple[np.ndarray, np.ndarray]:
 
 def model(kind: str, size: int, seed: int) -> Any:
     if kind == "tree":
-        return spinney.DecisionTreeRegressor(max_leaf_nodes=size, random_state=seed)
+        return weald.DecisionTreeRegressor(max_leaf_nodes=size, random_state=seed)
     if kind == "bagging":
-        return spinney.RandomForestRegressor(size, max_features=None, random_state=seed, n_jobs=1)
+        return weald.RandomForestRegressor(size, max_features=None, random_state=seed, n_jobs=1)
     stumps: dict[str, Any] = {"max_depth": None, "max_leaf_nodes": 2, "min_weight_leaf": 0.0, "max_bins": None}
-    return spinney.GradientBoostingRegressor(
-        n_estimators=size, learning_rate=0.1, random_state=seed, n_jobs=1, **stumps
-    )
+    return weald.GradientBoostingRegressor(n_estimators=size, learning_rate=0.1, random_state=seed, n_jobs=1, **stumps)
 
 
 def cell(kind: str, size: int, sets: int) -> dict[str, float]:

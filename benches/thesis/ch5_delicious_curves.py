@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _common import (
     Cells,
     fit_and_score,
@@ -91,11 +91,11 @@ def cell(model: str, family: str, scope: str, q: int, features: int, trees: int,
     if family != "none":
         parameters |= {"output_projection": FAMILIES[family], "n_projections": q}
     if model == "tree":
-        return fit_and_score(spinney.DecisionTreeClassifier(**parameters), original("delicious"))
+        return fit_and_score(weald.DecisionTreeClassifier(**parameters), original("delicious"))
     if family != "none":
         parameters["projection_scope"] = scope
     return fit_and_score(
-        spinney.RandomForestClassifier(n_estimators=trees, n_jobs=1, **parameters), original("delicious")
+        weald.RandomForestClassifier(n_estimators=trees, n_jobs=1, **parameters), original("delicious")
     )
 
 

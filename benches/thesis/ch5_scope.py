@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _common import (
     Cells,
     fit_and_score,
@@ -41,7 +41,7 @@ def grid(name: str) -> list[int]:
 
 def cell(name: str, q: int, scope: str, trees: int, seed: int) -> dict[str, float]:
     n_train, n_test, _ = SIZES[name]
-    forest = spinney.RandomForestClassifier(
+    forest = weald.RandomForestClassifier(
         n_estimators=trees,
         max_features="sqrt",
         random_state=seed,

@@ -11,7 +11,7 @@ drawn with seed s, and the forests grown on it have that seed too.
 
 The extra-trees of the thesis are those of scikit-learn 0.14-dev, whose random splitter, as sources of that time show
 it, left features that are constant in a node out of the count of the k drawn (pull requests 2813 and 2875 of 2014
-rewrote how constant features are treated). spinney counts them, as scikit-learn does today. On sparse features nearly
+rewrote how constant features are treated). weald counts them, as scikit-learn does today. On sparse features nearly
 all are constant in nodes of some depth, so that the published trees examined more candidates a node, and were less
 random, than k = √p says. `--peer` measures scikit-learn of today on the first splits of the sparse sets, on the
 outputs themselves: `ch5_table_peer.csv`.
@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 import sklearn.ensemble
-import spinney
+import weald
 from _common import (
     Cells,
     dense,
@@ -106,7 +106,7 @@ def cell(method: str, name: str, subspace: str, trees: int, seed: int) -> dict[s
         return fit_and_score(PEERS[method](**parameters), dense(data))
     if (q := n_projections(subspace, d)) is not None:
         parameters |= {"output_projection": "gaussian", "n_projections": q}
-    return fit_and_score(getattr(spinney, FORESTS[method])(**parameters), data)
+    return fit_and_score(getattr(weald, FORESTS[method])(**parameters), data)
 
 
 def summary(cells: Cells, trees: int) -> list[dict[str, Any]]:

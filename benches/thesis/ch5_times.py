@@ -43,7 +43,7 @@ def cpu_seconds() -> float:
 def measure(side: str, trees: int) -> dict[str, float]:
     """Loads the data and fits in this process."""
     import sklearn.ensemble
-    import spinney
+    import weald
 
     parameters: dict[str, Any] = {"n_estimators": trees, "max_features": "sqrt", "random_state": 0, "n_jobs": 1}
     before = cpu_seconds()
@@ -51,7 +51,7 @@ def measure(side: str, trees: int) -> dict[str, float]:
     if side == PEER:
         sklearn.ensemble.RandomForestRegressor(**parameters).fit(data.X.tocsc(), data.y.toarray())
     else:
-        spinney.RandomForestClassifier(**parameters, **SIDES[side][1]).fit(data.X, data.y)
+        weald.RandomForestClassifier(**parameters, **SIDES[side][1]).fit(data.X, data.y)
     return {"cpu_seconds": cpu_seconds() - before}
 
 

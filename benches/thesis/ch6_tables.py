@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _ch6 import (
     BOOSTING,
     LABEL_SETS,
@@ -89,13 +89,13 @@ def forest(task: str, method: str, data: Data, seed: int, trees: int) -> tuple[n
     common: dict[str, Any] = {"n_estimators": trees, "random_state": seed, "n_jobs": 1}
     start = time.perf_counter()
     if task == "numbers":
-        make = lambda: spinney.RandomForestRegressor(max_features=1 / 3, min_samples_split=5, **common)  # noqa: E731
+        make = lambda: weald.RandomForestRegressor(max_features=1 / 3, min_samples_split=5, **common)  # noqa: E731
         if method == "mo-rf":
             scores = make().fit(data.X, data.y).predict(data.X_test)
         else:
             scores = np.column_stack([make().fit(data.X, y).predict(data.X_test) for y in data.y.T])
     else:
-        make = lambda: spinney.RandomForestClassifier(max_features="sqrt", **common)  # noqa: E731
+        make = lambda: weald.RandomForestClassifier(max_features="sqrt", **common)  # noqa: E731
         if method == "mo-rf":
             scores = make().fit(data.X, data.y).predict_proba(data.X_test)
         else:

@@ -7,7 +7,7 @@ Friedman1 has variance 1), and shares of wrong classes.
 
 Ours: `method="grow"`, which is that algorithm, with a learning rate of 10^-1.5 and one candidate drawn at each step, on
 the square loss and, for classes, on the logistic loss (the paper's default for classes is a trimmed exponential loss,
-which spinney does not have); and `method="path"`, the stagewise path of chapter 7 of A. Joly's thesis, cut at half as
+which weald does not have); and `method="path"`, the stagewise path of chapter 7 of A. Joly's thesis, cut at half as
 many test nodes, which often ends with fewer. Both budgets are points of one path. A cell is one run of one way.
 """
 
@@ -17,12 +17,12 @@ import functools
 from typing import Any
 
 import numpy as np
-import spinney
+import weald
 from _ch7 import N_TEST, N_TRAIN, test_nodes
 from _common import Cells, Data, greet, mean_std, options, print_table, published, write_table
 from _pictures import BLUE, GREEN, ORANGE, heading, ink, picture
 from sklearn.datasets import make_friedman1
-from spinney.datasets import make_twonorm
+from weald.datasets import make_twonorm
 
 TREES = 1_000
 SHARES = (0.1, 0.01)
@@ -59,8 +59,8 @@ def error(name: str, model: Any, data: Data) -> float:
 def cell(name: str, way: str, seed: int, trees: int) -> dict[str, float]:
     data = problem(name, seed)
     numbers = name == "friedman1"
-    kind = spinney.ExtraTreesRegressor if numbers else spinney.ExtraTreesClassifier
-    small = spinney.CompressedForestRegressor if numbers else spinney.CompressedForestClassifier
+    kind = weald.ExtraTreesRegressor if numbers else weald.ExtraTreesClassifier
+    small = weald.CompressedForestRegressor if numbers else weald.CompressedForestClassifier
     forest = kind(trees, max_features="sqrt", random_state=seed, n_jobs=1)
     full = forest.fit(data.X, data.y)
     splits = test_nodes(full)

@@ -5,7 +5,7 @@ chapter 8, last table: 11 314 posts to learn from, 7 532 to test on, 130 107 wor
 scikit-learn 0.17.1. Posts are scaled to length 1, as the fetcher of scikit-learn had it at that time; raw counts are
 another problem for all but the Bernoulli model.
 
-Trees and forests are spinney's, the others, and AdaBoost around spinney's trees, scikit-learn's. Grids are those of the
+Trees and forests are weald's, the others, and AdaBoost around weald's trees, scikit-learn's. Grids are those of the
 thesis but for three: AdaBoost and stochastic gradient descent are tried on a part of theirs, and forests of 1 000 trees
 take the parameters that were chosen for 100. `--folds N` tries each setting on the first N of the five folds (default
 1: a fifth of the training part is held out once). "training" is what the published column has: seconds of the whole
@@ -29,7 +29,7 @@ import sklearn.linear_model
 import sklearn.naive_bayes
 import sklearn.neighbors
 import sklearn.svm
-import spinney
+import weald
 from _common import Cells, greet, options, original, print_table, published, write_table
 from _pictures import BLUE, heading, ink, picture
 from sklearn.model_selection import StratifiedKFold
@@ -49,7 +49,7 @@ def forest(kind: Any, trees: int) -> Callable[..., Any]:
 
 
 def ada_boost(min_samples_split: int, max_features: Any, learning_rate: float) -> Any:
-    tree = spinney.DecisionTreeClassifier(min_samples_split=min_samples_split, max_features=max_features)
+    tree = weald.DecisionTreeClassifier(min_samples_split=min_samples_split, max_features=max_features)
     return sklearn.ensemble.AdaBoostClassifier(tree, n_estimators=100, learning_rate=learning_rate, random_state=0)
 
 
@@ -59,7 +59,7 @@ FORESTS = grid(min_samples_split=N_MIN, max_features=tuple(DRAWN.values()))
 ALGORITHMS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
     "k-nearest neighbours": (sklearn.neighbors.KNeighborsClassifier, grid(n_neighbors=range(1, 11))),
     "decision tree": (
-        functools.partial(spinney.DecisionTreeClassifier, random_state=0),
+        functools.partial(weald.DecisionTreeClassifier, random_state=0),
         grid(min_samples_split=N_MIN),
     ),
     "AdaBoost": (
@@ -70,23 +70,23 @@ ALGORITHMS: dict[str, tuple[Callable[..., Any], list[dict[str, Any]]]] = {
         sklearn.naive_bayes.BernoulliNB,
         grid(alpha=(1e-10, 0.001, 0.01, 0.1, 1)),
     ),
-    "random forest of 100 trees": (forest(spinney.RandomForestClassifier, 100), FORESTS),
-    "extra-trees of 100 trees": (forest(spinney.ExtraTreesClassifier, 100), FORESTS),
+    "random forest of 100 trees": (forest(weald.RandomForestClassifier, 100), FORESTS),
+    "extra-trees of 100 trees": (forest(weald.ExtraTreesClassifier, 100), FORESTS),
     "stochastic gradient descent": (
         SGD,
         grid(loss=("hinge", "log_loss"), penalty=("l2", "elasticnet"), alpha=(1e-5, 1e-4, 1e-3)),
     ),
     "linear SVC": (sklearn.svm.LinearSVC, grid(C=tuple(10.0**i for i in range(-5, 5)))),
-    "extra-trees of 1000 trees": (forest(spinney.ExtraTreesClassifier, 1000), FORESTS),
+    "extra-trees of 1000 trees": (forest(weald.ExtraTreesClassifier, 1000), FORESTS),
     "multinomial naive Bayes": (sklearn.naive_bayes.MultinomialNB, grid(alpha=(1e-10, 0.001, 0.01, 0.1, 1))),
-    "random forest of 1000 trees": (forest(spinney.RandomForestClassifier, 1000), FORESTS),
+    "random forest of 1000 trees": (forest(weald.RandomForestClassifier, 1000), FORESTS),
     "ridge": (sklearn.linear_model.RidgeClassifier, grid(alpha=(0.0001, 0.001, 0.01, 0.1, 1, 10))),
 }
 SAME_PARAMETERS = {
     "extra-trees of 1000 trees": "extra-trees of 100 trees",
     "random forest of 1000 trees": "random forest of 100 trees",
 }
-OF_SPINNEY = ("decision tree", "random forest", "extra-trees")
+OF_WEALD = ("decision tree", "random forest", "extra-trees")
 FIRST = ("k-nearest neighbours", "decision tree", "multinomial naive Bayes")
 KEYS = ("estimator", "setting", "fold")
 VALUES = ("accuracy", "fit", "predict")
@@ -146,7 +146,7 @@ def summary(cells: Cells, folds: int) -> list[dict[str, Any]]:
         rows.append(
             {
                 "estimator": name,
-                "library": "spinney" if name.startswith(OF_SPINNEY) else "scikit-learn",
+                "library": "weald" if name.startswith(OF_WEALD) else "scikit-learn",
                 "chosen": " ".join(f"{k}={v}" for k, v in ALGORITHMS[name][1][setting].items()),
                 "tried": 0 if name in SAME_PARAMETERS else len(ALGORITHMS[name][1]),
                 "accuracy": last["accuracy"],

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import sklearn.tree
-import spinney
+import weald
 from _common import Cells, greet, mean_std, options, print_table, write_table
 from _pictures import BLUE, GREEN, ORANGE, counts, heading, name_lines, number, picture
 
@@ -30,7 +30,7 @@ P = 1_000
 DENSITIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 LAYOUTS = {"c": "C order", "fortran": "Fortran order", "sparse": "compressed"}
 MODELS = {"stump": {"max_leaf_nodes": 2}, "full tree": {}}
-LIBRARIES = {"spinney": spinney, "scikit-learn": sklearn.tree}
+LIBRARIES = {"weald": weald, "scikit-learn": sklearn.tree}
 SIZES = {"stump": 100_000, "full tree": 20_000}
 QUICK = {"stump": 2_000, "full tree": 500}
 KEYS = ("model", "samples", "library", "layout", "density", "seed")
@@ -77,7 +77,7 @@ def wanted(args: Any) -> list[tuple[Any, ...]]:
     sizes = QUICK if args.quick else SIZES | {"full tree": args.samples}
     densities = DENSITIES[::3] if args.quick else DENSITIES
     found = [
-        (model, sizes[model], "spinney", layout, density, seed)
+        (model, sizes[model], "weald", layout, density, seed)
         for seed in range(args.repeat)
         for density in densities
         for model in MODELS
@@ -110,7 +110,7 @@ def claims(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The statements of the text, and whether they hold for our measurements."""
 
     def line(model: str, layout: str, value: str = "fit") -> dict[float, float]:
-        mine = [r for r in rows if (r["model"], r["library"], r["layout"]) == (model, "spinney", layout)]
+        mine = [r for r in rows if (r["model"], r["library"], r["layout"]) == (model, "weald", layout)]
         return {float(r["density"]): r[value] for r in mine}
 
     def better(model: str, first: str, second: str) -> list[float]:
@@ -151,7 +151,7 @@ def same_trees(cells: Cells) -> bool:
     """Whether all layouts of one X gave trees of the same size and depth."""
     found: dict[tuple[str, ...], set[tuple[float, float]]] = {}
     for (model, samples, library, _, density, seed), values in cells.done.items():
-        if library == "spinney":
+        if library == "weald":
             found.setdefault((model, samples, density, seed), set()).add((values["depth"], values["nodes"]))
     return all(len(kinds) == 1 for kinds in found.values())
 
@@ -166,7 +166,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
                 axis, lines = axes[at, column], []
                 axis.set(xscale="log", yscale="log")
                 for layout, name in LAYOUTS.items():
-                    mine = [r for r in rows if (r["model"], r["library"], r["layout"]) == (model, "spinney", layout)]
+                    mine = [r for r in rows if (r["model"], r["library"], r["layout"]) == (model, "weald", layout)]
                     if not mine:
                         continue
                     name = name if layout != "sparse" else ("CSC" if value == "fit" else "CSR")

@@ -7,7 +7,7 @@ the published set has 112.
 
 Seconds are those of the processor, one thread, median of the repeats; converting the layout is not counted. Dense
 layouts of 20newsgroup take 5.9 GB for X alone, and as much again while a tree is grown: they are measured with
-`--dense`, for spinney alone. `--peer` adds scikit-learn of today on the other layouts, once.
+`--dense`, for weald alone. `--peer` adds scikit-learn of today on the other layouts, once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import sklearn.tree
-import spinney
+import weald
 from _common import Cells, at_hand, greet, options, original, print_table, published, write_table
 from _pictures import BLUE, ORANGE, heading, ink, picture, seconds_along
 from sklearn.preprocessing import normalize
@@ -28,7 +28,7 @@ from sklearn.preprocessing import normalize
 SETS = ("20newsgroup", "mushrooms", "mnist")
 LAYOUTS = ("c", "fortran", "sparse")
 MODELS: dict[str, dict[str, Any]] = {"stump": {"max_leaf_nodes": 2}, "full tree": {}}
-LIBRARIES: dict[str, Any] = {"spinney": spinney, "scikit-learn": sklearn.tree}
+LIBRARIES: dict[str, Any] = {"weald": weald, "scikit-learn": sklearn.tree}
 KEYS = ("dataset", "model", "library", "layout", "turn")
 VALUES = ("fit", "nodes")
 LARGE = "20newsgroup"
@@ -59,12 +59,12 @@ def wanted(args: Any) -> list[tuple[Any, ...]]:
     names = [name for name in (SETS[1:2] if args.quick else SETS) if at_hand(name)]
     found = [
         (name, model, library, layout, turn)
-        for library in (("spinney", "scikit-learn") if args.peer else ("spinney",))
-        for turn in range(args.repeat if library == "spinney" else 1)
+        for library in (("weald", "scikit-learn") if args.peer else ("weald",))
+        for turn in range(args.repeat if library == "weald" else 1)
         for name in names
         for model in MODELS
         for layout in LAYOUTS
-        if layout == "sparse" or name != LARGE or (args.dense and library == "spinney")
+        if layout == "sparse" or name != LARGE or (args.dense and library == "weald")
     ]
     return [key for key in found if args.only in " ".join(map(str, key))]
 
@@ -86,7 +86,7 @@ def summary(cells: Cells) -> list[dict[str, Any]]:
                 row[f"{library} fortran/sparse"] = times["fortran"] / times["sparse"] if both else ""
             row |= {f"published {layout}": float(theirs[layout]) for layout in LAYOUTS}
             row["published fortran/sparse"] = float(theirs["fortran"]) / float(theirs["sparse"])
-            if row["spinney sparse"]:
+            if row["weald sparse"]:
                 rows.append(row)
     return rows
 
@@ -99,7 +99,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
         sides = {
             "published": (-0.25, ink(plt), "none", "published, scikit-learn 0.17"),
             "scikit-learn": (0, ORANGE, ORANGE, "scikit-learn of today"),
-            "spinney": (0.25, BLUE, BLUE, "spinney"),
+            "weald": (0.25, BLUE, BLUE, "weald"),
         }
         names = {"c": "C", "fortran": "Fortran", "sparse": "CSC"}
         for axis, model in zip(axes, MODELS, strict=True):

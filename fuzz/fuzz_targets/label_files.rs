@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| spinney_fuzz::label_files(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weald_fuzz::label_files(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| spinney_fuzz::sparse(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weald_fuzz::sparse(bytes));

@@ -1,13 +1,13 @@
 //! The fuzzed functions. They take bytes, and panic if a guarantee is violated.
-//! `crates/spinney/tests/fuzz_regressions.rs` runs the same code on the inputs that are kept.
+//! `crates/weald/tests/fuzz_regressions.rs` runs the same code on the inputs that are kept.
 
 use arbitrary::{Result as Drawn, Unstructured};
 use ndarray::{Array2, ArrayView2, Axis};
-use spinney::compress::{CompressConfig, Compressed};
-use spinney::label_files::{
+use weald::compress::{CompressConfig, Compressed};
+use weald::label_files::{
     Features, IndexBase, LabelData, LabelRows, SparseRows, read_mulan, read_svmlight, read_xmc, write_xmc,
 };
-use spinney::{
+use weald::{
     BoostConfig, Boosted, CentroidForest, CentroidForestConfig, CentroidPrecision, Control, Criterion, Dataset, Error,
     ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix, MaxFeatures, NProjections, OutputStrategy, Precision,
     Projection, Result, RowWeights, Sampling, SparseView, Splitter, StepDtype, Targets, TreeConfig,

@@ -1,7 +1,7 @@
 """Writes the model files of this folder, which later versions must load: `python tests/golden/write.py`.
 
 One folder for each version of the format, of small models of every kind and form of leaves, with rows and what the
-engine predicts for them: the bits of float64, as integers. Rust (`crates/spinney/tests/golden.rs`) and Python
+engine predicts for them: the bits of float64, as integers. Rust (`crates/weald/tests/golden.rs`) and Python
 (`tests/test_golden.py`) load them, compare the bits, and save the same bytes again. Predictions are sums, products and
 quotients alone, which have the same bits on every machine.
 
@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import spinney
+import weald
 from scipy import sparse
 
 HERE = Path(__file__).parent
 FORMAT = 1
-# Formats of versions of spinney that users have: their files stay as they are.
+# Formats of versions of weald that users have: their files stay as they are.
 RELEASED: set[int] = set()
 
 
@@ -44,16 +44,16 @@ def models() -> dict[str, object]:
     """Fitted estimators by name."""
     X, y = data()
     small = {"n_estimators": 3, "max_leaf_nodes": 6, "random_state": 0}
-    rf, et = spinney.RandomForestClassifier, spinney.ExtraTreesRegressor
-    numbers = spinney.RandomForestRegressor(**small).fit(X, y["numbers"])
+    rf, et = weald.RandomForestClassifier, weald.ExtraTreesRegressor
+    numbers = weald.RandomForestRegressor(**small).fit(X, y["numbers"])
     labels = rf(**small).fit(X, y["sparse"])
     # Steps of all leaves together, the rule that these files were first written with.
     searched = {"leaf_estimation": "line_search", "l2_regularization": 0.0, "min_sum_hessian_in_leaf": 0.0}
-    boosting = partial(spinney.GradientBoostingClassifier, **searched)
-    regression = partial(spinney.GradientBoostingRegressor, **searched)
-    compact = spinney.compression.compact_leaves
+    boosting = partial(weald.GradientBoostingClassifier, **searched)
+    regression = partial(weald.GradientBoostingRegressor, **searched)
+    compact = weald.compression.compact_leaves
     return {
-        "tree": spinney.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y["classes"]),
+        "tree": weald.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y["classes"]),
         "forest_classes": rf(class_weight={"no": 2.0, "yes": 1.0, "perhaps": 1.0}, **small).fit(X, y["classes"]),
         "forest_outputs": rf(criterion="entropy", **small).fit(X, y["outputs"]),
         "forest_numbers": numbers,
@@ -61,7 +61,7 @@ def models() -> dict[str, object]:
         "forest_float16": compact(numbers, dtype="float16")[0],
         "forest_rows": compact(labels, training_data=(X, y["sparse"]))[0],
         "forest_rows_of_numbers": compact(numbers, training_data=(X, y["numbers"]))[0],
-        "forest_projected": et(output_projection=spinney.projection.RademacherProjection("sqrt"), **small).fit(
+        "forest_projected": et(output_projection=weald.projection.RademacherProjection("sqrt"), **small).fit(
             X, y["numbers"]
         ),
         "boosting_relabelled": regression(**small).fit(X, y["numbers"]),
@@ -69,14 +69,12 @@ def models() -> dict[str, object]:
         "boosting_low_rank": boosting(relabel_leaves=False, **small).fit(X, y["labels"]),
         "boosting_float8": boosting(relabel_leaves=False, step_dtype="float8", **small).fit(X, y["labels"]),
         "boosting_single_target": regression(output_strategy="single_target", **small).fit(X, y["numbers"][:, :2]),
-        "centroid_labels": spinney.CentroidForestClassifier(3, max_leaf_samples=3, random_state=0).fit(X, y["sparse"]),
-        "centroid_numbers": spinney.CentroidForestRegressor(3, random_state=0).fit(X, y["numbers"]),
-        "compressed": spinney.CompressedForestRegressor(
-            et(n_estimators=5), l1_norm=None, step_size=0.2, max_test_nodes=9
-        )
+        "centroid_labels": weald.CentroidForestClassifier(3, max_leaf_samples=3, random_state=0).fit(X, y["sparse"]),
+        "centroid_numbers": weald.CentroidForestRegressor(3, random_state=0).fit(X, y["numbers"]),
+        "compressed": weald.CompressedForestRegressor(et(n_estimators=5), l1_norm=None, step_size=0.2, max_test_nodes=9)
         .set_params(random_state=0)
         .fit(X, y["numbers"][:, 0]),
-        "compressed_labels": spinney.CompressedForestClassifier(
+        "compressed_labels": weald.CompressedForestClassifier(
             l1_norm=None, step_size=0.2, max_test_nodes=9, loss="log_loss", random_state=0
         ).fit(X, y["labels"]),
     }
@@ -110,7 +108,7 @@ def main() -> None:
     for name, model in models().items():
         if name in predictions:
             continue
-        spinney.save(model, folder / f"{name}.safetensors")
+        weald.save(model, folder / f"{name}.safetensors")
         predictions[name] = bits(raw_predictions(model, X))
     about = {"X": X.tolist(), "predictions": predictions}
     (folder / "predictions.json").write_text(json.dumps(about, separators=(",", ":")) + "\n")

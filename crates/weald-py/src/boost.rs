@@ -1,0 +1,613 @@
+//! Gradient boosting: fitting models, using them, and weak models that Python provides.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use ndarray::{Array2, ArrayView2, Axis};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use weald::{
+    BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, StageObserver, StageReport,
+    Targets, Tree, WeakLearner, WeakPredictions,
+};
+
+use crate::config::PyBoostConfig;
+use crate::enter::{Caller, Entry};
+use crate::error::raise;
+use crate::forest::{PyForest, precision};
+use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, contiguous_weights};
+use crate::names::{kind_of, n_classes, name_of_dtype, name_of_link, name_of_term};
+use crate::output;
+
+/// The approximate number of steps per stage for each stored value of X, over the levels of a tree.
+const STEPS_PER_VALUE: usize = 4;
+/// The number of scores that are copied between two checks of the stop flag.
+const VALUES_AT_ONCE: usize = 1 << 18;
+
+/// A validation set: X, y, weights and initial scores.
+type PyValidation<'py> =
+    (PyMatrix<'py>, PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>, Option<PyReadonlyArray2<'py, f64>>);
+
+/// A validation set without X, which weak models look up themselves.
+type PyValidationTargets<'py> = (PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
+
+const STAGES: &str = "the stages of a model";
+
+/// A fitted boosting model. It is immutable, so several threads may use it at the same time.
+#[pyclass(frozen, eq, module = "weald._weald", name = "Boosted")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct PyBoosted(pub(crate) Arc<Boosted>);
+
+impl AsRef<Boosted> for PyBoosted {
+    fn as_ref(&self) -> &Boosted {
+        &self.0
+    }
+}
+
+impl From<Boosted> for PyBoosted {
+    fn from(model: Boosted) -> Self {
+        PyBoosted(Arc::new(model))
+    }
+}
+
+/// Returns one weight for each sample, the sample weight times the class weight, or `None` if all weights are equal.
+#[pyfunction]
+pub(crate) fn weights_by_row<'py>(
+    py: Python<'py>,
+    y: PyTargets<'py>,
+    weights: PyRowWeights<'py>,
+) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+    let (y, weights) = (y.view()?, weights.contiguous()?);
+    let by_row = weights.view()?.by_row(&y).map_err(raise)?;
+    Ok(by_row.map(|w| output::vector(py, w.into_owned())))
+}
+
+/// Grows the stages of a boosting model of trees. With `grown`, a fitted model, only the stages that it does not have
+/// yet are grown.
+///
+/// `observer` is called after each stage with (stage, training loss, validation loss or None, (out-of-bag loss,
+/// improvement) or None, model, scores). The model is that of the stages so far if `wants_models` is true; otherwise it
+/// is a model without stages if there are scores, and None if there are none. The scores are those of the validation
+/// set, (n_samples, width) float64, if `wants_scores` is true, and None otherwise. If the observer returns a true
+/// value, the fit ends.
+#[pyfunction]
+#[pyo3(signature = (
+    x, y, sample_weight, config, validation=None, grown=None, n_threads=1, progress=None, base_margin=None, observer=None,
+    wants_scores=false, wants_models=false, y_mask=None, y_mask_val=None,
+))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn fit_boosting<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyBoostConfig,
+    validation: Option<PyValidation<'py>>,
+    grown: Option<Py<PyBoosted>>,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+    base_margin: Option<PyReadonlyArray2<'py, f64>>,
+    observer: Option<Py<PyAny>>,
+    wants_scores: bool,
+    wants_models: bool,
+    y_mask: Option<PyMask<'py>>,
+    y_mask_val: Option<PyMask<'py>>,
+) -> PyResult<PyBoosted> {
+    let schema = config.schema();
+    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, _, w, _)| w.as_ref()))?;
+    let validation = match &validation {
+        Some((x, y, _, margins)) => Some(
+            Dataset::new(x.view()?, y.view()?)
+                .sample_weight(held_weights.as_deref())
+                .base_margin(margins.as_ref().map(|margins| margins.as_array()))
+                .y_mask(y_mask_val.as_ref().map(PyMask::view).transpose()?),
+        ),
+        None => None,
+    };
+    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress };
+    let grown = grown.as_ref().map(|model| &*model.get().0);
+    let margins = base_margin.as_ref().map(|margins| margins.as_array());
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask).schema(schema);
+    let grown = entry.run_with_calls(py, |control, caller| {
+        loss.stops(control);
+        match observer {
+            None => match (grown, &validation) {
+                (Some(model), held_out) => config.fit_more(model, &data, held_out.as_ref(), control),
+                (None, Some(held_out)) => config.fit_with_validation(&data, held_out, control),
+                (None, None) => config.fit(&data, control),
+            },
+            Some(observer) => {
+                let mut observer = PyObserver { observer: Arc::new(observer), caller, wants_scores, wants_models };
+                config.fit_observed(grown, &data, validation.as_ref(), &mut observer, control)
+            }
+        }
+    });
+    loss.unless_raised(grown).map(PyBoosted::from)
+}
+
+/// A Python function that is called after each stage.
+#[derive(Debug)]
+struct PyObserver<'c> {
+    observer: Arc<Py<PyAny>>,
+    caller: &'c mut Caller,
+    wants_scores: bool,
+    wants_models: bool,
+}
+
+impl StageObserver for PyObserver<'_> {
+    fn after(&mut self, report: &StageReport<'_>) -> ControlFlow<()> {
+        const WHAT: &str = "scores of the validation set";
+        let found = || {
+            let wanted =
+                if self.wants_models { Some(report.model.n_stages()) } else { report.validation_scores.map(|_| 0) };
+            let model = wanted.map(|n_stages| report.model.truncated(n_stages)).transpose().map_err(raise)?;
+            let scores = report.validation_scores.map(|scores| output::owned(WHAT, scores)).transpose()?;
+            Ok((model.map(PyBoosted::from), scores))
+        };
+        let (model, scores) = match found() {
+            Ok(found) => found,
+            Err(error) => {
+                self.caller.call(|_| Err(error));
+                return ControlFlow::Break(());
+            }
+        };
+        let out_of_bag = report.oob_loss.zip(report.oob_improvement);
+        let (observer, report) =
+            (Arc::clone(&self.observer), (report.stage, report.train_loss, report.validation_loss, out_of_bag));
+        let goes_on = self.caller.call(move |py| {
+            let scores = scores.map(|scores| output::array(py, scores));
+            let ends = observer.bind(py).call1((report.0, report.1, report.2, report.3, model, scores))?;
+            Ok(!ends.is_truthy()?)
+        });
+        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    fn wants_scores(&self) -> bool {
+        self.wants_scores
+    }
+}
+
+/// Returns a model with the trees of `model` and with leaves that are fitted to these data.
+#[pyfunction]
+#[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn refit_leaves<'py>(
+    py: Python<'py>,
+    model: Py<PyBoosted>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyBoostConfig,
+    n_threads: usize,
+    base_margin: Option<PyReadonlyArray2<'py, f64>>,
+) -> PyResult<PyBoosted> {
+    let schema = config.schema();
+    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress: None };
+    let margins = base_margin.as_ref().map(|margins| margins.as_array());
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).schema(schema);
+    let model = &model.get().0;
+    let refitted = entry.run(py, |control| {
+        loss.stops(control);
+        config.refit_leaves(model, &data, control)
+    });
+    loss.unless_raised(refitted).map(PyBoosted::from)
+}
+
+/// Boosts weak models. `shape` is the shape of X, which only `fit_predict` knows. `fit_predict` is called with the
+/// stage, the samples, their targets and their weights, fits a model, and returns its predictions for all training
+/// samples and for those of the validation set.
+///
+/// `observer` is called after each stage with (stage, training loss, validation loss or None, (out-of-bag loss,
+/// improvement) or None). Both functions run on the calling thread. An exception that they raise, such as that of
+/// Ctrl-C, ends the fit.
+#[pyfunction]
+#[pyo3(signature = (fit_predict, shape, y, sample_weight, config, validation=None, progress=None, observer=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn fit_boosting_with<'py>(
+    py: Python<'py>,
+    fit_predict: Py<PyAny>,
+    shape: (usize, usize),
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyBoostConfig,
+    validation: Option<PyValidationTargets<'py>>,
+    progress: Option<Bound<'py, PyAny>>,
+    observer: Option<Py<PyAny>>,
+) -> PyResult<PyBoosted> {
+    let (y, (config, loss)) = (y.view()?, config.into_config()?);
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let held_weights = contiguous_weights(validation.as_ref().and_then(|(_, w)| w.as_ref()))?;
+    let validation = match &validation {
+        Some((y, _)) => Some((y.view()?, held_weights.as_deref())),
+        None => None,
+    };
+    let mut learner = Callback { fit_predict, progress: progress.clone().map(Bound::unbind), observer, raised: None };
+    let entry = Entry { n_threads: 1, cost: 0, progress };
+    let outcome = entry.run(py, |control| {
+        loss.stops(control);
+        config.fit_with(&mut learner, shape, &y, w.as_deref(), validation, control)
+    });
+    let outcome = loss.unless_raised(outcome);
+    match learner.raised {
+        Some(error) => Err(error),
+        None => outcome.map(PyBoosted::from),
+    }
+}
+
+/// A weak model that a Python function fits.
+#[derive(Debug)]
+struct Callback {
+    fit_predict: Py<PyAny>,
+    progress: Option<Py<PyAny>>,
+    observer: Option<Py<PyAny>>,
+    /// The exception that a function raised. The engine is told that the work was interrupted, and Python gets this
+    /// exception.
+    raised: Option<PyErr>,
+}
+
+const PREDICTIONS: &str = "predictions of the weak model";
+
+impl Callback {
+    fn unless_raised<T>(&mut self, found: PyResult<T>) -> Result<T> {
+        found.map_err(|error| {
+            self.raised = Some(error);
+            ErrorKind::Interrupted.into()
+        })
+    }
+
+    fn call(
+        &self,
+        py: Python<'_>,
+        stage: usize,
+        rows: &[u32],
+        targets: ArrayView2<'_, f64>,
+        weights: &[f64],
+    ) -> PyResult<WeakPredictions> {
+        if let Some(progress) = &self.progress {
+            progress.call1(py, (stage,))?;
+        }
+        const WHAT: &str = "the targets of a stage";
+        let targets = output::copied_rows(py, WHAT, targets)?;
+        let arguments = (stage, output::copied(py, WHAT, rows)?, targets, output::copied(py, WHAT, weights)?);
+        let found = self.fit_predict.bind(py).call1(arguments)?;
+        let (train, validation): (PyReadonlyArray2<'_, f64>, Option<PyReadonlyArray2<'_, f64>>) = found.extract()?;
+        Ok(WeakPredictions {
+            train: output::owned(PREDICTIONS, train.as_array())?,
+            validation: validation.map(|values| output::owned(PREDICTIONS, values.as_array())).transpose()?,
+        })
+    }
+}
+
+impl WeakLearner for Callback {
+    fn fit_predict(
+        &mut self,
+        stage: usize,
+        rows: &[u32],
+        targets: ArrayView2<'_, f64>,
+        weights: &[f64],
+    ) -> Result<WeakPredictions> {
+        let found = Python::attach(|py| self.call(py, stage, rows, targets, weights));
+        self.unless_raised(found)
+    }
+
+    fn after(&mut self, report: &StageReport<'_>) -> Result<()> {
+        let Some(observer) = &self.observer else { return Ok(()) };
+        let told =
+            (report.stage, report.train_loss, report.validation_loss, report.oob_loss.zip(report.oob_improvement));
+        let told = Python::attach(|py| observer.call1(py, told).map(|_| ()));
+        self.unless_raised(told)
+    }
+}
+
+/// Returns the approximate number of steps of growing all stages.
+fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
+    let width = y.width();
+    let trees = if matches!(config.strategy, OutputStrategy::SingleTarget) { width } else { 1 };
+    let growth = x.n_stored().saturating_mul(STEPS_PER_VALUE).saturating_mul(trees);
+    let sweep = y.n_samples().saturating_mul(width);
+    growth.saturating_add(sweep).saturating_mul(config.n_estimators)
+}
+
+impl PyBoosted {
+    /// Returns how to run a walk of `x` down all trees that writes scores.
+    fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
+        let per_row = self.0.width().saturating_mul(STEPS_PER_VALUE).saturating_mul(self.0.n_stages());
+        let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
+        Entry { n_threads, cost, progress: None }
+    }
+
+    /// Returns how to run a pass over all leaves.
+    fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
+        let forest = self.0.forest();
+        let of_tree = |tree: &Arc<Tree>| tree.n_nodes().saturating_add(tree.leaves().n_stored());
+        let cost = forest.iter().flat_map(|forest| forest.trees()).map(of_tree).sum();
+        Entry { n_threads, cost, progress: None }
+    }
+}
+
+#[pymethods]
+impl PyBoosted {
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    /// The number of scores of a sample.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    #[getter]
+    fn n_stages(&self) -> usize {
+        self.0.n_stages()
+    }
+
+    /// The trees in the order of stages and, within a stage, of scores. `None` if the weak models are not trees.
+    #[getter]
+    fn forest(&self) -> Option<PyForest> {
+        self.0.forest().map(PyForest::from)
+    }
+
+    /// The kind of y: "numbers", "classes" or "labels".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_of(self.0.outputs())
+    }
+
+    /// The number of outputs.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.0.outputs().n_outputs()
+    }
+
+    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
+    #[getter]
+    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        output::vector(py, n_classes(self.0.outputs()))
+    }
+
+    #[getter]
+    fn learning_rate(&self) -> f64 {
+        self.0.learning_rate()
+    }
+
+    /// The type in which step sizes are stored: "float64" or "float8".
+    #[getter]
+    fn step_dtype(&self) -> &'static str {
+        name_of_dtype(self.0.step_dtype())
+    }
+
+    /// Whether scores can be turned into probabilities.
+    #[getter]
+    fn has_probabilities(&self) -> bool {
+        self.0.has_probabilities()
+    }
+
+    /// Returns the model after its first `n_stages` stages.
+    fn truncated(&self, py: Python<'_>, n_stages: usize) -> PyResult<PyBoosted> {
+        Entry::to_the_end().run(py, |_| self.0.truncated(n_stages)).map(PyBoosted::from)
+    }
+
+    /// Whether scores are logarithms of the predicted numbers.
+    #[getter]
+    fn has_log_link(&self) -> bool {
+        self.0.link() == Link::Log
+    }
+
+    /// The link, that is, how scores are turned into predictions.
+    #[getter]
+    fn link(&self) -> &'static str {
+        name_of_link(self.0.link())
+    }
+
+    /// How leaves are added to scores. "leaf": a leaf has one value for each score. "column": a leaf has one value for
+    /// one score, and trees take turns over the scores. "rank_one": a leaf has one value, which is multiplied by the
+    /// learning rate and the step size of each score.
+    #[getter]
+    fn term(&self) -> PyResult<&'static str> {
+        self.0.additive().map(|model| name_of_term(&model)).map_err(raise)
+    }
+
+    /// (width,): the constant scores before the first stage.
+    fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, STAGES, self.0.start())
+    }
+
+    /// (n_stages, width): the step sizes, without the learning rate.
+    fn step_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        Ok(output::array(py, Entry::to_the_end().run(py, |_| self.0.step_sizes())?))
+    }
+
+    /// (n_stages,): the training loss after each stage.
+    fn train_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, STAGES, self.0.train_score())
+    }
+
+    /// (n_stages,): the validation loss after each stage. Empty without a validation set.
+    fn validation_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, STAGES, self.0.validation_score())
+    }
+
+    /// (n_stages,): the loss after each stage on the samples that the stage was not fitted to. Empty if some stage was
+    /// fitted to all samples.
+    fn oob_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, STAGES, self.0.oob_score())
+    }
+
+    /// (n_stages,): the out-of-bag loss of the previous stage minus that of the stage. Empty if some stage was fitted
+    /// to all samples.
+    fn oob_improvement<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(output::vector(py, self.0.oob_improvement().map_err(raise)?))
+    }
+
+    /// (n_samples, width) float64: the scores.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn predict_scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let scores = self.entry(&x, n_threads).run(py, |control| self.0.predict_scores(&x, control))?;
+        Ok(output::array(py, scores))
+    }
+
+    /// Returns an iterator over the scores after each stage. X should not be CSC, because each stage would transpose
+    /// it.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn staged_scores(&self, py: Python<'_>, x: Py<PyAny>, n_threads: usize) -> PyResult<PyStaged> {
+        let n_samples = x.bind(py).extract::<PyMatrix<'_>>()?.view()?.n_samples();
+        let cost = n_samples.saturating_mul(self.0.width()).saturating_mul(STEPS_PER_VALUE);
+        let entry = Entry { n_threads: 1, cost, progress: None };
+        let start = entry.run(py, |control| self.0.start_scores(n_samples, control))?;
+        Ok(PyStaged { model: Arc::clone(&self.0), x, n_threads, state: Mutex::new((0, start)) })
+    }
+
+    /// Turns the scores of each sample into predictions: numerical outputs or probabilities, with two columns for two
+    /// classes.
+    fn to_predictions<'py>(
+        &self,
+        py: Python<'py>,
+        scores: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let scores = scores.as_array();
+        let entry = Entry { n_threads: 1, cost: scores.len().saturating_mul(STEPS_PER_VALUE), progress: None };
+        Ok(output::array(py, entry.run(py, |control| self.0.to_predictions(scores, control))?))
+    }
+
+    /// Returns the column indices (uint32) and values (float64) of the `k` largest scores of each sample, in decreasing
+    /// order.
+    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
+    fn predict_topk<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        k: usize,
+        n_threads: usize,
+        exclude: Option<PyPattern<'py>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
+        let exclude = exclude.as_ref();
+        let best =
+            self.entry(&x, n_threads).run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
+        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
+    }
+
+    /// Returns the total decrease of impurity by each feature, as a fraction of the sum over features.
+    fn feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let importances = Entry::to_the_end().run(py, |_| self.0.feature_importances())?;
+        Ok(output::vector(py, importances))
+    }
+
+    /// (n_points, width) float64: the mean score at each point. The columns of `points` are values of `features`.
+    #[pyo3(signature = (features, points, n_threads=1))]
+    fn partial_dependence<'py>(
+        &self,
+        py: Python<'py>,
+        features: Vec<usize>,
+        points: PyReadonlyArray2<'py, f32>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = points.as_array();
+        let forest = self.0.forest();
+        let nodes: usize = forest.iter().flat_map(|forest| forest.trees()).map(|tree| tree.n_nodes()).sum();
+        let entry = Entry { n_threads, cost: nodes.saturating_mul(points.nrows().max(1)), progress: None };
+        let means = entry.run(py, |control| self.0.partial_dependence(&features, points, control))?;
+        Ok(output::array(py, means))
+    }
+
+    /// Returns the model with values of type "int8", "float16" or "float32" in the leaves.
+    #[pyo3(signature = (dtype, n_threads=1))]
+    fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyBoosted> {
+        let precision = precision(dtype)?;
+        self.compacting(n_threads).run(py, |control| self.0.with_precision(precision, control)).map(PyBoosted::from)
+    }
+
+    /// Returns the model without leaf values that are so small that leaving them out changes no score by more than
+    /// `max_change`.
+    #[pyo3(signature = (max_change, n_threads=1))]
+    fn without_small_values(&self, py: Python<'_>, max_change: f64, n_threads: usize) -> PyResult<PyBoosted> {
+        let run = |control: &_| self.0.without_small_values(max_change, control);
+        self.compacting(n_threads).run(py, run).map(PyBoosted::from)
+    }
+
+    /// Returns a bound on the difference between a score of `other`, a model with the same structure, and the same
+    /// score of this model.
+    #[pyo3(signature = (other, n_threads=1))]
+    fn largest_change(&self, py: Python<'_>, other: &PyBoosted, n_threads: usize) -> PyResult<f64> {
+        self.compacting(n_threads).run(py, |control| self.0.largest_change(&other.0, control))
+    }
+
+    /// Returns the model as bytes. Equal models have equal bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        output::model_bytes(py, || self.0.to_bytes())
+    }
+
+    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyBoosted> {
+        Entry::to_the_end().run(py, |_| Boosted::from_bytes(bytes)).map(PyBoosted::from)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<PyBoosted>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+}
+
+/// An iterator over the scores after each stage. It stores the scores of the last stage.
+#[pyclass(frozen, module = "weald._weald", name = "StagedScores")]
+#[derive(Debug)]
+pub(crate) struct PyStaged {
+    model: Arc<Boosted>,
+    x: Py<PyAny>,
+    n_threads: usize,
+    /// The number of stages so far, and the scores after them.
+    state: Mutex<(usize, Array2<f64>)>,
+}
+
+#[pymethods]
+impl PyStaged {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    /// (n_samples, width) float64: the scores after the next stage.
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        // This never waits for the lock, because the thread that has it may be waiting for the GIL.
+        let Ok(mut state) = self.state.try_lock() else {
+            return Err(PyValueError::new_err("scores of the next stage are being computed by another thread"));
+        };
+        let (stage, scores) = &mut *state;
+        if *stage == self.model.n_stages() {
+            return Ok(None);
+        }
+        let x: PyMatrix<'_> = self.x.bind(py).extract()?;
+        let x = x.view()?;
+        let cost = scores.len().saturating_mul(STEPS_PER_VALUE).saturating_add(x.n_stored());
+        let entry = Entry { n_threads: self.n_threads, cost, progress: None };
+        let copy = output::zeros(py, scores.nrows(), scores.ncols())?;
+        let mut new = copy.try_readwrite().expect("nobody else has the new array");
+        let mut new_rows = new.as_array_mut();
+        entry.run(py, |control| {
+            self.model.add_stage(*stage, &x, scores, control)?;
+            let n_rows = (VALUES_AT_ONCE / self.model.width()).max(1);
+            let parts = new_rows.axis_chunks_iter_mut(Axis(0), n_rows).zip(scores.axis_chunks_iter(Axis(0), n_rows));
+            parts.into_iter().try_for_each(|(mut to, part)| {
+                to.assign(&part);
+                control.check()
+            })
+        })?;
+        *stage += 1;
+        Ok(Some(copy))
+    }
+}

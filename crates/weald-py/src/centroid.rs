@@ -1,0 +1,422 @@
+//! Centroid forests: parameters from a dictionary, growth, and frozen classes around the forest and its trees.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use weald::{
+    CentroidForest, CentroidForestConfig, CentroidPrecision, CentroidTree, Clustering, Dataset, DirectionScope, Matrix,
+    Refinement, Routing, Targets,
+};
+
+use crate::config::{PyMaxSamples, sampling};
+use crate::enter::Entry;
+use crate::error::raise;
+use crate::input::{PyMatrix, PyPattern, PyRowWeights, PyTargets, contiguous_weights};
+use crate::names::{kind_of, n_classes};
+use crate::output;
+use crate::projection::PyOutputProjection;
+
+const WHAT: &str = "the nodes of a tree";
+
+/// The keys of the dictionary of a centroid forest's parameters.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyCentroidForestConfig {
+    /// The trees to grow, as a half-open range.
+    trees: (usize, usize),
+    bootstrap: bool,
+    /// The number or fraction of samples drawn for each tree; `None`: as many as there are.
+    max_samples: Option<PyMaxSamples>,
+    seed: u64,
+    n_children: usize,
+    samples_per_child: usize,
+    max_leaf_samples: usize,
+    max_depth: Option<usize>,
+    sample_size: Option<usize>,
+    n_projections: usize,
+    output_projection: Option<PyOutputProjection>,
+    projection_scope: String,
+    clustering: String,
+    center: bool,
+    n_passes: usize,
+    max_centroid_features: Option<usize>,
+    min_centroid_weight: f64,
+    max_features: f64,
+    /// The scale and the rate of the logistic pass.
+    refinement: Option<(f32, f32)>,
+    /// The sharpness, and the smallest share that the second child gets.
+    routing: Option<(f32, f32)>,
+    leaf_shrinkage: f64,
+    normalize: bool,
+    idf: bool,
+    centroid_dtype: String,
+    output_weights: Option<Vec<f64>>,
+    store_rows: bool,
+}
+
+fn unknown(parameter: &str, value: &str) -> PyErr {
+    PyValueError::new_err(format!("{parameter} is {value:?}, which is not known"))
+}
+
+impl PyCentroidForestConfig {
+    fn into_config(self) -> PyResult<CentroidForestConfig> {
+        let direction_scope = match self.projection_scope.as_str() {
+            "node" => DirectionScope::Node,
+            "tree" => DirectionScope::Tree,
+            "forest" => DirectionScope::Forest,
+            other => return Err(unknown("projection_scope", other)),
+        };
+        let clustering = match self.clustering.as_str() {
+            "spherical" => Clustering::Spherical,
+            "euclidean" => Clustering::Euclidean,
+            other => return Err(unknown("clustering", other)),
+        };
+        let precision = match self.centroid_dtype.as_str() {
+            "levels" => CentroidPrecision::Nibble,
+            "int8" => CentroidPrecision::Byte,
+            "float16" => CentroidPrecision::Half,
+            other => return Err(unknown("centroid_dtype", other)),
+        };
+        let refinement = self.refinement.map_or(Refinement::None, |(scale, rate)| Refinement::Logistic { scale, rate });
+        let routing = self.routing.map_or(Routing::Nearest, |(sharpness, least)| Routing::Shared { sharpness, least });
+        Ok(CentroidForestConfig::plain()
+            .n_trees(self.trees.1)
+            .sampling(sampling(self.bootstrap, self.max_samples))
+            .seed(self.seed)
+            .n_children(self.n_children)
+            .samples_per_child(self.samples_per_child)
+            .max_leaf_samples(self.max_leaf_samples)
+            .max_depth(self.max_depth)
+            .sample_size(self.sample_size)
+            .n_projections(self.n_projections)
+            .output_projection(self.output_projection.map(PyOutputProjection::into_projection).transpose()?)
+            .direction_scope(direction_scope)
+            .clustering(clustering)
+            .center(self.center)
+            .n_passes(self.n_passes)
+            .max_centroid_features(self.max_centroid_features)
+            .min_centroid_weight(self.min_centroid_weight)
+            .max_features(self.max_features)
+            .refinement(refinement)
+            .routing(routing)
+            .leaf_shrinkage(self.leaf_shrinkage)
+            .normalize(self.normalize)
+            .idf(self.idf)
+            .centroid_precision(precision)
+            .output_weights(self.output_weights)
+            .store_rows(self.store_rows))
+    }
+}
+
+/// The approximate number of levels of a tree. Each level reads all entries of X.
+const LEVELS: usize = 8;
+
+/// Returns the approximate number of steps of growing one tree.
+fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &CentroidForestConfig) -> usize {
+    let of_points = config.n_projections.saturating_mul(y.n_samples().saturating_add(y.n_stored()));
+    let of_rows = x.n_stored().saturating_add(of_points);
+    of_rows.saturating_mul(LEVELS.saturating_mul(config.n_children.saturating_add(config.n_passes)))
+}
+
+/// A fitted centroid forest. It is immutable, so several threads may use it at the same time.
+#[pyclass(frozen, eq, module = "weald._weald", name = "CentroidForest")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct PyCentroidForest(Arc<CentroidForest>);
+
+impl From<CentroidForest> for PyCentroidForest {
+    fn from(forest: CentroidForest) -> Self {
+        PyCentroidForest(Arc::new(forest))
+    }
+}
+
+impl AsRef<CentroidForest> for PyCentroidForest {
+    fn as_ref(&self) -> &CentroidForest {
+        &self.0
+    }
+}
+
+/// Grows the trees `config["trees"]` of a centroid forest.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None))]
+pub(crate) fn fit_centroid_forest<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    weights: PyRowWeights<'py>,
+    config: PyCentroidForestConfig,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<PyCentroidForest> {
+    let trees = config.trees.0..config.trees.1;
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
+    let weights = weights.view()?;
+    let cost = cost_of_tree(&x, &y, &config).saturating_mul(trees.len());
+    let data = Dataset::new(&x, &y).weights(weights);
+    let entry = Entry { n_threads, cost, progress };
+    entry.run(py, |control| config.fit_trees(trees, &data, control)).map(PyCentroidForest::from)
+}
+
+impl PyCentroidForest {
+    /// Returns how to run a walk of `x` down the trees that writes `width` values for each sample.
+    fn entry<'py>(&self, x: &Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
+        let per_tree = x.n_samples().saturating_mul(width).saturating_add(x.n_stored().saturating_mul(LEVELS * 10));
+        Entry { n_threads, cost: per_tree.saturating_mul(self.0.n_trees()), progress: None }
+    }
+
+    fn checked(&self, index: usize) -> PyResult<()> {
+        if index < self.0.n_trees() {
+            return Ok(());
+        }
+        Err(PyIndexError::new_err(format!("tree {index} of {}", self.0.n_trees())))
+    }
+}
+
+#[pymethods]
+impl PyCentroidForest {
+    #[getter]
+    fn n_trees(&self) -> usize {
+        self.0.n_trees()
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    /// The kind of y: "numbers", "classes" or "labels".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_of(self.0.outputs())
+    }
+
+    /// The number of outputs.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.0.outputs().n_outputs()
+    }
+
+    /// The number of columns of predictions.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.outputs().width()
+    }
+
+    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
+    #[getter]
+    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        output::vector(py, n_classes(self.0.outputs()))
+    }
+
+    /// The number of bytes of memory that the model takes.
+    #[getter]
+    fn n_bytes(&self) -> usize {
+        self.0.n_bytes()
+    }
+
+    /// Whether leaves refer to stored training samples.
+    #[getter]
+    fn has_stored_rows(&self) -> bool {
+        self.0.trees().iter().any(|tree| tree.leaves().has_rows())
+    }
+
+    /// Returns tree `index` as arrays.
+    fn tree(&self, index: usize) -> PyResult<PyCentroidTree> {
+        self.checked(index)?;
+        Ok(PyCentroidTree(Arc::clone(self.0.tree(index))))
+    }
+
+    /// Returns a forest that has only tree `index`, and shares its memory.
+    fn only(&self, index: usize) -> PyResult<PyCentroidForest> {
+        self.checked(index)?;
+        Ok(PyCentroidForest::from(self.0.only(index)))
+    }
+
+    /// Returns a forest with all trees of `forests`, in their order.
+    #[staticmethod]
+    fn merge(py: Python<'_>, forests: Vec<Py<PyCentroidForest>>) -> PyResult<PyCentroidForest> {
+        let parts: Vec<&CentroidForest> = forests.iter().map(|forest| forest.bind(py).get().0.as_ref()).collect();
+        CentroidForest::merge(&parts).map(PyCentroidForest::from).map_err(raise)
+    }
+
+    /// (n_samples, width) float64: the predictions.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let scores = output::zeros(py, x.n_samples(), self.0.outputs().width())?;
+        {
+            let mut out = scores.try_readwrite()?;
+            let out = out.as_slice_mut()?;
+            entry.run(py, |control| self.0.predict_into(&x, out, control))?;
+        }
+        Ok(scores)
+    }
+
+    /// (n_samples, n_trees) uint32: the leaf of each sample in each tree.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn apply<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let x = x.view()?;
+        let leaves = self.entry(&x, 1, n_threads).run(py, |control| self.0.apply(&x, control))?;
+        Ok(output::array(py, leaves))
+    }
+
+    /// Returns the column indices (uint32) and values (float64) of the `k` largest predictions of each sample, in
+    /// decreasing order.
+    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
+    fn predict_topk<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        k: usize,
+        n_threads: usize,
+        exclude: Option<PyPattern<'py>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
+        let exclude = exclude.as_ref();
+        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let best = entry.run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
+        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
+    }
+
+    /// Returns the predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data float64).
+    #[pyo3(signature = (x, floor, n_threads=1))]
+    fn predict_at_least<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        floor: f64,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let entry = self.entry(&x, 1, n_threads);
+        let found = entry.run(py, |control| self.0.predict_at_least(&x, floor, control))?;
+        output::sparse(py, found).into_pyobject(py)
+    }
+
+    /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
+    /// the number of trees that did not draw each sample.
+    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1))]
+    fn oob_predict<'py>(
+        &self,
+        py: Python<'py>,
+        config: PyCentroidForestConfig,
+        x: PyMatrix<'py>,
+        y: PyTargets<'py>,
+        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+        let w = contiguous_weights(sample_weight.as_ref())?;
+        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref());
+        let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
+        (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
+    }
+
+    /// Returns the out-of-bag predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data
+    /// float64), and the number of trees that did not draw each sample.
+    #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1))]
+    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+    fn oob_at_least<'py>(
+        &self,
+        py: Python<'py>,
+        config: PyCentroidForestConfig,
+        x: PyMatrix<'py>,
+        y: PyTargets<'py>,
+        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        floor: f64,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+        let w = contiguous_weights(sample_weight.as_ref())?;
+        let entry = self.entry(&x, 1, n_threads);
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref());
+        let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
+        (output::sparse(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
+    }
+
+    /// Returns the model as bytes. Equal models have equal bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        output::model_bytes(py, || self.0.to_bytes())
+    }
+
+    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyCentroidForest> {
+        Entry::to_the_end().run(py, |_| CentroidForest::from_bytes(bytes)).map(PyCentroidForest::from)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<PyCentroidForest>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.n_trees()
+    }
+}
+
+/// A fitted tree of centroids. Each call creates a new array.
+#[pyclass(frozen, module = "weald._weald", name = "CentroidTree")]
+#[derive(Debug)]
+pub(crate) struct PyCentroidTree(Arc<CentroidTree>);
+
+impl PyCentroidTree {
+    fn checked(&self, node: usize) -> PyResult<()> {
+        if node < self.0.n_nodes() {
+            return Ok(());
+        }
+        Err(PyIndexError::new_err(format!("node must be between 0 and {}, got {node}", self.0.n_nodes() - 1)))
+    }
+}
+
+#[pymethods]
+impl PyCentroidTree {
+    #[getter]
+    fn node_count(&self) -> usize {
+        self.0.n_nodes()
+    }
+
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        self.0.n_leaves()
+    }
+
+    #[getter]
+    fn max_depth(&self) -> PyResult<u32> {
+        Ok(self.0.depth().map_err(raise)?.into_iter().max().unwrap_or(0))
+    }
+
+    /// The children of node i are the nodes from element i up to, but not including, element i + 1.
+    fn children_start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        output::copied(py, WHAT, self.0.children_start())
+    }
+
+    fn depth<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        Ok(output::vector(py, self.0.depth().map_err(raise)?))
+    }
+
+    fn n_node_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        output::copied(py, WHAT, self.0.n_node_samples())
+    }
+
+    fn weighted_n_node_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, WHAT, self.0.weighted_n_node_samples())
+    }
+
+    /// Returns the features of a node's centroid, in increasing order, and their weights.
+    fn centroid<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyTuple>> {
+        self.checked(node)?;
+        let (features, weights): (Vec<u32>, Vec<f32>) = self.0.centroid(node).map_err(raise)?.into_iter().unzip();
+        (output::vector(py, features), output::vector(py, weights)).into_pyobject(py)
+    }
+
+    /// Returns the `k` features with the largest weight for each child of a node, in decreasing order of weight.
+    fn heaviest_features(&self, node: usize, k: usize) -> PyResult<Vec<Vec<(u32, f32)>>> {
+        self.checked(node)?;
+        self.0.heaviest_features(node, k).map_err(raise)
+    }
+}

@@ -1,0 +1,402 @@
+//! Compression: paths of forests, their cross-validation, and compressed models.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use weald::{
+    CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Control, Dataset, Fold, Forest, Matrix,
+    Targets,
+};
+
+use crate::config::PyForestConfig;
+use crate::enter::Entry;
+use crate::error::raise;
+use crate::forest::{PyForest, precision};
+use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, collected, contiguous_weights};
+use crate::names::{kind_of, n_classes, name_of_link};
+use crate::output;
+
+/// The keys of the dictionary of compression's parameters. Parameters of other methods are ignored.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyCompressConfig {
+    method: String,
+    loss: String,
+    standardize: bool,
+    seed: u64,
+    max_test_nodes: Option<usize>,
+    step_outputs: Option<usize>,
+    output_weights: Option<Vec<f64>>,
+    step_size: f64,
+    max_steps: Option<usize>,
+    n_alphas: usize,
+    eps: f64,
+    tol: f64,
+    max_iter: usize,
+    learning_rate: f64,
+    max_nodes: Option<usize>,
+    candidate_window: Option<usize>,
+}
+
+impl PyCompressConfig {
+    fn into_config(self) -> PyResult<CompressConfig> {
+        let method = match self.method.as_str() {
+            "stagewise" => CompressMethod::Stagewise { step_size: self.step_size, max_steps: self.max_steps },
+            "lasso" => {
+                CompressMethod::Lasso { n_alphas: self.n_alphas, eps: self.eps, tol: self.tol, max_iter: self.max_iter }
+            }
+            "grow" => CompressMethod::Grow {
+                learning_rate: self.learning_rate,
+                max_nodes: self.max_nodes.unwrap_or(usize::MAX),
+                candidate_window: self.candidate_window,
+            },
+            other => return Err(PyValueError::new_err(format!("method is {other:?}, which is not known"))),
+        };
+        let loss = match self.loss.as_str() {
+            "squared_error" => CompressLoss::SquaredError,
+            "log_loss" => CompressLoss::LogLoss,
+            other => return Err(PyValueError::new_err(format!("loss is {other:?}, which is not known"))),
+        };
+        Ok(CompressConfig::new(method)
+            .loss(loss)
+            .standardize(self.standardize)
+            .max_test_nodes(self.max_test_nodes)
+            .step_outputs(self.step_outputs)
+            .output_weights(self.output_weights)
+            .seed(self.seed))
+    }
+}
+
+/// Returns the approximate number of steps of a path: one walk of X and some hundred steps of the path.
+fn cost_of_path(x: &Matrix<'_>, y: &Targets<'_>, n_trees: usize) -> usize {
+    let per_row = y.width().saturating_add(n_trees).saturating_mul(100);
+    x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored())
+}
+
+/// Returns the whole path of `forest`. `held_out` has the weights of test samples, whose `sample_weight` must be 0.
+#[pyfunction]
+#[pyo3(signature = (forest, x, y, sample_weight, config, held_out=None, n_threads=1, progress=None, y_mask=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn compress_forest<'py>(
+    py: Python<'py>,
+    forest: Py<PyForest>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyCompressConfig,
+    held_out: Option<PyReadonlyArray1<'py, f64>>,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+    y_mask: Option<PyMask<'py>>,
+) -> PyResult<PyCompressionPath> {
+    let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+    let (w, held) = (contiguous_weights(sample_weight.as_ref())?, contiguous_weights(held_out.as_ref())?);
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let forest: &Forest = forest.get().as_ref();
+    let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+    let entry = Entry { n_threads, cost: cost_of_path(&x, &y, forest.n_trees()), progress };
+    entry
+        .run(py, |control| config.path(forest, data, held.as_deref(), control))
+        .map(|path| PyCompressionPath(Arc::new(path)))
+}
+
+/// Returns the test losses of folds. For each fold, `grow` grows a forest of its own.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, grow, config, folds, n_threads=1, progress=None, y_mask=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn cross_validate_compression<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    weights: PyRowWeights<'py>,
+    grow: PyForestConfig,
+    config: PyCompressConfig,
+    folds: Vec<(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>)>,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+    y_mask: Option<PyMask<'py>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let schema = grow.schema();
+    let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
+    let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
+    let rows =
+        |rows: &PyReadonlyArray1<'_, u32>| collected("the rows of a fold", rows.as_array().iter().copied().map(Ok));
+    let fold = |(train, test): &(_, _)| Ok(Fold { train: rows(train)?, test: rows(test)? });
+    let folds: Vec<Fold> = folds.iter().map(fold).collect::<PyResult<_>>()?;
+    let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());
+    let entry = Entry { n_threads, cost, progress };
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
+    let found = entry.run(py, |control| config.cross_validate(&grow, data, &folds, control))?;
+    let losses = (output::array(py, found.test_loss), output::array(py, found.n_test_nodes));
+    (output::vector(py, found.l1_norms), losses.0, losses.1, output::vector(py, found.full_forest_loss))
+        .into_pyobject(py)
+}
+
+const PATH: &str = "the path";
+
+/// A compression path. It is immutable, so several threads may use it at the same time.
+#[pyclass(frozen, module = "weald._weald", name = "CompressionPath")]
+#[derive(Debug)]
+pub(crate) struct PyCompressionPath(Arc<CompressionPath>);
+
+#[pymethods]
+impl PyCompressionPath {
+    /// The number of steps after the constant. The arrays have one element more.
+    #[getter]
+    fn n_steps(&self) -> usize {
+        self.0.n_steps()
+    }
+
+    /// The number of scores of a sample.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    fn l1_norm<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, PATH, self.0.l1_norm())
+    }
+
+    fn train_loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, PATH, self.0.train_loss())
+    }
+
+    /// Empty without test samples.
+    fn test_loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        output::copied(py, PATH, self.0.test_loss())
+    }
+
+    fn n_test_nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(output::vector(py, collected(PATH, self.0.n_test_nodes().iter().map(|&n| Ok(n as i64)))?))
+    }
+
+    fn n_nonzero<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(output::vector(py, collected(PATH, self.0.n_nonzero().iter().map(|&n| Ok(n as i64)))?))
+    }
+
+    /// Returns the last step whose norm is at most `l1_norm`.
+    fn step_of(&self, l1_norm: f64) -> PyResult<usize> {
+        self.0.step_of(l1_norm).map_err(raise)
+    }
+
+    /// Returns the model of norm `l1_norm`.
+    fn at(&self, py: Python<'_>, l1_norm: f64) -> PyResult<PyCompressed> {
+        // The lasso solves dozens of problems on all training samples.
+        self.run(py, usize::MAX, |path, control| path.at(l1_norm, control)).map(PyCompressed::from)
+    }
+
+    /// Returns the model after `step` steps.
+    fn at_step(&self, py: Python<'_>, step: usize) -> PyResult<PyCompressed> {
+        self.run(py, self.cost(), |path, control| path.at_step(step, control)).map(PyCompressed::from)
+    }
+
+    /// Returns the size in bytes of the model file after `step` steps.
+    fn bytes_at(&self, py: Python<'_>, step: usize) -> PyResult<usize> {
+        self.run(py, self.cost(), |path, control| path.bytes_at(step, control))
+    }
+
+    /// Returns trees, nodes (uint32) and coefficients, (n_nonzero, width), for indicators that are 0 or 1 and in the
+    /// units of y.
+    fn coefficients<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.run(py, self.cost(), |path, control| path.coefficients(step, control))?;
+        let trees = collected(PATH, found.iter().map(|c| Ok(c.tree)))?;
+        let nodes = collected(PATH, found.iter().map(|c| Ok(c.node)))?;
+        let values = output::zeros(py, found.len(), self.0.width())?;
+        let mut rows = values.try_readwrite()?;
+        for (mut row, coefficient) in rows.as_array_mut().rows_mut().into_iter().zip(found) {
+            row.iter_mut().zip(coefficient.values).for_each(|(to, b)| *to = b);
+        }
+        drop(rows);
+        (output::vector(py, trees), output::vector(py, nodes), values).into_pyobject(py)
+    }
+
+    /// (width,): the constant of the scores after `step` steps.
+    fn intercept<'py>(&self, py: Python<'py>, step: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let found = self.run(py, self.cost(), |path, control| path.intercept(step, control))?;
+        Ok(output::vector(py, found))
+    }
+}
+
+impl PyCompressionPath {
+    /// Returns the approximate number of steps of building a model from the steps of the path.
+    fn cost(&self) -> usize {
+        let nodes: usize = self.0.forest().trees().iter().map(|tree| tree.n_nodes()).sum();
+        nodes.saturating_add(self.0.n_steps().saturating_mul(self.0.width()))
+    }
+
+    /// Runs `work` without the GIL.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        cost: usize,
+        work: impl FnOnce(&CompressionPath, &Control) -> weald::Result<T> + Send,
+    ) -> PyResult<T> {
+        Entry { n_threads: 1, cost, progress: None }.run(py, |control| work(&self.0, control))
+    }
+}
+
+/// A compressed model. It is immutable, so several threads may use it at the same time.
+#[pyclass(frozen, eq, module = "weald._weald", name = "Compressed")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct PyCompressed(Arc<Compressed>);
+
+impl AsRef<Compressed> for PyCompressed {
+    fn as_ref(&self) -> &Compressed {
+        &self.0
+    }
+}
+
+impl From<Compressed> for PyCompressed {
+    fn from(model: Compressed) -> Self {
+        PyCompressed(Arc::new(model))
+    }
+}
+
+/// The approximate number of steps for each tree that a sample walks down.
+const STEPS_PER_TREE: usize = 16;
+
+impl PyCompressed {
+    fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
+        let per_row = self.0.width().saturating_add(STEPS_PER_TREE).saturating_mul(self.0.forest().n_trees());
+        let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
+        Entry { n_threads, cost, progress: None }
+    }
+
+    /// Returns how to run a pass over the leaves.
+    fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
+        let cost = self.0.width().saturating_mul(self.0.n_test_nodes());
+        Entry { n_threads, cost, progress: None }
+    }
+}
+
+#[pymethods]
+impl PyCompressed {
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.forest().n_features()
+    }
+
+    /// The number of scores of a sample.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.width()
+    }
+
+    /// The number of columns of predictions.
+    #[getter]
+    fn n_columns(&self) -> usize {
+        self.0.outputs().width()
+    }
+
+    /// The number of outputs.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.0.outputs().n_outputs()
+    }
+
+    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
+    #[getter]
+    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        output::vector(py, n_classes(self.0.outputs()))
+    }
+
+    /// The kind of y: "numbers", "classes" or "labels".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_of(self.0.outputs())
+    }
+
+    /// Whether scores are log-odds, rather than numerical outputs or estimates of 0 and 1.
+    #[getter]
+    fn has_log_odds(&self) -> bool {
+        self.0.has_log_odds()
+    }
+
+    /// The link, that is, how scores are turned into predictions.
+    #[getter]
+    fn link(&self) -> PyResult<&'static str> {
+        self.0.additive().map(|model| name_of_link(model.link())).map_err(raise)
+    }
+
+    #[getter]
+    fn l1_norm(&self) -> f64 {
+        self.0.l1_norm()
+    }
+
+    #[getter]
+    fn n_test_nodes(&self) -> usize {
+        self.0.n_test_nodes()
+    }
+
+    /// The forest of scores, which has one numerical output for each score. Its trees are shared with this model.
+    #[getter]
+    fn forest(&self) -> PyForest {
+        PyForest::from(self.0.forest().clone())
+    }
+
+    /// (n_samples, width) float64: the scores.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn predict_scores<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let scores = self.entry(&x, n_threads).run(py, |control| self.0.predict_scores(&x, control))?;
+        Ok(output::array(py, scores))
+    }
+
+    /// (n_samples, n_columns) float64: numerical outputs or probabilities.
+    #[pyo3(signature = (x, n_threads=1))]
+    fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let x = x.view()?;
+        let predictions = self.entry(&x, n_threads).run(py, |control| self.0.predict(&x, control))?;
+        Ok(output::array(py, predictions))
+    }
+
+    /// Returns the column indices (uint32) and values (float64) of the `k` largest predictions of each sample, in
+    /// decreasing order.
+    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
+    fn predict_topk<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyMatrix<'py>,
+        k: usize,
+        n_threads: usize,
+        exclude: Option<PyPattern<'py>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let x = x.view()?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
+        let exclude = exclude.as_ref();
+        let best =
+            self.entry(&x, n_threads).run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
+        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
+    }
+
+    /// Returns the model with values of type "int8", "float16" or "float32" in the leaves.
+    #[pyo3(signature = (dtype, n_threads=1))]
+    fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyCompressed> {
+        let precision = precision(dtype)?;
+        self.compacting(n_threads).run(py, |control| self.0.with_precision(precision, control)).map(PyCompressed::from)
+    }
+
+    /// Returns the model as bytes. Equal models have equal bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        output::model_bytes(py, || self.0.to_bytes())
+    }
+
+    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyCompressed> {
+        Entry::to_the_end().run(py, |_| Compressed::from_bytes(bytes)).map(PyCompressed::from)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<PyCompressed>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+}

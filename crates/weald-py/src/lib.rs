@@ -1,0 +1,88 @@
+//! The binding, which converts between Python's objects and the engine's and does nothing else.
+//!
+//! | file | what it contains |
+//! |------|---------------|
+//! | `enter` | the only place that releases the GIL; Ctrl-C, progress, panics |
+//! | `error` | the engine's error kinds as Python exceptions |
+//! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where possible |
+//! | `output` | the engine's arrays as numpy arrays, without copies |
+//! | `config` | parameters from dictionaries |
+//! | `label_files` | text formats of label data |
+//! | `loss` | losses that are computed in Python |
+//! | `names` | the Python names of the engine's values |
+//! | `projection` | output projections: families, matrices, and draws from a family |
+//! | `tree`, `forest`, `boost`, `centroid`, `compress` | frozen classes around the engine's models |
+//! | `one_sample` | scores of one sample at a time |
+//! | `part` | boosting with samples on several workers |
+//! | `shap` | Shapley values of models that are sums of trees |
+//! | `model_file` | reading and writing files with a model and the data of its estimator |
+//!
+//! In a call, inputs become views, `enter` runs the engine on them, and the result becomes numpy arrays or a frozen
+//! class.
+
+mod boost;
+mod centroid;
+mod compress;
+mod config;
+mod enter;
+mod error;
+mod forest;
+mod input;
+mod label_files;
+mod loss;
+mod model_file;
+mod names;
+mod one_sample;
+mod output;
+mod part;
+mod projection;
+mod shap;
+mod tree;
+
+/// The engine of weald. It is private: names may change in any version.
+#[pyo3::pymodule(gil_used = false)]
+mod _weald {
+    use pyo3::prelude::*;
+    use pyo3::types::PyDict;
+
+    #[pymodule_export]
+    use crate::boost::{PyBoosted, PyStaged, fit_boosting, fit_boosting_with, refit_leaves, weights_by_row};
+    #[pymodule_export]
+    use crate::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};
+    #[pymodule_export]
+    use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
+    #[pymodule_export]
+    use crate::forest::{PyForest, fit_forest, fit_tree};
+    #[pymodule_export]
+    use crate::label_files::{read_mulan, read_svmlight, read_xmc, write_xmc};
+    #[pymodule_export]
+    use crate::model_file::{
+        inspect_bytes, inspect_model, load_model, read_model, save_model, write_file, write_model,
+    };
+    #[pymodule_export]
+    use crate::one_sample::PyOneSample;
+    #[pymodule_export]
+    use crate::part::fit_boosting_part;
+    #[pymodule_export]
+    use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
+    #[pymodule_export]
+    use crate::shap::{shap_base_values, shap_interaction_values, shap_values, shap_values_sparse};
+    #[pymodule_export]
+    use crate::tree::PyTree;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Returns information about this build for bug reports.
+    #[pyfunction]
+    fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let info = PyDict::new(py);
+        info.set_item("version", env!("CARGO_PKG_VERSION"))?;
+        info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+        info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+        info.set_item("pointer_width", usize::BITS)?;
+        Ok(info)
+    }
+}

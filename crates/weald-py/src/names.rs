@@ -1,0 +1,72 @@
+//! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
+//! here.
+
+use weald::{Additive, Criterion, Link, Outputs, StepDtype, Term};
+
+const UNNAMED: &str = "without a name";
+
+/// Returns the name of a criterion as models report it. With projected outputs, it is that of the variance.
+pub(crate) fn name_of(criterion: Criterion) -> &'static str {
+    match criterion {
+        Criterion::Gini => "gini",
+        Criterion::Entropy => "entropy",
+        Criterion::Variance => "squared_error",
+        Criterion::Poisson => "poisson",
+        Criterion::AbsoluteError => "absolute_error",
+        _ => UNNAMED,
+    }
+}
+
+/// Returns the name of the type of step sizes.
+pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
+    match dtype {
+        StepDtype::Float64 => "float64",
+        StepDtype::Float8 => "float8",
+        _ => UNNAMED,
+    }
+}
+
+/// Returns the name of a link, that is, of how scores are turned into predictions.
+pub(crate) fn name_of_link(link: Link) -> &'static str {
+    match link {
+        Link::Identity => "identity",
+        Link::Log => "log",
+        Link::Margin => "margin",
+        Link::Share => "share",
+        Link::Logistic => "logistic",
+        Link::OneAgainstRest => "one_against_rest",
+        Link::Softmax => "softmax",
+        _ => UNNAMED,
+    }
+}
+
+/// Returns how the leaves of a model's trees are added to scores. It is the same for all trees; for a model without
+/// trees, it is "leaf".
+pub(crate) fn name_of_term(model: &Additive<'_>) -> &'static str {
+    match model.terms().next() {
+        None | Some(Term::Leaf) => "leaf",
+        Some(Term::Column(_)) => "column",
+        Some(Term::RankOne(_)) => "rank_one",
+        Some(_) => UNNAMED,
+    }
+}
+
+/// Returns the kind of y.
+pub(crate) fn kind_of(outputs: &Outputs) -> &'static str {
+    match outputs {
+        Outputs::Real { .. } => "numbers",
+        Outputs::Classes { .. } => "classes",
+        Outputs::Labels { .. } => "labels",
+        _ => UNNAMED,
+    }
+}
+
+/// Returns the number of classes of each output: 1 for numerical outputs, 2 for labels.
+pub(crate) fn n_classes(outputs: &Outputs) -> Vec<i64> {
+    match outputs {
+        Outputs::Real { n_outputs } => vec![1; *n_outputs],
+        Outputs::Classes { n_classes } => n_classes.iter().map(|&k| i64::from(k)).collect(),
+        Outputs::Labels { n_labels } => vec![2; *n_labels],
+        other => vec![1; other.n_outputs()],
+    }
+}

@@ -1,0 +1,125 @@
+//! Boosting with samples on several workers, whose sums a Python function reduces.
+
+use std::error::Error as StdError;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use weald::{AllReduce, Boosted, Dataset, ReduceBuffer, ReduceOp, StageObserver, StageReport};
+
+use crate::boost::PyBoosted;
+use crate::config::PyBoostConfig;
+use crate::enter::Entry;
+use crate::input::{PyMatrix, PyTargets, contiguous_weights};
+
+/// Grows the stages of a boosting model of trees on the samples of several workers. Each worker calls this function
+/// with its own samples.
+///
+/// `all_reduce` is called with a one-dimensional float64 or int64 array and "sum" or "max". It must replace the
+/// elements of the array by their sums or maxima over all workers. It runs on the calling thread. An exception that it
+/// raises, such as that of Ctrl-C, ends the fit. In that case the model of the finished stages, if there are any, is
+/// appended to the list `kept`.
+#[pyfunction]
+#[pyo3(signature = (x, y, sample_weight, config, all_reduce, n_threads=1, grown=None, kept=None))]
+#[allow(clippy::too_many_arguments)] // the signature of a Python function
+pub(crate) fn fit_boosting_part<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    config: PyBoostConfig,
+    all_reduce: Py<PyAny>,
+    n_threads: usize,
+    grown: Option<Py<PyBoosted>>,
+    kept: Option<Bound<'py, PyList>>,
+) -> PyResult<PyBoosted> {
+    let schema = config.schema();
+    let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).schema(schema);
+    let raised = Arc::default();
+    let reduce = Arc::new(PyReduce { all_reduce, raised: Arc::clone(&raised) });
+    // With a cost of 0, the work stays on this thread, and signals are checked before each call of `all_reduce`.
+    let entry = Entry { n_threads, cost: 0, progress: None };
+    let grown = grown.as_ref().map(|model| &*model.get().0);
+    let mut done = Done::default();
+    let grown = entry.run(py, |control| {
+        loss.stops(control);
+        config.fit_part_observed(grown, &data, reduce, &mut done, control)
+    });
+    if let (Some(kept), Some(model)) = (kept, done.0) {
+        kept.append(Bound::new(py, PyBoosted::from(model))?)?;
+    }
+    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None => loss.unless_raised(grown).map(PyBoosted::from),
+    }
+}
+
+/// The stages that were finished when a fit failed.
+#[derive(Debug, Default)]
+struct Done(Option<Boosted>);
+
+impl StageObserver for Done {
+    fn after(&mut self, _: &StageReport<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn failed(&mut self, done: &Boosted) {
+        // If there is not enough memory for the model, none is kept.
+        self.0 = done.truncated(done.n_stages()).ok();
+    }
+}
+
+/// A Python function that reduces arrays over workers.
+#[derive(Debug)]
+struct PyReduce {
+    all_reduce: Py<PyAny>,
+    /// The exception that the function raised. The engine gets its message, and Python gets the exception.
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl PyReduce {
+    fn reduced<T: Element + Copy>(&self, own: &mut [T], op: &str) -> PyResult<()> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            let array = PyArray1::from_slice(py, own);
+            let returned = self.all_reduce.call1(py, (&array, op))?;
+            // The function may have returned the sums instead of writing them, or an object that completes later, such
+            // as that of `async_op` in torch.distributed.
+            if !returned.is_none(py) && !returned.is(&array) {
+                let name = returned.bind(py).get_type().name()?;
+                let text = format!(
+                    "all_reduce must return None and write the sums into the buffer that it was given, got {name}"
+                );
+                return Err(PyTypeError::new_err(text));
+            }
+            let found = array.try_readonly().map_err(|_| PyValueError::new_err("all_reduce keeps its buffer"))?;
+            own.copy_from_slice(found.as_slice()?);
+            Ok(())
+        })
+    }
+}
+
+impl AllReduce for PyReduce {
+    fn all_reduce(&self, buffer: ReduceBuffer<'_>, op: ReduceOp) -> Result<(), Box<dyn StdError + Send + Sync>> {
+        let op = match op {
+            ReduceOp::Sum => "sum",
+            ReduceOp::Max => "max",
+            _ => return Err("unknown reduction".into()),
+        };
+        let reduced = match buffer {
+            ReduceBuffer::Float64(own) => self.reduced(own, op),
+            ReduceBuffer::Int64(own) => self.reduced(own, op),
+            _ => return Err("unknown numbers".into()),
+        };
+        reduced.map_err(|error| {
+            let message = error.to_string();
+            self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            message.into()
+        })
+    }
+}

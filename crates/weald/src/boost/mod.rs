@@ -1,0 +1,111 @@
+//! Gradient boosting for many outputs (Joly 2016, ch. 6): with a tree for each output (single target), with one tree
+//! for all (joint), or on random projections of the negative gradients, with or without relabelled leaves.
+//!
+//! ```
+//! use ndarray::array;
+//! use weald::{BoostConfig, Control, LabelView, LossKind, OutputStrategy};
+//!
+//! // Six rows of one feature, three tags.
+//! let x = array![[0.0f32], [1.0], [2.0], [3.0], [4.0], [5.0]];
+//! let y = LabelView::try_new(vec![0, 1, 2, 4, 5, 6, 8], vec![0, 0, 0, 1, 1, 1, 1, 2], 3)?;
+//! // So few that each may have a leaf of its own.
+//! let few = BoostConfig::new(LossKind::LogLoss).min_weight_leaf(1.0).l2_regularization(0.1);
+//! let config = few.strategy(OutputStrategy::Joint).n_estimators(20).learning_rate(0.5);
+//! let control = Control::default();
+//! let model = config.fit((&x, y), &control)?;
+//! let losses = model.train_score();
+//! assert!(losses[19] < 0.2 * losses[0]);
+//! let probabilities = model.predict(&x, &control)?;
+//! assert!(probabilities[[0, 0]] > 0.9 && probabilities[[5, 0]] < 0.1);
+//! # Ok::<(), weald::Error>(())
+//! ```
+//!
+//! The *scores* f of a sample are the arguments of the loss: one for each numerical output and label, one for two
+//! classes, and otherwise one for each class. A *stage* fits one weak model g (for single targets, one for each score)
+//! to the negative gradients at the current scores, finds *steps* ρ that minimise the loss of each score along g, and
+//! adds μ ρ g, where μ is the learning rate.
+//!
+//! | strategy | a stage's tree is grown on | and adds to the scores |
+//! |---|---|---|
+//! | single target | the negative gradients of one score | μ v to that score |
+//! | joint | those of all scores | μ v, one for each score |
+//! | projected, relabelled | q random combinations of them | the same |
+//! | projected | one random combination | μ ρ g, where g is the leaf's mean of the combination: one value for each leaf, one step for each score |
+//!
+//! v are either Newton steps of each leaf and score, Σ w r / (Σ w h + λ), which are computed in `newton`; or ρ ⊙ g,
+//! where g are the mean negative gradients of the leaf and ρ is a step for each score that is searched over all samples
+//! ([`LeafEstimation`]).
+//!
+//! | module | what |
+//! |---|---|
+//! | `leaf_search` | minimisation of the logistic loss from sums over leaves |
+//! | `columns`, `tile` | leaves and steps of the logistic loss: searches for each column, and the sums that they need |
+//! | `config` | parameters |
+//! | `problem` | the combination of loss, outputs and strategy |
+//! | `state` | the samples and their scores, the sweep over them, sums of gradients by leaf |
+//! | `newton` | leaves and steps that are regularised Newton steps |
+//! | `observer` | callbacks after each stage |
+//! | `low_rank` | residuals of the squared error of sparse labels, never computed as a whole |
+//! | `stage_projection`, `projector` | what a stage is fitted to, and the computation of the targets of its tree from negative gradients |
+//! | `steps` | leaves and steps of one stage |
+//! | `fit`, `stages`, `booster` | the public functions, the loop over stages with one stage in four steps, and the scores that it changes |
+//! | `weak` | boosting with weak models of the caller |
+//! | `model`, `predict` | the fitted model, and its predictions by [`crate::model`] |
+//! | `workers` | samples on several machines |
+//! | `compact` | leaves that need less memory |
+//!
+//! # One stage
+//!
+//! 1. The sweep of the previous stage has written the targets: for each sample, Φ times its negative gradients,
+//!    computed while the sample was in the cache. Negative gradients are not stored, except by the joint strategy,
+//!    whose targets they are.
+//! 2. The tree is grown as in forests ([`crate::tree`]), on samples drawn without replacement.
+//! 3. Sums of negative gradients and curvatures over the samples of each leaf give its Newton steps; for losses without
+//!    such sums, each leaf is processed separately. With line searches, sums of negative gradients give the leaves, and
+//!    slopes along them give the steps: for the logistic loss, columns of scores are copied and searched with further
+//!    sums, mostly one or two; for other losses, each column is searched separately. The squared error has closed forms
+//!    of both.
+//! 4. The next sweep adds the leaves to the scores of their samples, and writes the targets of the next stage.
+//!
+//! A stage costs the tree, the sweep, one pass of sums, and for line searches of the logistic loss a copy of the scores
+//! and one to two more passes. Memory consists of the scores (float32 for labels and classes), of what the tree needs,
+//! and of a few columns of scores.
+//!
+//! # Why the loss cannot rise
+//!
+//! At learning rate 1, each step minimises a convex function, starting from the current scores (thesis, convergence
+//! theorem); at a smaller learning rate, the loss does not rise either, by convexity. Newton steps are halved while
+//! they raise the loss. Line searches guarantee this without computing values of the loss (see `leaf_search` and
+//! [`crate::loss`]). The loss can only rise by the rounding of scores.
+
+mod booster;
+mod columns;
+mod compact;
+pub(crate) mod config;
+mod fit;
+mod leaf_search;
+mod low_rank;
+pub(crate) mod model;
+mod newton;
+mod observer;
+mod predict;
+pub(crate) mod problem;
+mod projector;
+mod stage_projection;
+mod stages;
+mod state;
+mod steps;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_of_workers;
+mod tile;
+mod weak;
+mod workers;
+
+pub(crate) use crate::model::step_sizes;
+pub use crate::model::{StagedScores, StepDtype};
+pub use config::{BoostConfig, LeafEstimation, OutputStrategy};
+pub use model::Boosted;
+pub use observer::{StageObserver, StageReport};
+pub use weak::{ValidationTargets, WeakLearner, WeakPredictions};

@@ -1,0 +1,228 @@
+//! Thread pools: private to each process, created when first needed, with no more threads than there are jobs.
+//!
+//! The input is a list of jobs and a number of threads. The output is the results in the order of the jobs, or the
+//! first error. The caller's thread is one of the threads: it starts with the first job while those of the pool wake up.
+//! With one thread, the jobs run without a pool. Pools are identified by the process id, because threads do not survive a
+//! fork: a child process does not use the pools of its parent and creates its own.
+//!
+//! The global pool of `rayon` is not used, because it belongs to the application.
+
+use std::io;
+use std::sync::{Arc, Barrier, Mutex, MutexGuard};
+use std::thread;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::error::{ErrorKind, Result, try_collected, try_push, try_with_capacity};
+
+/// Size of the stack of a thread, in bytes. Unused parts of it take no memory. It is the default of Rust, so other
+/// threads have the same.
+const STACK_BYTES: usize = 2 << 20;
+
+/// Bytes that a thread may allocate when it starts: its thread-local data, and at most 1 MiB that the allocator takes
+/// from the system at a time. If these allocations fail, the C library ends the process.
+const START_BYTES: usize = 2 << 20;
+
+/// Bytes for each thread of a pool that must still be available when all threads have started. The allocations that
+/// threads need to distribute work must not fail either; work that needs more memory allocates it in ways that may
+/// fail.
+const WORK_BYTES: usize = 1 << 20;
+
+/// Returns whether there is enough memory to start a thread: for its stack and its initial allocations. Memory that is
+/// not touched costs nothing.
+pub fn has_room_for_a_thread() -> bool {
+    has_room_for_one_of(0)
+}
+
+/// Like [`has_room_for_a_thread`], for one of `n_threads` threads of a pool.
+fn has_room_for_one_of(n_threads: usize) -> bool {
+    let bytes = n_threads.saturating_mul(WORK_BYTES).saturating_add(STACK_BYTES + START_BYTES);
+    try_with_capacity::<u8>("threads", bytes).is_ok()
+}
+
+/// Returns a pool whose threads are started one after another, each after the previous one has allocated what it needs,
+/// so that no thread takes memory that was checked for another.
+fn started(n_threads: usize) -> Result<ThreadPool> {
+    let one_runs = Arc::new(Barrier::new(2));
+    let runs = Arc::clone(&one_runs);
+    let built = ThreadPoolBuilder::new()
+        .num_threads(n_threads)
+        .start_handler(move |_| {
+            runs.wait();
+        })
+        .spawn_handler(|worker| {
+            if !has_room_for_one_of(n_threads) {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+            let named = thread::Builder::new().name(format!("weald-{}", worker.index()));
+            named.stack_size(STACK_BYTES).spawn(|| worker.run())?;
+            one_runs.wait();
+            Ok(())
+        })
+        .build()
+        // The caller's thread is one more.
+        .map_err(|_| ErrorKind::Threads { n_threads: n_threads + 1 })?;
+    // Each thread has searched for work once, and has allocated the memory for it.
+    built.broadcast(|_| ());
+    Ok(built)
+}
+
+struct Entry {
+    process: u32,
+    n_threads: usize,
+    pool: Arc<ThreadPool>,
+}
+
+/// The pools of this process, and of the processes from which it was forked.
+struct Pools(Mutex<Vec<Entry>>);
+
+static POOLS: Pools = Pools(Mutex::new(Vec::new()));
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nothing panics while the lock is held: it guards moves only")
+}
+
+impl Pools {
+    /// Returns a pool of this process for `n_workers` workers, with at most `n_threads` threads: the smallest existing
+    /// one that is large enough, or a new one with a thread for each worker.
+    fn get(&self, n_workers: usize, n_threads: usize) -> Result<Arc<ThreadPool>> {
+        let process = std::process::id();
+        let find = |pools: &[Entry]| {
+            let fits = |e: &&Entry| e.process == process && (n_workers..=n_threads).contains(&e.n_threads);
+            pools.iter().filter(fits).min_by_key(|e| e.n_threads).map(|e| Arc::clone(&e.pool))
+        };
+        if let Some(pool) = find(&lock(&self.0)) {
+            return Ok(pool);
+        }
+        // The pool is built outside the lock, so that a fork on another thread is unlikely to copy a held lock.
+        let built = started(n_workers)?;
+        let mut pools = lock(&self.0);
+        if let Some(pool) = find(&pools) {
+            return Ok(pool);
+        }
+        let pool = Arc::new(built);
+        // If the number of jobs increases steadily, a pool of each size would be left behind. The threads of a dropped
+        // pool end when the last work that uses it ends. Pools of other processes are kept, because dropping one would
+        // signal threads that do not exist in this process.
+        pools.retain(|e| e.process != process || e.n_threads > n_workers);
+        try_push("threads", &mut pools, Entry { process, n_threads: n_workers, pool: Arc::clone(&pool) })?;
+        Ok(pool)
+    }
+}
+
+/// Runs all `jobs`, which are distributed in order to at most `n_threads` threads, of which the caller's is one. Each
+/// thread has its own scratch.
+///
+/// # Errors
+/// Returns an error of `scratch` or `work`. Jobs that have not begun by then are not run.
+pub(crate) fn for_each<J: Send, S>(
+    n_threads: usize,
+    mut jobs: impl ExactSizeIterator<Item = J> + Send,
+    scratch: impl Fn() -> Result<S> + Sync,
+    work: impl Fn(&mut S, J) -> Result<()> + Sync,
+) -> Result<()> {
+    let n_workers = n_threads.min(jobs.len());
+    if n_workers <= 1 {
+        let mut scratch = scratch()?;
+        return jobs.try_for_each(|job| work(&mut scratch, job));
+    }
+    let queue = Mutex::new((jobs, None));
+    let next = || {
+        let (jobs, failure) = &mut *lock(&queue);
+        if failure.is_none() { jobs.next() } else { None }
+    };
+    let worker = || -> Result<()> {
+        let mut scratch = scratch()?;
+        while let Some(job) = next() {
+            work(&mut scratch, job)?;
+        }
+        Ok(())
+    };
+    let worker = || {
+        if let Err(error) = worker() {
+            lock(&queue).1.get_or_insert(error);
+        }
+    };
+    POOLS.get(n_workers - 1, n_threads - 1)?.in_place_scope(|scope| {
+        for _ in 1..n_workers {
+            scope.spawn(|_| worker());
+        }
+        worker();
+    });
+    let failure = lock(&queue).1.take();
+    failure.map_or(Ok(()), Err)
+}
+
+/// Returns `f(0), …, f(n − 1)`, computed on at most `n_threads` threads.
+///
+/// # Errors
+/// Returns an error of `f`. Calls that have not begun by then are not made.
+pub(crate) fn map<T: Send>(n_threads: usize, n: usize, f: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let mut slots = try_with_capacity("results", n)?;
+    slots.resize_with(n, || None);
+    for_each(
+        n_threads,
+        slots.iter_mut().enumerate(),
+        || Ok(()),
+        |(), (i, slot)| {
+            *slot = Some(f(i)?);
+            Ok(())
+        },
+    )?;
+    try_collected("results", slots.into_iter().map(|slot| slot.expect("every job was done: no error above")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Error, ErrorKind};
+
+    #[test]
+    fn results_keep_the_order_of_the_jobs() {
+        for n_threads in [1, 2, 8] {
+            assert_eq!(map(n_threads, 1000, |i| Ok(i * i)).unwrap(), (0..1000).map(|i| i * i).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_caller_is_one_of_the_threads() {
+        let caller = std::thread::current().id();
+        let threads = |n_threads, n_jobs| map(n_threads, n_jobs, |_| Ok(std::thread::current().id())).unwrap();
+        assert!(threads(1, 50).iter().chain(&threads(8, 1)).all(|thread| *thread == caller));
+        // Both jobs wait for each other.
+        let both = Barrier::new(2);
+        let found = map(2, 2, |_| {
+            both.wait();
+            Ok(std::thread::current().id())
+        });
+        let found = found.unwrap();
+        assert!(found.contains(&caller) && found[0] != found[1]);
+    }
+
+    #[test]
+    fn an_error_ends_the_work() {
+        for n_threads in [1, 2] {
+            let done = Mutex::new(0);
+            let outcome = map(n_threads, 1000, |i| {
+                *lock(&done) += 1;
+                if i == 3 { Err(Error::from(ErrorKind::Interrupted)) } else { Ok(i) }
+            });
+            assert_eq!(outcome.unwrap_err().kind(), &ErrorKind::Interrupted);
+            assert!(*lock(&done) < 1000);
+        }
+    }
+
+    #[test]
+    fn a_pool_is_made_once_and_has_no_more_threads_than_workers() {
+        let pools = Pools(Mutex::default());
+        let get = |n_workers, n_threads| pools.get(n_workers, n_threads).unwrap();
+        let two = get(2, 3000);
+        assert_eq!(two.current_num_threads(), 2);
+        assert!(Arc::ptr_eq(&two, &get(2, 2)));
+        let three = get(3, 3000);
+        assert_eq!(three.current_num_threads(), 3);
+        assert!(Arc::ptr_eq(&three, &get(2, 3000)));
+        assert_eq!(get(2, 2).current_num_threads(), 2);
+        assert_eq!(lock(&pools.0).len(), 2);
+    }
+}

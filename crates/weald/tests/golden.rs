@@ -1,0 +1,47 @@
+//! Model files of every version of the format can be loaded, predict the same bits and are saved as the same bytes.
+//! They were written by `tests/golden/write.py`.
+
+use std::fs;
+use std::path::Path;
+
+use ndarray::Array2;
+use serde_json::Value;
+use weald::{Control, Model, ModelFile};
+
+/// The current version of the format.
+const FORMAT: &str = "v1";
+
+#[test]
+fn golden_files_load_predict_the_same_bits_and_are_written_again() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let mut n_files = 0;
+    for version in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+        let Ok(about) = fs::read_to_string(version.join("predictions.json")) else { continue };
+        let about: Value = serde_json::from_str(&about).unwrap();
+        let rows = about["X"].as_array().unwrap();
+        let n_features = rows[0].as_array().unwrap().len();
+        let x = Array2::from_shape_fn((rows.len(), n_features), |(i, j)| rows[i][j].as_f64().unwrap() as f32);
+        for (name, expected) in about["predictions"].as_object().unwrap() {
+            let path = version.join(format!("{name}.safetensors"));
+            let bytes = fs::read(&path).unwrap();
+            let file = ModelFile::load(&path).unwrap();
+            let control = Control::default();
+            let found = match &file.model {
+                Model::Forest(forest) => forest.predict(&x, &control).unwrap(),
+                Model::Boosted(boosted) => boosted.predict_scores(&x, &control).unwrap(),
+                Model::Compressed(compressed) => compressed.predict_scores(&x, &control).unwrap(),
+                Model::Centroid(forest) => forest.predict(&x, &control).unwrap(),
+                other => panic!("{other:?} is a new kind of model"),
+            };
+            let expected = expected.as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap());
+            let expected: Vec<u64> = expected.map(|bits| bits.as_u64().unwrap()).collect();
+            assert_eq!(found.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), expected, "{name}");
+            assert!(file.extra.estimator.is_some());
+            if version.ends_with(FORMAT) {
+                assert!(file.to_bytes().unwrap() == bytes, "{name} is written otherwise");
+            }
+            n_files += 1;
+        }
+    }
+    assert!(n_files >= 18);
+}

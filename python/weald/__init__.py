@@ -1,0 +1,111 @@
+"""Trees and tree ensembles for data with many features and many outputs.
+
+The estimators have the interface of scikit-learn. In addition, they support sparse X in CSR and CSC format with 32-bit
+and 64-bit indices, multi-label y as a sparse matrix, and trees grown on random projections of the outputs.
+
+Modules
+-------
+`weald.tree`, `weald.forest`, `weald.centroid`, `weald.boosting`, `weald.compression`
+    The estimators, which can also be imported from `weald`. Compression makes models smaller that predict the same or
+    nearly the same.
+`weald.projection`
+    Random projections of the outputs.
+`weald.multilabel`
+    Tuned decision thresholds and calibrated probabilities for many labels.
+`weald.metrics`
+    Metrics and scorers for dense and sparse label matrices.
+`weald.model_selection`
+    Stratified folds for labels, and cross-validation with sparse y.
+`weald.inspection`
+    Importances, partial dependence, explanations and rules of fitted models.
+`weald.export`
+    Conversion of models to JSON, C, ONNX, treelite and scikit-learn.
+`weald.datasets`
+    Loading and generating data sets.
+`weald.distribute`
+    Fitting, prediction and cross-validation on several processes or machines.
+
+Functions
+---------
+`save`, `load`, `dumps`, `loads`, `inspect_model`
+    Model files, which can be loaded without running code of the file.
+`merge`
+    Merges parts of a forest that were fitted separately.
+`estimate_fit_memory`
+    Estimates the memory that a fit needs.
+`topk`, `topk_chunks`
+    The highest-scoring labels of samples, also for pipelines and in chunks.
+
+`Predictor` predicts single samples with low latency.
+"""
+
+from weald import (
+    compression,
+    datasets,
+    distribute,
+    export,
+    inspection,
+    metrics,
+    model_selection,
+    multilabel,
+    projection,
+)
+from weald._memory import estimate_fit_memory
+from weald._model_file import dumps, inspect_model, load, loads, save
+from weald._parts import merge
+from weald._predictor import Predictor
+from weald._topk import topk, topk_chunks
+from weald._weald import __version__, build_info
+from weald.boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from weald.centroid import CentroidForestClassifier, CentroidForestRegressor
+from weald.compression import CompressedForestClassifier, CompressedForestRegressor
+from weald.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from weald.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+
+__all__ = [
+    "CentroidForestClassifier",
+    "CentroidForestRegressor",
+    "CompressedForestClassifier",
+    "CompressedForestRegressor",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "Predictor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "__version__",
+    "build_info",
+    "compression",
+    "datasets",
+    "distribute",
+    "dumps",
+    "estimate_fit_memory",
+    "export",
+    "inspect_model",
+    "inspection",
+    "load",
+    "loads",
+    "merge",
+    "metrics",
+    "model_selection",
+    "multilabel",
+    "projection",
+    "save",
+    "topk",
+    "topk_chunks",
+]

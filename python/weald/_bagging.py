@@ -1,0 +1,313 @@
+"""Ensembles of independent trees of any kind: bootstrap samples, warm starts and out-of-bag scores."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import Interval, RealNotInt
+
+from weald import _digest, _kept_rows, _masks, _memory, _parts, _updates
+from weald._at_once import fitted_at_once
+from weald._base import BaseEnsemble, progress_bar
+from weald._predictions import BaseClassifier, BaseRegressor
+from weald._ranks import ranking_precision
+from weald._sparse import csr_of, is_sparse, r2
+from weald._types import OobScore, RandomState
+from weald._validation import MOST, Float, Matrix, Number, RowWeights, Target, draw_seed
+
+# Constraints of the parameters that all of them have.
+BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
+    "bootstrap": ["boolean"],
+    "oob_score": ["boolean", callable],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    "keep_rows": ["boolean"],
+    "max_samples": [
+        None,
+        Number(RealNotInt, 0.0, None, closed="neither"),
+        Interval(Integral, 1, MOST, closed="both"),
+    ],
+}
+
+# With more labels, hardly any sample has all labels right, and the out-of-bag score is a ranking score.
+_FEW_LABELS = 10
+
+
+def _known_numbers(target: Target) -> Float:
+    """The numerical outputs, with NaN for unknown values."""
+    if target.container is not None:
+        dense: Float = target.original.toarray()
+        return dense
+    mask = _masks.dense(target.mask)
+    known: Float = target.original if mask is None else np.where(mask, np.nan, target.original)
+    return known
+
+
+class BaseBagging(BaseEnsemble):
+    """Fits of ensembles of independent trees."""
+
+    _masks_y = True
+    _keeps_sparse_y = True
+    # Attributes of a fit with `oob_score`, which a fit without it deletes.
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_",)
+
+    n_estimators: int
+    bootstrap: bool
+    max_samples: float | None
+    oob_score: OobScore
+    random_state: RandomState
+    verbose: int
+    warm_start: bool
+    keep_rows: bool
+
+    _seed: int
+    # The settings of the bootstrap samples: bootstrap, max_samples.
+    _draws: tuple[bool, float | None]
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any, trees: Any = None
+    ) -> tuple[Matrix, Target, Float | None, Any]:
+        """Fit the forest, or its trees in the range `trees`; return the checked data and the configuration."""
+        if self.oob_score and not self.bootstrap:
+            raise ValueError(
+                "oob_score is not supported with bootstrap=False, which leaves out no samples: set bootstrap=True"
+            )
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError(
+                "max_samples is not supported with bootstrap=False: it must be None, or bootstrap True, got "
+                f"{self.max_samples!r}"
+            )
+        part = None if trees is None else _parts.checked_range(self, trees)
+        grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
+        if grown is not None and (other := sorted({_parts.PART, _updates.GROWN} & self.__dict__.keys())):
+            what = "a part of a forest" if other[0] == _parts.PART else "a forest that was updated"
+            raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
+        before = dict(self.__dict__)
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
+        digest = None if part is None else _digest.of_data(X, target, weights)
+        n_grown = 0 if grown is None else grown.n_trees
+        n_grown, end = part or (n_grown, int(self.n_estimators))
+        n_more = end - n_grown
+        if n_more < 0:
+            raise ValueError(
+                f"n_estimators must be at least {n_grown} with warm_start=True, the number of trees of the fitted "
+                f"forest, got {self.n_estimators}"
+            )
+        if grown is None:
+            self._seed = draw_seed(self.random_state)
+        self._set_outputs(target)
+        if grown is not None:
+            self._check_warm_start(before)
+            self._check_grown_with(grown, target)
+        n_threads = self._n_threads()
+        row_weights = self._row_weights(target, weights)
+        weights = row_weights[0]
+        config = self._forest_config(target, weights, (n_grown, end))
+        if n_more == 0:
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
+        else:
+            _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
+            with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
+                more = self._grow(X, target, row_weights, config, n_threads, progress)
+            self._forest = more if grown is None else type(grown).merge([grown, more])
+        _kept_rows.drop(self)
+        if self.keep_rows:
+            leaves = self._forest.apply(X, n_threads)
+            _kept_rows.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
+        draws = (config["bootstrap"], config["max_samples"])
+        for name in (_parts.PART, _updates.GROWN):
+            self.__dict__.pop(name, None)
+        if part is not None:
+            setattr(self, _parts.PART, (*part, digest))
+        if self.oob_score and part is None and (n_more > 0 or not hasattr(self, "oob_score_")):
+            if grown is not None and draws != self._draws:
+                raise ValueError(
+                    "max_samples and bootstrap must be those of the previous fit with warm_start=True and oob_score"
+                )
+            self._set_oob(X, target, weights, config)
+        elif not self.oob_score or part is not None:
+            for name in self._oob_attributes:
+                self.__dict__.pop(name, None)
+        self._draws = draws
+        return X, target, weights, config
+
+    def _check_warm_start(self, before: dict[str, Any]) -> None:
+        if self.n_features_in_ != before["n_features_in_"]:
+            raise ValueError(
+                f"X must have {before['n_features_in_']} features with warm_start=True, as in the previous fit, got "
+                f"{self.n_features_in_}"
+            )
+        if self.n_outputs_ != before["n_outputs_"]:
+            raise ValueError(
+                f"y must have {before['n_outputs_']} outputs with warm_start=True, as in the previous fit, got "
+                f"{self.n_outputs_}"
+            )
+
+    def _check_grown_with(self, grown: Any, target: Target) -> None:
+        """Raise if the existing trees were grown with another criterion."""
+
+    @abstractmethod
+    def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> Any:
+        """The parameters of the trees of this range, in the engine's form."""
+
+    @abstractmethod
+    def _grow(
+        self,
+        X: Matrix,
+        target: Target,
+        row_weights: RowWeights,
+        config: Any,
+        n_threads: int,
+        progress: Callable[[int], object] | None,
+    ) -> Any:
+        """Grow the trees of a configuration."""
+
+    def _n_draws(self) -> float | None:
+        """`max_samples` in the engine's form."""
+        if self.max_samples is None:
+            return None
+        return int(self.max_samples) if isinstance(self.max_samples, Integral) else float(self.max_samples)
+
+    def _mask_of(self, target: Target) -> tuple[Any, ...]:
+        """The last argument of the engine's functions that support unknown values of y."""
+        return (_masks.to_engine(target.mask),) if self._masks_y else ()
+
+    def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: Any) -> None:
+        if target.mask is not None and callable(self.oob_score):
+            raise ValueError(
+                "oob_score does not support y with masked entries if it is a callable: it must be True, got a function"
+            )
+        scores, n_trees = self._oob_predict(config, X, target, weights)
+        scored = n_trees > 0
+        exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
+        if not scored[exists].all():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
+                "reliable OOB estimates.",
+                stacklevel=5,
+            )
+        rows = np.flatnonzero(scored & exists)
+        self._set_oob_attributes(scores, target, rows)
+
+    def _oob_predict(
+        self, config: Any, X: Matrix, target: Target, weights: Float | None
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        """Out-of-bag predictions, and the number of trees that each is the mean of."""
+        args = (config, X, target.engine, weights, self._n_threads(), *self._mask_of(target))
+        found: tuple[Any, NDArray[np.uint32]] = self._forest.oob_predict(*args)
+        return found
+
+    @abstractmethod
+    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
+        """Set the out-of-bag predictions of all samples and the score over `rows`, the samples that have some."""
+
+
+class BaseBaggingClassifier(BaseBagging, BaseClassifier):
+    """Ensembles of independent trees for classes and labels."""
+
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
+
+    oob_score_: float
+    oob_decision_function_: Any
+
+    def _check_warm_start(self, before: dict[str, Any]) -> None:
+        super()._check_warm_start(before)
+        as_list = [part if isinstance(part, list) else [part] for part in (before["classes_"], self.classes_)]
+        if not all(map(np.array_equal, *as_list)):
+            raise ValueError("y must have the classes of the previous fit with warm_start=True, got other classes")
+
+    def _oob_predict(
+        self, config: Any, X: Matrix, target: Target, weights: Float | None
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        if target.label_format is None or target.label_format.container is None:
+            return super()._oob_predict(config, X, target, weights)
+        return self._oob_at_least(config, X, target, weights, 0.0)
+
+    def _oob_at_least(
+        self, config: Any, X: Matrix, target: Target, weights: Float | None, floor: float
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        """Out-of-bag scores of labels that are positive and at least the floor, as CSR."""
+        args = (config, X, target.engine, weights, floor, self._n_threads(), *self._mask_of(target))
+        arrays, n_trees = self._forest.oob_at_least(*args)
+        assert target.label_format is not None
+        container = target.label_format.container or sparse.csr_array
+        return container(csr_of(arrays, target.original.shape)), n_trees
+
+    def _fit_out_of_bag(
+        self, X: Any, y: Any, sample_weight: Any, min_score: float, y_mask: Any = None
+    ) -> tuple[Any, NDArray[np.uint32]]:
+        """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
+        with fitted_at_once(self) as new:
+            X, target, weights, config = new._fit(X, y, sample_weight, y_mask, None)
+            found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, X, target, weights, min_score)
+        return found
+
+    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
+        if target.kind == "classes" and target.n_outputs > 1:
+            raise ValueError(
+                "oob_score does not support y with several outputs of classes: it must be False, or y one output of "
+                "classes, or labels"
+            )
+        self.oob_decision_function_ = scores
+        found = scores[rows]
+        if target.kind == "labels":
+            self.oob_score_ = self._oob_score_of_labels(found, target, rows)
+            return
+        truth, predicted = target.original[rows, 0], self.classes_.take(found.argmax(axis=1))
+        if callable(self.oob_score):
+            self.oob_score_ = self.oob_score(truth, predicted)
+        else:
+            self.oob_score_ = float(np.mean(truth == predicted)) if len(rows) else np.nan
+
+    def _oob_score_of_labels(self, found: Any, target: Target, rows: NDArray[np.intp]) -> float:
+        truth = target.original[rows]
+        mask = None if target.mask is None else target.mask[rows]
+        if callable(self.oob_score):
+            score: Callable[..., float] = self.oob_score
+            return score(truth if is_sparse(found) else truth.toarray(), found > 0.5)
+        if not len(rows):
+            return np.nan
+        if target.n_outputs > _FEW_LABELS:
+            return float(ranking_precision(sparse.csr_array(found), truth, mask))
+        right = truth.toarray() == ((found.toarray() if is_sparse(found) else found) > 0.5)
+        if mask is not None:
+            return float(_masks.accuracy(right, _masks.dense(mask)))
+        return float(np.mean(right.all(axis=1)))
+
+
+class BaseBaggingRegressor(BaseBagging, BaseRegressor):
+    """Ensembles of independent trees for numerical outputs."""
+
+    _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
+
+    oob_score_: float
+    oob_prediction_: Float
+
+    def _set_oob_attributes(self, scores: Float, target: Target, rows: NDArray[np.intp]) -> None:
+        truth = target.original
+        if target.container is not None:
+            self.oob_prediction_ = scores
+            if callable(self.oob_score):
+                self.oob_score_ = self.oob_score(truth[rows].toarray(), scores[rows])
+            else:
+                self.oob_score_ = r2(truth[rows], lambda part: scores[rows[part]], len(rows)) if len(rows) else np.nan
+            return
+        if target.n_outputs == 1:
+            scores, truth = scores[:, 0], truth[:, 0]
+        self.oob_prediction_ = scores
+        if target.mask is not None:
+            mask = target.mask[rows]
+            self.oob_score_ = float(_masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask))
+            return
+        score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
+        self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan

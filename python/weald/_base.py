@@ -1,0 +1,498 @@
+"""What all estimators share: the engine's configuration, the fitted state, and predictions for each kind of y."""
+
+from __future__ import annotations
+
+import os
+import sys
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from joblib.parallel import ThreadingBackend, get_active_backend
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+
+from weald import (
+    _best,
+    _categories,
+    _constraints,
+    _frames,
+    _label_weight,
+    _masks,
+    _output_scaling,
+    _projection,
+    _proof,
+    _validation,
+    _weald,
+)
+from weald._at_once import of_one_fit
+from weald._docs import documented
+from weald._projection import Growth
+from weald._proof import Kind, check_fitted
+from weald._types import (
+    CategoricalFeatures,
+    Estimator,
+    InteractionCst,
+    MatrixLike,
+    MaxFeatures,
+    MonotonicCst,
+    NProjections,
+    OutputProjection,
+    RandomState,
+)
+from weald._validation import Float, Matrix, Number, RowWeights, Target
+
+if TYPE_CHECKING:
+    from weald._weald import _TreeConfig
+
+# The results do not depend on the number of threads, and more threads than processors would be idle.
+_MOST_THREADS = max(256, os.cpu_count() or 1)
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """The number of threads that `n_jobs` stands for; None is the number of the active joblib context.
+
+    This differs from `joblib.effective_n_jobs` for backends of processes: joblib warns and returns 1 in processes that
+    must not have children, such as those of `multiprocessing.Pool`, but the engine's threads are allowed there.
+    """
+    backend, in_context = get_active_backend()
+    if not getattr(backend, "supports_sharedmem", False):
+        backend = ThreadingBackend()
+    found = int(backend.effective_n_jobs(in_context if n_jobs is None else n_jobs))
+    return min(found, _MOST_THREADS)
+
+
+@contextmanager
+def progress_bar(
+    n_trees: int | None, verbose: int, name: str, unit: str = "tree"
+) -> Iterator[Callable[[int], object] | None]:
+    """A tqdm progress bar if `verbose`, if tqdm is installed and if standard error is a terminal; otherwise None.
+
+    `n_trees` is None if the number is not known in advance.
+    """
+    if not verbose or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield None
+        return
+    with tqdm(total=n_trees, desc=name, unit=unit) as bar:
+        yield lambda n_done: bar.update(n_done - bar.n)
+
+
+class Members(Sequence[Any]):
+    """The trees of an ensemble as estimators, which are created when they are accessed and share its memory."""
+
+    def __init__(self, ensemble: Any) -> None:
+        self._owner = ensemble
+
+    def __len__(self) -> int:
+        n_trees: int = self._owner._forest.n_trees
+        return n_trees
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self._owner._member(i) for i in range(len(self))[index]]
+        return self._owner._member(range(len(self))[index])
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} trees of {self._owner!r}>"
+
+
+def keep(estimator: Any, given: dict[str, Any]) -> None:
+    """Set the parameters of a constructor, given as its `locals()`, without changing them."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
+# Only for trees and forests: scikit-learn's checks fail for a key that is not a parameter of the estimator.
+PRUNING_CONSTRAINTS: dict[str, list[Any]] = {"ccp_alpha": [Number(Real, 0.0, None, closed="left")]}
+
+
+class TreeParameters:
+    """Types of the parameters that trees and forests share, which their constructors set by `keep`."""
+
+    criterion: str
+    max_depth: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: MaxFeatures
+    random_state: RandomState
+    max_leaf_nodes: int | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    monotonic_cst: MonotonicCst
+    output_projection: OutputProjection
+    n_projections: NProjections
+    categorical_features: CategoricalFeatures
+    interaction_cst: InteractionCst
+
+
+class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
+    """Checks and fitted state that all estimators share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Number(RealNotInt, 0.0, 1.0, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Number(RealNotInt, 0.0, 1.0, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Number(Real, 0.0, 0.5, closed="both")],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Number(RealNotInt, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "min_impurity_decrease": [Number(Real, 0.0, None, closed="left")],
+        "random_state": ["random_state"],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "monotonic_cst": ["array-like", dict, None],
+        "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
+        **_projection.CONSTRAINTS,
+    }
+    # How thresholds are chosen, for estimators without the parameter `splitter`.
+    _splitter: ClassVar[str] = "best"
+    # Whether y of shape (n_samples, 1) raises a warning: it does in scikit-learn's forests, and not in its trees.
+    _warn_column: ClassVar[bool] = False
+
+    # Which attribute holds the fitted model, and which attributes belong to it: see `weald._proof`.
+    _kind: ClassVar[Kind]
+
+    # The fitted model; that of a single tree is a forest of one tree.
+    _forest: _weald.Forest
+    n_features_in_: int
+    n_outputs_: int
+    target_names_in_: NDArray[np.object_]
+    categories_: _categories.Known
+
+    @property
+    def is_categorical_(self) -> NDArray[np.bool_] | None:
+        """Mask of the categorical features, of shape (n_features,); None if there are none."""
+        check_fitted(self)
+        mask = _categories.mask_of(self)
+        return None if mask is None else np.array(mask)
+
+    def set_output(
+        self,
+        *,
+        transform: Literal["default"] | None = None,
+        predict: Literal["default", "pandas", "polars"] | None = None,
+    ) -> Self:
+        """Set the container of predictions: arrays, or frames of pandas or polars with the names of the outputs.
+
+        Parameters
+        ----------
+        transform : {"default", None}, default=None
+            Ignored. It exists for compatibility with scikit-learn: the estimators have no `transform`.
+        predict : {"default", "pandas", "polars"}, default=None
+            The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
+            "default": arrays. None: no change. Other methods, such as `staged_predict` and `predict_topk`, always
+            return arrays.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+
+        Raises
+        ------
+        ValueError
+            For other values. With "polars", predictions of sparse labels raise it, because polars has no sparse
+            columns.
+        ImportError
+            If the library is not installed.
+
+        Notes
+        -----
+        A frame has one column for each output. Its name is that in `target_names_in_`, or else "y0", "y1" and so on.
+        Probabilities and scores of one output of classes have one column for each class, named as in `classes_`; for
+        several outputs of classes, the result is a list of such frames. A single column is returned as a Series. With
+        "pandas", the index is that of X if X has one, and sparse labels are sparse columns. The values are those of the
+        arrays.
+
+        Copies, pickles and model files keep this setting. `sklearn.base.clone` does not, because scorers,
+        cross-validation and searches of scikit-learn expect probabilities as arrays. `score` always uses arrays.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_linnerud
+        >>> import weald
+        >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
+        >>> tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
+        >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
+        ['Weight', 'Waist', 'Pulse']
+        """
+        if transform is not None and not (isinstance(transform, str) and transform == "default"):
+            raise ValueError(
+                f"transform must be None, since {type(self).__name__} has no method transform, got {transform!r}; "
+                "use predict=... for predictions as frames"
+            )
+        if predict is None:
+            return self
+        _frames.check_container(predict)
+        if predict == "default":
+            self.__dict__.pop(_frames.OUTPUT, None)
+        else:
+            setattr(self, _frames.OUTPUT, str(predict))
+        return self
+
+    def _twin(self) -> Any:
+        """A shallow copy whose attributes belong to one fit, because `fitted_at_once` assigns all of them at once."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    n_jobs: int | None
+
+    def _n_threads(self, X: Any = None) -> int:
+        """The number of threads for work on X, which is 1 for a single sample."""
+        return 1 if X is not None and X.shape[0] == 1 else count_threads(self.n_jobs)
+
+    # Whether unknown values of y are supported.
+    _masks_y: ClassVar[bool] = False
+    # Whether sparse numerical y stays sparse, as do predictions then.
+    _keeps_sparse_y: ClassVar[bool] = False
+
+    @abstractmethod
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
+        """Check y and convert it to the engine's form."""
+
+    def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
+        """Sample weights, and class weights by sample or their rule."""
+        return weights, None
+
+    def _set_outputs(self, target: Target) -> None:
+        """Set the fitted attributes that describe y."""
+        if getattr(self, "warm_start", False):
+            where = _frames.different(target.names, getattr(self, "target_names_in_", None))
+            if where is not None:
+                raise ValueError(
+                    f"y must have {where}: warm_start=True requires the outputs of the previous fit in the same order"
+                )
+        self.n_outputs_ = target.n_outputs
+        self.__dict__.pop("target_names_in_", None)
+        if target.names is not None:
+            self.target_names_in_ = target.names
+
+    def _check_X(self, X: Any, *, reset: bool) -> Matrix:
+        if not reset:
+            X = _validation.check_X(self, _categories.encode(self, X), reset=False)
+            _categories.check_codes(self, X)
+            return X
+        X, known = _categories.learn(self, X)
+        X = _validation.check_X(self, X, reset=True)
+        _categories.declare(self, X, known)
+        return X
+
+    def _check_fit(
+        self, X: Any, y: Any, sample_weight: Any, y_mask: Any = None, label_names: Any = None
+    ) -> tuple[Matrix, Target, Float | None]:
+        """Checked X, y and weights; samples without a known value of y get the weight zero."""
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+        X = self._check_X(X, reset=True)
+        weights = _validation.check_weights(sample_weight, X.shape[0])
+        target = _validation.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
+        return X, target, _masks.weights_of_known(target.mask, weights, target.names)
+
+    def _tree_config(self, n_samples: int, target: Target, growth: Growth, weights: Float | None = None) -> _TreeConfig:
+        """Parameters of trees in the engine's form.
+
+        The trees are grown on `n_samples` samples with positive weight. `weights` are the weights of all samples.
+        """
+        of_labels = _label_weight.to_engine(self, target, weights)
+        criterion = _projection.check_criterion(self.criterion, self.output_projection, target.kind)
+        config = self._growth_config(n_samples, criterion, growth.seed, target.n_outputs)
+        config.update(of_labels)  # type: ignore[typeddict-item]
+        config["output_projection"] = _projection.to_engine(self.output_projection, self.n_projections, target, growth)
+        return config
+
+    def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
+        """The same parameters without output projections."""
+        leaf, split = self.min_samples_leaf, self.min_samples_split
+        leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
+        split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
+        return {
+            "criterion": criterion,
+            "splitter": getattr(self, "splitter", self._splitter),
+            "max_depth": as_size(self.max_depth),
+            "min_samples_split": min(int(split), sys.maxsize),
+            "min_samples_leaf": min(int(leaf), sys.maxsize),
+            "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
+            "min_weight_leaf": float(getattr(self, "min_weight_leaf", 0.0)),
+            "max_features": n_drawn_features(self.max_features, self.n_features_in_),
+            "max_leaf_nodes": as_size(self.max_leaf_nodes),
+            "min_impurity_decrease": float(self.min_impurity_decrease),
+            "seed": seed,
+            "output_projection": None,
+            "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
+            "categories": _categories.to_engine(self),
+            "monotonic_cst": _constraints.monotonic_to_engine(self, n_outputs),
+            "interaction_cst": _constraints.groups_to_engine(self),
+            **_output_scaling.to_engine(self, criterion),
+        }
+
+    def _check_predict(self, X: Any) -> Matrix:
+        check_fitted(self)
+        return self._check_X(X, reset=False)
+
+    @abstractmethod
+    def _known_target(self) -> Target:
+        """The description of y at fit, without its samples."""
+
+    def _reduced_error_pruned(self, X_val: Any, y_val: Any, sample_weight: Any) -> _weald.Forest:
+        """The model after reduced-error pruning of each tree on validation samples."""
+        X = self._check_predict(X_val)
+        weights = _validation.check_weights(sample_weight, X.shape[0])
+        X, y_val, weights = _validation.without_absent(X, y_val, weights)
+        y = self._known_target().like(y_val, X.shape[0], type(self).__name__)
+        return self._forest.prune_reduced_error(X, y, weights, self._n_threads())
+
+    def _predict_in_blocks(self, X: Any, build: Callable[[Matrix], Any]) -> Any:
+        """CSR of the results of `build` for blocks of checked samples."""
+        return _best.stacked(self._check_predict(X), self.n_outputs_, build)
+
+    def _scores(self, X: Any) -> Float:
+        X = self._check_predict(X)
+        return self._forest.predict(X, self._n_threads(X))
+
+    @property
+    def feature_importances_(self) -> Float:
+        """Importance of each feature: its fraction of the total decrease of impurity, averaged over the trees.
+
+        The importances sum to 1, or are all zero if no tree has a split. They favour features with many distinct
+        values: `sklearn.inspection.permutation_importance` does not. With `output_projection`, the impurity is that of
+        the projected outputs; `weald.inspection.feature_importances` offers others. Computed in O(nodes) at each
+        access.
+        """
+        check_fitted(self)
+        return self._forest.feature_importances()
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
+        """Mean prediction at each point of `grid`, of shape (n_columns, n_points).
+
+        `grid` has one row for each point and one column for each target feature.
+        `sklearn.inspection.partial_dependence` calls this method, which scikit-learn's trees and forests have as well.
+        """
+        points = np.ascontiguousarray(_validation.as_float32(grid))
+        features = [int(feature) for feature in target_features]
+        return np.ascontiguousarray(self._means_at(features, points).T)
+
+    def _means_at(self, features: list[int], points: NDArray[np.float32]) -> Float:
+        return self._forest.partial_dependence(features, points, self._n_threads())
+
+    # --- copies ------------------------------------------------------------------------------------------------------
+
+    def _state(self) -> dict[str, Any]:
+        """The attributes that copies and files contain."""
+        return {**super().__getstate__()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The engine's model is stored as bytes: skops creates objects from their states, and engine objects have none.
+        state = self._state()
+        attribute = _proof.ENGINE[self._kind]
+        if (model := _proof.engine_of(state.get(attribute))) is not None:
+            state[attribute] = model.to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # States from pickle, joblib and skops come from an untrusted source.
+        state = dict(state)
+        attribute = _proof.ENGINE[self._kind]
+        if isinstance(state.get(attribute), bytes):
+            state[attribute] = _proof.engine_from(self._kind, state[attribute])
+        self._prove(state)
+        super().__setstate__(state)
+
+    def __copy__(self) -> Any:
+        other = self._twin()
+        other._prove(other.__dict__)
+        return other
+
+    def _prove(self, state: dict[str, Any]) -> None:
+        _proof.prove(type(self).__name__, self._kind, isinstance(self, ClassifierMixin), state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class BaseEnsemble(BaseModel):
+    """What ensembles share: access to their members."""
+
+    _warn_column: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def estimators_(self) -> Sequence[Estimator]:
+        """The members of the ensemble as estimators."""
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Estimator:
+        """Return the member at an index as an estimator, or a list of members for a slice."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Estimator]:
+        """Iterate over the members as estimators."""
+        return iter(self.estimators_)
+
+    @of_one_fit
+    @documented
+    def apply(self, X: MatrixLike) -> NDArray[np.int64]:
+        """Return the index of the leaf that each sample reaches in each tree.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_trees)
+            Indices of nodes, with a column for each tree.
+        """
+        checked = self._check_predict(X)
+        return self._forest.apply(checked, self._n_threads(checked)).astype(np.int64)
+
+
+def as_size(value: Any) -> int | None:
+    """An integer parameter as the engine's size; a value beyond that is as good as the largest size."""
+    return None if value is None else min(int(value), sys.maxsize)
+
+
+def n_drawn_features(max_features: Any, n_features: int) -> int:
+    """The number of features that each node draws."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(np.log2(n_features)))
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))
+
+
+def n_positive(weights: Float | None, n_samples: int) -> int:
+    """The number of samples with positive weight."""
+    return n_samples if weights is None else int(np.count_nonzero(weights))

@@ -1,0 +1,137 @@
+"""Arguments and results of methods that return the highest-scoring labels of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from weald._ranks import are_entries_in
+from weald._sparse import is_sparse
+from weald._validation import Float
+
+# Padding in place of a label.
+NONE = -1
+# The padding in indices of the engine.
+_NONE = np.iinfo(np.uint32).max
+# Approximate number of scores in a block of dense scores: 64 MiB.
+BLOCK_SCORES = 1 << 23
+
+
+def checked_k(k: Any, width: int) -> int:
+    if isinstance(k, bool | np.bool_) or not isinstance(k, Integral) or not 1 <= int(k) <= width:
+        raise ValueError(f"k must be an integer from 1 to {width}, got {k!r}")
+    return int(k)
+
+
+def checked_min_score(min_score: Any) -> float:
+    is_number = isinstance(min_score, Real) and not isinstance(min_score, bool | np.bool_)
+    # Compared before conversion, since very large integers cannot be converted to float.
+    if not is_number or not 0 <= min_score <= 1:
+        raise ValueError(f"min_score must be a number from 0 to 1, got {min_score!r}")
+    return float(min_score)
+
+
+def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
+    """Excluded columns in canonical form: one row for each sample, or a single row for all samples."""
+    accepted = f"a sparse matrix of shape ({n_rows}, {width}) or a list of labels from 0 to {width - 1}"
+    if exclude is None:
+        return None
+    if is_sparse(exclude):
+        if exclude.ndim != 2 or exclude.shape != (n_rows, width):
+            raise ValueError(f"exclude must be {accepted}, got a sparse matrix of shape {exclude.shape}")
+        marked = sparse.csr_array(exclude, copy=True)
+        marked.sum_duplicates()
+        marked.eliminate_zeros()
+        marked.sort_indices()
+        # A matrix with one row would apply to all samples, which is equivalent, since there is only one.
+        return marked
+    columns = np.asarray(exclude)
+    if columns.ndim != 1 or (len(columns) and columns.dtype.kind not in "iu"):
+        what = f"of dtype {columns.dtype} and shape {columns.shape}"
+        raise TypeError(f"exclude must be {accepted}, got a {type(exclude).__name__} {what}")
+    wrong = columns[(columns < 0) | (columns >= width)]
+    if len(wrong):
+        raise ValueError(f"exclude must be {accepted}, got the label {wrong[0]}")
+    columns = np.unique(columns).astype(np.int64)
+    return sparse.csr_array((np.ones(len(columns), dtype=np.bool_), columns, [0, len(columns)]), shape=(1, width))
+
+
+def to_engine(exclude: Any, n_rows: int, width: int) -> Any:
+    """The excluded columns in the form of the engine."""
+    marked = pattern(exclude, n_rows, width)
+    return None if marked is None else (marked.indptr, marked.indices, width)
+
+
+def ranked(
+    indices: NDArray[np.uint32],
+    scores: Float,
+    min_score: float,
+    *,
+    probabilities: Float | None = None,
+    absent: float = 0.0,
+) -> tuple[NDArray[np.int64], Float]:
+    """The result of the engine, padded by `NONE` and `absent` where no label has a sufficient probability."""
+    labels = indices.astype(np.int64)
+    is_absent = indices == _NONE
+    if min_score > 0:
+        is_absent |= ~((scores if probabilities is None else probabilities) >= min_score)
+    labels[is_absent] = NONE
+    return labels, np.where(is_absent, absent, scores) if is_absent.any() else scores
+
+
+def best_of_dense(scores: Float, k: int, marked: sparse.csr_array | None) -> tuple[NDArray[np.uint32], Float]:
+    """The best columns of dense scores, in the form of the engine."""
+    if marked is not None:
+        scores = scores.copy()
+        if marked.shape[0] == 1:
+            scores[:, marked.indices] = -np.inf
+        else:
+            scores[np.repeat(np.arange(len(scores)), np.diff(marked.indptr)), marked.indices] = -np.inf
+    indices = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    best = np.take_along_axis(scores, indices, axis=1)
+    return np.where(best == -np.inf, _NONE, indices).astype(np.uint32), best
+
+
+def best_of_sparse(
+    scores: sparse.csr_array, k: int, marked: sparse.csr_array | None
+) -> tuple[NDArray[np.int64], Float]:
+    """The best stored columns of CSR scores in canonical form, padded by `NONE`."""
+    n = scores.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(scores.indptr))
+    columns, values = scores.indices, scores.data
+    if marked is not None:
+        of_all = marked.shape[0] == 1
+        kept = ~np.isin(columns, marked.indices) if of_all else ~are_entries_in(scores, marked)
+        rows, columns, values = rows[kept], columns[kept], values[kept]
+    order = np.lexsort((columns, -values, rows))
+    rows, columns, values = rows[order], columns[order], values[order]
+    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    first = rank < k
+    indices, best = np.full((n, k), NONE, dtype=np.int64), np.zeros((n, k))
+    indices[rows[first], rank[first]], best[rows[first], rank[first]] = columns[first], values[first]
+    return indices, best
+
+
+def row_blocks(X: Any, width: int) -> Iterator[Any]:
+    """Blocks of samples with about `BLOCK_SCORES` scores. There is at least one block, which may be empty."""
+    n_rows = max(1, BLOCK_SCORES // max(1, width))
+    if X.shape[0] > n_rows and is_sparse(X):
+        X = X.tocsr()
+    for start in range(0, max(1, X.shape[0]), n_rows):
+        yield X[start : start + n_rows]
+
+
+def at_least(scores: Float, floor: float) -> sparse.csr_array:
+    """Dense scores as CSR, without those that are not positive or are below the floor."""
+    return sparse.csr_array(np.where(scores >= floor, np.maximum(scores, 0.0), 0.0))
+
+
+def stacked(X: Any, width: int, of_block: Callable[[Any], Any]) -> Any:
+    """The results of `of_block` for blocks of samples, stacked as CSR."""
+    blocks = [of_block(block) for block in row_blocks(X, width)]
+    return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")

@@ -1,0 +1,394 @@
+"""Fitted boosting models: initial scores, scores after stages, and attributes that describe the stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from inspect import isclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from weald import _validation, _weald
+from weald._arrays import Tree
+from weald._at_once import of_one_fit
+from weald._base import BaseEnsemble, Members
+from weald._docs import documented
+from weald._proof import WITH_LOG_LINK, check_fitted
+from weald._sparse import is_sparse
+from weald._types import MatrixLike, available_if
+from weald._validation import Float, Matrix, Target
+from weald.tree import DecisionTreeRegressor
+
+
+def grows_trees(estimator: Any) -> bool:
+    if getattr(estimator, "_weak", estimator.estimator) is not None:
+        raise AttributeError(
+            f"{type(estimator).__name__} with estimator= has no trees, but models of another estimator"
+        )
+    return True
+
+
+class BoostedModel(BaseEnsemble):
+    """What fitted boosting models for all kinds of y share."""
+
+    _kind = "boosting"
+
+    n_estimators_: int
+    max_features_: int
+    _model: _weald.Boosted
+    _seed: int
+    # Weak models that are not trees of the engine, one for each stage.
+    _weak: list[Any] | None
+    # Parameters of the stages so far.
+    _shared: dict[str, Any]
+    # Losses and scores after each round, including rounds that were not kept.
+    _curves: dict[str, Float]
+    # For each of the `eval_sets`: its name, and losses and scores after each stage that was kept.
+    _eval_curves: tuple[tuple[str, Float, Float | None], ...]
+    # The fitted model that stages start from.
+    _init: Any = None
+
+    @property
+    def _forest(self) -> _weald.Forest:  # type: ignore[override]
+        forest = self._model.forest
+        assert forest is not None
+        return forest
+
+    def _check_X(self, X: Any, *, reset: bool, fitting: bool = False) -> Matrix:
+        weak = self.estimator if reset or fitting else self._weak
+        if weak is None:
+            return super()._check_X(X, reset=reset)
+        model = weak[0] if isinstance(weak, list) and weak else self.estimator
+        return _validation.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
+        return tags
+
+    def _n_columns(self, target: Target) -> int:
+        """The number of columns of scores, which is one for two classes."""
+        single = target.kind == "classes" and target.n_outputs == 1
+        return 1 if single and len(target.classes[0]) <= 2 else target.n_columns
+
+    # --- initial scores ----------------------------------------------------------------------------------------------
+
+    def _fitted_init(self, X: Matrix, y: Any, weights: Float | None) -> Any:
+        """The model that stages start from, which is fitted unless it is frozen."""
+        if self.init is None:
+            return None
+        if isclass(self.init):
+            raise ValueError(f"init must be an instance, got the class {self.init.__name__}")
+        if isinstance(self.init, FrozenEstimator):
+            return self.init
+        estimator = clone(self.init)
+        X, y, weights = _validation.without_absent(X, y, weights)
+        if weights is None:
+            return estimator.fit(X, y)
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(
+                f"init must support sample_weight in fit, since samples have weights, got {type(estimator).__name__}"
+            )
+        return estimator.fit(X, y, sample_weight=weights)
+
+    def _start_margins(self, X: Matrix, margins: Any, name: str, target: Target | None = None) -> Float | None:
+        """Initial scores of samples, of shape (n_samples, n_columns), in the engine's unit."""
+        width = self._n_columns(target) if target is not None else self._model.width
+        if margins is not None:
+            if self._init is not None:
+                raise ValueError(f"{name} is not supported with init: one of them must be None")
+            margins = np.asarray(margins, dtype=np.float64)
+            margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
+            if margins.shape != (X.shape[0], width):
+                raise ValueError(f"{name} must have shape {(X.shape[0], width)}, got an array of shape {margins.shape}")
+            if not np.isfinite(margins).all():
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
+            found = margins / self._unit()
+        elif self._init is None:
+            return None
+        else:
+            found = self._margins_of_init(self._init, X, width)
+        return np.ascontiguousarray(found, dtype=np.float64)
+
+    def _margins_of_init(self, init: Any, X: Matrix, width: int) -> Float:
+        found = self._margins_of(init, X)
+        if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
+            raise ValueError(
+                f"init must predict finite numbers of shape {(X.shape[0], width)}, got an array of shape "
+                f"{found.shape} from {type(init).__name__}"
+            )
+        return found
+
+    def _margins_of(self, estimator: Any, X: Matrix) -> Float:
+        """Scores of another model, in the engine's unit."""
+        found = columns_of(estimator.predict(X), X.shape[0])
+        if self._shared["loss"] not in WITH_LOG_LINK:
+            return found
+        if not (found > 0).all():
+            raise ValueError(
+                f"init must predict positive numbers, since the scores of loss={self._shared['loss']!r} are "
+                f"logarithms of predictions, got other numbers from {type(estimator).__name__}"
+            )
+        return np.log(found)
+
+    def _unit(self) -> float:
+        """The factor from scores of the engine to those of `decision_function`."""
+        return 1.0
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    def _scores(self, X: Any, *, n_stages: Any = None, base_margin: Any = None) -> Float:
+        if (scores := self.__dict__.get("_scores_at_stage")) is not None:
+            return np.asarray(scores)
+        X = self._check_predict(X)
+        return self._scores_of(X, n_stages=n_stages, base_margin=base_margin)
+
+    def _scores_of(self, X: Matrix, *, n_stages: Any = None, base_margin: Any = None) -> Float:
+        """Raw scores of checked X, of shape (n_samples, width)."""
+        margins = self._start_margins(X, base_margin, "base_margin")
+        if self._weak is None:
+            model = self._model if n_stages is None else self._model.truncated(self._check_stages(n_stages))
+            scores = model.predict_scores(X, self._n_threads(X))
+        else:
+            n_stages = self.n_estimators_ if n_stages is None else self._check_stages(n_stages)
+            scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
+            for _, scores in zip(range(n_stages), self._staged_weak(X), strict=False):  # noqa: B007
+                pass
+        return scores if margins is None else scores + margins
+
+    def _check_stages(self, n_stages: Any, *, least: int = 0) -> int:
+        is_integer = isinstance(n_stages, Integral) and not isinstance(n_stages, bool)
+        if not is_integer or not least <= n_stages <= self.n_estimators_:
+            raise ValueError(f"n_stages must be an integer from {least} to {self.n_estimators_}, got {n_stages!r}")
+        return int(n_stages)
+
+    def _staged(self, X: Any) -> Iterator[Float]:
+        """Raw scores after each stage, each a new array."""
+        return self._staged_of(self._check_predict(X))
+
+    def _staged_of(self, X: Matrix) -> Iterator[Float]:
+        """The same for checked X."""
+        X = X.tocsr() if is_sparse(X) and self._weak is None else X
+        margins = self._start_margins(X, None, "base_margin")
+        staged = self._staged_weak(X) if self._weak is not None else self._model.staged_scores(X, self._n_threads())
+        for scores in staged:
+            yield scores if margins is None else scores + margins
+
+    def _staged_weak(self, X: Matrix) -> Iterator[Float]:
+        scores = self._model.start()[np.newaxis].repeat(X.shape[0], axis=0)
+        assert self._weak is not None
+        for estimator, step in zip(self._weak, self._shared["learning_rate"] * self._model.step_sizes(), strict=True):
+            direction = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+            scores = scores + step * direction
+            yield scores
+
+    # --- attributes of the stages ------------------------------------------------------------------------------------
+
+    def _fitted(self, attribute: str) -> _weald.Boosted:
+        """The engine's model. Before a fit, `attribute` does not exist, as for any estimator of scikit-learn."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
+        return self._model
+
+    @property
+    def start_(self) -> Float:
+        """The constant initial scores: a copy, of shape (n_columns,)."""
+        return self._fitted("start_").start()
+
+    @property
+    def step_sizes_(self) -> Float:
+        """The factor of each stage for each column of scores, before `learning_rate`.
+
+        A copy of shape (`n_estimators_`, n_columns), in float64 for any `step_dtype`.
+        """
+        return self._fitted("step_sizes_").step_sizes()
+
+    @property
+    def train_score_(self) -> Float:
+        """The loss on the training samples after each round: a copy, of shape (n_rounds,).
+
+        After an early stop, there are more rounds than the `n_estimators_` stages that were kept.
+        """
+        losses = self._fitted("train_score_").train_score()
+        return self._curve("train", losses)
+
+    @property
+    def validation_score_(self) -> Float:
+        """The loss on the validation samples after each round: a copy, of shape (n_rounds,).
+
+        It exists only if there are validation samples.
+        """
+        losses = self._curve("validation", self._fitted("validation_score_").validation_score())
+        if not len(losses):
+            raise AttributeError(
+                f"{type(self).__name__} has no validation_score_, since it was fitted without validation samples"
+            )
+        return losses
+
+    @property
+    def oob_scores_(self) -> Float:
+        """The loss after each round on its out-of-bag samples: a copy, of shape (n_rounds,).
+
+        It is the loss of `train_score_`, on the samples that the round did not draw, which differ from round to round.
+        It exists only if every round left out samples with known y: not if `subsample` is 1, or was 1 before a
+        `warm_start`, and not after `refit_leaves`.
+        """
+        losses = self._curve("out_of_bag", self._fitted("oob_scores_").oob_score())
+        if not len(losses):
+            raise AttributeError(
+                f"{type(self).__name__} has no oob_scores_, oob_score_ and oob_improvement_, since some rounds left "
+                "out no samples; set subsample below 1"
+            )
+        return losses
+
+    @property
+    def oob_score_(self) -> float:
+        """The last of `oob_scores_`."""
+        return float(self.oob_scores_[-1])
+
+    @property
+    def oob_improvement_(self) -> Float:
+        """The improvement of the loss on the out-of-bag samples by each round: a copy, of shape (n_rounds,).
+
+        As in scikit-learn, it is the difference of consecutive `oob_scores_`, where the loss of the previous round is
+        on the out-of-bag samples of that round. The first value is the difference to the loss of the same samples
+        before the first round. It exists if `oob_scores_` exists.
+        """
+        losses = self.oob_scores_
+        first = self._model.oob_improvement()[:1]
+        return np.concatenate([first, losses[:-1] - losses[1:]])
+
+    @property
+    def validation_metric_(self) -> Float:
+        """The score of the validation samples after each round: a copy, of shape (n_rounds,).
+
+        It exists only with `scoring`.
+        """
+        self._fitted("validation_metric_")
+        if "score" not in self.__dict__.get("_curves", {}):
+            raise AttributeError(
+                f"{type(self).__name__} has no validation_metric_, since it was fitted without scoring"
+            )
+        return self._curves["score"].copy()
+
+    @property
+    def eval_results_(self) -> dict[str, dict[str, Float]]:
+        """The loss and the score on each of the `eval_sets` after each stage that was kept.
+
+        A dict from the name of each set, in the order of the sets, to a dict of one or two float64 arrays of shape
+        (`n_estimators_`,), which are copies. "loss" is the loss that the fit minimizes: the weighted mean over the
+        samples of the set, divided by the number of columns of scores, as in `validation_score_`. "score" is the score
+        by `scoring`, if it is set. The attribute exists only with `eval_sets`.
+
+        After `warm_start`, it has the stages of all fits, evaluated on the sets of the last fit. The results of a
+        `truncated` model are those of its stages. The model that `refit_leaves` returns has no results.
+        """
+        self._fitted("eval_results_")
+        if "_eval_curves" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no eval_results_, since it was fitted without eval_sets")
+        return {
+            name: {"loss": loss.copy()} | ({} if score is None else {"score": score.copy()})
+            for name, loss, score in self._eval_curves
+        }
+
+    def _curve(self, name: str, kept: Float) -> Float:
+        """The losses of all rounds, which begin with those of the stages that were kept."""
+        whole: Float | None = self.__dict__.get("_curves", {}).get(name)
+        return kept if whole is None else whole.copy()
+
+    def truncated(self, n_stages: int) -> Self:
+        """Return the model of the first stages as a new estimator, which shares the trees.
+
+        Parameters
+        ----------
+        n_stages : int
+            Number of stages to keep, from 1 to `n_estimators_`.
+
+        Returns
+        -------
+        estimator of the same class
+            It has the same parameters except `n_estimators`.
+        """
+        check_fitted(self)
+        fitted = self._twin()
+        n_stages = fitted._check_stages(n_stages, least=1)
+        fitted.__dict__.pop("_curves", None)
+        if "_eval_curves" in fitted.__dict__:
+            fitted._eval_curves = tuple(
+                (name, loss[:n_stages].copy(), None if score is None else score[:n_stages].copy())
+                for name, loss, score in fitted._eval_curves
+            )
+        fitted._model = fitted._model.truncated(n_stages)
+        fitted._weak = None if fitted._weak is None else fitted._weak[:n_stages]
+        fitted.n_estimators_ = n_stages
+        fitted.n_estimators = n_stages
+        shorter: Self = fitted
+        return shorter
+
+    @property
+    def feature_importances_(self) -> Float:
+        """Importance of each feature: its fraction of the total decrease of impurity over all trees.
+
+        The importances sum to 1, or are all zero if no tree has a split. The impurity is that of the gradients, which
+        shrink from stage to stage, so that early stages count more. Not available with `estimator`. Computed in
+        O(nodes) at each access.
+        """
+        check_fitted(self)
+        grows_trees(self)
+        return self._model.feature_importances()
+
+    def _means_at(self, features: list[int], points: NDArray[np.float32]) -> Float:
+        return self._model.partial_dependence(features, points, self._n_threads())
+
+    @property
+    def estimators_(self) -> Sequence[Any]:
+        """The weak models in the order of the stages.
+
+        With `output_strategy="single_target"`, each stage has a tree for each column of scores. Trees are created as
+        estimators when they are accessed, and share the memory of the model. They predict what the stage adds to the
+        scores. An exception is "projected" with `relabel_leaves=False`: there they predict one number, which is
+        multiplied by `learning_rate * step_sizes_[stage]` and added to the columns of scores.
+        """
+        check_fitted(self)
+        fitted = self._twin()
+        return Members(fitted) if fitted._weak is None else list(fitted._weak)
+
+    def _member(self, index: int) -> DecisionTreeRegressor:
+        shared = set(DecisionTreeRegressor._get_param_names()) & set(self.get_params(deep=False))
+        shared -= {"random_state", "output_projection", "n_projections"}
+        member = DecisionTreeRegressor(**{name: getattr(self, name) for name in sorted(shared)})
+        member.tree_ = Tree(self._forest.only(index))
+        member.n_features_in_ = self.n_features_in_
+        member.max_features_ = self.max_features_
+        member.n_outputs_ = member.tree_.n_outputs
+        if hasattr(self, "categories_"):
+            member.categories_ = self.categories_
+        return member
+
+    @available_if(grows_trees)
+    @of_one_fit
+    @documented
+    def apply(self, X: MatrixLike) -> NDArray[np.int64]:
+        """Return the index of the leaf that each sample reaches in each tree. Not available with `estimator`.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_trees)
+            Indices of nodes, with a column for each tree, in the order of the stages.
+        """
+        return super().apply(X)
+
+
+def columns_of(values: Any, n_samples: int) -> Float:
+    found: Float = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
+    return found.reshape(n_samples, -1)

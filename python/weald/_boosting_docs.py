@@ -1,0 +1,422 @@
+"""Texts on the parameters and attributes of boosting, in which it differs from trees and forests."""
+
+from __future__ import annotations
+
+from weald._estimator_docs import SHARED
+
+_OWN_LOSS = """
+An object of your own must have two methods: `loss(y, scores)`, which returns the loss of each pair, and
+`gradient_hessian(y, scores)`, which returns the first and the second derivatives of the loss with respect to the score.
+"""
+
+BOOSTING = {
+    "learning_rate": """
+learning_rate : float, default={default}
+    Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
+""",
+    "n_estimators": """
+n_estimators : int, default={default}
+    Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
+""",
+    "output_strategy": """
+output_strategy : {"auto", "projected", "joint", "single_target"}, default={default}
+    What each stage fits:
+
+    - "projected": one tree, to a few random combinations of the gradients of all outputs;
+    - "joint": one tree, to the gradients of all outputs;
+    - "single_target": one tree for each output, independently of the other outputs;
+    - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
+      another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
+      `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
+      have their defaults). `GradientBoostingClassifier` therefore fits each of three to ten classes against all other
+      classes, see its parameter `loss`.
+""",
+    "output_projection": """
+output_projection : str, Projection, callable or matrix of shape (q, n_columns), default={default}
+    The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
+    "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
+    its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
+    output of two classes, and one for each class of other outputs of classes.
+""",
+    "n_projections": """
+n_projections : int, float or "log", default={default}
+    Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
+    "log" the number ⌊½ + ln d⌋ for d columns.
+""",
+    "relabel_leaves": """
+relabel_leaves : bool, default={default}
+    Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
+    which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
+    instead of their product.
+""",
+    "output_scaling": """
+output_scaling : "variance", array-like of shape (n_outputs,) or None, default={default}
+    Scale by which the gradients of each output are divided when a tree is grown for several outputs or for combinations
+    of them:
+
+    - "variance": the standard deviation of the gradients before the first stage, weighted by `sample_weight` and
+      computed from the known values (for "squared_error" this is the standard deviation of y); 1 for a constant output;
+    - an array: the scales, finite and positive;
+    - None: no scaling. Outputs with large values then dominate the choice of splits.
+
+    Leaf values and steps minimize the unscaled loss. Importances and `min_impurity_decrease` refer to the scaled
+    gradients. It has no effect with `output_strategy="single_target"`, and is not supported with `estimator`. It takes
+    memory for one table of gradients before the first stage.
+""",
+    "output_weights": """
+output_weights : array-like of shape (n_outputs,), default={default}
+    Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the gradients,
+    after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
+    ratios matter. The loss, leaf values and steps are not weighted. It has no effect with
+    `output_strategy="single_target"`, and is not supported with `estimator`.
+""",
+    "label_weight": """
+label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default={default}
+    Weight of each label in the search for splits and in the losses. Only for labels.
+
+    - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight;
+    - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `weald.metrics.propensities`;
+    - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter. A label with
+      weight zero influences neither splits nor losses;
+    - None: all labels have the same weight.
+
+    Trees that labels share ("joint" and "projected") are grown on gradients times the square roots of the weights, so
+    that the impurity is the weighted mean over the labels and frequent labels do not decide alone. The losses of
+    `train_score_`, `validation_score_`, `oob_scores_` and `eval_results_` are weighted means, and early stopping uses
+    them. Leaf values and steps are computed for each label separately, where the weight cancels: predicted
+    probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. Not supported with
+    unknown values of y or with `estimator`.
+""",
+    "estimator": """
+estimator : regressor of scikit-learn, default={default}
+    Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
+    `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
+    of trees do not apply to it.
+""",
+    "init": """
+init : estimator, default={default}
+    Model whose predictions are the initial scores. It is cloned and fitted to the same data, or used as it is if it is
+    wrapped in `sklearn.frozen.FrozenEstimator`. All predictions include it. For a classifier, its `predict_proba` is
+    used, or else its `decision_function`, which must return log-odds. It receives X as float32, dense or sparse. For
+    sparse text, a linear model ranks labels well, and trees on top of it rank better.
+""",
+    "init_cv": """
+init_cv : int, default={default}
+    Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
+    `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
+    linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
+    takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
+
+    Folds are drawn with `random_state`. They are stratified by class, and for labels by the rarest label of each
+    sample. The only sample of a class is in no fold. A sample with weight 2 counts as one sample.
+""",
+    "leaf_estimation": """
+leaf_estimation : {"newton", "line_search"}, default={default}
+    How the values of leaves are computed:
+
+    - "newton": each leaf and column of scores takes its own Newton step, that is, the sum of the negative gradients of
+      the leaf divided by the sum of their second derivatives plus `l2_regularization`. The step is halved as long as
+      the loss of the leaf's samples increases.
+    - "line_search": leaves hold mean negative gradients, and each column takes one step for all leaves, which minimizes
+      the loss over all samples. If leaves need different steps, a single step can overfit samples that are easy to
+      separate.
+
+    With `relabel_leaves=False`, "newton" is one Newton step of each column along the values of the leaves. With
+    `estimator`, steps are always found by line search.
+""",
+    "line_search": """
+line_search : {"newton", "brent"}, default={default}
+    How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
+""",
+    "step_dtype": """
+step_dtype : {"float64", "float8"}, default={default}
+    Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
+    scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
+    rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
+    Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
+""",
+    "subsample": """
+subsample : float, default={default}
+    Fraction of the samples that each stage is fitted to, drawn without replacement and regardless of their weights.
+""",
+    "max_bins": """
+max_bins : int, default={default}
+    Maximum number of bins for each feature of dense X, from 2 to 255. Features with at most this number of distinct
+    values are split exactly, as are categorical features. None: all features are split exactly. Sparse X is always
+    split exactly.
+""",
+    "max_depth": """
+max_depth : int, default={default}
+    Maximum depth of a tree. None: no limit.
+""",
+    "max_leaf_nodes": """
+max_leaf_nodes : int, default={default}
+    Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
+    parameter forbids the split.
+""",
+    "max_features": """
+max_features : int, float, {"sqrt", "log2"} or None, default={default}
+    Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
+    root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+""",
+    "max_features_by_tree": """
+max_features_by_tree : int, float, {"sqrt", "log2"} or None, default={default}
+    Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
+    values are those of `max_features`. The time of growing a tree is in proportion to it.
+""",
+    "min_weight_leaf": """
+min_weight_leaf : float, default={default}
+    Minimum weight on either side of a split, in units of one sample. A sample with weight 2 counts as two here; for
+    `min_samples_leaf` it counts as one.
+
+    The unit is the largest power of two of which all weights are multiples: it is 1 for whole numbers of which one is
+    odd. If this is below 1/64, the unit is the mean weight. For trees of one column of scores with Newton steps,
+    samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
+    1/2 count as much as 11 samples with a probability of 0.05.
+""",
+    "early_stopping": """
+early_stopping : bool or "auto", default={default}
+    Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
+    "auto": if `n_iter_no_change` is set.
+""",
+    "scoring": """
+scoring : str, callable or None, default={default}
+    What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
+    scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples: `X_val` in
+    `fit`, or `early_stopping`.
+""",
+    "validation_fraction": """
+validation_fraction : float, default={default}
+    Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
+    regardless of their weights. The split is stratified by class, and for labels by the rarest label of each sample.
+""",
+    "n_iter_no_change": """
+n_iter_no_change : int, default={default}
+    Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
+    early_stopping=True, None means 10.
+""",
+    "tol": """
+tol : float, default={default}
+    Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
+    first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
+    unit of the score.
+""",
+    "callbacks": """
+callbacks : object or list of objects, default={default}
+    Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
+    from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
+    the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
+    estimator stays as it was.
+
+    Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
+    which they receive a fitted estimator of the rounds so far, and they can end the fit.
+""",
+    "monotonic_cst": SHARED["monotonic_cst"]
+    + """
+    Not supported with `output_strategy="projected"`; "auto" then chooses "single_target" or "joint". What `init` or
+    `base_margin` add to the scores is not constrained.
+""",
+    "categorical_features": SHARED["categorical_features"]
+    + """
+    Categorical features are not binned, however many categories they have. `init` and `estimator` receive their codes.
+""",
+    "warm_start": """
+warm_start : bool, default={default}
+    If True, `fit` keeps the stages of the previous fit and grows only the additional stages, with the same seed. On the
+    same data, the result is the model that a single fit would have grown.
+""",
+    "class_weight": """
+class_weight : "balanced", dict or list of dict, default={default}
+    Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
+    Products that are not multiples of 1/64 are rounded: see `sample_weight` of `fit`.
+""",
+    "verbose": """
+verbose : int, default={default}
+    - 0: no output.
+    - 1: a progress bar, provided that tqdm is installed and standard error is a terminal. Otherwise lines, as in
+      scikit-learn: for each of the first ten rounds, then for every tenth, from the hundredth for every hundredth, and
+      so on.
+    - Above 1: a line for every round.
+
+    Lines are printed to standard output. They contain the round, the losses, the last value of `oob_improvement_` if
+    `subsample` is below 1, the time so far and the estimated time left.
+""",
+    "n_estimators_": """
+n_estimators_ : int
+    The number of stages: `n_estimators`, or fewer if the fit stopped early.
+""",
+    "estimators_": """
+estimators_ : sequence of DecisionTreeRegressor, or list
+    The weak models. Trees are created when they are accessed, and share the memory of the model.
+""",
+    "step_sizes_": """
+step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
+    The factor of each stage for each column of scores, before `learning_rate`: 1 if the leaves hold the values that
+    they add, 0 if a stage adds nothing to a column.
+""",
+    "start_": """
+start_ : ndarray of shape (n_columns,)
+    The constant initial scores.
+""",
+    "train_score_": """
+train_score_ : ndarray of shape (n_rounds,)
+    The loss on the training samples after each round. After an early stop, there are more rounds than the
+    `n_estimators_` stages that were kept.
+""",
+    "oob_improvement_": """
+oob_improvement_ : ndarray of shape (n_rounds,)
+    The improvement of the loss on the out-of-bag samples by each round: the differences of consecutive `oob_scores_`,
+    and for the first round the difference to the loss of its samples before it. It exists only if `subsample` is below
+    1.
+""",
+    "oob_scores_": """
+oob_scores_ : ndarray of shape (n_rounds,)
+    The loss after each round on the samples that the round did not draw, as in `train_score_`. It exists only if
+    `subsample` is below 1.
+""",
+    "oob_score_": """
+oob_score_ : float
+    The last of `oob_scores_`.
+""",
+    "validation_score_": """
+validation_score_ : ndarray of shape (n_rounds,)
+    The loss on the validation samples after each round. It exists only if there are validation samples.
+""",
+    "eval_results_": """
+eval_results_ : dict of str and dict
+    For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
+    arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
+""",
+    "max_features_": """
+max_features_ : int
+    The number of features that each node draws.
+""",
+    "scores_of_stages": """
+{n_estimators_}
+{estimators_}
+{step_sizes_}
+{start_}
+{train_score_}
+{oob_improvement_}
+{oob_scores_}
+{oob_score_}
+{validation_score_}
+{eval_results_}
+""",
+    "algorithm": """
+This is Friedman's gradient boosting. It starts from the constants that minimize the loss. Each stage fits a tree to the
+negative gradients and adds `learning_rate` times the values of its leaves to the scores. For a leaf and a column of
+scores, the value is the Newton step Σ w r / (Σ w h + λ), with the sample weights w, the negative gradients r and the
+second derivatives h of the samples in the leaf. With line searches, and with other weak models g, each column j has a
+step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is added. With `learning_rate<=1`,
+`subsample=1` and a convex loss, as all named losses are, the training loss never increases, except by rounding.
+""",
+}
+
+BOOSTING_REGRESSORS = {
+    "loss": f"""
+loss : str or object, default={{default}}
+    The loss to minimize, summed over the outputs. With the target y and the score f:
+
+    - "squared_error": (y - f)² / 2;
+    - "absolute_error": abs(y - f);
+    - "quantile": `quantile` · (y - f) if y > f, else (1 - `quantile`) · (f - y);
+    - "huber": (y - f)² / 2 for residuals up to `huber_delta`, and linear beyond;
+    - "poisson": half the Poisson deviance, exp(f) - y f + y log y - y, for y ≥ 0;
+    - "gamma": half the gamma deviance, y exp(-f) + f - log y - 1, for y > 0;
+    - "tweedie": half the Tweedie deviance with the power `tweedie_power`, for y ≥ 0.
+
+    The scores of the last three are logarithms, and predictions are exp(f). If all values of an output are 0, its
+    initial score is computed as if there were half a sample with y = 1 (or a 64th of all samples, if that is less).
+
+    {_OWN_LOSS.strip().replace(chr(10), chr(10) + "    ")}
+    Both receive two float64 arrays of shape (n,) and return float64 arrays of shape (n,). The length n varies, and the
+    pairs come from any samples and outputs, so that each pair must be computed independently of the others. The values
+    must be finite for the scores of the samples. Searches also evaluate other scores, and turn back if a value is not
+    finite. The methods are called from the threads of the fit, one call at a time, with numpy's floating-point warnings
+    off. Predictions are scores. The initial constant minimizes the loss and is searched from 0. A model with such a
+    loss can be pickled if the object can be pickled, and cannot be saved by `weald.save`.
+""",
+    "quantile": """
+quantile : float or array-like of shape (n_outputs,), default={default}
+    Level of the quantile for loss="quantile", above 0 and below 1: one for all outputs, or one for each. To predict
+    several quantiles of one target, pass it as several equal outputs; the predicted quantiles may cross.
+""",
+    "huber_delta": """
+huber_delta : float, default={default}
+    Residual at which loss="huber" changes from squared to linear, above 0. It is in units of y, and not a quantile of
+    the residuals.
+""",
+    "tweedie_power": """
+tweedie_power : float, default={default}
+    Power of the mean to which the variance is proportional for loss="tweedie", above 1 and below 2: near 1 it behaves
+    like "poisson", near 2 like "gamma".
+""",
+    "l2_regularization": """
+l2_regularization : float, default={default}
+    The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
+    weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
+    that their unit does not matter. It has no effect for "absolute_error" and "quantile", whose leaves are medians or
+    quantiles of residuals, or for "huber", whose leaves minimize the loss. The second derivatives of "poisson" are
+    predictions, in units of y: if these are far below 1, a smaller λ is appropriate.
+""",
+    "min_sum_hessian_in_leaf": """
+min_sum_hessian_in_leaf : float, default={default}
+    Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
+    It has no effect for "absolute_error", "quantile" and "huber".
+""",
+    "attributes": """
+{scores_of_stages}
+{categories_}
+{feature_importances_}
+{max_features_}
+{sizes}
+{names_in_}
+""",
+}
+
+BOOSTING_CLASSIFIERS = {
+    "loss": f"""
+loss : {{"log_loss", "exponential", "hinge", "squared_error"}} or object, default={{default}}
+    The loss to minimize, summed over the columns of scores. With y = -1 or +1 and the score f:
+
+    - "log_loss": log(1 + exp(-2yf)), where f is half the log-odds. For outputs of three or more classes, and for
+      several outputs of classes, it is the log loss of the softmax over the columns of the output, except with
+      `output_strategy="single_target"`. With the default `output_strategy="auto"`, this is the case for up to ten
+      columns of scores: each class is then fitted against all other classes, and probabilities are divided by their
+      sum. Set `output_strategy="joint"` for the softmax;
+    - "exponential": exp(-yf);
+    - "hinge": max(0, 1 - yf);
+    - "squared_error": half the squared error of f as an estimate of 0 or 1.
+
+    Except with the softmax, each class of several is one column against all other classes.
+
+    {_OWN_LOSS.strip().replace(chr(10), chr(10) + "    ")}
+    y is 0 or 1, where 1 means that the sample has the label or class; see `GradientBoostingRegressor` for the other
+    rules. A label, or the second of two classes, is predicted if its score is above 0, and there are no probabilities.
+    A model with such a loss can be pickled if the object can be pickled, and cannot be saved by `weald.save`.
+""",
+    "l2_regularization": """
+l2_regularization : float, default={default}
+    The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
+    weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
+    that their unit does not matter. The second derivatives of "log_loss" for labels and two classes are with respect to
+    half the log-odds, 4 p (1 - p): the value 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge",
+    which has no second derivatives: there a leaf takes the step that is best for its samples.
+""",
+    "min_sum_hessian_in_leaf": """
+min_sum_hessian_in_leaf : float, default={default}
+    Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
+    It has no effect for "hinge".
+""",
+    "attributes": """
+{scores_of_stages}
+{categories_}
+{classes_}
+{n_classes_}
+{feature_importances_}
+{max_features_}
+{sizes}
+{names_in_}
+""",
+}

@@ -1,0 +1,556 @@
+"""Fits of boosting, for all kinds of y."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from weald import (
+    _boosting_checks,
+    _callbacks,
+    _constraints,
+    _eval_sets,
+    _held_out,
+    _label_weight,
+    _masks,
+    _memory,
+    _projection,
+    _rounds,
+    _validation,
+    _weak_models,
+    _weald,
+)
+from weald._at_once import fitted_at_once
+from weald._base import BaseModel, as_size, n_drawn_features, n_positive
+from weald._boosted import BoostedModel, grows_trees
+from weald._docs import documented
+from weald._eval_sets import EvalSet
+from weald._losses import CUSTOM
+from weald._projection import Growth
+from weald._proof import check_fitted
+from weald._types import (
+    CategoricalFeatures,
+    InteractionCst,
+    MatrixLike,
+    MaxFeatures,
+    MonotonicCst,
+    NProjections,
+    OutputProjection,
+    RandomState,
+    available_if,
+    fit_context,
+)
+from weald._validation import MOST, Float, Matrix, Number, Target, draw_seed
+
+if TYPE_CHECKING:
+    from weald._weald import _BoostConfig
+
+# Parameters that all stages of a model share.
+_SHARED = ("output_strategy", "loss", "learning_rate", "relabel_leaves")
+# With at most this number of columns of scores, "auto" grows one tree for each: see `benches/defaults`.
+_FEW_COLUMNS = 10
+# Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None, as in scikit-learn.
+_PATIENCE = 10
+
+
+class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: ignore[misc]
+    """What boosting for all kinds of y shares."""
+
+    _masks_y = True
+
+    # The parameters that both estimators share, which their constructors set by `keep`.
+    loss: Any
+    learning_rate: float
+    n_estimators: int
+    output_strategy: Literal["auto", "projected", "joint", "single_target"]
+    output_projection: OutputProjection
+    n_projections: NProjections
+    relabel_leaves: bool
+    estimator: Any
+    init: Any
+    init_cv: int | None
+    leaf_estimation: Literal["newton", "line_search"]
+    l2_regularization: float
+    min_sum_hessian_in_leaf: float
+    line_search: Literal["newton", "brent"]
+    step_dtype: Literal["float64", "float8"]
+    subsample: float
+    max_bins: int | None
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    max_features: MaxFeatures
+    max_features_by_tree: MaxFeatures
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_leaf: float
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    early_stopping: bool | Literal["auto"]
+    scoring: str | Callable[..., float] | None
+    validation_fraction: float
+    n_iter_no_change: int | None
+    tol: float
+    callbacks: Any
+    categorical_features: CategoricalFeatures
+    monotonic_cst: MonotonicCst
+    interaction_cst: InteractionCst
+    warm_start: bool
+    n_jobs: int | None
+    random_state: RandomState
+    verbose: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        "learning_rate": [Number(Real, 0.0, None, closed="neither")],
+        "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
+        "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"})],
+        "output_projection": [part for part in _projection.CONSTRAINTS["output_projection"] if part is not None],
+        "relabel_leaves": ["boolean"],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "init": [HasMethods(["fit", "predict"]), None],
+        "init_cv": [Interval(Integral, 2, None, closed="left"), None],
+        "leaf_estimation": [StrOptions({"newton", "line_search"})],
+        "l2_regularization": [Number(Real, 0.0, None, closed="left")],
+        "min_sum_hessian_in_leaf": [Number(Real, 0.0, None, closed="left")],
+        "line_search": [StrOptions({"newton", "brent"})],
+        "step_dtype": [StrOptions({"float64", "float8"})],
+        "max_features_by_tree": BaseModel._parameter_constraints["max_features"],
+        "subsample": [Number(Real, 0.0, 1.0, closed="right")],
+        "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
+        "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
+        "scoring": [str, callable, None],
+        "validation_fraction": [Number(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Number(Real, 0.0, None, closed="left")],
+        "callbacks": [list, tuple, HasMethods("on_round"), None],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    @_callbacks.with_callbacks
+    @fit_context(prefer_skip_nested_validation=False)
+    @documented
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: MatrixLike | None = None,
+        y_val: MatrixLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        base_margin: ArrayLike | None = None,
+        base_margin_val: ArrayLike | None = None,
+        eval_sets: list[Any] | dict[str, Any] | None = None,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the stages to training samples.
+
+        Parameters
+        ----------
+        {X_of_fit}
+
+            If `estimator` is given, it receives X as float64, or as float32 if X is float32, and there is no such
+            warning.
+        {y}
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
+
+            {weight_zero}
+
+            A sample with weight 2 counts exactly as two samples with weight 1, with three exceptions:
+
+            - `subsample` draws samples regardless of their weights;
+            - early stopping without a validation set sets samples aside regardless of their weights;
+            - if weights are not multiples of 1/64, as with `class_weight="balanced"`, sums of weights are rounded. The
+              last digits of the scores may then depend on the order of the samples and on whether a sample occurs
+              twice, and `min_weight_leaf` is in units of the mean weight.
+
+            {rounded_weights}
+        X_val, y_val : as X and y, default=None
+            Validation samples. The loss on them after every stage is in `validation_score_`. With `n_iter_no_change`,
+            they decide when to stop, and no training samples are set aside. The classes of `y_val` must be among those
+            of y.
+        sample_weight_val : array-like of shape (n_samples_val,), default=None
+            Weights of the validation samples. `class_weight` does not apply to them.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Initial scores of the samples, instead of a constant. For classifiers, they are in the unit of
+            `decision_function`; for regressors, in the unit of `predict`, or of its logarithm for "poisson", "gamma"
+            and "tweedie". They are not part of the model: pass those of the samples to predict to the methods of
+            prediction.
+        base_margin_val : as base_margin, default=None
+            Initial scores of the validation samples, required if there are both `base_margin` and validation samples.
+        eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
+            Additional sets of samples to monitor. After every stage, the loss on each set, and with `scoring` the
+            score, is in `eval_results_`. They never stop the fit and do not influence the model. The sets of a list
+            have the names "eval_0", "eval_1" and so on; the keys of a dict are names. X, y and weights are as in
+            `X_val`, `y_val` and `sample_weight_val`. Not supported with `base_margin`.
+        {y_mask_of_boosting}
+        {label_names}
+
+        Returns
+        -------
+        {fitted_self}
+
+        Raises
+        ------
+        {errors_of_fit}
+
+        Notes
+        -----
+        {after_errors}
+
+        The model is a function of the data, the parameters and the seed. It does not depend on `n_jobs`, on whether it
+        was grown by one fit or by several with `warm_start`, or on the layout of X, with one exception: dense X is
+        binned (`max_bins`) and sparse X is not, so that they can give different models if a feature has more than
+        `max_bins` distinct values.
+
+        A stage takes the time of growing its trees, which is O(n_features · n_samples) for each level with `max_bins`,
+        on as many columns as the strategy has, and O(n_samples · n_outputs) for updating the scores. The fit holds a
+        few tables of shape (n_samples, n_outputs), as float32 for classifiers and float64 for regressors.
+
+        Each of the `eval_sets` takes the time of `staged_decision_function`: after all stages are grown, its samples
+        pass through all trees, and the loss after each stage takes O(n_samples · n_columns). The sets need memory for
+        their X, which is copied if X of a fit would be, and for a few float64 tables of shape (n_samples, n_columns) of
+        one set at a time.
+        """
+        tasks = _callbacks.tasks_of(self, int(self.n_estimators), X, y, sample_weight)
+        with fitted_at_once(self) as new:
+            margins = (base_margin, base_margin_val)
+            held_out = (X_val, y_val, sample_weight_val)
+            new._fit(X, y, sample_weight, held_out, margins, eval_sets, tasks, y_mask, label_names)
+        if tasks is not None:
+            tasks.end()
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        given: tuple[Any, Any, Any],
+        margins: tuple[Any, Any],
+        eval_sets: Any,
+        tasks: _callbacks.Tasks | None,
+        y_mask: Any,
+        label_names: Any,
+    ) -> None:
+        self._check_parameters()
+        callbacks = _rounds.check_callbacks(self.callbacks)
+        y_given = y
+        grown = self._model if self.warm_start and hasattr(self, "_model") else None
+        before = dict(self.__dict__)
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
+        if target.mask is not None:
+            _boosting_checks.check_masked(self, target)
+        if grown is None:
+            self._seed = draw_seed(self.random_state)
+        shared = self._describe(target)
+        n_grown = 0
+        if grown is not None:
+            n_grown = grown.n_stages
+            _boosting_checks.check_warm_start(self, before, shared, n_grown)
+        self._shared = shared
+        of_labels = _label_weight.of_labels(self, target, self._row_weights(target, weights)[0])
+        watched = _eval_sets.checked(self, eval_sets, target, _label_weight.shares(of_labels))
+        if watched and margins[0] is not None:
+            raise ValueError(
+                "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
+                "or init= instead of base_margin"
+            )
+        _boosting_checks.check_init_cv(self)
+        if n_grown == self.n_estimators:
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new stages.", stacklevel=4)
+            self._watch(watched)
+            return
+        self.__dict__.pop("_init", None)
+        init = before.get("_init") if grown is not None else self._fitted_init(X, y_given, weights)
+        if init is not None:
+            self._init = init
+        weights = _weald.weights_by_row(target.engine, self._row_weights(target, weights))
+        start: Float | None
+        if margins[0] is None and init is not None and self.init_cv is not None:
+            start = _held_out.margins_by_folds(self, X, y_given, target, weights)
+        else:
+            start = self._start_margins(X, margins[0], "base_margin", target)
+        weights, validation, y_held, mask_held = _held_out.validation_set(
+            self, X, y_given, target, weights, given, (start, margins[1])
+        )
+        if mask_held is not None:
+            _boosting_checks.check_masked(self, target)
+        config = self._boost_config(n_positive(weights, X.shape[0]), target, of_labels)
+        _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
+        scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
+        if scorer is not None and validation is None:
+            if not watched:
+                raise ValueError(
+                    f"scoring requires validation samples, got scoring={self.scoring!r} without any: pass X_val and "
+                    "y_val, or eval_sets, or set early_stopping=True, which holds out some of the samples"
+                )
+            scorer = None  # only the evaluation sets are scored
+        if scorer is not None:
+            config["n_iter_no_change"] = None
+        name, n_rounds = type(self).__name__, int(self.n_estimators)
+        with _rounds.bar_or_lines(name, n_rounds, n_grown, self.verbose, scoring) as (progress, lines):
+            rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines)
+            if scorer is not None:
+                assert validation is not None
+                rounds.score = self._score_of_stage(scorer, scoring, validation[0], validation[2], y_held)
+                rounds.patience, rounds.tol = self._patience(), float(self.tol)
+            if self.estimator is None:
+                is_told = tasks is not None and tasks.has_callbacks
+                if tasks is not None and is_told:
+                    rounds.begin(tasks, self._fitted_after)
+                is_watched = bool(callbacks or lines or scorer or is_told or self._patience())
+                model = _weald.fit_boosting(
+                    X,
+                    target.engine,
+                    weights,
+                    config,
+                    validation,
+                    grown,
+                    self._n_threads(),
+                    progress,
+                    base_margin=start,
+                    observer=rounds if is_watched else None,
+                    wants_scores=scorer is not None,
+                    wants_models=is_told,
+                    y_mask=_masks.to_engine(target.mask),
+                    y_mask_val=_masks.to_engine(mask_held),
+                )
+                self._weak = None
+            else:
+                is_watched = False
+                held_out = None if validation is None else validation[:3]
+                model, self._weak = _weak_models.fitted(
+                    self, X, target, weights, config, held_out, progress, n_grown, observer=rounds if lines else None
+                )
+        self.__dict__.pop("_curves", None)
+        if is_watched:
+            self._curves = self._whole_curves(rounds, grown)
+            if rounds.patience is not None:
+                model = model.truncated(rounds.n_best)
+        self._model = model
+        self.n_estimators_ = model.n_stages
+        self._watch(watched)
+
+    def _describe(self, target: Target) -> dict[str, Any]:
+        """Set the attributes of outputs and features; return the parameters that all stages share."""
+        self._set_outputs(target)
+        self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
+        shared = {name: getattr(self, name) for name in _SHARED}
+        shared["output_strategy"] = self._strategy(self._n_columns(target))
+        shared["loss"] = _boosting_checks.name_of(self.loss)
+        shared |= self._loss_parameter()
+        if shared["loss"] == CUSTOM:
+            shared["loss_class"] = type(self.loss).__qualname__
+        shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
+        return shared
+
+    def _watch(self, watched: list[EvalSet]) -> None:
+        """Evaluate the stages on the sets; results of a previous fit are deleted."""
+        self.__dict__.pop("_eval_curves", None)
+        if not watched:
+            return
+        scorer, name = (None, "") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
+        without_stages = self._model.truncated(0)
+        curves = []
+        for rows in watched:
+            score = None
+            if scorer is not None:
+                score = partial(self._score_of_stage(scorer, name, rows.X, rows.weights, rows.y), without_stages)
+            curves.append(rows.curve(self._staged_of(rows.X), score))
+        self._eval_curves = tuple(curves)
+
+    def _score_of_stage(
+        self, scorer: Any, name: str, X: Matrix, weights: Float | None, y: Any
+    ) -> Callable[[_weald.Boosted, Float], float]:
+        """The scorer as a function of the validation scores, which a model without stages predicts."""
+        held: Any = self._twin()
+
+        def score(model: _weald.Boosted, scores: Float) -> float:
+            held.__dict__.update(_model=model, _weak=None, n_estimators_=0, _scores_at_stage=scores)
+            extra = {} if weights is None else {"sample_weight": weights}
+            return _rounds.checked_score(scorer(held, X, y, **extra), name)
+
+        return score
+
+    def _fitted_after(self, model: _weald.Boosted) -> dict[str, Any]:
+        """The fitted attributes of an estimator with the stages so far."""
+        left_out = {"_curves", "_eval_curves", *_callbacks.OF_A_FIT, *self._get_param_names()}
+        fitted = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return fitted | {"_model": model, "_weak": None, "n_estimators_": model.n_stages}
+
+    @staticmethod
+    def _whole_curves(rounds: _rounds.Rounds, grown: _weald.Boosted | None) -> dict[str, Float]:
+        """The curves over all rounds, including those of the previous fit."""
+        before = {}
+        if grown is not None:
+            before = {
+                "train": grown.train_score(),
+                "validation": grown.validation_score(),
+                "out_of_bag": grown.oob_score(),
+            }
+        found = {"train": rounds.train, "validation": rounds.validation, "score": rounds.scores}
+        if len(rounds.out_of_bag) == len(rounds.train):
+            found["out_of_bag"] = rounds.out_of_bag
+        curves = {name: np.array(values) for name, values in found.items() if values}
+        n_before = 0 if grown is None else grown.n_stages
+        return {
+            name: np.concatenate([before[name], values]) if n_before and len(before.get(name, ())) else values
+            for name, values in curves.items()
+        }
+
+    # --- parameters --------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Check for parameters that contradict each other, which the table of constraints cannot express."""
+        _boosting_checks.check_parameters(self)
+
+    def _loss_parameter(self) -> dict[str, float | list[float]]:
+        """The parameter of the loss, if it has one: a number for all outputs, or a list with one for each."""
+        return _boosting_checks.loss_parameter(self)
+
+    def _strategy(self, n_columns: int) -> str:
+        """The strategy of a fit, with "auto" resolved."""
+        if self.output_strategy != "auto":
+            return str(self.output_strategy)
+        if self.estimator is not None and self.relabel_leaves:
+            return "joint"
+        is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
+        asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
+        if _constraints.has_directions(self) and not asked:
+            # A projection combines outputs with different signs, which does not preserve directions.
+            return "single_target" if n_columns <= _FEW_COLUMNS else "joint"
+        return "single_target" if n_columns <= _FEW_COLUMNS and not asked else "projected"
+
+    def _patience(self) -> int | None:
+        """The number of rounds without improvement that stops the fit; None without early stopping."""
+        if self.early_stopping is False or (self.early_stopping == "auto" and self.n_iter_no_change is None):
+            return None
+        return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
+
+    def _n_features_of_tree(self) -> int:
+        return n_drawn_features(self.max_features_by_tree, self.n_features_in_)
+
+    def _boost_config(
+        self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
+    ) -> _BoostConfig:
+        """The parameters in the engine's form. A fit that does not draw projections gets any valid projection."""
+        projection = None
+        if isinstance(self.n_projections, bool):
+            raise ValueError(
+                f"n_projections must be an integer of at least 1, a fraction, or 'log', got {self.n_projections}"
+            )
+        strategy = self._shared["output_strategy"]
+        if strategy == "projected" and not draws:
+            projection = _projection.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
+        elif strategy == "projected":
+            growth = Growth(self._seed, range(int(self.n_estimators)))
+            width = self._n_columns(target)
+            projection = _projection.of_stages(self.output_projection, self.n_projections, width, growth)
+            if projection["n_projections"] > 1 and not self.relabel_leaves:
+                raise ValueError(
+                    "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "
+                    f"single value, got {projection['n_projections']}"
+                )
+        tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
+        tree["max_features"] = self.max_features_
+        if of_labels is not None:
+            tree["output_weights"] = of_labels.tolist()
+        return {
+            "tree": tree,
+            "n_estimators": int(self.n_estimators),
+            "learning_rate": float(self.learning_rate),
+            "loss": self.loss,
+            "loss_parameter": next(iter(self._loss_parameter().values()), None),
+            "strategy": strategy,
+            "output_projection": projection,
+            "relabel": bool(self.relabel_leaves),
+            "max_features_by_tree": self._n_features_of_tree(),
+            "subsample": float(self.subsample),
+            "leaf_estimation": self.leaf_estimation,
+            "l2_regularization": float(self.l2_regularization),
+            "min_sum_hessian_in_leaf": float(self.min_sum_hessian_in_leaf),
+            "line_search": self.line_search,
+            "step_dtype": self.step_dtype,
+            "max_bins": None if self.max_bins is None else int(self.max_bins),
+            "n_iter_no_change": self._patience(),
+            "tol": float(self.tol),
+        }
+
+    # --- leaves of other data ----------------------------------------------------------------------------------------
+
+    @available_if(grows_trees)
+    def refit_leaves(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        base_margin: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the leaves of the trees to other data, without changing the splits.
+
+        Stage by stage, each leaf gets the value that it would have if its tree had been grown on these data with the
+        same splits. This is useful for data that drift, and for leaf values that are not biased by the samples that
+        chose the splits. Leaves that no sample reaches keep their values. With `relabel_leaves=False`, the step sizes
+        are fitted and the leaves do not change. `subsample` does not apply.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, as in `fit`, with the same features.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, as in `fit`, with the same outputs and classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. None: all weights are equal.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Scores to which those of the model are added, as in `fit`.
+
+        Returns
+        -------
+        estimator of the same class
+            A new fitted estimator. `init` is not fitted again. This estimator does not change.
+
+        Notes
+        -----
+        For each stage, all samples pass through its trees, and their scores are updated once.
+        """
+        check_fitted(self)
+        fitted = self._twin()
+        checked = fitted._check_predict(X)
+        weights = _validation.check_weights(sample_weight, checked.shape[0])
+        there = _validation.rows_there(weights)
+        margins = fitted._start_margins(checked, base_margin, "base_margin")
+        margins = margins if margins is None or there is None else margins[there]
+        checked, known_y, weights = _validation.without_absent(checked, y, weights)
+        engine = fitted._known_target().like(known_y, checked.shape[0], type(self).__name__)
+        config = fitted._refit_config(engine, weights)
+        n_threads = fitted._n_threads()
+        fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins)
+        fitted.__dict__.pop("_curves", None)
+        fitted.__dict__.pop("_eval_curves", None)
+        refitted: Self = fitted
+        return refitted
+
+    def _refit_config(self, engine: Any, weights: Float | None) -> _BoostConfig:
+        """The parameters of a fit of the existing stages to y in the engine's form."""
+        target = replace(self._known_target(), engine=engine)
+        of_labels = _label_weight.of_labels(self, target, weights)
+        return self._boost_config(1, target, of_labels, draws=False) | {
+            "n_estimators": self.n_estimators_,
+            "learning_rate": float(self._shared["learning_rate"]),
+            "n_iter_no_change": None,
+        }

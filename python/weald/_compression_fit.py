@@ -1,0 +1,602 @@
+"""Compressed forests for all kinds of y: the fit, and the fitted model."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from weald import (
+    _categories,
+    _constraints,
+    _frames,
+    _label_weight,
+    _masks,
+    _memory,
+    _validation,
+    _weald,
+)
+from weald._arrays import Tree, decision_path
+from weald._at_once import fitted_at_once, of_one_fit
+from weald._base import BaseEnsemble, Members, as_size, n_drawn_features, progress_bar
+from weald._docs import documented
+from weald._forest_fit import BaseForest
+from weald._path_choice import Budget, Curve, check_size, choose, fold_rows
+from weald._projection import Growth, derived_seed
+from weald._proof import check_fitted
+from weald._types import CategoricalFeatures, MatrixLike, RandomState, fit_context
+from weald._validation import Float, Matrix, Number, RowWeights, Target, draw_seed, is_float
+from weald.tree import BaseTree, DecisionTreeRegressor
+
+if TYPE_CHECKING:
+    from weald._weald import _CompressConfig, _ForestConfig
+
+# For the lasso: penalties from the largest with a nonzero solution to its thousandth, as in scikit-learn's
+# `lasso_path`.
+_N_ALPHAS, _LEAST_ALPHA = 100, 1e-3
+# For the lasso: it stops when the optimality conditions hold to a ten-thousandth of the penalty, or after this number
+# of sweeps.
+_TOL = 1e-4
+_MAX_ITER = 1000
+
+# The minimum number of bytes of a test node in a model file, with the leaf that it adds.
+_LEAST_BYTES = 14
+
+
+class BaseCompressed(BaseEnsemble):
+    """What compressed forests for all kinds of y share."""
+
+    _kind = "compressed"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        # `_check_parameters` checks `estimator`.
+        "method": [StrOptions({"path", "grow"})],
+        "solver": [StrOptions({"stagewise", "lasso"})],
+        "loss": [StrOptions({"squared_error"})],
+        "step_size": [Number(Real, 0.0, None, closed="neither")],
+        "step_outputs": [Interval(Integral, 1, None, closed="left"), None],
+        "l1_norm": [StrOptions({"cv"}), Number(Real, 0.0, None, closed="left"), None],
+        "cv": ["cv_object"],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), None],
+        "standardize": ["boolean"],
+        "max_test_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
+        "max_loss_increase": [Number(Real, -1.0, None, closed="left"), None],
+        "learning_rate": [Number(Real, 0.0, 1.0, closed="right")],
+        "candidate_window": [Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    _default_estimator: ClassVar[type[BaseForest]]
+    # The path and the forest before compression are not saved, because they can be large.
+    _unsaved: ClassVar[tuple[str, ...]] = ("_path", "estimator_")
+
+    estimator: Any
+    method: Literal["path", "grow"]
+    solver: Literal["stagewise", "lasso"]
+    loss: Literal["squared_error", "log_loss"]
+    step_size: float
+    step_outputs: int | None
+    l1_norm: Literal["cv"] | float | None
+    cv: Any
+    max_steps: int | None
+    standardize: bool
+    max_test_nodes: int | None
+    max_bytes: int | None
+    max_loss_increase: float | None
+    learning_rate: float
+    candidate_window: int | None
+    random_state: RandomState
+    verbose: int
+
+    estimator_: Any
+    l1_norm_: float
+    n_test_nodes_: int
+    compression_ratio_: float
+    step_: int
+    path_: dict[str, NDArray[Any]]
+    full_loss_: float
+
+    _model: _weald.Compressed
+    _path: _weald.CompressionPath
+    # The loss of the fitted model.
+    _loss: str
+
+    @property
+    def _forest(self) -> _weald.Forest:  # type: ignore[override]
+        return self._model.forest
+
+    @fit_context(prefer_skip_nested_validation=False)
+    @documented
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        y_mask: MatrixLike | None = None,
+        *,
+        label_names: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the forest, unless it is in a `FrozenEstimator`, and compress it.
+
+        Parameters
+        ----------
+        {X_of_fit}
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            The target values.
+
+            - Regressors: numbers. If y has several columns, a NaN marks an unknown value: see `y_mask`.
+            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1.
+
+            With a frozen estimator, y must have its outputs and classes; the samples may be others.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
+
+            {weight_zero}
+
+            A sample with weight 2 counts as two samples, except for the rounding of sums and for the folds of `cv`,
+            which count samples regardless of their weights. Positive weights below 2**-40 of the largest weight are
+            raised to this value.
+        {y_mask_of_compression}
+        {label_names}
+
+        Returns
+        -------
+        {fitted_self}
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument or a parameter is invalid, or if no model meets the limits of size and loss. The message
+            names the parameter and, for limits, the smallest value that can be met.
+        sklearn.exceptions.NotFittedError
+            If `estimator` is frozen and not fitted.
+        MemoryError
+            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
+            available; later, if the engine cannot allocate more.
+
+        Notes
+        -----
+        {after_errors}
+
+        The model is a function of the data, the parameters and the seed. It does not depend on the layout of X or on
+        `n_jobs`.
+
+        The fit takes eight bytes of memory for each sample and tree, and a few numbers for each node of the forest and
+        for each column of scores of each sample, but never a table of samples and nodes. In cross-validation it takes
+        the same memory and that of a forest for each fold that is in progress; `n_jobs` folds are in progress at a
+        time.
+        """
+        with fitted_at_once(self) as new:
+            new._fit(X, y, sample_weight, y_mask, label_names)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any) -> None:
+        self._check_parameters()
+        if y_mask is not None and not self._masks_y:
+            raise ValueError(
+                "y_mask is only supported for regression targets in compression, got y of classes or labels"
+            )
+        if self._is_frozen():
+            check_is_fitted(self._given())
+        if _constraints.has_directions(self._given()):
+            raise ValueError(
+                f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
+                "nodes have no direction: monotonic_cst must be None"
+            )
+        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
+        if target.mask is not None and (self.method, self.solver) != ("path", "stagewise"):
+            given = 'method="grow"' if self.method == "grow" else 'solver="lasso"'
+            raise ValueError(
+                f"{given} does not support y with masked entries, since its steps need all entries of a sample; "
+                'use method="path" with solver="stagewise"'
+            )
+        of_labels = _label_weight.of_labels(self, target, weights)
+        _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
+        seed = draw_seed(self.random_state)
+        folds = self._folds(X, target, weights) if self._cross_validates() else []
+        self._set_outputs(target)
+        frozen = self._is_frozen()
+        self.estimator_ = self._fitted_before(target) if frozen else self._grown(X, y, target, weights, seed)
+        self._loss = self.loss
+        rows = self.estimator_._row_weights(target, weights)
+        # The number of steps is not known in advance.
+        with progress_bar(None, self.verbose, type(self).__name__, unit="step") as progress:
+            self._path = self._whole_path(X, target, rows, of_labels, seed, progress)
+            self._set_path(self._path)
+            if folds:
+                n_done = self._path.n_steps
+                in_all = None if progress is None else lambda n_more: progress(n_done + n_more)
+                self._cross_validate(X, target, rows, of_labels, folds, seed, in_all)
+            else:
+                self.__dict__.pop("full_loss_", None)
+        self._set_model(self._chosen())
+
+    # --- parameters --------------------------------------------------------------------------------------------------
+
+    def _cross_validates(self) -> bool:
+        return isinstance(self.l1_norm, str)
+
+    def _is_frozen(self) -> bool:
+        """Whether `estimator` is fitted and must be used as it is."""
+        return isinstance(self.estimator, FrozenEstimator)
+
+    def _given(self) -> Any:
+        """`estimator` without `FrozenEstimator`."""
+        return self.estimator.estimator if self._is_frozen() else self.estimator
+
+    def _check_parameters(self) -> None:
+        """Check for parameters that contradict each other, which the table of constraints cannot express."""
+        given = self._given()
+        if isinstance(given, type):
+            raise ValueError(f"estimator must be an instance, {given.__name__}(), got the class {given.__name__}")
+        if given is None and not self._is_frozen():
+            fits = True
+        else:
+            fits = isinstance(given, BaseForest | BaseTree) and is_classifier(given) == is_classifier(self)
+        if not fits:
+            kind = "classifier" if is_classifier(self) else "regressor"
+            raise ValueError(
+                f"estimator must be a tree or forest of weald that is a {kind}, or None for "
+                f"{self._default_estimator.__name__}(), got {type(given).__name__}"
+            )
+        if self.method == "grow":
+            if self.solver != "stagewise":
+                raise ValueError(
+                    f"solver must be 'stagewise' with method='grow', which does not use it, got {self.solver!r}"
+                )
+            if self.standardize:
+                raise ValueError("standardize must be False with method='grow', which uses raw indicators, got True")
+        if self.max_loss_increase is not None and not self._cross_validates():
+            raise ValueError(
+                f"l1_norm must be 'cv' with max_loss_increase, which is measured by cross-validation, got "
+                f"{self.l1_norm!r}"
+            )
+
+    def _budget(self) -> Budget:
+        return Budget(self.max_test_nodes, self.max_bytes, self.max_loss_increase)
+
+    def _config(
+        self, seed: int, of_labels: Float | None, max_steps: int | None, max_test_nodes: int | None
+    ) -> _CompressConfig:
+        method = "grow" if self.method == "grow" else self.solver
+        return {
+            "method": method,
+            "loss": self.loss,
+            "standardize": bool(self.standardize),
+            "seed": seed,
+            "step_size": float(self.step_size),
+            "step_outputs": as_size(self.step_outputs),
+            "output_weights": None if of_labels is None else of_labels.tolist(),
+            "max_steps": max_steps,
+            "max_test_nodes": max_test_nodes,
+            "learning_rate": float(self.learning_rate),
+            "max_nodes": max_steps,
+            "candidate_window": as_size(self.candidate_window),
+            "n_alphas": _N_ALPHAS,
+            "eps": _LEAST_ALPHA,
+            "tol": _TOL,
+            "max_iter": _MAX_ITER,
+        }
+
+    def _folds(self, X: Matrix, target: Target, weights: Float | None) -> list[tuple[Any, Any]]:
+        """The training and the test samples of each fold, all with positive weight."""
+        n_samples = X.shape[0]
+        exists = np.ones(n_samples, dtype=np.bool_) if weights is None else weights > 0
+        y = target.original
+        if target.kind == "classes" and target.n_outputs == 1:
+            y = y[:, 0]
+        if self.cv is None or isinstance(self.cv, Integral):
+            rows = np.flatnonzero(exists)
+            n_folds = 5 if self.cv is None else int(self.cv)
+            classes = target.kind == "classes" and target.n_outputs == 1
+            most = int(np.unique(y[rows], return_counts=True)[1].max()) if classes else len(rows)
+            if n_folds > most:
+                of_what = "samples of the largest class" if classes else "samples"
+                if most < 2:
+                    raise ValueError(
+                        f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
+                    )
+                warnings.warn(
+                    f"cv is {n_folds}, but there are only {most} {of_what} with positive weight: using {most} folds",
+                    stacklevel=5,
+                )
+                n_folds = most
+            cv = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
+            y = y[rows]
+        else:
+            rows = np.arange(n_samples)
+            cv = check_cv(self.cv)
+        try:
+            splits = [(rows[train], rows[test]) for train, test in cv.split(np.zeros((len(rows), 1)), y)]
+        except (ValueError, TypeError, IndexError) as error:
+            raise ValueError(f"cv must split the samples into folds, got {self.cv!r}: {error}") from error
+        if len(splits) < 2:
+            raise ValueError(f"cv must have at least 2 folds, got {self.cv!r} with {len(splits)} folds")
+        return [fold_rows(split, number, exists) for number, split in enumerate(splits)]
+
+    # --- the forest --------------------------------------------------------------------------------------------------
+
+    def _grown(self, X: Matrix, y: Any, target: Target, weights: Float | None, seed: int) -> Any:
+        """A fitted forest with the parameters of `estimator`, whose own random state is kept."""
+        given = self._given()
+        forest = self._default_estimator() if given is None else clone(given)
+        if is_classifier(self):
+            forest.set_params(multi_label=target.kind == "labels")
+        own: dict[str, Any] = {"n_jobs": self.n_jobs, "random_state": derived_seed(seed, ())}
+        params = forest.get_params(deep=False)
+        forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
+        # The validated X contains codes of categories.
+        forest.set_params(categorical_features=_categories.mask_of(self))
+        single = target.n_outputs == 1 and target.kind != "labels"
+        y_mask = _masks.dense(target.mask)
+        forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights, y_mask=y_mask)
+        for name in ("feature_names_in_", "target_names_in_", "categories_"):
+            if hasattr(self, name):
+                setattr(forest, name, getattr(self, name))
+        return forest
+
+    @property
+    def categorical_features(self) -> CategoricalFeatures:
+        """The categorical features of the forest."""
+        given = self._given()
+        features: CategoricalFeatures = "from_dtype" if given is None else given.categorical_features
+        return features
+
+    def _check_X(self, X: Any, *, reset: bool) -> Matrix:
+        known = getattr(self._given(), "categories_", None) if reset and self._is_frozen() else None
+        if known is None:
+            return super()._check_X(X, reset=reset)
+        X = _validation.check_X(self, _categories.encode(self._given(), X), reset=True)
+        self.categories_ = known
+        return X
+
+    def _fitted_before(self, target: Target) -> Any:
+        """The fitted estimator, after a check that it fits X and y."""
+        forest = self._given()
+        name = type(forest).__name__
+        if forest.n_features_in_ != self.n_features_in_:
+            raise ValueError(
+                f"X must have {forest.n_features_in_} features, as in the fit of {name}, got {self.n_features_in_}"
+            )
+        old, new = (getattr(m, "feature_names_in_", None) for m in (forest, self))
+        if old is not None and new is not None and not np.array_equal(old, new):
+            raise ValueError(f"X must have the feature names of the fit of {name}, got other names")
+        if forest.n_outputs_ != target.n_outputs:
+            raise ValueError(
+                f"y must have {forest.n_outputs_} outputs, as in the fit of {name}, got {target.n_outputs}"
+            )
+        names = (getattr(m, "target_names_in_", None) for m in (self, forest))
+        if (where := _frames.different(*names)) is not None:
+            raise ValueError(f"y must have {where}: {name} was fitted on other outputs")
+        if not is_classifier(self):
+            return forest
+        if (forest._label_format is None) != (self._label_format is None):
+            kinds = ["labels" if m._label_format is not None else "classes" for m in (self, forest)]
+            raise ValueError(f"y must be {kinds[1]}, as in the fit of {name}, got {kinds[0]}")
+        parts = [m.classes_ if isinstance(m.classes_, list) else [m.classes_] for m in (forest, self)]
+        if not all(map(np.array_equal, *parts)):
+            raise ValueError(f"y must have the classes of the fit of {name}, got other classes")
+        return forest
+
+    def _fold_config(self, target: Target, folds: list[tuple[Any, Any]], seed: int) -> _ForestConfig:
+        """The configuration of the forests of the folds.
+
+        It is that of the forest for all samples, with the number of training samples of the first fold.
+        """
+        forest = self.estimator_
+        train = np.zeros(target.original.shape[0])
+        train[folds[0][0]] = 1.0
+        if isinstance(forest, BaseForest):
+            config = forest._forest_config(target, train, (0, forest._forest.n_trees))
+        else:
+            growth = Growth(seed, range(1))
+            tree = forest._tree_config(len(folds[0][0]), target, growth, train)
+            config = {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None}
+        config["tree"]["seed"] = seed
+        return config
+
+    # --- the path ----------------------------------------------------------------------------------------------------
+
+    def _whole_path(
+        self, X: Matrix, target: Target, rows: RowWeights, of_labels: Float | None, seed: int, progress: Any
+    ) -> _weald.CompressionPath:
+        weights, rule = rows
+        rule = "balanced" if isinstance(rule, str) else rule  # "balanced_subsample" applies only while trees grow
+        by_row = _weald.weights_by_row(target.engine, (weights, rule))
+        config = self._config(seed, of_labels, as_size(self.max_steps), self._end_of_path())
+        forest, y_mask = self.estimator_._forest, _masks.to_engine(target.mask)
+        n_threads = self._n_threads()
+        return _weald.compress_forest(forest, X, target.engine, by_row, config, None, n_threads, progress, y_mask)
+
+    def _end_of_path(self) -> int | None:
+        """The number of test nodes above which no model can be chosen; None if there is no such number."""
+        if self.max_loss_increase is not None or isinstance(self.l1_norm, Real):
+            return None  # error messages name the smallest value that can be met
+        limits = [
+            as_size(self.max_test_nodes),
+            None if self.max_bytes is None else as_size(self.max_bytes // _LEAST_BYTES),
+        ]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def _set_path(self, path: _weald.CompressionPath) -> None:
+        self.path_ = {
+            "l1_norm": path.l1_norm(),
+            "train_loss": path.train_loss(),
+            "n_test_nodes": path.n_test_nodes(),
+            "n_nonzero": path.n_nonzero(),
+        }
+
+    def _cross_validate(
+        self,
+        X: Matrix,
+        target: Target,
+        rows: RowWeights,
+        of_labels: Float | None,
+        folds: list[tuple[Any, Any]],
+        seed: int,
+        progress: Any,
+    ) -> None:
+        n_points = len(self.path_["l1_norm"])
+        # The paths of the folds need not be longer than the path that is cut.
+        config = self._config(seed, of_labels, max(1, n_points - 1), None)
+        grow = self._fold_config(target, folds, seed)
+        threads = self._n_threads()
+        _, losses, _, full = _weald.cross_validate_compression(
+            X, target.engine, rows, grow, config, folds, threads, progress, _masks.to_engine(target.mask)
+        )
+        # Point s is step s of each fold. A fold whose path has ended keeps its last loss.
+        losses = losses[:, np.minimum(np.arange(n_points), losses.shape[1] - 1)]
+        self.path_["test_loss_mean"] = losses.mean(axis=0)
+        self.path_["test_loss_std"] = losses.std(axis=0)
+        self.full_loss_ = float(full.mean())
+
+    def _chosen(self) -> _weald.Compressed:
+        """The model of the path that the parameters choose."""
+        path, budget = self._path, self._budget()
+        if self.l1_norm is not None and not self._cross_validates():
+            model = path.at(float(self.l1_norm))
+            check_size(f"l1_norm={self.l1_norm}", model.n_test_nodes, lambda: len(model.to_bytes()), budget)
+            return model
+        curve = Curve(
+            self.path_["n_test_nodes"],
+            self.path_.get("test_loss_mean"),
+            getattr(self, "full_loss_", np.nan),
+            path.bytes_at,
+        )
+        return path.at_step(choose(curve, budget))
+
+    def _set_model(self, model: _weald.Compressed) -> None:
+        self._model = model
+        self.l1_norm_ = model.l1_norm
+        self.n_test_nodes_ = model.n_test_nodes
+        before = _n_test_nodes(self.estimator_._forest)
+        self.compression_ratio_ = before / model.n_test_nodes if model.n_test_nodes else float("inf" if before else 1)
+        self.step_ = self._path.step_of(model.l1_norm)
+
+    @of_one_fit
+    def at(self, l1_norm: float) -> Self:
+        """Return the model at another ℓ1 norm of the same path.
+
+        Parameters
+        ----------
+        l1_norm : float
+            Sum of the lengths of the coefficients, not negative. Beyond the end of the path, the model at the end is
+            returned.
+
+        Returns
+        -------
+        CompressedForestRegressor or CompressedForestClassifier
+            A new fitted estimator with this parameter `l1_norm`, which shares the path. This estimator does not change.
+
+        Raises
+        ------
+        ValueError
+            If the norm is negative or not finite, or if the model was loaded from a file or a pickle, which do not
+            contain the path.
+
+        Notes
+        -----
+        Nothing is grown: it takes O(nodes of the full forest · width). Limits of size do not apply. With
+        solver="lasso", the penalty with this norm is searched for.
+        """
+        check_fitted(self)
+        is_number = isinstance(l1_norm, Real) and not isinstance(l1_norm, bool) and is_float(l1_norm)
+        if not is_number or not 0 <= float(l1_norm) < np.inf:
+            raise ValueError(f"l1_norm must be a finite number of at least 0, got {l1_norm!r}")
+        if "_path" not in self.__dict__:
+            raise ValueError(
+                "this model has no path of other norms, since it was loaded from a file, which does not contain the "
+                "path: fit the model again"
+            )
+        model = copy.copy(self)
+        model.l1_norm = float(l1_norm)
+        model._set_model(self._path.at(float(l1_norm)))
+        return model
+
+    # --- copies ------------------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        other = type(self).__new__(type(self))
+        memo[id(self)] = other
+        for name, value in self.__dict__.items():  # the path is immutable and shared
+            other.__dict__[name] = value if name == "_path" else copy.deepcopy(value, memo)
+        return other
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        for name in self._unsaved:
+            state.pop(name, None)
+        frozen = state.get("estimator")
+        if isinstance(frozen, FrozenEstimator) and "_model" in state:
+            state["estimator"] = clone(frozen.estimator)
+        return state
+
+    # --- the fitted model --------------------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> Float:
+        return self._scores_of(self._check_predict(X))
+
+    def _scores_of(self, X: Matrix) -> Float:
+        """Raw scores of checked X, of shape (n_samples, n_columns)."""
+        return self._model.predict_scores(X, self._n_threads(X))
+
+    @property
+    def estimators_(self) -> Sequence[DecisionTreeRegressor]:
+        """The trees of the model, as regressors whose mean prediction is the score.
+
+        They are created when they are accessed, and share the memory of the model.
+        """
+        check_fitted(self)
+        return Members(self._twin())
+
+    def _member(self, index: int) -> DecisionTreeRegressor:
+        member = DecisionTreeRegressor()
+        member.tree_ = Tree(self._forest.only(index))
+        member.n_features_in_ = self.n_features_in_
+        member.max_features_ = n_drawn_features(None, self.n_features_in_)
+        member.n_outputs_ = member.tree_.n_outputs
+        if hasattr(self, "categories_"):
+            member.categories_ = self.categories_
+        return member
+
+    @property
+    def feature_importances_(self) -> Float:
+        """Importance of each feature: its fraction of the total decrease of impurity, averaged over the trees.
+
+        The impurities are those of the forest before compression, at the splits of the model. The importances sum to 1,
+        or are all zero if there is no split. Computed in O(nodes) at each access.
+        """
+        return super().feature_importances_
+
+    @of_one_fit
+    @documented
+    def decision_path(self, X: MatrixLike) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+        """Return the nodes that each sample passes through.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Returns
+        -------
+        {node_indicator}
+        """
+        checked = self._check_predict(X)
+        return decision_path(self._forest, checked, self._n_threads())
+
+
+def _n_test_nodes(forest: _weald.Forest) -> int:
+    trees = map(forest.tree, range(forest.n_trees))
+    return sum(tree.node_count - tree.n_leaves for tree in trees)

@@ -1,0 +1,205 @@
+"""The display of the curves of boosting."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from weald._boosting_fit import BaseBoosting
+from weald._described import kind_of
+from weald._displays import pyplot, style
+from weald._validation import Float
+
+_STYLES = {"training": ":", "validation": "-"}
+
+
+class BoostingCurveDisplay:
+    """Loss or score of boosting after each stage, on training samples, validation samples and `eval_sets`.
+
+    Use `from_estimator` to create it; plotting needs matplotlib.
+
+    Parameters
+    ----------
+    curves : dict of ndarray of shape (n_stages,)
+        "training" and "validation", where they are known: one value for each stage, from the first. The arrays are not
+        copied, and may go on beyond the stages that were kept.
+    eval_curves : dict of ndarray of shape (n_stages,), default=None
+        The values on other sets, by the name of the set.
+    n_kept : int, default=None
+        Number of stages that the model has, which a vertical line marks. None draws no line.
+    ylabel : str, default="loss"
+        Label of the vertical axis.
+    name : str, default=None
+        Name of the model, with which the labels in the legend begin. It tells several models in one plot apart.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : dict of matplotlib artists
+        The lines of `curves` by their names, and "kept", the vertical line, if `n_kept` is given.
+    eval_lines_ : dict of matplotlib artists
+        The lines of `eval_curves` by their names.
+
+    See Also
+    --------
+    CompressionPathDisplay : Error and size of a compressed forest along its path.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_diabetes
+    >>> import weald
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> boosting = weald.GradientBoostingRegressor(early_stopping=True, random_state=0)
+    >>> boosting = boosting.fit(X[:300], y[:300], eval_sets={"test": (X[300:], y[300:])})
+    >>> display = weald.inspection.BoostingCurveDisplay.from_estimator(boosting)
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()][:3]
+    ['training', 'validation', 'test']
+    """
+
+    def __init__(
+        self,
+        curves: dict[str, Float],
+        eval_curves: dict[str, Float] | None = None,
+        *,
+        n_kept: int | None = None,
+        ylabel: str = "loss",
+        name: str | None = None,
+    ) -> None:
+        self.curves = curves
+        self.eval_curves = eval_curves
+        self.n_kept = n_kept
+        self.ylabel = ylabel
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        which: Literal["loss", "score"] = "loss",
+        name: str | None = None,
+        ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        kept_kw: dict[str, Any] | None = None,
+    ) -> BoostingCurveDisplay:
+        """Plot the curves of a fitted model.
+
+        Parameters
+        ----------
+        estimator : GradientBoostingRegressor or GradientBoostingClassifier
+            A fitted model.
+        which : {"loss", "score"}, default="loss"
+            "loss" plots `train_score_`, and if they exist `validation_score_` and the losses of `eval_results_`.
+            "score" plots `validation_metric_` and the scores of `eval_results_` of models with `scoring`; training
+            samples have no score, unless they are among `eval_sets`.
+        name : str, default=None
+            Name of the model, with which the labels in the legend begin.
+        ax : matplotlib Axes, default=None
+            Axes to plot on. None creates a figure.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for all curves.
+        kept_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.axvline` for the line at the number of stages.
+
+        Returns
+        -------
+        BoostingCurveDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        sklearn.exceptions.NotFittedError
+            If `estimator` is not fitted.
+        TypeError
+            If `estimator` is not a boosting estimator of weald, or if `line_kw` or `kept_kw` is not a dict.
+        ValueError
+            If `which` has another value, or is "score" and the model was fitted without `scoring`.
+        """
+        pyplot(f"{cls.__name__}.from_estimator")
+        if not isinstance(estimator, BaseBoosting):
+            raise TypeError(f"estimator must be a gradient boosting model of weald, got {kind_of(estimator)}")
+        check_is_fitted(estimator)
+        if not isinstance(which, str) or which not in ("loss", "score"):
+            raise ValueError(f"which must be 'loss' or 'score', got {which!r}")
+        fitted = estimator._twin()
+        attributes = {"training": "train_score_", "validation": "validation_score_"}
+        if which == "score":
+            attributes = {"validation": "validation_metric_"}
+        curves = {
+            key: getattr(fitted, attribute) for key, attribute in attributes.items() if hasattr(fitted, attribute)
+        }
+        sets = getattr(fitted, "eval_results_", {})
+        eval_curves = {key: found[which] for key, found in sets.items() if which in found}
+        if not curves and not eval_curves:
+            raise ValueError(
+                f"which must be 'loss', since the {type(estimator).__name__} was fitted without scoring, got 'score'"
+            )
+        measure = fitted._shared["loss"] if which == "loss" else fitted.scoring
+        ylabel = f"{which} ({measure})" if isinstance(measure, str) else which
+        display = cls(curves, eval_curves, n_kept=fitted.n_estimators_, ylabel=ylabel, name=name)
+        return display.plot(ax, line_kw=line_kw, kept_kw=kept_kw)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        line_kw: dict[str, Any] | None = None,
+        kept_kw: dict[str, Any] | None = None,
+    ) -> BoostingCurveDisplay:
+        """Plot the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to plot on. None creates a figure.
+        name : str, default=None
+            Name of the model in the legend. None uses the name that was given when the display was created.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for all curves.
+        kept_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.axvline` for the line at the number of stages.
+
+        Returns
+        -------
+        BoostingCurveDisplay
+            This object, with the attributes set.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If `line_kw` or `kept_kw` is not a dict.
+        """
+        plt = pyplot(f"{type(self).__name__}.plot")
+        from matplotlib.lines import Line2D
+
+        name = self.name if name is None else name
+        prefix = "" if name is None else f"{name}, "
+        kept = style("kept_kw", kept_kw, Line2D, color="0.5", linewidth=0.8)
+
+        def curve(label: str, values: Float, linestyle: str) -> Any:
+            # A line with a single point is invisible.
+            marker = "." if len(values) == 1 else None
+            drawn = style("line_kw", line_kw, Line2D, linestyle=linestyle, marker=marker, label=prefix + label)
+            return axes.plot(np.arange(1, len(values) + 1), values, **drawn)[0]
+
+        style("line_kw", line_kw, Line2D)  # an error leaves no empty figure behind
+        axes = plt.subplots()[1] if ax is None else ax
+        lines = {key: curve(key, values, _STYLES.get(key, "-")) for key, values in self.curves.items()}
+        eval_lines = {key: curve(key, values, "--") for key, values in (self.eval_curves or {}).items()}
+        if self.n_kept is not None:
+            label = f"{prefix}{self.n_kept} stage{'' if self.n_kept == 1 else 's'} kept"
+            lines["kept"] = axes.axvline(self.n_kept, **({"label": label} | kept))
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set(xlabel="number of stages", ylabel=self.ylabel)
+        axes.legend()
+        self.ax_, self.figure_, self.lines_, self.eval_lines_ = axes, axes.figure, lines, eval_lines
+        return self

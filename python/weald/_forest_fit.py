@@ -1,0 +1,349 @@
+"""Forests for all kinds of y: the fit, and the fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import StrOptions
+
+from weald import _kept_rows, _label_weight, _output_scaling, _updates, _weald
+from weald._arrays import Tree, decision_path
+from weald._at_once import fitted_at_once, of_one_fit
+from weald._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
+from weald._base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_drawn_features, n_positive
+from weald._docs import documented
+from weald._predictions import BaseClassifier
+from weald._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
+from weald._proof import check_fitted
+from weald._types import (
+    ForestClassWeight,
+    LabelWeight,
+    MatrixLike,
+    OutputScaling,
+    RandomState,
+    fit_context,
+)
+from weald._validation import CONTAINER, Float, Matrix, RowWeights, Target
+from weald.tree import (
+    BaseTree,
+)
+
+if TYPE_CHECKING:
+    from weald._weald import _ForestConfig
+
+
+class BaseForest(TreeParameters, BaseBagging):
+    """What forests for all kinds of y share."""
+
+    _kind = "forest"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        **BAGGING_CONSTRAINTS,
+        **SCOPE_CONSTRAINTS,
+        **PRUNING_CONSTRAINTS,
+    }
+    _member_class: ClassVar[type[BaseTree]]
+
+    projection_scope: Literal["tree", "forest"]
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @documented
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        y_mask: MatrixLike | None = None,
+        *,
+        label_names: ArrayLike | None = None,
+        trees: range | None = None,
+    ) -> Self:
+        """Fit the forest to training samples.
+
+        Parameters
+        ----------
+        {X_of_fit}
+        {y}
+        {sample_weight_of_trees}
+        {y_mask}
+        {label_names}
+        {trees}
+
+        Returns
+        -------
+        {fitted_self}
+
+        Raises
+        ------
+        {errors_of_fit}
+
+        Notes
+        -----
+        {after_errors}
+
+        {determinism_of_forests}
+        """
+        with fitted_at_once(self) as new:
+            new._fit(X, y, sample_weight, y_mask, label_names, trees)
+        return self
+
+    def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> _ForestConfig:
+        growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
+        n_samples = n_positive(weights, target.original.shape[0])
+        return {
+            "tree": self._tree_config(n_samples, target, growth, weights),
+            "trees": trees,
+            "bootstrap": bool(self.bootstrap),
+            "max_samples": self._n_draws(),
+        }
+
+    def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
+        if _label_weight.is_given(self) and self.output_projection is None:
+            _label_weight.check_grown_with(grown.criterion)
+        else:
+            check_grown_with(grown.criterion, self.criterion, self.output_projection, target.kind)
+
+    def _grow(
+        self,
+        X: Matrix,
+        target: Target,
+        row_weights: RowWeights,
+        config: _ForestConfig,
+        n_threads: int,
+        progress: Callable[[int], object] | None,
+    ) -> _weald.Forest:
+        (y_mask,) = self._mask_of(target)
+        return _weald.fit_forest(X, target.engine, row_weights, config, n_threads, progress, y_mask)
+
+    @property
+    def estimators_(self) -> Sequence[BaseTree]:
+        """The trees as estimators, which are created when they are accessed and share the memory of the forest.
+
+        They predict classes, as the forest does. (The trees of scikit-learn's forests predict positions in `classes_`.)
+        """
+        check_fitted(self)
+        return Members(self._twin())
+
+    def _member(self, index: int) -> BaseTree:
+        shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False)) - {"random_state"}
+        member: BaseTree = self._member_class(**{name: getattr(self, name) for name in sorted(shared)})
+        if getattr(member, "class_weight", None) == "balanced_subsample":
+            member.set_params(class_weight="balanced")
+        member.tree_ = Tree(self._forest.only(index))
+        member.n_features_in_ = self.n_features_in_
+        member.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
+        for name in (
+            "n_outputs_",
+            "target_names_in_",
+            "categories_",
+            "classes_",
+            "n_classes_",
+            "_label_format",
+            CONTAINER,
+        ):
+            if name in self.__dict__:
+                setattr(member, name, self.__dict__[name])
+        return member
+
+    def update(self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, retire: int = 10) -> Self:
+        """Replace the oldest trees by trees that are grown on new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The new samples, with the features of `fit`.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Their target values, with the outputs of `fit`. Classes must be among those of `fit`; some may be absent.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights, as in `fit`.
+        retire : int, default=10
+            Number of trees to replace, from 1 to the number of trees.
+
+        Returns
+        -------
+        self : object
+            The updated estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As in `fit`; and if the number of features or outputs is not that of `fit`, if y has classes that `fit` did
+            not have, or if `retire` is out of range. The forest stays as it was after any error.
+        sklearn.exceptions.NotFittedError
+            If the forest is not fitted.
+
+        Notes
+        -----
+        Once updates have replaced all trees of `fit`, the forest depends only on new samples. Until then it averages
+        trees of different ages: it follows a drift with a lag of n_estimators / retire updates, and forgets old samples
+        gradually. It differs from a forest that is fitted to all samples together, and it loses rare classes or labels
+        of old samples together with their trees. Each new tree is a function of its samples, the parameters, the seed
+        of `fit` and the number of trees that were grown before. Out-of-bag scores and kept samples are deleted, because
+        they belong to other samples. An update takes the time of a fit of `retire` trees.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> import weald
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = weald.RandomForestClassifier(n_estimators=50, random_state=0).fit(X[::2], y[::2])
+        >>> len(forest.update(X[1::2], y[1::2], retire=25).estimators_)
+        50
+        """
+        check_fitted(self)
+        _updates.check(self, retire)
+        with fitted_at_once(self) as new:
+            _updates.update(new, X, y, sample_weight, int(retire))
+        return self
+
+    @of_one_fit
+    def prune_reduced_error(self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Prune each tree on validation samples, by reduced-error pruning.
+
+        The parameters, the loss and the errors are those of `DecisionTreeClassifier.prune_reduced_error`. Each tree is
+        pruned on its own. The pruned forest is smaller, and not always better, because a forest averages the errors of
+        trees that are too large.
+
+        Parameters
+        ----------
+        X_val : {array-like, sparse matrix} of shape (n_val, n_features)
+            The validation samples.
+        y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
+            Their target values.
+        sample_weight : array-like of shape (n_val,), default=None
+            Their weights.
+
+        Returns
+        -------
+        pruned : estimator of the same class
+            A new fitted estimator, without out-of-bag scores and kept samples. This estimator does not change.
+        """
+        forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
+        pruned = copy(self)
+        pruned._forest = forest
+        _kept_rows.drop(pruned)
+        for name in self._oob_attributes:
+            pruned.__dict__.pop(name, None)
+        return pruned
+
+    @of_one_fit
+    @documented
+    def decision_path(self, X: MatrixLike) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+        """Return the nodes that each sample passes through.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Returns
+        -------
+        {node_indicator}
+        """
+        checked = self._check_predict(X)
+        return decision_path(self._forest, checked, self._n_threads())
+
+
+class BaseForestClassifier(BaseForest, BaseBaggingClassifier):
+    """What forests for classes and labels share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseForest._parameter_constraints,
+        "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
+        **_label_weight.CONSTRAINTS,
+        "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
+        **BaseClassifier._parameter_constraints,
+    }
+
+    class_weight: ForestClassWeight
+    label_weight: LabelWeight
+
+
+class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
+    """What forests for numerical outputs share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseForest._parameter_constraints,
+        "criterion": [StrOptions(REGRESSOR_CRITERIA)],
+        **_output_scaling.CONSTRAINTS,
+    }
+
+    output_scaling: OutputScaling
+    output_weights: ArrayLike | None
+
+    @of_one_fit
+    @documented
+    def predict_quantiles(self, X: MatrixLike, q: ArrayLike = 0.5) -> Float:
+        """Predict conditional quantiles of each output, from the training samples in the leaves that a sample reaches.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        q : float or array-like of shape (n_quantiles,), default=0.5
+            Quantile levels, from 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_outputs, n_quantiles), float64
+            The quantiles, without the axis of outputs if there is one output, and without the axis of quantiles if `q`
+            is a number. Each quantile is the target value of a training sample: the smallest for which the weights of
+            the training samples with values up to it reach the level.
+
+        Raises
+        ------
+        ValueError
+            If the forest was fitted without `keep_rows=True`, or if `q` is invalid.
+
+        Notes
+        -----
+        The weight of a training sample is the average over the trees of its fraction of the weight of the leaf that is
+        reached, or zero if it is not in that leaf (Meinshausen 2006, Quantile regression forests). As in this source,
+        all training samples count, also those that a tree has not drawn. The time is in proportion to the training
+        samples in the leaves that are reached, for each output, in addition to a pass over the leaves of all training
+        samples.
+        """
+        check_fitted(self)
+        _kept_rows.check_kept(self)
+        shares = _kept_rows.check_quantiles(q)
+        found = _kept_rows.quantiles(self, self.apply(X), np.atleast_1d(shares))
+        found = found[:, :, 0] if shares.ndim == 0 else found
+        return found[:, 0] if self.n_outputs_ == 1 else found
+
+    @of_one_fit
+    def sample_y(self, X: MatrixLike, n_samples: int = 1, random_state: RandomState = 0) -> Float:
+        """Draw target values from the training samples in the leaves that a sample reaches.
+
+        All outputs of a draw come from the same training sample, so that draws follow the joint distribution.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            The samples to draw for.
+        n_samples : int, default=1
+            Number of draws for each sample of X.
+        random_state : int, RandomState instance or None, default=0
+            Controls the draws.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_outputs, n_samples), float64
+            The drawn target values, without the axis of outputs if there is one output.
+
+        Raises
+        ------
+        ValueError
+            If the forest was fitted without `keep_rows=True`, or if `n_samples` is invalid.
+
+        Notes
+        -----
+        Training samples are drawn with the weights of `predict_quantiles`. The time is that of `predict_quantiles` for
+        one output.
+        """
+        check_fitted(self)
+        _kept_rows.check_kept(self)
+        found = _kept_rows.draws(self, self.apply(X), n_samples, random_state)
+        return found[:, 0] if self.n_outputs_ == 1 else found

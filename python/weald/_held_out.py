@@ -1,0 +1,169 @@
+"""Validation samples of boosting, and the folds of `init_cv`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+
+from weald import _masks, _validation
+from weald._losses import LOSSES
+from weald._projection import derived_seed
+from weald._sparse import is_sparse
+from weald._validation import Float, Matrix, Target
+
+if TYPE_CHECKING:
+    from weald._weald import _Targets
+
+
+def validation_set(
+    boosting: Any,
+    X: Matrix,
+    y: Any,
+    target: Target,
+    weights: Float | None,
+    given: tuple[Any, Any, Any],
+    margins: tuple[Float | None, Any],
+) -> tuple[Float | None, tuple[Matrix, _Targets, Float | None, Float | None] | None, Any, Any]:
+    """Weights of the training samples, and the validation samples with their y as it was passed and its mask.
+
+    Training samples that are set aside for validation get the weight zero.
+    """
+    X_val, y_val, w_val = given
+    start, margins_val = margins
+    if (X_val is None) != (y_val is None):
+        missing, there = ("X_val", "y_val") if X_val is None else ("y_val", "X_val")
+        raise ValueError(f"{missing} must be given if {there} is, got None: pass both or none")
+    if X_val is not None:
+        try:
+            X_val = boosting._check_X(X_val, reset=False, fitting=True)
+            w_val = _validation.check_weights(w_val, X_val.shape[0])
+            start_val = boosting._start_margins(X_val, margins_val, "base_margin_val", target)
+            if start_val is not None and (rows := _validation.rows_there(w_val)) is not None:
+                start_val = start_val[rows]
+            X_val, y_val, w_val = _validation.without_absent(X_val, y_val, w_val)
+            held, mask = target.like_with_gaps(y_val, X_val.shape[0], type(boosting).__name__)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"X_val, y_val, sample_weight_val: {error}") from error
+        if start is not None and start_val is None:
+            raise ValueError("base_margin_val must be given if base_margin and X_val are, got None: pass both")
+        if start is None and start_val is not None:
+            raise ValueError("base_margin must be given if base_margin_val is, got None: pass both")
+        return weights, (X_val, held, w_val, start_val), y_val, mask
+    for name, value in (("sample_weight_val", w_val), ("base_margin_val", margins_val)):
+        if value is not None:
+            raise ValueError(f"X_val and y_val must be given if {name} is, got None: pass all or none")
+    if boosting._patience() is None:
+        return weights, None, None, None
+    there_are = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    try:
+        held_rows = held_out(there_are, target, float(boosting.validation_fraction), boosting._seed)
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction must allow a split of the samples, got {boosting.validation_fraction}: {error}"
+        ) from error
+    held = target.rows(held_rows)
+    loss = LOSSES.get(boosting._shared["loss"])
+    if target.kind == "numbers" and loss is not None and (refused := loss.refused(held)) is not None:
+        # The engine would name y_val in its error.
+        raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{boosting._shared["loss"]}"')
+    kept = np.ones(X.shape[0]) if weights is None else weights.copy()
+    kept[held_rows] = 0
+    X_held = X.tocsr()[held_rows] if is_sparse(X) else X[held_rows]
+    w_held = None if weights is None else weights[held_rows]
+    y_held = y.tocsr() if is_sparse(y) else y
+    y_held = _safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
+    start_held = None if start is None else start[held_rows]
+    mask = None if target.mask is None else target.mask[held_rows]
+    if mask is not None:
+        # An output may have known values in the validation samples only.
+        _masks.weights_of_known(target.mask, kept, target.names)
+        mask = mask if mask.sum() else None
+    return kept, (X_held, held, w_held, start_held), y_held, mask
+
+
+def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: Float | None) -> Float:
+    """Initial scores of the training samples, each by a copy of `init` that was fitted without the sample.
+
+    The scores of samples with weight zero are zero.
+    """
+    there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
+    if n_folds > len(there):
+        raise ValueError(f"init_cv must be at most the number of samples, {len(there)}, got {n_folds}")
+    fold = folds(there, target, n_folds, boosting._seed)
+    X = X.tocsr() if is_sparse(X) else X
+    y = y.tocsr() if is_sparse(y) else y
+    margins = np.zeros((X.shape[0], width))
+    for k in range(-1, n_folds):
+        left = there[fold == k]
+        if len(left) == 0:
+            continue
+        # Samples that are in no fold are in all fits, and are predicted by the model that is fitted to all samples.
+        init = boosting._init
+        if k >= 0:
+            rows = there[fold != k]
+            try:
+                init = boosting._fitted_init(
+                    X[rows], _safe_indexing(y, rows), None if weights is None else weights[rows]
+                )
+            except ValueError as error:
+                raise ValueError(
+                    f"init_cv must allow a fit of init without each fold, got {n_folds}: {error}"
+                ) from error
+        margins[left] = boosting._margins_of_init(init, X[left], width)
+    return margins
+
+
+def folds(rows: NDArray[np.intp], target: Target, n_folds: int, seed: int) -> NDArray[np.intp]:
+    """The fold of each sample, stratified by class or by rarest label; -1 for the only sample of a class."""
+    drawn = np.random.default_rng(derived_seed(seed, (0,))).permutation(len(rows))
+    classes = single_classes(target, rows)
+    kind = np.zeros(len(rows), dtype=np.intp) if classes is None else classes
+    if target.kind == "labels":
+        kind = rarest_labels(target, rows)
+    fold = np.empty(len(rows), dtype=np.intp)
+    fold[drawn[np.argsort(kind[drawn], kind="stable")]] = np.arange(len(rows)) % n_folds
+    if classes is not None:
+        fold[np.bincount(classes)[classes] == 1] = -1
+    return fold
+
+
+def single_classes(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+    """The index of the class of each sample if y is one output of classes, else None."""
+    if target.kind != "classes" or target.n_outputs != 1:
+        return None
+    return np.asarray(target.engine[0][rows, 0], dtype=np.intp)
+
+
+def rarest_labels(target: Target, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """For each sample, its label that the fewest of these samples have; the number of labels if it has none."""
+    labels = target.original[rows].tocsr()
+    counts = np.bincount(labels.indices, minlength=labels.shape[1])
+    rarest = np.full(len(rows), labels.shape[1])
+    row_of = np.repeat(np.arange(len(rows)), np.diff(labels.indptr))
+    by_count = np.lexsort((-counts[labels.indices],))  # the rarest label is written last
+    rarest[row_of[by_count]] = labels.indices[by_count]
+    return rarest
+
+
+def held_out(rows: NDArray[np.intp], target: Target, share: float, seed: int) -> NDArray[np.intp]:
+    """The sorted indices of the validation samples, stratified by class or by the rarest label of each sample."""
+    seed = derived_seed(seed, ())
+    if target.kind != "labels":
+        split = {"test_size": share, "stratify": single_classes(target, rows)}
+        _, held = train_test_split(rows, random_state=seed, **split)
+        return np.sort(held)
+    # Samples are ordered by their rarest label, and at random for equal ones; every k-th of them is set aside.
+    shuffled = np.random.default_rng(seed).permutation(rows)
+    rarest = rarest_labels(target, shuffled)
+    n_held = int(np.ceil(share * len(rows)))
+    if n_held >= len(rows):
+        raise ValueError(
+            f"at least one sample must remain for the fit, got {n_held} of {len(rows)} samples to hold out"
+        )
+    places = ((np.arange(n_held) + 0.5) * (len(rows) / n_held)).astype(np.intp)
+    return np.sort(shuffled[np.argsort(rarest, kind="stable")[places]])

@@ -1,0 +1,45 @@
+"""Counts of true, predicted and correctly predicted labels, for F1 scores."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from weald import _ranks
+
+
+def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each label: the number of true positives, and the number of positives plus predicted positives."""
+    labels, mask = _ranks.known_labels(y_true, y_mask)
+    predicted = _predicted(y_pred, labels.shape)
+    if mask is not None:
+        predicted = _ranks.without(predicted, mask)
+    _, right = _ranks.places_in(labels, _ranks.rows_of(predicted), predicted.indices)
+    d = labels.shape[1]
+    n_right = np.bincount(predicted.indices[right], minlength=d)
+    return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
+
+
+def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
+    if _ranks.is_pair(y_pred):
+        listed, scores = y_pred
+        ranked = _ranks.listed(listed, scores, shape)
+        rows, places = np.nonzero(ranked >= 0)
+        return _ranks.pattern(
+            sparse.csr_array((np.ones(len(rows)), (rows, ranked[rows, places])), shape=shape), "y_pred"
+        )
+    y_pred = check_array(y_pred, accept_sparse=True, input_name="y_pred")
+    if y_pred.shape != shape:
+        raise ValueError(f"y_pred must have shape {shape}, that of y_true, got {y_pred.shape}")
+    return _ranks.labels_of(y_pred, "y_pred")
+
+
+def check_zero_division(value: Any) -> float:
+    if isinstance(value, Real) and (value in (0, 1) or np.isnan(float(value))):
+        return float(value)
+    raise ValueError(f"zero_division must be 0.0, 1.0 or np.nan, got {value!r}")

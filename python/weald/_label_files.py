@@ -1,0 +1,433 @@
+"""Reading and writing of multi-label text formats, from and to paths, bytes and file objects."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import xml.etree.ElementTree as ElementTree
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Integral
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from weald import _validation, _weald
+from weald._sparse import is_sparse
+from weald._types import MatrixLike
+
+__all__ = ["LabelData", "Mulan", "dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
+
+# The functions that open files with these extensions.
+_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+# A file by its path, its content, or an object with a method `read`.
+Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
+
+
+class LabelData(NamedTuple):
+    """X and labels of a file, as a named tuple."""
+
+    X: sparse.csr_array
+    Y: sparse.csr_array
+
+
+class Mulan(NamedTuple):
+    """X and labels of a Mulan data set, with the names of features, labels and categories, as a named tuple."""
+
+    X: NDArray[np.float32] | sparse.csr_array
+    Y: sparse.csr_array
+    feature_names: list[str]
+    label_names: list[str]
+    categories: dict[str, list[str]]
+
+
+def load_xmc(path_or_buffer: Source) -> LabelData:
+    r"""Load a file in the text format of the Extreme Classification Repository.
+
+    The first line is `n_samples n_features n_labels`. Each following line is one sample, `l1,l2,... f1:v1 f2:v2 ...`,
+    with zero-based indices of labels and features. The line of a sample without labels starts with a space or with a
+    feature.
+
+    Parameters
+    ----------
+    path_or_buffer : str, path-like, bytes or binary file object
+        The file or its content. Files whose names end with `.gz`, `.bz2` or `.xz` are decompressed. A file object must
+        be opened in binary mode, and is read to its end.
+
+    Returns
+    -------
+    X : csr_array of shape (n_samples, n_features)
+        The features, float32. Each number is rounded to the nearest float32, and zeros in the file are stored. `nan` is
+        NaN, as in `sklearn.datasets.load_svmlight_file`.
+    Y : csr_array of shape (n_samples, n_labels)
+        The labels, float32. All stored entries are 1.
+
+    Raises
+    ------
+    ValueError
+        If the text has a different form, an index is out of range or occurs twice in a line, a value is infinite, or
+        the number of samples differs from that in the first line. The message contains the number of the line.
+    OSError
+        If the file cannot be read.
+
+    See Also
+    --------
+    dump_xmc : Writes files in this format.
+
+    Notes
+    -----
+    The text is parsed in one pass by a single thread, at some hundred MB/s (see `benches/peers/label_files.py`). The
+    memory is that of the content of the file and of the result, independently of the numbers in the first line. Lines
+    may end with `\r\n`. The features and labels of a line may be in any order.
+
+    References
+    ----------
+    K. Bhatia, K. Dahiya, H. Jain, P. Kar, A. Mittal, Y. Prabhu and M. Varma, The extreme classification repository:
+    multi-label datasets and code (2016).
+
+    Examples
+    --------
+    >>> from weald.datasets import load_xmc
+    >>> X, Y = load_xmc(b"2 4 3\n0,2 1:0.5 3:2\n 0:1\n")
+    >>> X.toarray()
+    array([[0. , 0.5, 0. , 2. ],
+           [1. , 0. , 0. , 0. ]], dtype=float32)
+    >>> Y.toarray()
+    array([[1., 0., 1.],
+           [0., 0., 0.]], dtype=float32)
+    """
+    text, name = _bytes_of(path_or_buffer, "path_or_buffer")
+    with _naming(name):
+        return _label_data(*_weald.read_xmc(text))
+
+
+def dump_xmc(X: MatrixLike, Y: MatrixLike, path_or_buffer: str | os.PathLike[str] | BinaryIO) -> None:
+    """Write X and labels to a file in the text format of the Extreme Classification Repository.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The features. They are converted to float32, and written with enough digits to be restored exactly. Values must
+        be finite or NaN. The non-zero values of dense X, or the stored entries of sparse X, are written.
+    Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        The labels, 0 or 1.
+    path_or_buffer : str, path-like or binary file object
+        The file. Files whose names end with `.gz`, `.bz2` or `.xz` are compressed. A file object must be opened in
+        binary mode.
+
+    Raises
+    ------
+    ValueError
+        If X has infinite values, Y has values other than 0 and 1, or X and Y have different numbers of samples.
+    OSError
+        If the file cannot be written.
+
+    See Also
+    --------
+    load_xmc : Loads the same X and Y from the file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from weald.datasets import dump_xmc
+    >>> file = io.BytesIO()
+    >>> dump_xmc([[0, 0.5], [1, 0]], [[1, 1, 0], [0, 0, 0]], file)
+    >>> print(file.getvalue().decode(), end="")
+    2 2 3
+    0,1 1:0.5
+     0:1
+    """
+    X = _rows_of(X)
+    labels = _labels_of(Y, X.shape[0])
+    text = _weald.write_xmc(X, (labels.indptr, labels.indices, labels.shape[1]))
+    if hasattr(path_or_buffer, "write"):
+        path_or_buffer.write(text)
+        return
+    path = _path_of(path_or_buffer, "path_or_buffer", "a path or a file object")
+    with _OPEN.get(path.suffix.lower(), open)(path, "wb") as file:
+        file.write(text)
+
+
+def load_svmlight_multilabel(
+    path_or_buffer: Source,
+    *,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+) -> LabelData:
+    r"""Load a multi-label file in the svmlight / libsvm format.
+
+    Each line is one sample, `l1,l2,... f1:v1 f2:v2 ...`. This is
+    `sklearn.datasets.load_svmlight_file(multilabel=True)`, but labels are returned as a sparse matrix instead of
+    tuples.
+
+    Parameters
+    ----------
+    path_or_buffer : str, path-like, bytes or binary file object
+        The file or its content, as in `load_xmc`.
+    n_features : int, default=None
+        Number of features. If None, it is inferred from the largest index. It should be given if a data set has several
+        files, for example for training and test, since their largest indices may differ.
+    n_labels : int, default=None
+        Number of labels. If None, it is inferred from the largest index.
+    zero_based : bool or "auto", default="auto"
+        Whether the indices of features in the file are zero-based. "auto" assumes one-based indices unless the index 0
+        occurs, and should not be used for files in which the first feature might not occur. Labels are always
+        zero-based.
+
+    Returns
+    -------
+    X : csr_array of shape (n_samples, n_features)
+        The features, float32, as in `load_xmc`.
+    Y : csr_array of shape (n_samples, n_labels)
+        The labels, float32. All stored entries are 1.
+
+    Raises
+    ------
+    ValueError
+        If the text has a different form, a label is not an integer, an index is out of range or occurs twice in a line,
+        or a value is infinite. The message contains the number of the line. Also if a parameter is out of range.
+    TypeError
+        If `zero_based` is neither a bool nor a string.
+    OSError
+        If the file cannot be read.
+
+    Notes
+    -----
+    Text after `#` is a comment. As in scikit-learn, blank lines are not samples. `qid:` and its number, which may
+    follow the labels, are ignored. The cost is that of `load_xmc`.
+
+    Examples
+    --------
+    >>> from weald.datasets import load_svmlight_multilabel
+    >>> X, Y = load_svmlight_multilabel(b"0,2 1:0.5 3:2 # the first\n1:1\n", n_labels=4)
+    >>> X.shape, Y.shape, Y.indices.tolist()
+    ((2, 3), (2, 4), [0, 2])
+    """
+    n_features, n_labels = _count(n_features, "n_features"), _count(n_labels, "n_labels")
+    if isinstance(zero_based, str):
+        if zero_based != "auto":
+            raise ValueError(f'zero_based must be True, False or "auto", got {zero_based!r}')
+        base = None
+    elif isinstance(zero_based, bool | np.bool_):
+        base = bool(zero_based)
+    else:
+        raise TypeError(f'zero_based must be True, False or "auto", got {zero_based!r}')
+    text, name = _bytes_of(path_or_buffer, "path_or_buffer")
+    with _naming(name):
+        return _label_data(*_weald.read_svmlight(text, n_features, n_labels, base))
+
+
+def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
+    r"""Load a Mulan data set: an ARFF file, and an XML file that lists the attributes that are labels.
+
+    Parameters
+    ----------
+    arff_path : str, path-like, bytes or binary file object
+        The ARFF file or its content, as in `load_xmc`. Attributes must be `numeric`, `real`, `integer` or lists of
+        categories. The rows must be all dense or all sparse, `{i v, j w}`. The encoding must be UTF-8.
+    xml_path : str, path-like, bytes or binary file object
+        The XML file or its content, `<labels><label name="..."/>...</labels>`, in which labels may be nested. Files
+        with a document type declaration are not supported, since it may declare entities.
+
+    Returns
+    -------
+    X : {ndarray, csr_array} of shape (n_samples, n_features)
+        The features, float32, as a sparse array if the rows of the file are sparse. Categories are encoded by their
+        position in the declaration, from 0. `?` is NaN.
+    Y : csr_array of shape (n_samples, n_labels)
+        The labels, float32. All stored entries are 1.
+    feature_names : list of str
+        Names of the features, in the order of the columns of X, which is that of the file.
+    label_names : list of str
+        Names of the labels, in the order of the columns of Y, which is that of the ARFF file.
+    categories : dict of list of str
+        The categories of each categorical feature, by its name and in the order of their codes. The keys can be passed
+        as `categorical_features`.
+
+    Raises
+    ------
+    ValueError
+        If a file has a different form, a label is missing or neither 0 nor 1, or a label is not an attribute. The
+        message contains the number of the line.
+    OSError
+        If a file cannot be read.
+
+    Notes
+    -----
+    Attributes of the types string, date and relational are not supported. Quotes may be single or double. A backslash
+    before a character stands for that character, except in `\n`, `\r`, `\t` and `\uXXXX`. The text is parsed in one
+    pass by a single thread. The memory is that of the content of the files and of the result.
+
+    References
+    ----------
+    G. Tsoumakas, E. Spyromitros-Xioufis, J. Vilcek and I. Vlahavas, Mulan: a Java library for multi-label learning
+    (Journal of Machine Learning Research 12, 2011).
+
+    Examples
+    --------
+    >>> from weald.datasets import load_mulan
+    >>> arff = b'''@relation tiny
+    ... @attribute size numeric
+    ... @attribute colour {red, 'dark blue'}
+    ... @attribute sweet {0, 1}
+    ... @data
+    ... 2.5, 'dark blue', 1
+    ... ?, red, 0
+    ... '''
+    >>> data = load_mulan(arff, b'<labels><label name="sweet"/></labels>')
+    >>> data.X
+    array([[2.5, 1. ],
+           [nan, 0. ]], dtype=float32)
+    >>> data.Y.toarray().tolist(), data.label_names, data.categories
+    ([[1.0], [0.0]], ['sweet'], {'colour': ['red', 'dark blue']})
+    """
+    names = _label_names(*_bytes_of(xml_path, "xml_path"))
+    text, name = _bytes_of(arff_path, "arff_path")
+    with _naming(name):
+        found = _weald.read_mulan(text, names)
+    Y = _ones(*found["labels"])
+    if "sparse" in found:
+        X: Any = _csr(*found["sparse"])
+    else:
+        values, n_features = found["dense"]
+        X = values.reshape(Y.shape[0], n_features)
+    pairs = zip(found["feature_names"], found["categories"], strict=True)
+    categories = {feature: names for feature, names in pairs if names is not None}
+    return Mulan(X, Y, found["feature_names"], found["label_names"], categories)
+
+
+# ---- reading
+
+
+def _bytes_of(source: Any, what: str) -> tuple[bytes, str | None]:
+    """The bytes of a file, and its name if it has one."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source), None
+    if hasattr(source, "read"):
+        found = source.read()
+        if not isinstance(found, bytes):
+            raise TypeError(f"{what} must be opened in binary mode, but read() returned {type(found).__name__}")
+        return found, None
+    path = _path_of(source, what, "a path, bytes or a file object")
+    with _OPEN.get(path.suffix.lower(), open)(path, "rb") as file:
+        try:
+            return file.read(), str(path)
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            if getattr(error, "errno", None) is not None:
+                raise
+            raise ValueError(f"{path} cannot be decompressed: {error}") from error
+
+
+def _path_of(source: Any, what: str, accepted: str) -> Path:
+    try:
+        return Path(os.fspath(source))
+    except TypeError as error:
+        raise TypeError(f"{what} must be {accepted}, got a {type(source).__name__}") from error
+
+
+@contextmanager
+def _naming(name: str | None) -> Iterator[None]:
+    """Add the name of the file to error messages of the engine."""
+    try:
+        yield
+    except ValueError as error:
+        if name is None:
+            raise
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _count(count: Any, what: str) -> int | None:
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, Integral) or not 0 <= int(count) <= _validation.MOST:
+        raise ValueError(f"{what} must be an integer from 0 to {_validation.MOST}, or None, got {count!r}")
+    return int(count)
+
+
+class _LabelNames:
+    """Target of an XML parser that collects the names of labels."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        kind = tag.rpartition("}")[2]
+        if kind == "label":
+            if "name" not in attributes:
+                raise ValueError("each label must have a name, <label name=...>, got one without")
+            self.names.append(attributes["name"])
+        elif kind != "labels":
+            raise ValueError(f"elements must be labels or label, got {kind!r}")
+
+    def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
+        raise ValueError("the file must not have a document type declaration, which may declare entities")
+
+    def close(self) -> None:
+        """Do nothing; XML parsers require this method."""
+
+
+def _label_names(text: bytes, name: str | None) -> list[str]:
+    """The names of labels in an XML file, in their order."""
+    name = "xml_path" if name is None else name
+    found = _LabelNames()
+    parser = ElementTree.XMLParser(target=found)
+    try:
+        parser.feed(text)
+        parser.close()
+    except ElementTree.ParseError as error:
+        raise ValueError(f"{name} must be XML: {error}") from error
+    except (ValueError, LookupError) as error:  # LookupError for unknown encodings
+        raise ValueError(f"{name}: {error}") from error
+    names = found.names
+    if not names:
+        raise ValueError(f"{name} must have at least one <label name=...>, got none")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"{name} must have distinct names of labels, got {twice!r} twice")
+    return names
+
+
+def _label_data(rows: Any, labels: Any) -> LabelData:
+    return LabelData(_csr(*rows), _ones(*labels))
+
+
+def _csr(values: NDArray[np.float32], indices: Any, indptr: Any, n_columns: int) -> sparse.csr_array:
+    matrix = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_columns))
+    matrix.has_canonical_format = True  # indices are strictly ascending, as the engine has checked
+    return matrix
+
+
+def _ones(indices: Any, indptr: Any, n_labels: int) -> sparse.csr_array:
+    return _csr(np.ones(len(indices), dtype=np.float32), indices, indptr, n_labels)
+
+
+# ---- writing
+
+
+def _rows_of(X: Any) -> sparse.csr_array:
+    """X as float32 CSR in canonical form."""
+    with np.errstate(over="ignore"):  # overflow gives infinity, for which the engine raises an error
+        if is_sparse(X):
+            X = _validation.canonical(X, "X").tocsr()
+            return sparse.csr_array(X.astype(np.float32, copy=False))
+        X = check_array(X, dtype=np.float32, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+        return sparse.csr_array(X)
+
+
+def _labels_of(Y: Any, n_samples: int) -> sparse.csr_array:
+    """The labels that are 1, as a sparse matrix."""
+    if not is_sparse(Y):
+        Y = check_array(Y, dtype=None, input_name="Y", ensure_min_samples=0, ensure_min_features=0)
+        if not _validation.is_binary(Y):
+            raise ValueError("Y must be labels, 0 or 1, got other values")
+        Y = sparse.csr_array(Y)
+    return _validation.sparse_labels(Y, n_samples)

@@ -1,0 +1,172 @@
+"""Sparse scores of labels, of any classifier, for samples that it was not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import KFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from weald import _best
+from weald._bagging import BaseBaggingClassifier
+from weald._pipelines import apart
+from weald._sparse import is_sparse
+from weald._validation import Float
+
+
+def blocks_of(X: Any, width: int) -> Iterator[Any]:
+    """Blocks of samples with about 2**23 scores."""
+    n_rows, n = max(1, _best.BLOCK_SCORES // max(1, width)), _num_samples(X)
+    if is_sparse(X) and n > n_rows:
+        X = X.tocsr()
+    for start in range(0, max(1, n), n_rows):
+        yield X if n <= n_rows else _safe_indexing(X, slice(start, min(start + n_rows, n)))
+
+
+def check_scores(estimator: Any) -> None:
+    """Raise an error for estimators that predict no scores of labels."""
+    final, _ = apart(estimator)
+    if not any(hasattr(final, name) for name in ("predict_sparse", "predict_proba", "decision_function")):
+        raise TypeError(
+            f"estimator must be a classifier with predict_proba or decision_function, got {type(final).__name__}"
+        )
+
+
+def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> sparse.csr_array:
+    """Scores of labels that are positive and at least `floor`, as CSR in canonical form.
+
+    Scores are probabilities, or 1 / (1 + exp(-s)) for scores s of `decision_function` if there are no probabilities.
+    """
+    final, before = apart(estimator)
+    if before is not None:
+        X = before.transform(X)
+        return scores_at_least(final, X, floor, n_labels)
+    if hasattr(final, "predict_sparse"):
+        found = sparse.csr_array(final.predict_sparse(X, min_score=floor))
+    else:
+        parts = [_best.at_least(_dense_scores(final, rows), floor) for rows in blocks_of(X, n_labels)]
+        found = parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
+    if found.shape[1] != n_labels:
+        raise ValueError(
+            f"estimator must predict scores of {n_labels} labels, the number of columns of y, got scores of "
+            f"{found.shape[1]} labels"
+        )
+    found.sort_indices()
+    return found
+
+
+def _dense_scores(estimator: Any, X: Any) -> Float:
+    if hasattr(estimator, "predict_proba"):
+        found = estimator.predict_proba(X)
+        if isinstance(found, list):
+            columns = [_of_one(part, classes) for part, classes in zip(found, estimator.classes_, strict=True)]
+            found = np.column_stack(columns)
+    else:
+        found = expit(np.asarray(estimator.decision_function(X), dtype=np.float64))
+    found = np.asarray(found, dtype=np.float64)
+    return found.reshape(len(found), -1)
+
+
+def _of_one(proba: Any, classes: Any) -> Float:
+    """Probabilities of class 1 of a single label, which may have only one class in training."""
+    at = np.flatnonzero(np.asarray(classes) == 1)
+    return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))
+
+
+def fitted(estimator: Any, X: Any, y: Any, weights: Any, mask: Any = None) -> Any:
+    """A fitted clone. Sample weights and the mask of y are only passed to `fit` if they are not None."""
+    model = clone(estimator)
+    told = {"sample_weight": weights, "y_mask": mask}
+    step = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+    return model.fit(X, y, **{f"{step}{name}": value for name, value in told.items() if value is not None})
+
+
+def cross_validated(
+    estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float, mask: Any = None
+) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
+    """Scores of each sample by a clone that was fitted on other folds, and a mask of the samples with scores."""
+    n, d = y.shape
+    parts, rows = [], []
+    for train, test in cv.split(np.zeros((n, 1)), np.zeros(n)):
+        w, gaps = (None if part is None else part[train] for part in (weights, mask))
+        model = fitted(estimator, _safe_indexing(X, train), y[train], w, gaps)
+        parts.append(scores_at_least(model, _safe_indexing(X, test), floor, d))
+        rows.append(test)
+    order = np.concatenate(rows)
+    known = np.zeros(n, dtype=np.bool_)
+    known[order] = True
+    if len(order) != known.sum():
+        raise ValueError("cv must have disjoint test folds, got a sample that is in more than one")
+    stacked = sparse.csr_array(sparse.vstack([*parts, sparse.csr_array((1, d))], format="csr"))
+    at = np.full(n, len(order))
+    at[order] = np.arange(len(order))
+    return stacked[at], known
+
+
+def _out_of_bag(
+    estimator: Any, X: Any, y: Any, weights: Any, floor: float, mask: Any
+) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
+    model = clone(estimator)
+    final, before = apart(model)
+    if before is not None:
+        X = before.fit_transform(X, y)
+    scores, n_trees = final._fit_out_of_bag(X, y, weights, floor, mask)
+    if before is not None:
+        model = Pipeline([*before.steps, (model.steps[-1][0], final)], memory=model.memory, verbose=model.verbose)
+    return model, sparse.csr_array(scores), n_trees > 0
+
+
+def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
+    """The folds, or "oob", or "given" for frozen estimators."""
+    if isinstance(estimator, FrozenEstimator):
+        return "given"
+    final, _ = apart(estimator)
+    can_oob = isinstance(final, BaseBaggingClassifier)
+    if cv is None:
+        cv = "oob" if can_oob and final.bootstrap else 5
+    if isinstance(cv, str):
+        if cv != "oob":
+            raise ValueError(
+                f"cv must be 'oob', an integer of at least 2, a cross-validation generator, or None, got {cv!r}"
+            )
+        if not can_oob:
+            raise ValueError(
+                f"cv='oob' requires a forest of weald with bootstrap=True, got {type(final).__name__}; use cv=int"
+            )
+        if not final.bootstrap:
+            raise ValueError(
+                f"cv='oob' requires bootstrap=True, but {type(final).__name__} has bootstrap=False, so that every "
+                "tree was grown on all samples; use cv=int"
+            )
+        return cv
+    if isinstance(cv, bool) or (isinstance(cv, int | np.integer) and cv < 2):
+        raise ValueError(
+            f"cv must be 'oob', an integer of at least 2, a cross-validation generator, or None, got {cv!r}"
+        )
+    if isinstance(cv, int | np.integer):
+        return KFold(int(cv), shuffle=True, random_state=random_state)
+    return check_cv(cv)
+
+
+def unseen_scores(
+    estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float, mask: Any = None
+) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
+    """A fitted model, scores of samples by models that were not fitted on them, and a mask of the samples with scores.
+
+    `cv` is the result of `check_cv_of`, and `mask` are the unknown entries of y.
+    """
+    if isinstance(cv, str) and cv == "given":
+        return estimator, scores_at_least(estimator, X, floor, y.shape[1]), np.ones(y.shape[0], dtype=np.bool_)
+    if isinstance(cv, str):
+        return _out_of_bag(estimator, X, y, weights, floor, mask)
+    scores, known = cross_validated(estimator, X, y, weights, cv, floor, mask)
+    return fitted(estimator, X, y, weights, mask), scores, known

@@ -1,0 +1,102 @@
+"""The parameter `label_weight`: weights of labels in the search for splits and in losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from weald import _propensity
+from weald._validation import Float, Target
+
+# The constraint for scikit-learn's validation of parameters.
+CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}
+
+
+def is_given(model: Any) -> bool:
+    """Whether labels are weighted. False for models without this parameter."""
+    return getattr(model, "label_weight", None) is not None
+
+
+def to_engine(model: Any, target: Target, weights: Float | None) -> dict[str, list[float]]:
+    """The weights of labels as the engine's weights of outputs; an empty dict if there are none."""
+    found = of_labels(model, target, weights)
+    if found is None:
+        return {}
+    if model.monotonic_cst is not None:
+        raise ValueError("label_weight does not support monotonic_cst: one of them must be None")
+    if model.criterion not in ("gini", "squared_error"):
+        raise ValueError(f"criterion must be 'gini' with label_weight, got {model.criterion!r}")
+    return {"output_weights": found.tolist()}
+
+
+def of_labels(model: Any, target: Target, weights: Float | None) -> Float | None:
+    """The weight of each label; None if labels are not weighted. `weights` are sample weights."""
+    if not is_given(model):
+        return None
+    given = model.label_weight
+    if target.kind != "labels":
+        other = "class_weight" if hasattr(model, "class_weight") else "class_weight of the estimator, or sample_weight"
+        raise ValueError(f"label_weight is only supported for y of labels, got y of {target.kind}; see {other}")
+    if target.mask is not None:
+        raise ValueError("label_weight does not support y with masked entries: it must be None")
+    if isinstance(given, str):
+        return balanced(target, weights) if given == "balanced" else inverse_propensities(target, weights)
+    return _checked(given, target.n_outputs)
+
+
+def shares(weights: Float | None) -> Float | None:
+    """Weights divided by their mean, as in the engine; None if all labels have the same weight."""
+    if weights is None:
+        return None
+    # The largest weight becomes 1, so that the sum does not overflow.
+    weights = weights / weights.max()
+    found: Float = weights * len(weights) / weights.sum()
+    return None if (found == 1).all() else found
+
+
+def _checked(given: Any, n_labels: int) -> Float:
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"label_weight must be a list of numbers: {error}") from error
+    if array.shape != (n_labels,):
+        raise ValueError(f"label_weight must have shape ({n_labels},), one value for each label, got {array.shape}")
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        raise ValueError(f"label_weight must be finite and not negative, got {array[wrong][0]}")
+    if not array.any():
+        raise ValueError("label_weight must be positive for at least one label, got zero for every label")
+    return array
+
+
+def _frequencies(target: Target, weights: Float | None) -> tuple[Float, float]:
+    """The weight of the samples that have each label, and the weight of all samples."""
+    ptr, labels, n_labels = target.engine
+    weights = np.ones(len(ptr) - 1) if weights is None else weights
+    of_entries = np.repeat(weights, np.diff(ptr))
+    positive: Float = np.bincount(labels, weights=of_entries, minlength=n_labels).astype(np.float64)
+    return positive, float(weights.sum())
+
+
+def balanced(target: Target, weights: Float | None) -> Float:
+    """1 / (p (1 - p)), with which all labels have the same variance in the root; 0 for labels that do not vary."""
+    positive, total = _frequencies(target, weights)
+    share = positive / total
+    variance = share * (1 - share)
+    found = np.zeros(len(variance))
+    np.divide(1.0, variance, out=found, where=variance > 0)
+    # If no label varies, the weights do not matter, but one must be positive.
+    return found if found.any() else np.ones(len(found))
+
+
+def inverse_propensities(target: Target, weights: Float | None) -> Float:
+    """The inverse propensity of each label: see `weald.metrics.propensities`."""
+    return _propensity.inverse(*_frequencies(target, weights))
+
+
+def check_grown_with(grown: str) -> None:
+    """Raise if trees of weighted labels would be added to trees that were grown without weights."""
+    if grown != "squared_error":
+        raise ValueError("label_weight must be None with warm_start=True, as in the previous fit, got weights")

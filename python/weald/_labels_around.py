@@ -1,0 +1,222 @@
+"""The base class of the multi-label meta-estimators `TunedThresholds` and `CalibratedLabels`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
+from sklearn.utils.validation import _num_samples
+
+from weald import _best, _label_scores, _masks, _ranks, _validation
+from weald._described import described
+from weald._pipelines import apart
+from weald._predictions import BaseClassifier
+from weald._proof import is_label_format
+from weald._sparse import is_sparse
+from weald._validation import Float, LabelFormat, Target, label_classes
+
+
+def has(method: str) -> Any:
+    def check(estimator: Any) -> bool:
+        inner = getattr(estimator, "estimator_", estimator.estimator)
+        final, _ = apart(inner)
+        getattr(final, method)
+        return True
+
+    return check
+
+
+class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of multi-label meta-estimators: validation of y, scores of unseen samples, and model files."""
+
+    _masks_y = True
+
+    estimator: Any
+    cv: Any
+    min_score: float
+    random_state: Any
+
+    estimator_: Any
+    classes_: NDArray[np.int64]
+    n_outputs_: int
+    _label_format: LabelFormat
+
+    def _validate_params(self) -> None:
+        if isinstance(self.estimator, type):
+            raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
+        _label_scores.check_scores(self.estimator)
+        _best.checked_min_score(self.min_score)
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> tuple[Target, Float | None, Any]:
+        """Validated y, sample weights, and the source of scores."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        if len(np.shape(y)) != 2:
+            raise ValueError(
+                f"y must have shape (n_samples, n_labels), got an array with {len(np.shape(y))} dimension(s)"
+            )
+        n = _num_samples(X)
+        weights = _validation.check_weights(sample_weight, n)
+        cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
+        rules: dict[str, Any] = {"warn_column": False, "multi_label": True, "masks": True, "y_mask": y_mask}
+        target = _validation.classes(y, weights, n, type(self).__name__, **rules)
+        weights = _masks.weights_of_known(target.mask, weights, target.names)
+        final, _ = apart(self.estimator)
+        if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
+            raise ValueError(
+                f"{type(final).__name__} does not support y with masked entries: estimator must be a classifier "
+                "of weald that does, or a fitted one in FrozenEstimator"
+            )
+        truth = target.original
+        truth.sort_indices()
+        if not truth.nnz:
+            raise ValueError("y must have at least one label in a sample of positive weight, got none")
+        return target, weights, cv
+
+    def _unseen(self, X: Any, target: Target, weights: Float | None, cv: Any) -> tuple[sparse.csr_array, Float]:
+        """Scores of samples by models that were not fitted on them, and sample weights. Sets the attributes for y."""
+        form, floor = target.label_format, float(self.min_score)
+        assert form is not None
+        final, _ = apart(self.estimator)
+        # Other estimators than those of weald may not support sparse y, and get y as it was passed.
+        y = target.original if isinstance(final, BaseClassifier) or form.container else target.original.toarray()
+        y = y.astype(form.dtype)
+        model, scores, known = _label_scores.unseen_scores(self.estimator, X, y, weights, cv, floor, target.mask)
+        scores = without(scores, target.mask)
+        self.estimator_, self._label_format = model, form
+        self.n_outputs_ = target.n_outputs
+        self.classes_ = label_classes(target.n_outputs)
+        self.__dict__.pop("target_names_in_", None)
+        if target.names is not None:
+            self.target_names_in_ = target.names
+        return scores, np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of the fitted estimator."""
+        if not hasattr(self, "estimator_"):
+            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before it is fitted")
+        n_features: int = self.estimator_.n_features_in_
+        return n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the features of the fitted estimator, if it has them."""
+        if not hasattr(self, "estimator_"):
+            raise AttributeError(f"{type(self).__name__} has no feature_names_in_ before it is fitted")
+        names: NDArray[np.object_] = self.estimator_.feature_names_in_
+        return names
+
+    def _built(self, named: sparse.csr_array) -> Any:
+        """Labels in the form of y: sparse or dense, and of its dtype."""
+        form = self._label_format
+        labels: Any = named if form.container is not None else named.toarray()
+        return form.build(labels)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.string = inner.input_tags.string
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    # Fitted attributes of the class itself that are saved in files.
+    _fitted: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+        """Validate the fitted attributes of the class; `need` takes a condition, an attribute and a message."""
+
+    def _parts(self) -> tuple[Any, bool, dict[str, Any], dict[str, Any]]:
+        """The fitted inner estimator, whether it was frozen, the parameters, and the fitted attributes."""
+        inner, params = self.estimator_, self.get_params(deep=False)
+        is_frozen = isinstance(inner, FrozenEstimator)
+        while isinstance(inner, FrozenEstimator):
+            inner = inner.estimator
+        estimator = params.pop("estimator")
+        if not is_frozen:
+            params["estimator"] = clone(estimator)
+        names = ("n_outputs_", "_label_format", *self._fitted)
+        fitted = {name: getattr(self, name) for name in names}
+        if hasattr(self, "target_names_in_"):
+            fitted["target_names_in_"] = self.target_names_in_
+        return inner, is_frozen, params, fitted
+
+    def _put_together(self, inner: Any, is_frozen: bool, fitted: dict[str, Any]) -> None:
+        """Set the attributes from the result of `_parts` that a file contains, after validation."""
+
+        def need(holds: Any, attribute: str, why: str) -> None:
+            if not holds:
+                raise ValueError(f"{type(self).__name__}: {attribute} {why}")
+
+        names = {"n_outputs_", "_label_format", *self._fitted}
+        wrong = sorted(names ^ (fitted.keys() - {"target_names_in_"}))
+        need(not wrong, "attributes", f"must be {sorted(names)}, got {sorted(fitted)}")
+        is_fitted = is_classifier(inner) and hasattr(inner, "n_outputs_")
+        need(is_fitted, "estimator_", f"must be a fitted classifier, got {described(inner)}")
+        n_labels, form = fitted["n_outputs_"], fitted["_label_format"]
+        fits = type(n_labels) is int and n_labels == inner.n_outputs_
+        need(fits, "n_outputs_", f"must be {inner.n_outputs_}, as in estimator_, got {described(n_labels)}")
+        need(is_label_format(form), "_label_format", f"must be a format of labels, got {described(form)}")
+        if "target_names_in_" in fitted:
+            prove_names(need, "target_names_in_", fitted["target_names_in_"], n_labels)
+        self.estimator_ = FrozenEstimator(inner) if is_frozen else inner
+        self.classes_ = label_classes(n_labels)
+        self.__dict__.update(fitted)
+        self._prove(need)
+
+
+def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: Any, expected: int) -> None:
+    """Check that the names of labels are distinct strings, one for each label."""
+    is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (expected,)
+    are_strings = is_list and all(isinstance(name, str) for name in names)
+    need(are_strings, attribute, f"must have {expected} strings, one name for each label, got {described(names)}")
+    need(len(set(names)) == len(names), attribute, "must have distinct names, got a name twice")
+
+
+def is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
+
+
+def without(cells: sparse.csr_array, mask: Any) -> sparse.csr_array:
+    """The stored entries that are not in the pattern `mask`, if there is one."""
+    return cells if mask is None else _ranks.without(cells, mask)
+
+
+def known_labels(y: Any, y_mask: Any) -> tuple[sparse.csr_array, Any]:
+    """Labels as bool CSR, and the pattern of unknown entries."""
+    if is_sparse(y):
+        labels = sparse.csr_array(y)
+        missing = None
+    else:
+        dense = np.asarray(y)
+        missing = _masks.of_missing(dense)
+        labels = sparse.csr_array(dense if missing is None else np.where(missing, 0, dense))
+    mask = _masks.join(missing, None if y_mask is None else _masks.check(y_mask, labels.shape))
+    mask = None if mask is None else sparse.csr_array(mask)
+    for found in (labels, mask):
+        if found is not None:
+            found.sum_duplicates()
+    return labels.astype(np.bool_), mask
+
+
+def n_positive_rows(truth: sparse.csr_array, weights: Float) -> NDArray[np.int64]:
+    """For each label, the number of samples of positive weight that have it."""
+    rows = np.repeat(weights > 0, np.diff(truth.indptr))
+    return np.bincount(truth.indices, rows, minlength=truth.shape[1]).astype(np.int64)

@@ -1,0 +1,175 @@
+"""Masks of unknown values of y, and scores of the known values.
+
+A mask is True where a value is unknown. It is an array of booleans of the shape of y, or for labels a CSR pattern; it
+is None if all values are known. Samples without a known value get the weight zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import r2_score
+
+from weald._sparse import is_sparse
+
+Float = NDArray[np.float64]
+
+
+class Score(float):
+    """A score of the known values, with their number."""
+
+    n_cells: int
+
+    def __new__(cls, value: float, n_cells: Any) -> Score:
+        score = super().__new__(cls, value)
+        score.n_cells = int(n_cells)
+        return score
+
+    def __getnewargs__(self) -> tuple[float, int]:  # type: ignore[override]
+        return float(self), self.n_cells
+
+
+def check(y_mask: Any, shape: tuple[int, int]) -> Any:
+    """The checked mask of y, as an array of booleans or a CSR pattern; None if it masks nothing."""
+    if is_sparse(y_mask):
+        entries = y_mask.tocoo()
+        if entries.shape != shape:
+            raise ValueError(_of_shape(entries.shape, shape))
+        _check_values(entries.data)
+        mask = sparse.csr_array((entries.data.astype(np.bool_), (entries.row, entries.col)), shape=shape)
+        mask.sum_duplicates()
+        mask.eliminate_zeros()
+        return mask if mask.nnz else None
+    dense = np.asarray(y_mask)
+    if dense.shape not in (shape, *([(shape[0],)] if shape[1] == 1 else [])):
+        raise ValueError(_of_shape(dense.shape, shape))
+    _check_values(dense)
+    cells = dense.astype(np.bool_).reshape(shape)
+    return cells if cells.any() else None
+
+
+def _of_shape(got: tuple[int, ...], expected: tuple[int, int]) -> str:
+    return f"y_mask must have shape {expected}, that of y, with True or 1 for unknown entries, got {got}"
+
+
+def _check_values(values: NDArray[Any]) -> None:
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"y_mask must be bool, or the numbers 0 and 1, got dtype {values.dtype}")
+    if values.dtype.kind != "b" and not ((values == 0) | (values == 1)).all():
+        raise ValueError("y_mask must be True or 1 for unknown entries of y and False or 0 otherwise, got other values")
+
+
+def of_missing(y: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """Where a two-dimensional array is NaN; None if it has no NaN."""
+    if y.dtype.kind != "f":
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A sum with NaN is NaN. Most arrays have none, so that no second pass is needed.
+        if not np.isnan(np.sum(y)):
+            return None
+    missing = np.isnan(y)
+    return missing if missing.any() else None
+
+
+def join(one: Any, other: Any) -> Any:
+    """The values that either mask marks, as a CSR pattern if one of the masks is."""
+    if one is None or other is None:
+        return other if one is None else one
+    if is_sparse(one) or is_sparse(other):
+        return (sparse.csr_array(one) + sparse.csr_array(other)).astype(np.bool_)
+    return one | other
+
+
+def dense(mask: Any) -> Any:
+    """The mask as a dense array."""
+    if mask is None:
+        return None
+    return np.asarray(mask.toarray() if is_sparse(mask) else mask, dtype=np.bool_)
+
+
+def to_engine(mask: Any) -> Any:
+    """The mask in the engine's form."""
+    if mask is None or not is_sparse(mask):
+        return mask
+    return mask.indptr, mask.indices, mask.shape[1]
+
+
+def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_] | None) -> Float | None:
+    """Sample weights, which are zero for samples without a known value.
+
+    Raises if an output has no known value among the samples with positive weight; the message names the output.
+    """
+    if mask is None:
+        return weights
+    n, n_outputs = mask.shape
+    exists = np.ones(n, dtype=np.bool_) if weights is None else weights > 0
+    n_masked = np.asarray(mask[exists].sum(axis=0)).ravel()
+    hidden = np.flatnonzero(n_masked == np.count_nonzero(exists))
+    if len(hidden):
+        output = f"column {hidden[0]}" if names is None else f"output {names[hidden[0]]!r}"
+        raise ValueError(
+            f"y must have a known value in {output} for a sample of positive weight, got NaN or masked entries for all "
+            "of them"
+        )
+    without = np.asarray(mask.sum(axis=1)).ravel() == n_outputs
+    if not (without & exists).any():
+        return weights
+    return np.where(without, 0.0, 1.0 if weights is None else weights)
+
+
+def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDArray[Any]:
+    """A copy of y with unknown values replaced by the first known value of their column that has positive weight."""
+    filled = y.copy()
+    exists = np.ones(len(y), dtype=np.bool_) if weights is None else weights > 0
+    for j in np.flatnonzero(mask.any(axis=0)):
+        known = np.flatnonzero(exists & ~mask[:, j])
+        filled[mask[:, j], j] = y[known[0], j]
+    return filled
+
+
+def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weights: Any = None) -> Score:
+    """R² of the known values of each output, averaged over the outputs that have some."""
+    scores = []
+    for j in range(mask.shape[1]):
+        known = ~mask[:, j]
+        if known.any():
+            w = None if weights is None else np.asarray(weights)[known]
+            scores.append(r2_score(y[known, j], predicted[known, j], sample_weight=w))
+    return Score(float(np.mean(scores)) if scores else np.nan, np.count_nonzero(~mask))
+
+
+def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = None) -> Score:
+    """The fraction of samples whose known values are all predicted correctly, among the samples that have some."""
+    rows = ~mask.all(axis=1)
+    correct = np.asarray((right | mask).all(axis=1))[rows]
+    w = None if weights is None else np.asarray(weights)[rows]
+    n_cells = np.count_nonzero(~mask)
+    if not len(correct) or (w is not None and not w.any()):
+        return Score(np.nan, n_cells)
+    return Score(float(np.average(correct, weights=w)), n_cells)
+
+
+def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
+    """Two-dimensional y and its mask; None if all values are known, so that scikit-learn computes the score."""
+    if y_mask is None and (is_sparse(y) or np.asarray(y).dtype.kind not in "f"):
+        return None
+    y = np.asarray(y.toarray() if is_sparse(y) else y)
+    y = y.reshape(len(y), -1)
+    if y_mask is None and y.shape[1] == 1:
+        return None
+    told = None if y_mask is None else dense(check(y_mask, y.shape))
+    mask = join(of_missing(y), told)
+    return None if mask is None else (y, mask)
+
+
+def alike(
+    truth: tuple[NDArray[Any], NDArray[np.bool_]], predicted: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+    """y, predictions and mask, after a check that they have the same shape."""
+    y, mask = truth
+    if y.shape != predicted.shape:
+        raise ValueError(f"y must have shape {predicted.shape}, that of the predictions for X, got {y.shape}")
+    return y, predicted, mask

@@ -1,0 +1,467 @@
+"""Saving and loading of fitted estimators, as files and bytes."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from weald import _pipeline_files, _weald
+from weald._described import kind_and_module
+from weald._model_parts import apart, classes, classes_around, is_of_weald, nested, nested_again, put_together
+from weald._proof import most_values
+from weald._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
+
+if TYPE_CHECKING:
+    from weald._weald import _ModelSummary
+
+__all__ = ["dumps", "inspect_model", "load", "loads", "save"]
+
+Path: TypeAlias = str | PathLike[str]
+
+# Prefix of the names of arrays of the estimator in a file, and the types of tensors that they may have.
+_PREFIX = "estimator."
+_DTYPES = {
+    "BOOL": "|b1",
+    "U8": "|u1",
+    "I32": "<i4",
+    "I64": "<i8",
+    "U32": "<u4",
+    "U64": "<u8",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+
+
+def _trusted() -> list[str]:
+    """The types of weald that a pipeline may contain."""
+    return _pipeline_files.trusted_types([*classes().values(), *classes_around().values()])
+
+
+def _pipeline_of(data: Any) -> Any:
+    """The pipeline of an archive."""
+    pipeline = _pipeline_files.loads(data, _trusted())
+    for i, (name, step) in enumerate(pipeline.steps):
+        # Other estimators of weald validate their state when they are unpickled. Meta-estimators do not: they are
+        # validated by a round trip through their own format.
+        if classes_around().get(type(step).__name__) is type(step):
+            pipeline.steps[i] = (name, loads(dumps(step)))
+    return pipeline
+
+
+def save(model: Any, path: Any) -> None:
+    """Save a fitted estimator to a file from which it can be loaded without running code of the file.
+
+    The file is in the safetensors format. Trees are stored as arrays that any reader of the format can show, and that
+    Rust programs can load with the `weald` crate. Parameters and fitted attributes are stored as JSON. Equal models
+    give equal bytes.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted tree, forest, centroid forest, boosting model or compressed forest of weald; `TunedThresholds` or
+        `CalibratedLabels` with one of them as `estimator`; or a fitted `sklearn.pipeline.Pipeline`, which is written in
+        the format of skops, see the notes. As in a pickle, compressed forests are saved without their path and the
+        forest before compression.
+    path : str, os.PathLike or binary file object
+        The path of the file, or an object with a method `write`, which is called once with all bytes of the file.
+
+        A file is first written under a temporary name in the same folder, and then renamed. If saving fails or the
+        process is killed, an existing file of that name is unchanged; a killed process may leave a temporary file
+        `.weald-*.tmp`. If `path` is a symbolic link, the file that it points to is replaced. The new file has the
+        mode of the file that it replaces, or that of the umask if there is none, and its owner if the operating system
+        permits it. Other hard links to the replaced file still refer to the old model. A path of something other than a
+        regular file, such as a device, a named pipe or a socket, is not supported.
+
+    Raises
+    ------
+    TypeError
+        If `model` is neither an estimator of weald nor a pipeline. If a parameter or an attribute is not a plain
+        value but for example a function or an estimator of another library, such as `estimator` of boosting; the
+        message names it. Such models can be pickled. If a pipeline contains types of libraries other than scikit-learn,
+        NumPy, SciPy and weald, or functions such as lambdas.
+    ImportError
+        If `model` is a pipeline and skops is not installed.
+    ValueError
+        If a parameter has been set to a value that `fit` would not accept, two features have the same name, or the JSON
+        of parameters and attributes would contain more than 4 million lists or one million objects, where each entry of
+        a dict counts as a list.
+    sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
+    OSError
+        If the operating system reports an error, such as `FileNotFoundError` for a folder that does not exist, or if
+        `path` is a device, a named pipe or a socket.
+    MemoryError
+        If memory does not suffice. In this case, as for all other errors, no file was written.
+
+    See Also
+    --------
+    load : Load a model from a file.
+    dumps : Save a model to bytes.
+    inspect_model : Summarize a model file.
+
+    Notes
+    -----
+    Time and memory are proportional to the size of the file.
+
+    Pipelines contain transformers of scikit-learn, which the format of weald does not support. They are written by
+    skops (the extra `skops`) to a zip archive, which can also be loaded without running code of the file:
+    `save` and `load` raise an error for types that neither skops nor weald trusts. Like a pickle, the archive depends
+    on the version of scikit-learn. Saving the same pipeline twice may give different bytes.
+
+    `pickle`, `copy` and `joblib` use the same bytes for trees, and validate trees and fitted attributes in the same
+    way, but unpickling runs code that the file chooses before any validation. skops does not, and validates as much as
+    `load`: call `skops.io.load(file, trusted=[...])` with the name of the class of the estimator, such as
+    "weald.forest.RandomForestClassifier", and for multi-label classifiers also "weald.multilabel.LabelFormat" and
+    "numpy.dtype".
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     weald.save(forest, path)
+    ...     same = weald.load(path)
+    ...     n_trees = weald.inspect_model(path)["n_trees"]
+    >>> bool((same.predict_proba(X) == forest.predict_proba(X)).all()), n_trees
+    (True, 10)
+    """
+    write = None if isinstance(path, str | PathLike) else _method_of(path, "write")
+    if isinstance(model, Pipeline):
+        data = _pipeline_files.dumps(model, _trusted())
+        if write is None:
+            _weald.write_file(os.fsdecode(path), data)
+        else:
+            write(data)
+        return
+    parts = _checked_parts(model)
+    if write is None:
+        _weald.save_model(os.fsdecode(path), *parts)
+    else:
+        write(_weald.write_model(*parts))
+
+
+def dumps(model: Any) -> bytes:
+    """Save a fitted estimator to bytes, for example for a database, a cache or a message.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted model that `save` supports.
+
+    Returns
+    -------
+    bytes
+        The content of the file that `save` writes. Equal models give equal bytes, except for pipelines.
+
+    Raises
+    ------
+    TypeError, ValueError, ImportError, sklearn.exceptions.NotFittedError, MemoryError
+        Under the same conditions as in `save`.
+
+    See Also
+    --------
+    loads : Load a model from bytes.
+    save : Save a model to a file.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = weald.DecisionTreeClassifier(random_state=0).fit(X, y)
+    >>> bool((weald.loads(weald.dumps(tree)).predict(X) == tree.predict(X)).all())
+    True
+    """
+    if isinstance(model, Pipeline):
+        return _pipeline_files.dumps(model, _trusted())
+    return _weald.write_model(*_checked_parts(model))
+
+
+def loads(data: Any) -> Any:
+    """Load a fitted estimator from bytes that `dumps` returned, or from the content of a file that `save` wrote.
+
+    Parameters
+    ----------
+    data : bytes, bytearray, memoryview, or other contiguous buffer of bytes
+        The bytes of the model. They are not copied, and are validated in the same way as by `load`.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator or pipeline.
+
+    Raises
+    ------
+    TypeError
+        If `data` is not a buffer of bytes.
+    ValueError
+        If `data` is not a model, not a valid model, or a model of a newer version of the format. The message contains
+        the check that failed.
+    ImportError
+        If `data` is a pipeline and skops is not installed.
+    MemoryError
+        If memory does not suffice.
+
+    See Also
+    --------
+    dumps : Save a model to bytes.
+    load : Load a model from a file.
+    """
+    try:
+        buffer = np.frombuffer(data, dtype=np.uint8)
+    except (TypeError, ValueError, BufferError) as error:
+        if isinstance(data, bytes | bytearray | memoryview) and len(data) == 0:
+            raise ValueError("data must be the bytes of a model, got no bytes") from error
+        raise TypeError(f"data must be bytes, such as weald.dumps returns, got {kind_and_module(data)}") from error
+    with _faults_of("data"):
+        _refuse_pickle(buffer[:2].tobytes())
+        if _pipeline_files.is_start_of(buffer[:4].tobytes()):
+            return _pipeline_of(buffer)
+        return _estimator_of(_weald.inspect_bytes(buffer), lambda: _weald.read_model(buffer))
+
+
+def _method_of(file: Any, name: str) -> Any:
+    """The method of a file object, or None if `path` is a path."""
+    if isinstance(file, bytes | bytearray | memoryview):
+        instead = "weald.loads(data) for the bytes of a model" if name == "read" else "a path or a binary file"
+        raise TypeError(f"path must be a str, an os.PathLike or a binary file, got {kind_and_module(file)}; {instead}")
+    found = getattr(file, name, None)
+    if not callable(found):
+        raise TypeError(
+            f"path must be a str, an os.PathLike or a binary file with {name}(), got {kind_and_module(file)}"
+        )
+    return found
+
+
+@contextmanager
+def _faults_of(source: str) -> Iterator[None]:
+    """Convert errors that are caused by the content to ValueErrors that contain its source."""
+    try:
+        yield
+    except (ValueError, TypeError, RecursionError) as error:
+        # Errors of the operating system are not converted. Constructors and parameter checks raise TypeError.
+        raise ValueError(f"{source}: {error}") from error
+
+
+def _refuse_pickle(start: bytes) -> None:
+    """Pickles of protocol 2 and later start with these bytes; the length of a header is never as large."""
+    if len(start) == 2 and start[0] == 0x80 and start[1] <= 5:
+        raise ValueError(
+            "not a valid weald model: the file must be one that weald.save wrote, got a pickle, which runs code "
+            "when it is loaded; if you trust it, load it with pickle or joblib, and save it again with weald.save"
+        )
+
+
+def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
+    """The model of the engine, and the JSON text and the arrays of the estimator."""
+    name = type(model).__name__
+    if not is_of_weald(model):
+        raise TypeError(f"model must be a fitted estimator of weald or a pipeline, got {kind_and_module(model)}")
+    check_is_fitted(model)
+    model._validate_params()
+    encoder = Encoder(nested)
+    engine, content = apart(encoder, model, "")
+    text = to_text(content)
+    try:
+        prove_size(text)
+    except ValueError as error:
+        message = f"{name}: {error}. Pickle the estimator; nothing was written"
+        raise ValueError(message) from error
+    return engine, text, encoder.arrays
+
+
+def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
+    """Load a fitted estimator or pipeline from a file that `save` wrote.
+
+    No code of the file is run, and only the classes of the estimators of weald are looked up. Everything is validated
+    before use: the structure of each tree, the parameters as in `fit`, and the consistency of fitted attributes with
+    the trees. Whatever the file contains, the result is an estimator that can predict or one of the errors below. In
+    pipelines this holds for the steps that are estimators of weald. The classes of scikit-learn, NumPy and SciPy that
+    skops trusts are created from the file without further validation.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or binary file object
+        The path of the file, or an object with a method `read` that returns all bytes of the file.
+    mmap_mode : {"r"}, default=None
+        If "r", the file is mapped into memory instead of being read in pieces, which requires a path. The model itself
+        is in memory in both cases. The file must not be truncated while it is being loaded, since the operating system
+        would terminate the process.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator, of the class that was saved and with its parameters. A `RandomState` among the parameters
+        has the state that it had when the model was saved.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model, not a valid model, or a model of a newer version of the format. The message contains
+        the path and the check that failed. If a pipeline contains types that neither skops nor weald trusts. The
+        message contains their names.
+    TypeError
+        If `path` is not a path or file object, for example the bytes of a model, for which `loads` must be used.
+    ImportError
+        If the file contains a pipeline and skops is not installed.
+    OSError
+        If the operating system reports an error, such as `FileNotFoundError`.
+    MemoryError
+        If memory does not suffice.
+
+    See Also
+    --------
+    save : Save a model to a file.
+    loads : Load a model from bytes.
+
+    Notes
+    -----
+    The time is proportional to the size of the file. It is read in pieces, so that less than one megabyte of it is in
+    memory in addition to the model. The model itself needs at most 8 bytes of memory for each byte of the file, plus
+    about one kilobyte for each tree; most models need 1 to 2 bytes. Before the arrays are read, it is checked that this
+    memory is available. Parameters and attributes, which are JSON, are subject to the limits described in SECURITY.md.
+
+    Examples
+    --------
+    See `save`.
+    """
+    if mmap_mode not in (None, "r"):
+        raise ValueError(f'mmap_mode must be None or "r", got {mmap_mode!r}')
+    if not isinstance(path, str | PathLike):
+        read = _method_of(path, "read")
+        if mmap_mode is not None:
+            raise ValueError('mmap_mode must be None with a file object, got "r"')
+        data = read()
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(
+                "path must be a file opened with mode 'rb', but path.read() returned "
+                f"{kind_and_module(data)} instead of bytes"
+            )
+        return loads(data)
+    name = os.fsdecode(path)
+    with _faults_of(name):
+        try:
+            summary = _weald.inspect_model(name)
+        except ValueError:
+            # A regular file, as has been checked before.
+            with open(name, "rb") as file:
+                start = file.read(len(_pipeline_files.START))
+                _refuse_pickle(start[:2])
+                if _pipeline_files.is_start_of(start):
+                    return _pipeline_of(start + file.read())
+            raise
+        read_parts = _mapped if mmap_mode == "r" else _weald.load_model
+        return _estimator_of(summary, lambda: read_parts(name))
+
+
+def _estimator_of(summary: _ModelSummary, read: Any) -> Any:
+    """The estimator of a model file, after validation of all parts."""
+    _prove_sizes(summary)
+    engine, text, arrays = read()
+    decoder = Decoder(arrays, nested_again)
+    estimator = put_together(decoder, from_text(text or ""), engine)
+    decoder.finish()
+    return estimator
+
+
+def inspect_model(path: Path) -> _ModelSummary:
+    """Summarize the content of a model file by its header.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The path of the file.
+
+    Returns
+    -------
+    dict
+        - `format_version` : int
+        - `kind` : {"forest", "centroid", "boosted", "compressed"}; a single tree is a forest of one tree
+        - `outputs` : {"numbers", "classes", "labels"}; regression targets are "numbers"
+        - `n_outputs`, `n_features`, `n_trees`, `n_nodes` : int
+        - `width` : int, number of columns of the predictions: one for each regression target and each label, and one
+          for each class of each output
+        - `criterion` : {"gini", "entropy", "squared_error", "poisson", "absolute_error"}, the criterion that the trees
+          were grown with
+        - `n_bytes` : int, size of the file in bytes
+        - `n_header_bytes` : int, number of bytes before the arrays
+        - `tensors` : list of dict with `name`, `dtype`, `shape`, `n_bytes` and `share` (fraction of the file) of each
+          array
+        - `estimator` : str or None, JSON of the class, parameters and fitted attributes of the estimator, which is not
+          validated
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model or is a model of a newer version of the format. The message contains the path and the
+        reason.
+    OSError
+        If the operating system reports an error, such as `FileNotFoundError`.
+
+    Notes
+    -----
+    The time is proportional to the size of the header. Arrays are not read, and only what the header contains is
+    validated. `load` validates everything.
+
+    Examples
+    --------
+    See `save`.
+    """
+    name = os.fsdecode(path)
+    try:
+        return _weald.inspect_model(name)
+    except ValueError as error:
+        with open(name, "rb") as file:
+            if _pipeline_files.is_start_of(file.read(len(_pipeline_files.START))):
+                raise ValueError(
+                    f"{name}: the file must contain a single estimator, got a zip archive, as which pipelines are "
+                    "saved; weald.load reads pipelines, and skops.io.visualize shows their content"
+                ) from error
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _prove_sizes(summary: _ModelSummary) -> None:
+    """Check by the header that each array of the estimator belongs to an attribute, and does not exceed its limit."""
+    if summary["estimator"] is None:
+        raise ValueError("the file must contain an estimator, got a model of the engine alone")
+    content = from_text(summary["estimator"])
+    arrays = {
+        tensor["name"].removeprefix(_PREFIX): (_DTYPES[tensor["dtype"]], tensor["shape"])
+        for tensor in summary["tensors"]
+        if tensor["name"].startswith(_PREFIX)
+    }
+    prove_arrays(content, arrays)
+    while isinstance(content, dict):
+        fitted = content.get("fitted")
+        for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
+            n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
+            if n_values > most_values(attribute, summary):
+                most = most_values(attribute, summary)
+                raise ValueError(f"{attribute[:80]} must have at most {most} values in arrays, got {n_values}")
+        content = content.get("inner")
+
+
+def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:
+    with open(name, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise ValueError("not a valid weald model: the file must not be empty")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            buffer = np.frombuffer(mapped, dtype=np.uint8)
+            try:
+                return _weald.read_model(buffer)
+            finally:
+                del buffer  # otherwise the map could not be closed

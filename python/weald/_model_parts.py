@@ -1,0 +1,231 @@
+"""Fitted estimators taken apart into what a model file contains, and put together again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.frozen import FrozenEstimator
+
+from weald._callbacks import CALLBACKS
+from weald._described import described, kind_and_module
+from weald._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
+from weald._state import Decoder, Encoder
+
+_KEYS = {"class", "params", "fitted"}
+# For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.
+_KEYS_AROUND = _KEYS | {"inner", "frozen"}
+
+# Parameters that were added after the first version of the format. A file contains them only if they differ from these
+# values, which give the behavior of the estimator before the parameter was added.
+ADDED: dict[str, Any] = {
+    "multi_label": "auto",
+    "leaf_estimation": "line_search",
+    "l2_regularization": 0.0,
+    "min_sum_hessian_in_leaf": 0.0,
+    "early_stopping": "auto",
+    "scoring": None,
+    "callbacks": None,
+    "init": None,
+    "init_cv": None,
+    "max_features_by_tree": None,
+    "min_weight_leaf": 0.0,
+    "quantile": 0.5,
+    "categorical_features": "from_dtype",
+    "monotonic_cst": None,
+    "interaction_cst": None,
+    "keep_rows": False,
+    "huber_delta": 1.0,
+    "tweedie_power": 1.5,
+    "output_scaling": None,
+    "output_weights": None,
+    "label_weight": None,
+}
+# The same for trees, of parameters that files of other estimators have always contained.
+_ADDED_TO_TREES = {"n_jobs": None}
+# Parameters that files may contain and that no longer exist. They do not affect predictions.
+_REMOVED = {"prefit"}
+
+
+def classes() -> dict[str, Any]:
+    """The estimator classes that a file may contain, by name."""
+    import weald
+
+    trees = ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "CentroidForest")
+    names = (*trees, "GradientBoosting", "CompressedForest")
+    both = [f"{name}{kind}" for name in names for kind in ("Classifier", "Regressor")]
+    return {name: getattr(weald, name) for name in both}
+
+
+def classes_around() -> dict[str, Any]:
+    """The multi-label meta-estimators that a file may contain, by name."""
+    from weald import multilabel
+
+    return {name: getattr(multilabel, name) for name in ("CalibratedLabels", "TunedThresholds")}
+
+
+def is_of_weald(model: Any) -> bool:
+    return (classes() | classes_around()).get(type(model).__name__) is type(model)
+
+
+def apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
+    """The result of `_taken_apart`, also for multi-label meta-estimators."""
+    if type(model).__name__ not in classes_around():
+        return _taken_apart(encoder, model._twin(), prefix)
+    name = type(model).__name__
+    inner, is_frozen, params, fitted = model._parts()
+    if not is_of_weald(inner):
+        raise TypeError(
+            f"{name}: {prefix}estimator_ must be an estimator of weald, got {kind_and_module(inner)}: "
+            f"pickle the {name}, or save the last step of a pipeline; nothing was written"
+        )
+    encoded = {
+        part: {n: encoder.named(n, f"{name}: the {what} {prefix}{n}", values[n]) for n in sorted(values)}
+        for part, what, values in (("params", "parameter", params), ("fitted", "attribute", fitted))
+    }
+    engine, content = apart(encoder, inner, f"{prefix}estimator_.")
+    return engine, {"class": name, **encoded, "inner": content, "frozen": is_frozen}
+
+
+def _added(kind: Kind) -> dict[str, Any]:
+    return {**ADDED, **_ADDED_TO_TREES} if kind == "tree" else ADDED
+
+
+def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
+    """The model of the engine, or None if not fitted, and the rest for JSON. `prefix` is the path in messages."""
+    name = type(model).__name__
+    state = model._state()
+    kind: Kind = model._kind
+    engine = engine_of(state.pop(ENGINE[kind], None))
+    _prove_names(f"{name}: {prefix}", state)
+    names, added = model._get_param_names(), _added(kind)
+    known = fitted_names(kind, isinstance(model, ClassifierMixin))
+    values = {n: state.pop(n) for n in sorted(names)}
+    params = {
+        n: encoder.named(n, f"{name}: the parameter {prefix}{n}", value)
+        for n, value in values.items()
+        if n not in added or type(value) is not type(added[n]) or value != added[n]
+    }
+    for attribute in sorted(state):
+        if attribute == CALLBACKS:
+            raise TypeError(
+                f"{name}: callbacks are not supported in model files, which contain no code: call "
+                f"{prefix}set_callbacks() first, which removes them, or pickle the estimator; nothing was written"
+            )
+        if attribute not in known:
+            raise TypeError(
+                f"{name}: the attribute {prefix}{attribute} is not supported in model files, which contain those of "
+                "weald alone: delete it, or pickle the estimator; nothing was written"
+            )
+    fitted = {n: encoder.named(n, f"{name}: the attribute {prefix}{n}", state[n]) for n in sorted(state)}
+    return engine, {"class": name, "params": params, "fitted": fitted}
+
+
+def _prove_names(prefix: str, state: dict[str, Any]) -> None:
+    """Check that the names of features are distinct."""
+    names = state.get("feature_names_in_")
+    if not isinstance(names, np.ndarray):
+        return  # validated with the other attributes
+    seen: set[str] = set()
+    for name in names.ravel().tolist():
+        if isinstance(name, str) and name in seen:
+            raise ValueError(
+                f"{prefix}feature_names_in_ must have distinct names in model files, got {name[:80]!r} twice: rename "
+                "one of the columns of X, or pickle the estimator"
+            )
+        if isinstance(name, str):
+            seen.add(name)
+
+
+def nested(encoder: Encoder, value: Any) -> dict[str, Any]:
+    """An estimator of weald that is a parameter of another one, for JSON."""
+    if classes_around().get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
+        params = value.get_params(deep=False)
+        named = {n: encoder.named(n, f"{encoder.what}: the parameter {n}", params[n]) for n in sorted(params)}
+        return {"class": type(value).__name__, "params": named, "fitted": {}}
+    if classes().get(type(value).__name__) is not type(value):
+        raise encoder.refused(value)
+    engine, content = _taken_apart(encoder, value, f"{encoder.attribute}.")
+    if engine is not None:
+        content["model"] = encoder.encode(np.frombuffer(engine.to_bytes(), dtype=np.uint8))
+    return content
+
+
+def _class_named(name: Any) -> Any:
+    """The class of an estimator, by its name in a file."""
+    cls = classes().get(name) if isinstance(name, str) else None
+    if cls is None:
+        raise ValueError(f"class must be the name of an estimator of weald, got {described(name)}")
+    return cls
+
+
+def put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
+    """The estimator from the result of `_taken_apart`, after validation of all parts."""
+    if isinstance(content, dict) and isinstance(content.get("class"), str) and content["class"] in classes_around():
+        return _put_around(decoder, content, engine)
+    if not isinstance(content, dict) or content.keys() != _KEYS:
+        raise ValueError(f"an estimator must be an object with the keys {sorted(_KEYS)}, got {described(content)}")
+    name = content["class"]
+    cls = _class_named(name)
+    if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
+        raise ValueError("params and fitted must be objects, got something else")
+    kind: Kind = cls._kind
+    names, added = set(cls._get_param_names()), _added(kind)
+    removed = _REMOVED if kind == "compressed" else set()
+    missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names - removed
+    if missing:
+        raise ValueError(f"{name} must have the parameter {min(missing)!r}, which is missing in the file")
+    if unknown:
+        raise ValueError(f"{name} does not support the parameter {min(unknown)[:80]!r}")
+    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
+    absent = {n: value for n, value in added.items() if n in names}
+    estimator = cls(**absent | {n: value for n, value in params.items() if n in names})
+    if strange := sorted(content["fitted"].keys() - fitted_names(kind, isinstance(estimator, ClassifierMixin)).keys()):
+        raise ValueError(f"{name} does not support the attribute {strange[0][:80]!r}")
+    estimator._validate_params()
+    state = dict(estimator.__dict__)
+    state.update((n, decoder.decode(value)) for n, value in sorted(content["fitted"].items()))
+    _prove_names(f"{name}: ", state)
+    if engine is not None:
+        state[ENGINE[kind]] = attribute_of(kind, engine)
+    estimator.__setstate__(state)
+    return estimator
+
+
+def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
+    """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
+    cls = classes_around()[content["class"]]
+    is_fitted = content.keys() == _KEYS_AROUND
+    if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
+        accepted = f"an object with the keys {sorted(_KEYS_AROUND)}"
+        raise ValueError(f"{cls.__name__} must be {accepted}, got {described(content)}")
+    if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
+        raise ValueError("params and fitted must be objects, got something else")
+    is_frozen = content.get("frozen", False)
+    names = set(cls._get_param_names()) - ({"estimator"} if is_frozen else set())
+    params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
+    if type(is_frozen) is not bool:
+        raise ValueError(f"{cls.__name__} must have true or false as frozen, got {described(is_frozen)}")
+    if params.keys() != names:
+        raise ValueError(f"{cls.__name__} must have the parameters {sorted(names)}, got {sorted(params)}")
+    inner = put_together(decoder, content["inner"], engine) if is_fitted else None
+    estimator = cls(**params | ({"estimator": FrozenEstimator(inner)} if is_frozen else {}))
+    estimator._validate_params()
+    if is_fitted:
+        fitted = {n: decoder.decode(value) for n, value in sorted(content["fitted"].items())}
+        estimator._put_together(inner, is_frozen, fitted)
+    return estimator
+
+
+def nested_again(decoder: Decoder, content: Any) -> Any:
+    if not isinstance(content, dict):
+        raise ValueError(f"an estimator must be an object, got {described(content)}")
+    rest = dict(content)
+    engine = None
+    if "model" in rest:
+        data = decoder.decode(rest.pop("model"))
+        if type(data) is not np.ndarray or data.dtype != np.uint8 or data.ndim != 1:
+            raise ValueError(f"the model of an estimator must be an array of bytes, got {described(data)}")
+        engine = engine_of(engine_from(_class_named(rest.get("class"))._kind, data.tobytes()))
+    return put_together(decoder, rest, engine)

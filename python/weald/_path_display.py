@@ -1,0 +1,226 @@
+"""The display of a compression path."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from weald._displays import pyplot, style
+
+
+class CompressionPathDisplay:
+    """Error and size of a compressed forest along its path.
+
+    Use `from_estimator` to create it; plotting needs matplotlib.
+
+    Parameters
+    ----------
+    path : dict of ndarray
+        `path_` of a compressed forest: "l1_norm", "train_loss", "n_test_nodes" and, with cross-validation,
+        "test_loss_mean" and "test_loss_std".
+    chosen : float, default=None
+        Norm at which the path is cut.
+    full_loss : float, default=None
+        Test loss of the forest before compression.
+    name : str, default=None
+        Name of the model, with which the labels in the legend begin. It tells several models in one plot apart.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The losses.
+    size_ax_ : matplotlib Axes or None
+        The number of test nodes against the norm, on the same horizontal axis. None if the losses are plotted against
+        the number of test nodes.
+    figure_ : matplotlib Figure
+    lines_ : dict of matplotlib artists
+        "train_loss", and, if they exist, "test_loss", "test_loss_std", "full_loss", "chosen" and "n_test_nodes".
+
+    See Also
+    --------
+    BoostingCurveDisplay : Loss or score of boosting after each stage.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_diabetes
+    >>> import weald
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> trees = weald.ExtraTreesRegressor(20, random_state=0)
+    >>> small = weald.CompressedForestRegressor(trees, cv=3, max_steps=200, random_state=0).fit(X, y)
+    >>> display = weald.inspection.CompressionPathDisplay.from_estimator(small)
+    >>> display.ax_.get_xlabel()
+    'ℓ1 norm of the coefficients'
+    """
+
+    def __init__(
+        self,
+        path: dict[str, NDArray[Any]],
+        *,
+        chosen: float | None = None,
+        full_loss: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.path = path
+        self.chosen = chosen
+        self.full_loss = full_loss
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        against: Literal["l1_norm", "n_test_nodes"] = "l1_norm",
+        name: str | None = None,
+        ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        fill_between_kw: dict[str, Any] | None = None,
+        size_line_kw: dict[str, Any] | None = None,
+    ) -> CompressionPathDisplay:
+        """Plot the path of a fitted compressed forest.
+
+        Parameters
+        ----------
+        estimator : CompressedForestRegressor or CompressedForestClassifier
+            A fitted model.
+        against : {"l1_norm", "n_test_nodes"}, default="l1_norm"
+            What is on the horizontal axis, as in `plot`.
+        name : str, default=None
+            Name of the model in the legend.
+        ax : matplotlib Axes, default=None
+            Axes to plot on. None creates a figure.
+        line_kw, fill_between_kw, size_line_kw : dict, default=None
+            Styles, as in `plot`.
+
+        Returns
+        -------
+        CompressionPathDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        sklearn.exceptions.NotFittedError
+            If `estimator` is not fitted.
+        TypeError
+            If `estimator` has no path, or if a style is not a dict.
+        ValueError
+            If `against` has another value.
+        """
+        pyplot(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "path_"):
+            raise TypeError(f"estimator must be a compressed forest, which has `path_`, got {type(estimator).__name__}")
+        full_loss = getattr(estimator, "full_loss_", None)
+        display = cls(estimator.path_, chosen=estimator.l1_norm_, full_loss=full_loss, name=name)
+        return display.plot(
+            ax, against=against, line_kw=line_kw, fill_between_kw=fill_between_kw, size_line_kw=size_line_kw
+        )
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        against: Literal["l1_norm", "n_test_nodes"] = "l1_norm",
+        name: str | None = None,
+        line_kw: dict[str, Any] | None = None,
+        fill_between_kw: dict[str, Any] | None = None,
+        size_line_kw: dict[str, Any] | None = None,
+    ) -> CompressionPathDisplay:
+        """Plot the path.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to plot on. None creates a figure.
+        against : {"l1_norm", "n_test_nodes"}, default="l1_norm"
+            What is on the horizontal axis. "l1_norm" is the norm of the coefficients, with the number of test nodes on
+            a second vertical axis. "n_test_nodes" plots the error against the size, on a log scale, and
+            omits steps that add no node.
+        name : str, default=None
+            Name of the model in the legend. None uses the name that was given when the display was created.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the losses.
+        fill_between_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.fill_between` for the band of one standard deviation over the
+            folds of cross-validation on each side of the mean.
+        size_line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the number of test nodes.
+
+        Returns
+        -------
+        CompressionPathDisplay
+            This object, with the attributes set.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If a style is not a dict.
+        ValueError
+            If `against` has another value.
+        """
+        plt = pyplot(f"{type(self).__name__}.plot")
+        from matplotlib.collections import PolyCollection
+        from matplotlib.lines import Line2D
+
+        if not isinstance(against, str) or against not in ("l1_norm", "n_test_nodes"):
+            raise ValueError(f"against must be 'l1_norm' or 'n_test_nodes', got {against!r}")
+        name = self.name if name is None else name
+        prefix = "" if name is None else f"{name}, "
+        test_style = style("line_kw", line_kw, Line2D, color="C0")
+        color = test_style["color"]
+        train_style = style("line_kw", line_kw, Line2D, color=color, linestyle=":")
+        band_style = style("fill_between_kw", fill_between_kw, PolyCollection, facecolor=color, alpha=0.15, linewidth=0)
+        size_style = style("size_line_kw", size_line_kw, Line2D, color="C1", label=f"{prefix}size")
+        if ax is None:
+            _, ax = plt.subplots()
+
+        norms = self.path["l1_norm"]
+        steps = np.arange(len(norms))
+        if against == "n_test_nodes":
+            # The last step of each size. A model without splits cannot be shown on a log scale.
+            sizes = self.path["n_test_nodes"]
+            steps = np.flatnonzero((sizes > 0) & np.append(np.diff(sizes) != 0, True))
+        x = self.path[against][steps]
+
+        lines: dict[str, Any] = {}
+        (lines["train_loss"],) = ax.plot(
+            x, self.path["train_loss"][steps], **({"label": f"{prefix}training"} | train_style)
+        )
+        if "test_loss_mean" in self.path:
+            mean, std = self.path["test_loss_mean"][steps], self.path["test_loss_std"][steps]
+            (lines["test_loss"],) = ax.plot(x, mean, **({"label": f"{prefix}cross-validation"} | test_style))
+            lines["test_loss_std"] = ax.fill_between(x, mean - std, mean + std, **band_style)
+        if self.full_loss is not None:
+            lines["full_loss"] = ax.axhline(
+                self.full_loss, color=color, linestyle="--", linewidth=0.8, label=f"{prefix}forest"
+            )
+        if self.chosen is not None:
+            at = self.chosen
+            if against == "n_test_nodes":
+                at = self.path["n_test_nodes"][max(0, int(np.searchsorted(norms, self.chosen, side="right")) - 1)]
+            lines["chosen"] = ax.axvline(at, color="0.5", linewidth=0.8, label=f"{prefix}chosen")
+        size_ax = None
+        if against == "l1_norm":
+            size_ax = ax.twinx()
+            (lines["n_test_nodes"],) = size_ax.plot(norms, self.path["n_test_nodes"], **size_style)
+            size_ax.set_ylabel("number of test nodes", color=size_style["color"])
+            size_ax.tick_params(axis="y", colors=size_style["color"])
+            size_ax.set_ylim(bottom=0)
+            ax.set_xlabel("ℓ1 norm of the coefficients")
+        else:
+            ax.set(xscale="log", xlabel="number of test nodes (log scale)")
+        ax.set_ylabel("loss")
+        ax.set_ylim(bottom=min(0.0, float(np.min(self.path["train_loss"]))))
+        # With two vertical axes, no corner of the plot is always empty: the legend is below the plot.
+        labelled = [*ax.get_legend_handles_labels()[0], *(size_ax.get_legend_handles_labels()[0] if size_ax else [])]
+        ax.legend(handles=labelled, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.17))
+        self.ax_, self.size_ax_, self.figure_, self.lines_ = ax, size_ax, ax.figure, lines
+        return self

@@ -1,0 +1,404 @@
+"""Predictions of regressors and classifiers, which all estimators for such y share."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import StrOptions
+
+from weald import _best, _class_weight, _masks, _validation
+from weald._at_once import of_one_fit
+from weald._base import BaseModel
+from weald._docs import documented
+from weald._proof import check_fitted
+from weald._sparse import csr_of, is_sparse, r2
+from weald._types import MatrixLike, MultiLabel, Prediction, available_if
+from weald._validation import CONTAINER, Float, LabelFormat, Matrix, RowWeights, Target, label_classes
+
+
+class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
+    """Predictions of numerical outputs."""
+
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
+        rules = {"warn_column": self._warn_column, "weights": weights, "masks": self._masks_y, "y_mask": y_mask}
+        return _validation.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
+
+    def _set_outputs(self, target: Target) -> None:
+        super()._set_outputs(target)
+        self.__dict__.pop(CONTAINER, None)
+        if target.container is not None:
+            setattr(self, CONTAINER, target.container)
+
+    def _known_target(self) -> Target:
+        return Target("numbers", None, self.n_outputs_, [], None, names=getattr(self, "target_names_in_", None))
+
+    @of_one_fit
+    @documented
+    def score(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Return R² of the predictions, averaged over the outputs, as scikit-learn's regressors do.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            The true values. If y has several columns, NaN marks unknown values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        {y_mask_of_score}
+
+        Returns
+        -------
+        float
+            R². If some values are left out, it is averaged over the outputs that have other values.
+        """
+        true: Any = _validation.canonical(y, "y") if is_sparse(y) else y
+        if self._is_sparse_numbers() and y_mask is None:
+            checked = self._check_predict(X)
+            n_samples = checked.shape[0]
+            return r2(
+                true, lambda rows: self._forest.predict(checked[rows], self._n_threads()), n_samples, sample_weight
+            )
+        true = true.toarray() if is_sparse(true) else true
+        with_mask = _masks.to_score(true, y_mask)
+        if with_mask is None:
+            return float(super().score(X, true, sample_weight))
+        scores = self._scores(X)
+        return _masks.r2(*_masks.alike(with_mask, scores), sample_weight)
+
+    @of_one_fit
+    @documented
+    def predict(self, X: MatrixLike) -> Prediction:
+        """Predict numerical outputs: the mean over the trees of the value of the leaf that a sample reaches.
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_outputs)
+            The predictions. They are sparse for trees and forests that were fitted to sparse y. A sparse result is
+            computed in blocks of samples, so that no dense array of all samples is held.
+        """
+        if self._is_sparse_numbers():
+            build = sparse.csr_array if getattr(self, CONTAINER) == "array" else sparse.csr_matrix
+            return self._predict_in_blocks(X, lambda rows: build(self._forest.predict(rows, self._n_threads(rows))))
+        scores = self._scores(X)
+        return scores[:, 0] if self.n_outputs_ == 1 else scores
+
+    def _is_sparse_numbers(self) -> bool:
+        check_fitted(self)
+        return hasattr(self, CONTAINER)
+
+
+def _has_labels(estimator: Any) -> bool:
+    check_fitted(estimator)
+    return estimator._label_format is not None
+
+
+def ranks_columns(estimator: Any) -> bool:
+    """Whether columns of probabilities can be ranked: after a fit on labels or on one output of classes."""
+    check_fitted(estimator)
+    return estimator.n_outputs_ == 1 or estimator._label_format is not None
+
+
+# Labels are supported, but scikit-learn's tag `multi_label` stays at its default: with it, scikit-learn checks that an
+# array of probabilities is strictly between 0 and 1, and a frequency may be 0 or 1.
+class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
+    """Predictions of classes and labels.
+
+    For one output, `classes_` is an array and `n_classes_` is a number; for several outputs, they are lists. For
+    labels, `classes_` holds the indices of the labels, 0 to d - 1, and `n_classes_` is d, as in
+    `sklearn.multiclass.OneVsRestClassifier`, whose predictions have the same form: a label keeps its column whether or
+    not both 0 and 1 occur. For one or two labels, `classes_` has the shape (d, 2) with 0 and 1 in each row, because
+    scikit-learn's scorers would take two indices for two classes.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"multi_label": ["boolean", StrOptions({"auto"})]}
+
+    multi_label: MultiLabel
+
+    classes_: Any
+    n_classes_: Any
+    _label_format: LabelFormat | None
+
+    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
+        rules: dict[str, Any] = {"warn_column": self._warn_column, "multi_label": self._multi_label()}
+        rules |= {"masks": self._masks_y, "y_mask": y_mask}
+        return _validation.classes(y, weights, n_samples, type(self).__name__, **rules)
+
+    def _multi_label(self) -> str | bool:
+        """The parameter `multi_label` as a plain bool or str."""
+        return self.multi_label if isinstance(self.multi_label, str) else bool(self.multi_label)
+
+    def _known_target(self) -> Target:
+        names = getattr(self, "target_names_in_", None)
+        if self._label_format is not None:
+            return Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
+        classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
+        sizes = [len(found) for found in classes]
+        return Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
+
+    def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
+        if target.mask is not None and self.class_weight is not None:
+            raise ValueError("class_weight does not support y with masked entries: it must be None")
+        return _class_weight.row_weights(self.class_weight, target, weights)
+
+    def _set_outputs(self, target: Target) -> None:
+        super()._set_outputs(target)
+        self._label_format = target.label_format
+        if target.kind == "labels":
+            self.classes_, self.n_classes_ = label_classes(target.n_outputs), target.n_outputs
+            return
+        single = target.n_outputs == 1
+        self.classes_ = target.classes[0] if single else target.classes
+        self.n_classes_ = len(self.classes_) if single else [len(classes) for classes in target.classes]
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        if state.get("_label_format") is not None:
+            # Files and pickles contain the indices of the labels, with the dtype object of `classes_`: an unpickled
+            # dtype is a new object, and a model is pickled to the same bytes again only if shared objects stay shared.
+            state["classes_"] = np.arange(state["n_outputs_"]).astype(self.classes_.dtype)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        form = self.__dict__.get("_label_format")
+        if form is not None:
+            self.classes_ = label_classes(self.n_outputs_).astype(self.classes_.dtype)
+
+    def _split_outputs(self, scores: Float) -> list[Float]:
+        return np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
+
+    @of_one_fit
+    @documented
+    def score(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Return the accuracy, as scikit-learn's classifiers do. For labels, all labels of a sample must be right.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            The true classes or labels. If y has several columns of floats, NaN marks unknown values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        {y_mask_of_score}
+
+        Returns
+        -------
+        float
+            The fraction of samples whose prediction is right. If some values are left out, it is the fraction of the
+            samples with other values for which all of these are right.
+        """
+        truth = _masks.to_score(y, y_mask)
+        if truth is None:
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        predicted = predicted.toarray() if is_sparse(predicted) else np.asarray(predicted)
+        known, predicted, mask = _masks.alike(truth, predicted.reshape(len(predicted), -1))
+        return _masks.accuracy(known == predicted, mask, sample_weight)
+
+    @of_one_fit
+    @documented
+    def predict(self, X: MatrixLike) -> Prediction:
+        """Predict classes or labels.
+
+        The predicted class is the one with the largest probability, the first in `classes_` if several have it. The
+        predicted labels are those with a probability above one half.
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        {of_the_type_of_y}
+        """
+        if self._is_sparse_labels():
+            return self._predict_in_blocks(X, self._build_labels)
+        scores = self._scores(X)
+        if self._label_format is not None:
+            return self._label_format.build(scores > 0.5)
+        if self.n_outputs_ == 1:
+            return self.classes_.take(scores.argmax(axis=1))
+        parts = zip(self.classes_, self._split_outputs(scores), strict=True)
+        columns = [classes.take(part.argmax(axis=1)) for classes, part in parts]
+        return np.stack(columns, axis=1)
+
+    def _is_sparse_labels(self) -> bool:
+        check_fitted(self)
+        return self._label_format is not None and self._label_format.container is not None
+
+    def _build_labels(self, X: Matrix) -> Any:
+        assert self._label_format is not None
+        return self._label_format.build(self._positive(X))
+
+    def _positive(self, X: Matrix) -> NDArray[np.bool_]:
+        """The predicted labels of checked samples."""
+        return self._forest.predict(X, self._n_threads(X)) > 0.5
+
+    @of_one_fit
+    @documented
+    def predict_proba(self, X: MatrixLike) -> Prediction:
+        """Predict probabilities: the mean over the trees of the weighted frequencies in the leaf that a sample reaches.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Returns
+        -------
+        {probabilities}
+        """
+        scores = self._scores(X)
+        if self.n_outputs_ == 1 or self._label_format is not None:
+            return scores
+        return self._split_outputs(scores)
+
+    @of_one_fit
+    @documented
+    def predict_log_proba(self, X: MatrixLike) -> Prediction:
+        """Predict the logarithms of the probabilities; the logarithm of zero is minus infinity.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Returns
+        -------
+        ndarray or list of ndarray
+            In the form of `predict_proba`.
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(part) for part in proba] if isinstance(proba, list) else np.log(proba)
+
+    @available_if(_has_labels)
+    @of_one_fit
+    @documented
+    def decision_function(self, X: MatrixLike) -> Prediction:
+        """Compute scores of the labels, which are positive for predicted labels. Only after a fit on labels.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The probabilities minus one half.
+        """
+        return self._scores(X) - 0.5
+
+    @available_if(_has_labels)
+    @of_one_fit
+    @documented
+    def topk_names(self, X: MatrixLike, k: int, **options: Any) -> NDArray[np.object_]:
+        """Predict the names of the `k` labels that `predict_topk` returns. Only after a fit on labels with names.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        k : int
+            Number of labels to return, from 1 to the number of labels.
+        **options
+            Other parameters of `predict_topk`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), of strings as objects
+            Names from `target_names_in_`, the best label first; `.tolist()` converts them to lists. None where
+            `predict_topk` returns -1 in place of a label.
+
+        Raises
+        ------
+        ValueError
+            If `k` is out of range, or if the labels have no names.
+        """
+        names: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
+        if names is None:
+            raise ValueError(
+                "label_names must be passed to fit, or y must be a frame with column names, for labels that have names"
+            )
+        indices, _ = self.predict_topk(X, k, **options)
+        found: NDArray[np.object_] = names[indices]
+        found[indices < 0] = None
+        return found
+
+    @available_if(ranks_columns)
+    @of_one_fit
+    @documented
+    def predict_topk(
+        self, X: MatrixLike, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+    ) -> tuple[NDArray[np.int64], Float]:
+        """Predict the `k` labels, or classes of one output, with the largest probabilities.
+
+        The probabilities of all labels are never held at once.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        {k_and_min_score}
+        {excluded_labels}
+
+        Returns
+        -------
+        {ranked_labels}
+
+        Raises
+        ------
+        {errors_of_topk}
+        """
+        checked = self._check_predict(X)
+        model, width = self._ranking()
+        k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
+        marked = _best.to_engine(exclude, checked.shape[0], width)
+        indices, scores = model.predict_topk(checked, k, self._n_threads(checked), marked)
+        return _best.ranked(indices, scores, floor)
+
+    def _ranking(self) -> tuple[Any, int]:
+        """The engine's model that ranks labels or classes, and their number."""
+        return self._forest, self._forest.width
+
+    @available_if(_has_labels)
+    @of_one_fit
+    @documented
+    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
+        """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
+
+        Only after a fit on labels. The values are exactly those of `predict_proba`. No dense array of shape
+        (n_samples, n_labels) is created. Time and memory are in proportion to the labels in the leaves that samples
+        reach. In boosted and compressed models all labels have scores, which are computed in blocks of samples.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        {least_stored}
+
+        Returns
+        -------
+        {sparse_probabilities}
+
+        Raises
+        ------
+        ValueError
+            If `min_score` is out of range.
+        """
+        found = self._at_least(self._check_predict(X), _best.checked_min_score(min_score))
+        assert self._label_format is not None
+        as_stored: sparse.csr_array | sparse.csr_matrix = (self._label_format.container or sparse.csr_array)(found)
+        return as_stored
+
+    def _at_least(self, X: Matrix, floor: float) -> Any:
+        """The positive probabilities of labels that are at least the floor, for checked samples."""
+        arrays = self._forest.predict_at_least(X, floor, self._n_threads(X))
+        return csr_of(arrays, (X.shape[0], self.n_outputs_))

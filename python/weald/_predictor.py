@@ -1,0 +1,293 @@
+"""Predictions of one sample at a time, for services: `Predictor`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald import _frames, _validation, _weald
+from weald._base import BaseModel
+from weald._proof import check_fitted
+from weald._sparse import is_sparse
+
+__all__ = ["Predictor"]
+
+
+class Predictor:
+    """Predict one sample at a time with a fitted model, in microseconds.
+
+    Everything that does not depend on the sample is checked once, when the object is created. The results are equal,
+    bit for bit, to those of the model's own methods.
+
+    Parameters
+    ----------
+    model : fitted estimator of weald
+        A tree, forest, centroid forest, boosted or compressed model. The model is not copied, and fitting `model` again
+        later does not change the predictor.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features that a sample must have.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
+        Names of the features. Defined only when the model was fitted with feature names that are all strings.
+
+    Raises
+    ------
+    TypeError
+        If `model` is not an estimator of weald. Pipelines are not supported: transform the sample first, and build
+        the predictor from the last step.
+    sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
+
+    Notes
+    -----
+    A sample can be an array, list or tuple of numbers, of shape (n_features,) or (1, n_features), a mapping from the
+    name of every feature to its value if the model has feature names, a data frame with one sample, or a sparse matrix
+    with one sample. NaN is a missing value.
+
+    Contiguous arrays of float32 or float64, lists and tuples are the fastest, and CSR matrices with sorted indices are
+    fast too. The following take a slower path with all checks of the model: models with categorical features, centroid
+    forests, boosted models with an `init` or with weak models other than trees, `predict_topk`, predictions that are
+    sparse, other sparse matrices and data frames.
+
+    Several threads can use the same predictor at the same time.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, y)
+    >>> predictor = weald.Predictor(forest)
+    >>> int(predictor.predict([5.1, 3.5, 1.4, 0.2]))
+    0
+    >>> predictor.predict_proba(X[0]).shape
+    (3,)
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, BaseModel):
+            raise TypeError(f"model must be a fitted estimator of weald, got a {type(model).__name__}")
+        check_fitted(model)
+        self._model = model._twin()
+        self._model.__dict__.pop(_frames.OUTPUT, None)
+        self.n_features_in_: int = model.n_features_in_
+        # A dict is used as an ordered set, in the order of the features.
+        self._names: dict[str, None] | None = None
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_: NDArray[np.object_] = model.feature_names_in_
+            self._names = dict.fromkeys(str(name) for name in model.feature_names_in_)
+        self._has_categories = hasattr(model, "categories_")
+        if not self._has_categories:
+            # The predictor checks the sample itself.
+            self._model.__dict__["_check_X"] = _as_it_is
+        self._scores_of = _scores_of(self._model)
+        self._of_scores = self._model._twin()
+        self._of_scores.__dict__["_scores"] = _as_it_is
+        self._methods: dict[str, Callable[..., Any]] = {}
+        self._local = threading.local()
+        self._predict = self._from_scores("predict")
+        self._predict_proba = self._from_scores("predict_proba")
+
+    def __repr__(self) -> str:
+        return f"Predictor({self._model!r})"
+
+    def __reduce__(self) -> tuple[Any, tuple[Any]]:
+        model = self._model._twin()
+        model.__dict__.pop("_check_X", None)
+        return Predictor, (model,)
+
+    def predict(self, sample: Any) -> Any:
+        """Predict one sample.
+
+        Parameters
+        ----------
+        sample : array-like of shape (n_features,) or (1, n_features), mapping, data frame or sparse matrix
+            The sample to predict.
+
+        Returns
+        -------
+        scalar, ndarray of shape (n_outputs,) or sparse matrix of shape (1, n_outputs)
+            The first sample of what the model's `predict` returns.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the sample has another number of features, if names of features are missing or unknown, if a value is
+            infinite, or if the sample is not made of numbers.
+        """
+        if self._predict is not None and (scores := self._scores(sample)) is not None:
+            return self._predict(self._of_scores, scores)[0]
+        return self._call("predict", sample)[0]
+
+    def predict_proba(self, sample: Any) -> Any:
+        """Predict the class or label probabilities of one sample.
+
+        Parameters
+        ----------
+        sample : array-like of shape (n_features,) or (1, n_features), mapping, data frame or sparse matrix
+            The sample to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,) or (n_labels,), or list of ndarray of shape (n_classes,)
+            The first sample of what the model's `predict_proba` returns. Models with several outputs of classes return
+            a list with one array for each output.
+
+        Raises
+        ------
+        AttributeError
+            If the model does not predict probabilities.
+        ValueError, TypeError
+            As in `predict`.
+        """
+        if self._predict_proba is not None and (scores := self._scores(sample)) is not None:
+            found = self._predict_proba(self._of_scores, scores)
+        else:
+            found = self._call("predict_proba", sample)
+        return [part[0] for part in found] if isinstance(found, list) else found[0]
+
+    def predict_topk(self, sample: Any, k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Predict the `k` labels or classes of one sample that have the largest scores.
+
+        Parameters
+        ----------
+        sample : array-like of shape (n_features,) or (1, n_features), mapping, data frame or sparse matrix
+            The sample to predict.
+        k : int, default=5
+            Number of labels or classes, at least 1 and at most the number of labels or classes of the model.
+
+        Returns
+        -------
+        indices : ndarray of shape (k,), int64
+            Labels or positions in `classes_`, with the largest score first.
+        scores : ndarray of shape (k,), float64
+            Scores of these labels or classes.
+
+        Raises
+        ------
+        AttributeError
+            If the model does not have a `predict_topk`.
+        ValueError, TypeError
+            If `k` is out of range, and as in `predict`.
+        """
+        indices, scores = self._call("predict_topk", sample, k=k)[:2]
+        return indices[0], scores[0]
+
+    # --- scores by the engine ----------------------------------------------------------------------------------------
+
+    def _from_scores(self, name: str) -> Callable[..., Any] | None:
+        """The model's method `name`, if its result is a function of the dense scores of the engine alone."""
+        model = self._model
+        if self._scores_of is None or not hasattr(model, name):
+            return None
+        if name == "predict" and (_is_sparse(model, "_is_sparse_numbers") or _is_sparse(model, "_is_sparse_labels")):
+            return None
+        if name == "predict_proba" and model._kind == "compressed":
+            return None  # it is computed from other values than the scores
+        return _method(model, name)
+
+    def _scores(self, sample: Any) -> NDArray[np.float64] | None:
+        """Scores of shape (1, n_scores); None for samples of other types and for invalid samples."""
+        assert self._scores_of is not None
+        scores = self._scores_of(sample)
+        if scores is None and isinstance(sample, Mapping):
+            return self._scores_of(self._of_mapping(sample))
+        return scores
+
+    # --- everything else by the model's methods ----------------------------------------------------------------------
+
+    def _call(self, name: str, sample: Any, **options: Any) -> Any:
+        method = self._methods.get(name)
+        if method is None:
+            if not hasattr(self._model, name):
+                raise AttributeError(f"{type(self._model).__name__} has no {name}")
+            method = self._methods[name] = _method(self._model, name)
+        return method(self._model, self._checked(sample), **options)
+
+    def _checked(self, sample: Any) -> Any:
+        """The sample as float32 of shape (1, n_features), checked."""
+        if is_sparse(sample) or self._has_categories or hasattr(sample, "columns"):
+            return self._checked_by_model(sample)
+        if isinstance(sample, Mapping):
+            sample = self._of_mapping(sample)
+        buffer: NDArray[np.float32] | None = getattr(self._local, "sample", None)
+        if buffer is None:
+            buffer = self._local.sample = np.empty((1, self.n_features_in_), np.float32)
+        values = sample if type(sample) is np.ndarray else _array_of(sample)
+        if values.ndim == 2 and values.shape[0] == 1:
+            values = values[0]
+        if values.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"sample must have shape ({self.n_features_in_},) or (1, {self.n_features_in_}), got {values.shape}"
+            )
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"sample must have numbers, got dtype {values.dtype}")
+        with np.errstate(over="ignore"):  # values that are too large for float32 are found below
+            buffer[0] = values
+        if not np.isfinite(buffer).all() and np.isinf(buffer).any():
+            raise ValueError(
+                "sample must have finite values, or NaN for missing values, got infinity or a value too large for "
+                "float32"
+            )
+        return buffer
+
+    def _checked_by_model(self, sample: Any) -> Any:
+        is_table = hasattr(sample, "shape") and len(sample.shape) == 2
+        table = sample if is_table else np.asarray(sample, dtype=object).reshape(1, -1)
+        if table.shape[0] != 1:
+            raise ValueError(f"sample must be a single sample, got shape {table.shape}")
+        if self._has_categories:
+            return table
+        return _validation.check_X(self._model, table, reset=False)
+
+    def _of_mapping(self, sample: Mapping[Any, Any]) -> list[Any]:
+        """The values in the order of the features."""
+        if self._names is None:
+            raise TypeError("sample must be an array, since the model has no feature names, got a mapping")
+        if sample.keys() != self._names.keys():
+            for name in sample:
+                if name not in self._names:
+                    raise ValueError(f"sample must have names of features of the model as keys, got {name!r}")
+            missing = next(name for name in self._names if name not in sample)
+            raise ValueError(
+                f"sample must have all features of the model, with NaN for missing values, got none for {missing!r}"
+            )
+        return [sample[name] for name in self._names]
+
+
+def _scores_of(model: Any) -> Callable[[Any], NDArray[np.float64] | None] | None:
+    """The function of the engine that computes the scores of a sample; None if scores are not computed by it alone."""
+    if model._kind == "centroid" or hasattr(model, "categories_"):
+        return None
+    if model._kind == "boosting" and (model._weak is not None or model._init is not None):
+        return None
+    engine = model._model if model._kind in ("boosting", "compressed") else model._forest
+    return _weald.OneSample(engine).scores
+
+
+def _is_sparse(model: Any, name: str) -> bool:
+    asks = getattr(model, name, None)
+    return asks is not None and bool(asks())
+
+
+def _method(model: Any, name: str) -> Callable[..., Any]:
+    """The method without the wrapper that copies the model, since the predictor's model never changes."""
+    method: Callable[..., Any] = getattr(type(model), name)
+    return getattr(method, "__wrapped__", method)
+
+
+def _as_it_is(X: Any, **_: Any) -> Any:
+    return X
+
+
+def _array_of(sample: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(sample, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"sample must have numbers, got a {type(sample).__name__} with other values") from error

@@ -1,0 +1,304 @@
+"""The display of reliability curves of the probabilities of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from weald import _validation
+from weald._displays import pyplot, style
+from weald._label_scores import check_scores, scores_at_least
+from weald._ranks import are_entries_in
+from weald._sparse import is_sparse
+from weald._validation import Float
+
+
+def bins_of(truth: Any, scores: Any, labels: Any, n_bins: int, strategy: str) -> tuple[Float, Float, Float]:
+    """Mean probability, fraction of true labels, and number of pairs of a sample and a label, of each non-empty bin.
+
+    Entries that are not stored have the probability zero, and are counted together.
+    """
+    truth, scores = sparse.csr_array(truth[:, labels]), sparse.csr_array(scores[:, labels])
+    for cells in (truth, scores):
+        cells.sort_indices()
+    is_true = are_entries_in(scores, truth)
+    n_zero = scores.shape[0] * scores.shape[1] - scores.nnz
+    p = np.append(scores.data, 0.0)
+    n = np.append(np.ones(scores.nnz), n_zero)
+    hits = np.append(is_true.astype(np.float64), truth.nnz - is_true.sum())
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    if strategy == "quantile" and scores.nnz:
+        edges = np.unique(np.quantile(scores.data, edges))
+        edges = np.concatenate([[0.0], edges[1:-1], [1.0]]) if len(edges) > 2 else np.array([0.0, 1.0])
+    bins = np.searchsorted(edges[1:-1], p, side="left")
+    size = len(edges) - 1
+    cells, total, right = (np.bincount(bins, w, minlength=size) for w in (n, n * p, hits))
+    there = cells > 0
+    return total[there] / cells[there], right[there] / cells[there], cells[there].astype(np.float64)
+
+
+class LabelReliabilityDisplay:
+    """Reliability curves of labels: the fraction of labels that are true as a function of the predicted probability.
+
+    This is `sklearn.calibration.CalibrationDisplay` for labels: one curve for all labels together, or a curve for each
+    of some labels, from dense or sparse probabilities. Use `from_estimator` or `from_predictions` to create it;
+    plotting needs matplotlib.
+
+    Parameters
+    ----------
+    mean_probability : list of ndarray of shape (n_bins,)
+        For each curve, the mean predicted probability in each bin that is not empty.
+    fraction_true : list of ndarray of shape (n_bins,)
+        The fraction of the labels in the bin that are true.
+    n_cells : list of ndarray of shape (n_bins,)
+        The number of pairs of a sample and a label in the bin.
+    names : list of str, default=None
+        Names of the curves in the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib artists
+        The lines of the curves.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from weald.multilabel import LabelReliabilityDisplay
+    >>> Y = np.array([[1, 0], [1, 1], [0, 0], [0, 1]])
+    >>> P = np.array([[0.9, 0.1], [0.8, 0.8], [0.2, 0.1], [0.2, 0.9]])
+    >>> display = LabelReliabilityDisplay.from_predictions(Y, P, n_bins=2)
+    >>> display.fraction_true[0]
+    array([0., 1.])
+    """
+
+    def __init__(
+        self,
+        mean_probability: list[Float],
+        fraction_true: list[Float],
+        n_cells: list[Float],
+        *,
+        names: list[str] | None = None,
+    ) -> None:
+        self.mean_probability = mean_probability
+        self.fraction_true = fraction_true
+        self.n_cells = n_cells
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        labels: Sequence[int] | None = None,
+        n_bins: int = 10,
+        strategy: Literal["uniform", "quantile"] = "uniform",
+        min_score: float = 0.0,
+        name: str | None = None,
+        ref_line: bool = True,
+        ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        ref_line_kw: dict[str, Any] | None = None,
+    ) -> LabelReliabilityDisplay:
+        """Plot the curves of a fitted classifier, on samples that it was not fitted on.
+
+        Parameters
+        ----------
+        estimator : classifier or Pipeline
+            A classifier that was fitted on labels.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            The true labels, 0 and 1.
+        labels, n_bins, strategy : list of int, int, str
+            As in `from_predictions`.
+        min_score : float, default=0
+            Probabilities below this value count as zero, which saves memory.
+        name : str, default=None
+            Name of the curve, or the beginning of the names of several curves. None uses the name of the class.
+        ref_line, ax, line_kw, ref_line_kw : bool, matplotlib Axes, dict, dict
+            As in `from_predictions`.
+
+        Returns
+        -------
+        LabelReliabilityDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        sklearn.exceptions.NotFittedError
+            If `estimator` is not fitted.
+        TypeError, ValueError
+            If `estimator` has no scores, and as `from_predictions`.
+        """
+        pyplot(f"{cls.__name__}.from_estimator")
+        check_scores(estimator)
+        check_is_fitted(estimator)
+        truth = _labels(y)
+        scores = scores_at_least(estimator, X, min_score, truth.shape[1])
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(
+            truth,
+            scores,
+            labels=labels,
+            n_bins=n_bins,
+            strategy=strategy,
+            name=name,
+            ref_line=ref_line,
+            ax=ax,
+            line_kw=line_kw,
+            ref_line_kw=ref_line_kw,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        labels: Sequence[int] | None = None,
+        n_bins: int = 10,
+        strategy: Literal["uniform", "quantile"] = "uniform",
+        name: str | None = None,
+        ref_line: bool = True,
+        ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        ref_line_kw: dict[str, Any] | None = None,
+    ) -> LabelReliabilityDisplay:
+        """Plot the curves of predicted probabilities.
+
+        Parameters
+        ----------
+        y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            The true labels, 0 and 1.
+        y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            Probabilities; entries that are not stored are zero.
+        labels : list of int, default=None
+            Labels that get a curve each. None plots one curve for all labels together.
+        n_bins : int, default=10
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of the same width, or bins with about the same number of stored probabilities.
+        name : str, default=None
+            Name of the curve, or the beginning of the names of several curves.
+        ref_line : bool, default=True
+            Plot the diagonal, on which the curve of perfectly calibrated probabilities lies.
+        ax : matplotlib Axes, default=None
+            Axes to plot on. None creates a figure.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the curves.
+        ref_line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the diagonal.
+
+        Returns
+        -------
+        LabelReliabilityDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If `line_kw` or `ref_line_kw` is not a dict.
+        ValueError
+            If the shapes differ, if probabilities are not between 0 and 1, if `labels` is not a list of labels of
+            `y_true`, and for other values of `n_bins` and `strategy`.
+        """
+        truth = _labels(y_true)
+        scores = sparse.csr_array(y_score if is_sparse(y_score) else np.asarray(y_score, dtype=np.float64))
+        if scores.shape != truth.shape:
+            raise ValueError(f"y_score must have shape {truth.shape}, that of y_true, got {scores.shape}")
+        if not ((scores.data >= 0) & (scores.data <= 1)).all():
+            raise ValueError("y_score must be probabilities from 0 to 1, got other values")
+        if isinstance(n_bins, bool) or not isinstance(n_bins, Integral) or n_bins < 1:
+            raise ValueError(f"n_bins must be a positive integer, got {n_bins!r}")
+        if not isinstance(strategy, str) or strategy not in ("uniform", "quantile"):
+            raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}")
+        d = truth.shape[1]
+        asked: list[Any] = [np.arange(d)]
+        names = ["all labels" if name is None else name]
+        if labels is not None:
+            wrong = [j for j in labels if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= j < d]
+            if wrong or not len(labels):
+                raise ValueError(f"labels must be a list of integers from 0 to {d - 1}, got {labels!r}")
+            asked = [np.array([j]) for j in labels]
+            names = [f"label {j}" if name is None else f"{name}, label {j}" for j in labels]
+        curves = [bins_of(truth, scores, columns, int(n_bins), strategy) for columns in asked]
+        mean, fraction, cells = (list(part) for part in zip(*curves, strict=True))
+        display = cls(mean, fraction, cells, names=names)
+        return display.plot(ax, ref_line=ref_line, line_kw=line_kw, ref_line_kw=ref_line_kw)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        ref_line: bool = True,
+        line_kw: dict[str, Any] | None = None,
+        ref_line_kw: dict[str, Any] | None = None,
+    ) -> LabelReliabilityDisplay:
+        """Plot the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to plot on. None creates a figure.
+        ref_line : bool, default=True
+            Plot the diagonal, on which the curve of perfectly calibrated probabilities lies.
+        line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the curves.
+        ref_line_kw : dict, default=None
+            Keyword arguments of `matplotlib.axes.Axes.plot` for the diagonal.
+
+        Returns
+        -------
+        LabelReliabilityDisplay
+            This object, with the attributes set.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If `line_kw` or `ref_line_kw` is not a dict.
+        """
+        plt = pyplot(f"{type(self).__name__}.plot")
+        from matplotlib.lines import Line2D
+
+        curve = style("line_kw", line_kw, Line2D, marker=".")
+        diagonal = style("ref_line_kw", ref_line_kw, Line2D, linestyle=":", color="0.5", label="perfectly calibrated")
+        if ax is None:
+            _, ax = plt.subplots()
+        # Displays on the same axes share one diagonal.
+        if ref_line and diagonal["label"] not in ax.get_legend_handles_labels()[1]:
+            ax.plot([0, 1], [0, 1], **diagonal)
+        names: Sequence[str | None] = self.names or [None] * len(self.mean_probability)
+        self.lines_ = [
+            ax.plot(x, y, **({"label": name} | curve))[0]
+            for x, y, name in zip(self.mean_probability, self.fraction_true, names, strict=True)
+        ]
+        ax.set(xlabel="mean predicted probability", ylabel="fraction of true labels")
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _labels(y: Any) -> sparse.csr_array:
+    shape = np.shape(y)
+    if len(shape) != 2:
+        raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
+    target = _validation.classes(y, None, shape[0], "LabelReliabilityDisplay", warn_column=False, multi_label=True)
+    found: sparse.csr_array = target.original
+    found.sort_indices()
+    return found

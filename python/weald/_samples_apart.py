@@ -1,0 +1,490 @@
+"""Boosting with samples on several workers, which add their sums by an all-reduce operation."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from io import BytesIO
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.utils import _safe_indexing
+
+from weald import _boosting_checks, _label_weight, _validation, _weald
+from weald._at_once import fitted_at_once
+from weald._base import n_positive
+from weald._boosting_fit import BaseBoosting
+from weald._frames import names_of
+from weald._sparse import is_sparse
+from weald._types import MatrixLike
+from weald._validation import Float, Matrix, Target
+
+__all__ = ["fit_part"]
+
+AllReduce = Callable[[NDArray[Any], str], Any]
+
+# Parameters that do not affect the model.
+_FREE = {"n_jobs", "verbose"}
+# Parameters that need all samples in one process.
+_UNSET = ("estimator", "init", "scoring", "callbacks", "monotonic_cst")
+_LOSSES = ("squared_error", "log_loss")
+_MOST_DRAWS = 64
+
+
+def fit_part(
+    model: Any,
+    X: MatrixLike,
+    y: MatrixLike,
+    all_reduce: AllReduce,
+    *,
+    n_samples: int,
+    sample_weight: ArrayLike | None = None,
+    keep_stages: bool = False,
+) -> Any:
+    """Fit a gradient boosting model to samples that are distributed over several workers.
+
+    Each worker calls this function with its own samples. All workers obtain the same model: that of a single machine
+    with all samples, with equal bytes in `weald.dumps`, independently of the number of workers and of how samples are
+    distributed. The section Notes describes an exception for very many samples. Workers may have no samples: X of shape
+    (0, n_features) and y of length 0.
+
+    Parameters
+    ----------
+    model : GradientBoostingRegressor or GradientBoostingClassifier
+        The model to fit. It must have an integer `random_state` and the same parameters on every worker, except
+        `n_jobs` and `verbose`.
+    X : {array-like, sparse matrix} of shape (n_samples_of_this_worker, n_features)
+        The samples of this worker. All workers must have the same features, and X must be dense on all workers or
+        sparse on all workers.
+    y : {array-like, sparse matrix} of shape (n_samples_of_this_worker,) or (n_samples_of_this_worker, n_outputs)
+        The targets of these samples, of the same kind and dtype on every worker.
+    all_reduce : callable
+        A function `all_reduce(buffer, op)` that replaces the values in `buffer`, a one-dimensional contiguous array of
+        float64 or int64, by their sums (if `op` is "sum") or maxima ("max") over all workers. All workers must obtain
+        exactly the same values. Every worker calls it the same number of times with arrays of the same dtype and
+        length, from the thread that calls `fit_part`. Its exceptions end the fit and are propagated. It should have a
+        timeout, since lost and slow workers are not detected in any other way.
+    n_samples : int
+        Total number of samples of all workers. It is only used to check that no samples are missing.
+    sample_weight : array-like of shape (n_samples_of_this_worker,), default=None
+        Weights of the samples of this worker, which may be all zero. Weights must be multiples of 1/64, or of a larger
+        power of two, and their sum must be less than 2**31 such units. If other workers have weights and this one has
+        none, its samples have weight 1.
+    keep_stages : bool, default=False
+        Whether the model keeps the completed stages if the fit fails in a later stage, see Notes.
+
+    Returns
+    -------
+    estimator
+        The model that was passed, fitted.
+
+    Raises
+    ------
+    TypeError
+        If `model` is not a boosting model, or `all_reduce` is not callable or returns something other than None or the
+        buffer.
+    ValueError
+        If the data or a parameter is not valid or not supported (see Notes). If the workers together do not have
+        `n_samples` samples, or have different parameters, features, kinds of y or versions of weald; this is raised
+        on all workers. If another worker raised an error for its data; the message contains the index of that worker.
+    RuntimeError
+        If `all_reduce` gives different values to different workers.
+
+    Notes
+    -----
+    The losses "squared_error" and "log_loss" are supported, for regression targets, classes and labels, with all output
+    strategies, projections, `subsample` and `max_features`. The following are not supported: other losses,
+    `max_bins=None`, `line_search="brent"` if step sizes are searched, `leaf_estimation="line_search"` for three or more
+    classes with a joint loss, early stopping, `estimator`, `init`, `scoring`, `callbacks`, categorical features,
+    `monotonic_cst`, missing values in y, `class_weight="balanced"`, and `label_weight` as a string.
+
+    With `warm_start=True`, the fit continues from the stages of the model. Every worker must have them; if workers have
+    different numbers of stages, the fit continues from the smallest number. A fit that lost a worker can be completed
+    in this way: with `keep_stages=True` the other workers keep the completed stages, whose number is in a note of the
+    error. With `warm_start=True` these workers, or any others that have the model, fit the remaining stages. The model
+    is then equal to that of an uninterrupted fit, byte for byte.
+
+    After any failure the model is unchanged, unless `keep_stages` is True. A worker that fails during the fit, for
+    example due to a lack of memory or an interrupt with Ctrl-C, stops sending; the other workers then wait until the
+    timeout of `all_reduce`. Ctrl-C takes effect at the next call of `all_reduce`.
+
+    Sums are exact for up to 2**26 samples (67 million) with regression targets, and for up to 2**30 samples with labels
+    and classes. With more samples they are rounded: all workers still have equal models, but the last bits may depend
+    on how samples are distributed.
+
+    The cost is that of `fit` on the samples of the worker, plus that of communication, see `docs/many-machines.md`.
+
+    Examples
+    --------
+    With a single worker, `all_reduce` has nothing to do:
+
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = weald.GradientBoostingClassifier(n_estimators=5, random_state=0)
+    >>> model = weald.distribute.fit_part(model, X, y, lambda buffer, op: None, n_samples=150)
+    >>> model.n_estimators_
+    5
+    """
+    if not isinstance(model, BaseBoosting):
+        accepted = "GradientBoostingRegressor or GradientBoostingClassifier"
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
+    if not callable(all_reduce):
+        raise TypeError(
+            "all_reduce must be a callable with the arguments buffer and 'sum' or 'max', got a "
+            f"{type(all_reduce).__name__}"
+        )
+    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
+    workers = _Workers(all_reduce)
+    part = workers.agree(lambda: _Part(model, X, y, sample_weight), lambda part: part.told())
+    found = sum(part.n_given for part in workers.told)
+    if found != n_samples:
+        raise ValueError(f"n_samples must be {found}, the number of samples of all workers, got {n_samples}")
+    grown = _stages_of_all(model, workers.told)
+    failed: BaseException | None = None
+    with fitted_at_once(model) as new:
+        checked = workers.agree(
+            lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
+        )
+        n_there = sum(told.n_given for told in workers.told)
+        config = new._boost_config(n_there, checked.target, checked.of_labels)
+        kept: list[_weald.Boosted] = []
+        try:
+            new._model = _weald.fit_boosting_part(
+                checked.X, checked.target.engine, checked.weights, config, all_reduce, new._n_threads(), grown, kept
+            )
+        except BaseException as error:
+            if not keep_stages or not kept:
+                raise
+            [new._model] = kept
+            error.add_note(
+                f"the model has the {new._model.n_stages} stages that were done before; set_params(warm_start=True) "
+                "and a fit go on from them"
+            )
+            failed = error
+        new._weak = None
+        new.n_estimators_ = new._model.n_stages
+    if failed is not None:
+        raise failed
+    return model
+
+
+def _stages_of_all(model: Any, told: list[_Told]) -> _weald.Boosted | None:
+    """The stages that all workers have, from which the fit continues."""
+    n_stages = [other.n_stages for other in told]
+    fewest, most = min(n_stages), max(n_stages)
+    if most == 0:
+        return None
+    if fewest == 0:
+        raise ValueError(
+            f"warm_start requires a fitted model on every worker, but the model has {most} stages on worker "
+            f"{n_stages.index(most)} and none on worker {n_stages.index(0)}"
+        )
+    grown: _weald.Boosted = model._model.truncated(fewest)
+    return grown
+
+
+class _Told:
+    """What a worker sends to the others: fields that must be equal on all workers, and others."""
+
+    def __init__(
+        self, n_given: int, same: dict[str, str], classes: list[NDArray[Any]] | None = None, n_stages: int = 0
+    ) -> None:
+        self.n_given, self.same, self.classes, self.n_stages = n_given, same, classes, n_stages
+
+    def packed(self) -> bytes:
+        found = BytesIO()
+        for values in self.classes or ():
+            np.save(found, values, allow_pickle=False)
+        n_columns = None if self.classes is None else len(self.classes)
+        return json.dumps([self.n_given, self.same, n_columns, self.n_stages]).encode() + b"\n" + found.getvalue()
+
+    @classmethod
+    def unpacked(cls, message: bytes) -> _Told:
+        line, _, rest = message.partition(b"\n")
+        n_given, same, n_columns, n_stages = json.loads(line)
+        classes = None
+        if n_columns is not None:
+            arrays = BytesIO(rest)
+            classes = [np.load(arrays, allow_pickle=False) for _ in range(n_columns)]
+        return cls(n_given, same, classes, n_stages)
+
+
+class _Workers:
+    """The workers of a fit: `place` is the index of this one, and `told` is what each of them sent last."""
+
+    def __init__(self, all_reduce: AllReduce) -> None:
+        self._all_reduce = all_reduce
+        self.place, self.n_workers = self._find_place()
+        self.told: list[_Told] = []
+
+    def _reduced(self, values: Any, op: str) -> NDArray[np.int64]:
+        buffer = np.array(values, dtype=np.int64)
+        self._all_reduce(buffer, op)
+        return buffer
+
+    def _find_place(self) -> tuple[int, int]:
+        """The index of this worker and the number of workers.
+
+        Since workers do not know their index, each one draws a random number, and they are sorted in descending order.
+        """
+        for _ in range(_MOST_DRAWS):
+            own, place, n_workers, are_apart = 1 + secrets.randbits(62), -1, 0, True
+            while (largest := int(self._reduced([own if place < 0 else 0], "max")[0])) > 0:
+                is_own = place < 0 and own == largest
+                place = n_workers if is_own else place
+                are_apart &= int(self._reduced([is_own], "sum")[0]) == 1
+                n_workers += 1
+            if are_apart and place >= 0:
+                return place, n_workers
+        raise RuntimeError("all_reduce must return the same values on all workers, got different ones")
+
+    def _gathered(self, message: bytes) -> list[bytes]:
+        lengths = np.zeros(self.n_workers, dtype=np.int64)
+        lengths[self.place] = len(message)
+        lengths = self._reduced(lengths, "sum")
+        starts = np.concatenate([[0], np.cumsum((lengths + 7) // 8)])
+        words = np.zeros(starts[-1], dtype=np.int64)
+        padded = message + bytes(-len(message) % 8)
+        words[starts[self.place] : starts[self.place + 1]] = np.frombuffer(padded, dtype="<i8")
+        words = self._reduced(words, "sum").astype("<i8")
+        return [words[starts[i] : starts[i + 1]].tobytes()[:n] for i, n in enumerate(lengths)]
+
+    def agree(self, check: Callable[[], Any], tell: Callable[[Any], _Told]) -> Any:
+        """The result of `check` if it succeeds and agrees on all workers, or else its error or that of another one."""
+        found = refused = None
+        try:
+            found = check()
+            message = b"+" + tell(found).packed()
+        except Exception as error:
+            refused = error
+            # Messages may contain arguments of the user.
+            where = f"({platform.node()}, process {os.getpid()})"
+            message = (
+                b"-" + f"{where} has raised an error for its data: {type(error).__name__}: {str(error)[:500]}".encode()
+            )
+        messages = self._gathered(message)
+        if refused is not None:
+            raise refused
+        for i, other in enumerate(messages):
+            if other[:1] == b"-":
+                raise ValueError(f"worker {i} of {self.n_workers} {other[1:].decode()}")
+        self.told = [_Told.unpacked(other[1:]) for other in messages]
+        first = self.told[0].same
+        for i, told in enumerate(self.told):
+            for name in first | told.same:
+                if told.same.get(name) != first.get(name):
+                    raise ValueError(
+                        f"{name} must be the same on all workers, got {first.get(name)} on worker 0 and "
+                        f"{told.same.get(name)} on worker {i}"
+                    )
+        return found
+
+
+def _as_text(value: Any) -> str:
+    """A parameter as text, in which arrays are replaced by digests."""
+    if isinstance(value, np.ndarray) or is_sparse(value):
+        array = value.toarray() if is_sparse(value) else value
+        return f"an array of shape {array.shape} and digest {sha256(array.tobytes()).hexdigest()[:16]}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_as_text, value))}]"
+    return repr(value)
+
+
+def _check_supported(model: Any) -> None:
+    """Raise an error for parameters that are not supported with distributed samples."""
+
+    def refuse(name: str, accepted: str) -> None:
+        raise ValueError(f"fit_part does not support {name}={getattr(model, name)!r}: it must be {accepted}")
+
+    if not isinstance(model.random_state, Integral) or isinstance(model.random_state, bool):
+        refuse("random_state", "an integer, the same on all workers")
+    if model.loss not in _LOSSES:
+        refuse("loss", "'squared_error' or 'log_loss'")
+    for name in _UNSET:
+        if getattr(model, name) is not None:
+            refuse(name, "None")
+    if model._patience() is not None:
+        refuse(*(("n_iter_no_change", "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
+    if model.max_bins is None:
+        refuse("max_bins", "from 2 to 255")
+    if model.leaf_estimation == "line_search" and model.line_search != "newton" and model.loss == "log_loss":
+        refuse("line_search", "'newton'")
+    if model.warm_start and hasattr(model, "_model") and (model._weak is not None or model._init is not None):
+        raise ValueError(
+            "fit_part does not support warm_start for a model that was fitted with estimator or init: warm_start "
+            "must be False"
+        )
+    for name in ("class_weight", "label_weight"):
+        if isinstance(getattr(model, name, None), str):
+            refuse(name, "weights, or None")
+
+
+class _Part:
+    """The samples of a worker as passed, without those of weight zero."""
+
+    def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        model._validate_params()
+        model._check_parameters()
+        _check_supported(model)
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        if not hasattr(y, "shape"):
+            y = np.asarray(y)
+        if len(X.shape) != 2 or len(y.shape) not in (1, 2) or X.shape[0] != y.shape[0]:
+            raise ValueError(
+                "X must have shape (n_samples, n_features), and y the same number of samples, got X of shape "
+                f"{X.shape} and y of shape {y.shape}"
+            )
+        self.model, self.n_given = model, int(X.shape[0])
+        self.names = names_of(y)
+        y = y if is_sparse(y) else np.asarray(y)
+        weights = np.full(self.n_given, sample_weight) if isinstance(sample_weight, Real) else sample_weight
+        if weights is not None:
+            none_counts = np.shape(weights) == (self.n_given,) and not np.any(weights)
+            checked: Any = np.zeros(self.n_given)
+            if not none_counts:
+                checked = _validation.check_weights(weights, self.n_given)
+            there = np.flatnonzero(checked)
+            if len(there) < self.n_given:
+                X = X.tocsr() if is_sparse(X) else X
+                X, y = _safe_indexing(X, there), _safe_indexing(y.tocsr() if is_sparse(y) else y, there)
+            weights = checked[there]
+        self.X, self.y, self.weights = X, y, weights
+
+    def told(self) -> _Told:
+        parameters = self.model.get_params(deep=False)
+        same = {name: _as_text(value) for name, value in sorted(parameters.items()) if name not in _FREE}
+        same |= {"model": type(self.model).__name__, "the version of weald": _weald.__version__}
+        same |= {"the number of features": str(self.X.shape[1]), "X": "sparse" if is_sparse(self.X) else "dense"}
+        same |= {"the dimensions of y": str(self.y.ndim), "y": "sparse" if is_sparse(self.y) else "dense"}
+        goes_on = self.model.warm_start and hasattr(self.model, "_model")
+        n_stages = self.model._model.n_stages if goes_on else 0
+        if not is_classifier(self.model) or is_sparse(self.y):
+            return _Told(self.n_given, same, None, n_stages)
+        return _Told(self.n_given, same, [self._of_column(j) for j in range(self._wide().shape[1])], n_stages)
+
+    def _wide(self) -> NDArray[Any]:
+        wide: NDArray[Any] = self.y if self.y.ndim == 2 else self.y[:, None]
+        return wide
+
+    def _of_column(self, j: int) -> NDArray[Any]:
+        values = self._wide()[:, j]
+        if values.dtype != object:
+            return np.unique(values)
+        kinds = {type(value) for value in values.tolist()}
+        if not all(issubclass(kind, str) for kind in kinds):
+            names = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise TypeError(f"y must be numbers, bools or strings, got objects of the types {names}")
+        return np.unique(values.astype(str))
+
+    def with_stand_in(self, told: list[_Told]) -> _Part:
+        """The samples, with additional samples of weight zero whose y contains the classes of all workers."""
+        self.stand_ins = None
+        n_there = self.X.shape[0]
+        if told[0].classes is not None:
+            wide = self._wide()
+            columns = []
+            for j in range(wide.shape[1]):
+                of_all = [other.classes[j] for other in told if other.classes is not None and len(other.classes[j])]
+                columns.append(np.unique(np.concatenate(of_all)) if of_all else np.zeros(1))
+            rows = np.stack([np.resize(column, max(map(len, columns))) for column in columns], axis=1)
+            dtype = wide.dtype if wide.dtype == object else rows.dtype
+            self.y, self.stand_ins = wide.astype(dtype) if n_there else rows[:1], rows.astype(dtype)
+        if n_there:
+            return self
+        # A sample of weight zero.
+        self.weights = np.zeros(1)
+        n_features = self.X.shape[1]
+        if is_sparse(self.X):
+            self.X = sparse.csr_array((1, n_features), dtype=np.float32)
+        elif hasattr(self.X, "reindex"):
+            self.X = self.X.reindex(range(1)).astype(np.float64)
+        else:
+            self.X = np.zeros((1, n_features), dtype=np.float32)
+        if is_sparse(self.y):
+            kind = sparse.csr_array if isinstance(self.y, sparse.sparray) else sparse.csr_matrix
+            self.y = kind((1, self.y.shape[1]), dtype=self.y.dtype)
+        elif self.stand_ins is None:
+            self.y = np.zeros((1, *self.y.shape[1:]))
+        return self
+
+
+class _Checked:
+    """The samples of a worker in the form of the engine, with an estimator that has validated them."""
+
+    X: Matrix
+    weights: Float | None
+
+    def __init__(self, new: Any, part: _Part, grown: _weald.Boosted | None) -> None:
+        before = dict(new.__dict__)
+        self._grown = grown
+        for name in ("_init", "_curves", "_eval_curves"):
+            new.__dict__.pop(name, None)
+        self.X = new._check_X(part.X, reset=True)
+        if (categories := new.is_categorical_) is not None and np.any(categories):
+            raise ValueError(
+                "fit_part does not support categorical features, got X with some and "
+                f"categorical_features={new.categorical_features!r}"
+            )
+        n = self.X.shape[0]
+        self.target = _target(new, part, n)
+        if self.target.mask is not None:
+            raise ValueError("fit_part does not support missing values in y: y must be numbers")
+        if grown is None:
+            new._seed = _validation.draw_seed(new.random_state)
+        shared = new._describe(self.target)
+        if grown is not None:
+            _boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
+        new._shared = shared
+        softmax = self.target.kind == "classes" and self.target.n_columns > 2 and new.loss == "log_loss"
+        if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
+            raise ValueError(
+                "fit_part does not support leaf_estimation='line_search' for three and more classes: it must be "
+                "'newton'"
+            )
+        there = np.count_nonzero(part.weights) if part.weights is not None else n
+        weights = part.weights if there else None
+        self.of_labels = _label_weight.of_labels(new, self.target, weights)
+        by_row = _weald.weights_by_row(self.target.engine, new._row_weights(self.target, weights))
+        self.weights = by_row if there else np.zeros(n)
+        self._n_there = n_positive(self.weights, n)
+        self._names = getattr(new, "feature_names_in_", None)
+
+    def told(self) -> _Told:
+        target = self.target
+        same = {"the kind of y": target.kind, "the number of outputs": str(target.n_outputs)}
+        same |= {"the names of features": _as_text(list(self._names) if self._names is not None else None)}
+        same |= {"the names of outputs": _as_text(None if target.names is None else list(target.names))}
+        if target.label_format is not None:
+            same["the type of y"] = f"{target.label_format.dtype} {target.label_format.container}"
+        elif target.container is not None:
+            same["the type of y"] = target.container
+        stages = None if self._grown is None else sha256(self._grown.to_bytes()).hexdigest()[:16]
+        same["the digest of the stages before"] = str(stages)
+        return _Told(self._n_there, same)
+
+
+def _target(new: Any, part: _Part, n: int) -> Target:
+    """The targets of this worker in the engine's form, of the classes of all workers."""
+    weights = part.weights if part.weights is not None and part.weights.any() else None
+    if part.stand_ins is None:
+        target: Target = new._check_y(part.y, weights, n)
+        return replace(target, names=part.names)
+    rows = part.stand_ins
+    y = np.concatenate([part.y, rows])
+    if rows.shape[1] == 1:
+        y = y.ravel()
+    weights = np.concatenate([np.ones(n) if weights is None else weights, np.ones(len(rows))])
+    target = new._check_y(y, weights, len(y))
+    return replace(target, engine=target.rows(np.arange(n)), original=target.original[:n], names=part.names)

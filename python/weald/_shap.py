@@ -1,0 +1,315 @@
+"""Shapley values of fitted models: the scores that are explained, their names, and the form of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from weald import _frames, _weald
+from weald._boosting_fit import BaseBoosting
+from weald._readable import check_trees, fitted
+from weald._sparse import csr_of, is_sparse
+from weald._validation import Float, Matrix
+from weald.compression import BaseCompressed
+
+__all__ = ["Explanation", "shap_interaction_values", "shap_values"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Shapley values, the samples that they explain, and names; its attributes are those of `shap.Explanation`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+        The Shapley values. For sparse X, a CSR array of shape (n_samples, n_features), or a list with one for each
+        output.
+    base_values : float64 ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The mean score, to which the values of a sample are added. It is the same for all samples, which share its
+        memory if X is sparse.
+    data : ndarray of shape (n_samples, n_features) or sparse matrix
+        X as it was passed.
+    feature_names : list of str or None
+        `feature_names_in_` of the model.
+    output_names : list of str or None
+        The name of each output, or None if `values` has no axis for outputs.
+    """
+
+    values: Any
+    base_values: Float
+    data: Any
+    feature_names: list[str] | None
+    output_names: list[str] | None
+
+
+def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = None) -> Any:
+    """Compute Shapley values: how much each feature of a sample contributes to the difference of its score to the mean.
+
+    The values are exact for trees of any depth. The values of a sample and `base_values` sum to its score. The score is
+    the result of `predict` for trees and forests of regression targets, of `predict_proba` for those of classes and
+    labels, of `decision_function` for boosted and compressed classifiers, and of `predict` before the link function for
+    boosted and compressed regressors: with the losses "poisson", "gamma" and "tweedie" it is the logarithm of the
+    prediction.
+
+    Parameters
+    ----------
+    model : fitted estimator of weald
+        A tree, forest, boosting model or compressed forest. Centroid forests and boosting with `estimator` are not
+        supported. For boosting with `init`, the values are those of the trees alone.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples to explain, which are converted as in `predict`. Missing values and categories go to the same side of
+        splits as in predictions.
+    outputs : int, str, or list of them, default=None
+        The scores to explain, by index or name. None explains all.
+
+        - Regression targets and labels have the indices of the columns of y, and the names in `target_names_in_`, or
+          "y0" and so on if y had no names.
+        - Classes of a single output have their indices in `classes_`, and the classes as str as names. For two classes,
+          boosting has a single score, that of the second class.
+        - Classes of several outputs have names such as "y0=class".
+
+        If `outputs` is not a list, the values have no axis for outputs.
+    background : {array-like, sparse matrix} of shape (n_background, n_features), default=None
+        Background samples for *interventional* values: features that are left out have the values of these samples, on
+        average. None computes *path-dependent* values: at a split on a feature that is left out, a sample goes to both
+        sides, in proportion to the weight of the training samples there.
+
+    Returns
+    -------
+    shap.Explanation or Explanation
+        A `shap.Explanation` if shap is installed and X is dense, which the plots of shap accept, and an `Explanation`
+        otherwise. Both have the attributes `values`, `base_values`, `data`, `feature_names` and `output_names`, see
+        `Explanation`. `values` is a new float64 array of shape (n_samples, n_features), or (n_samples, n_features,
+        n_outputs) for several outputs. For sparse X it is a CSR array of shape (n_samples, n_features), or a list of
+        these for several outputs, in which only features that are tested on a path of a tree have values.
+
+    Raises
+    ------
+    ValueError
+        If X or `background` does not have the features of the model, if `background` has no samples, if `outputs`
+        contains an unknown score or a score twice, or if `model` is boosting with `estimator`.
+    TypeError
+        If `model` is not supported for another reason, or if `outputs` is neither an integer, a name nor a list.
+    MemoryError
+        If memory does not suffice for the values. Explain fewer samples or outputs at a time.
+
+    Notes
+    -----
+    Path-dependent values are computed by numerical integration along each path, with a number of quadrature points for
+    which the result is exact up to the rounding of float64. The time is O(nodes · √depth) for one sample and one
+    output. For more than four outputs, the weights of leaves are computed once for all of them, in O(leaves · depth ·
+    (√depth + stored values of the leaf)), so that sparse leaves of labels cost little.
+
+    With a background, a block of samples and all background samples go down each tree together. The cost is that of the
+    leaves that are reached by mixtures of a sample and a background sample, for each pair of these. For leaves with up
+    to ten features on their paths, it is at most a number of steps for each sample that does not depend on the size of
+    the background.
+
+    The values do not depend on the layout of X or on the number of threads. The values of an output that is explained
+    alone and those of the same output among many may differ in the last digits.
+
+    Sources: S. Lundberg et al., *From local explanations to global understanding with explainable AI for trees*, Nature
+    Machine Intelligence 2020, for the two games; P. Yu et al., *Linear TreeShap*, NeurIPS 2022, for sums over subtrees;
+    G. Owen, *Multilinear extensions of games*, 1972, for the integral; A. Zern et al., AAAI 2023, and A. Nadel and R.
+    Wettenstein, 2025, for counts of the background that are shared by all samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, 3 * X[:, 0] + X[:, 1])
+    >>> found = weald.inspection.shap_values(tree, X)
+    >>> found.values
+    array([[-1.5, -0.5],
+           [-1.5,  0.5],
+           [ 1.5, -0.5],
+           [ 1.5,  0.5]])
+    >>> bool(np.allclose(found.base_values + found.values.sum(axis=1), tree.predict(X)))
+    True
+    """
+    model = fitted(model)
+    check_trees(model)
+    names = _score_names(model)
+    columns, is_one = _columns(outputs, names)
+    checked = model._check_predict(X)
+    against = None if background is None else _checked_background(model, background)
+    engine, n_threads = _engine(model), model._n_threads()
+    unit, threshold = _unit_and_threshold(model)
+    with _named_memory():
+        base = _weald.shap_base_values(engine, against, columns, n_threads)
+        base = (base - threshold) * unit
+        values: Any
+        if is_sparse(checked):
+            found = _weald.shap_values_sparse(engine, checked, against, columns, n_threads)
+            values = [csr_of(arrays, checked.shape) for arrays in found]
+            for part in values:
+                part.data *= unit
+            values = values[0] if is_one else values
+        else:
+            values = _weald.shap_values(engine, checked, against, columns, n_threads)
+            values *= unit
+            values = values[:, :, 0] if is_one else values
+    shape = (checked.shape[0],) if is_one else (checked.shape[0], len(columns))
+    base_values: Float = np.broadcast_to(base[0] if is_one else base, shape)
+    parts: dict[str, Any] = {
+        "values": values,
+        "base_values": base_values if is_sparse(checked) else base_values.copy(),
+        "data": X if is_sparse(X) else np.asarray(X),
+        "feature_names": getattr(model, "feature_names_in_", np.array([])).tolist() or None,
+        "output_names": None if is_one else [names[j] for j in columns],
+    }
+    return _explanation(checked, parts)
+
+
+def _explanation(checked: Matrix, parts: dict[str, Any]) -> Any:
+    """The result as a `shap.Explanation` if shap is installed and X is dense: shap does not support sparse values."""
+    if not is_sparse(checked):
+        try:
+            from shap import Explanation as OfShap
+        except ImportError:
+            pass
+        else:
+            return OfShap(parts.pop("values"), **parts)
+    return Explanation(**parts)
+
+
+def shap_interaction_values(model: Any, X: Any, output: Any = None, *, background: Any = None) -> Float:
+    """Compute Shapley interaction values of one score: the joint effect of pairs of features, beyond their own effects.
+
+    Parameters
+    ----------
+    model : fitted estimator of weald
+        A model that `shap_values` supports.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples to explain.
+    output : int or str, default=None
+        The score to explain, by index or name, as in `outputs` of `shap_values`. It may be None if the model has a
+        single score.
+    background : {array-like, sparse matrix} of shape (n_background, n_features), default=None
+        Background samples, as in `shap_values`. None computes path-dependent values.
+
+    Returns
+    -------
+    float64 ndarray of shape (n_samples, n_features, n_features)
+        A new array, which is dense for sparse X, too. It is symmetric: each of its two entries for a pair of features
+        has half of their interaction. The diagonal has the remaining effect of each feature, so that each row of the
+        matrix of a sample sums to the value of the feature by `shap_values` with the same background.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        As in `shap_values`. A ValueError is also raised if `output` is None and the model has several scores.
+
+    Notes
+    -----
+    The time is O(leaves · depth² · √depth) for each sample. With a background, it is the square of the number of
+    features in which a sample and a background sample differ, for each leaf that mixtures of the two reach. Sources: S.
+    Lundberg et al., Nature Machine Intelligence 2020, after K. Fujimoto, I. Kojadinovic and J.-L. Marichal, *Axiomatic
+    characterizations of probabilistic and cardinal-probabilistic interaction indices*, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> weald.inspection.shap_interaction_values(tree, X[3:]).round(3)
+    array([[[0.25 , 0.125],
+            [0.125, 0.25 ]]])
+    """
+    model = fitted(model)
+    check_trees(model)
+    names = _score_names(model)
+    if output is None and len(names) > 1:
+        raise ValueError(f"output must be one of the {len(names)} scores of the model, got None")
+    columns, is_one = _columns(output, names, "output")
+    if not is_one:
+        raise TypeError(f"output must be an integer or a name, got {output!r}")
+    checked = model._check_predict(X)
+    against = None if background is None else _checked_background(model, background)
+    with _named_memory():
+        found = _weald.shap_interaction_values(_engine(model), checked, columns[0], against, model._n_threads())
+    found *= _unit_and_threshold(model)[0]
+    return found
+
+
+def _engine(model: Any) -> _weald.Forest | _weald.Boosted:
+    """The engine's model. For a compressed forest it is the forest, whose leaves have scores as values."""
+    engine: _weald.Forest | _weald.Boosted = model._model if isinstance(model, BaseBoosting) else model._forest
+    return engine
+
+
+def _unit_and_threshold(model: Any) -> tuple[float, float]:
+    """The factor from scores of the engine to `decision_function`, and the score that becomes zero there."""
+    if not is_classifier(model) or not isinstance(model, BaseBoosting | BaseCompressed):
+        return 1.0, 0.0
+    unit = model._unit() if isinstance(model, BaseBoosting) else 1.0
+    return unit, float(model._threshold)
+
+
+def _score_names(model: Any) -> list[str]:
+    """A name for each column of scores."""
+    outputs = _frames.output_names(model)
+    if not is_classifier(model) or model._label_format is not None:
+        return outputs
+    if model.n_outputs_ > 1:
+        pairs = zip(outputs, model.classes_, strict=True)
+        return [f"{output}={name}" for output, classes in pairs for name in classes]
+    classes = [str(name) for name in model.classes_]
+    width = _engine(model).width
+    return classes[-1:] if width == 1 else classes
+
+
+def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple[list[int], bool]:
+    """The requested columns of scores, and whether the result is a single one without an axis for outputs."""
+    if outputs is None:
+        return list(range(len(names))), len(names) == 1
+    place = {name: j for j, name in enumerate(names)}
+    last = f", such as {names[0]!r}" if names else ""
+    accepted = f"columns of scores, each an integer from 0 to {len(names) - 1} or a name{last}"
+
+    def column(of: Any) -> int:
+        if isinstance(of, str) and of in place:
+            return place[of]
+        if isinstance(of, bool | np.bool_ | str) or not isinstance(of, Integral) or not 0 <= int(of) < len(names):
+            raise ValueError(f"{what} must be {accepted}, got {of!r}")
+        return int(of)
+
+    if isinstance(outputs, str | Integral):
+        return [column(outputs)], True
+    try:
+        listed = list(outputs)
+    except TypeError as error:
+        raise TypeError(f"{what} must be {accepted}, or a list of them, got {outputs!r}") from error
+    columns = [column(of) for of in listed]
+    if len(set(columns)) < len(columns):
+        twice = next(of for at, of in enumerate(listed) if columns[at] in columns[:at])
+        raise ValueError(f"{what} must be distinct {accepted}, got {twice!r} twice")
+    return columns, False
+
+
+def _checked_background(model: Any, background: Any) -> Matrix:
+    """Background samples, validated as X; errors name the argument."""
+    try:
+        checked: Matrix = model._check_predict(background)
+    except (ValueError, TypeError) as error:
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"background must be valid samples, as X: {error}") from error
+    return checked
+
+
+@contextmanager
+def _named_memory() -> Iterator[None]:
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(
+            f"{error}; explain fewer samples at a time, or only some outputs, with outputs=[...]"
+        ) from error

@@ -1,0 +1,176 @@
+"""The highest-scoring labels of samples, for pipelines and in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from weald._pipelines import apart
+from weald._sparse import is_sparse
+from weald._types import MatrixLike
+from weald._validation import Float
+
+__all__ = ["topk", "topk_chunks"]
+
+
+def topk(
+    model: Any, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+) -> tuple[NDArray[np.int64], Float]:
+    """Predict the `k` highest-scoring labels of each sample, by a classifier or a pipeline that ends with one.
+
+    For a pipeline, X is transformed by the first steps and passed to `predict_topk` of the last step.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted classifier of weald, `weald.multilabel.TunedThresholds` or `CalibratedLabels`, or a
+        `sklearn.pipeline.Pipeline` that ends with one of them. Each of these may be wrapped in `FrozenEstimator`.
+    X : {array-like, sparse matrix} of n_samples samples
+        Samples, in any form that the model or the first step of the pipeline accepts.
+    k : int
+        The number of labels per sample, from 1 to the number of labels.
+    min_score : float, default=0
+        Labels whose probability is below this value, between 0 and 1, are not returned.
+    exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+        Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
+        samples.
+
+    Returns
+    -------
+    indices : int64 ndarray of shape (n_samples, k)
+        Indices of the labels, best first, padded with -1 if `min_score` and `exclude` leave fewer than `k` labels.
+    scores : float64 ndarray of shape (n_samples, k)
+        Their scores, as returned by `predict_topk` of the classifier.
+
+    Raises
+    ------
+    TypeError
+        If the classifier has no `predict_topk`.
+    ValueError
+        If a parameter or the input is not valid.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> import weald
+    >>> texts, tags = 10 * ["red fox", "red fish", "blue fish"], 10 * [[1, 0], [1, 1], [0, 1]]
+    >>> forest = weald.RandomForestClassifier(20, random_state=0)
+    >>> pipeline = make_pipeline(TfidfVectorizer(), forest).fit(texts, tags)
+    >>> weald.topk(pipeline, ["red fox", "blue fish"], k=1)[0].ravel()
+    array([0, 1])
+    """
+    final, before = apart(model)
+    if not hasattr(final, "predict_topk"):
+        raise TypeError(
+            "model must be a classifier of weald that was fitted on labels or one output of classes, or a "
+            f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
+        )
+    if before is not None:
+        X = before.transform(X)
+    found: tuple[NDArray[np.int64], Float] = final.predict_topk(X, k, min_score=min_score, exclude=exclude)
+    return found
+
+
+def topk_chunks(
+    model: Any,
+    X: Any,
+    k: int,
+    *,
+    chunk_size: int = 10_000,
+    min_score: float = 0.0,
+    exclude: MatrixLike | None = None,
+    progress: bool = False,
+) -> Iterator[tuple[NDArray[np.int64], Float]]:
+    """Predict the `k` highest-scoring labels of each sample, chunk by chunk, to limit memory.
+
+    Only one chunk at a time is transformed and held in memory.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted model, as in `topk`.
+    X : {array-like, sparse matrix, DataFrame, list} of n_samples samples, or iterator of such chunks
+        Samples. An iterator or generator yields the chunks; anything else is split into chunks of `chunk_size` samples.
+    k : int
+        The number of labels per sample, from 1 to the number of labels.
+    chunk_size : int, default=10_000
+        Number of samples in each chunk. It has no effect if X is an iterator.
+    min_score : float, default=0
+        Labels whose probability is below this value, between 0 and 1, are not returned.
+    exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+        Labels that are not returned, as in `topk`. The rows of a matrix are the samples of all chunks in order.
+    progress : bool, default=False
+        Whether to show a progress bar, which requires tqdm.
+
+    Yields
+    ------
+    indices : int64 ndarray of shape (n_samples_of_chunk, k)
+        Indices of the labels, as returned by `topk`.
+    scores : float64 ndarray of shape (n_samples_of_chunk, k)
+        Their scores, as returned by `topk`.
+
+    Raises
+    ------
+    ValueError
+        If `chunk_size` is not a positive integer, which is raised by the call itself. Errors of `topk` are raised when
+        the first chunk is requested.
+    TypeError
+        If the classifier has no `predict_topk`.
+    ImportError
+        If `progress` is True and tqdm is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X, Y = np.eye(6), np.eye(6)[:, :3]
+    >>> forest = weald.RandomForestClassifier(5, random_state=0).fit(X, Y)
+    >>> [indices.shape for indices, scores in weald.topk_chunks(forest, X, k=2, chunk_size=4)]
+    [(4, 2), (2, 2)]
+    """
+    if isinstance(chunk_size, bool) or not isinstance(chunk_size, Integral) or chunk_size < 1:
+        raise ValueError(f"chunk_size must be a positive integer, got {chunk_size!r}")
+    bar = _bar(None if isinstance(X, Iterator) else _num_samples(X)) if progress else None
+    return _chunks(model, X, k, int(chunk_size), min_score, exclude, bar)
+
+
+def _bar(n_rows: int | None) -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("progress=True requires tqdm: install it with `pip install tqdm`") from error
+    return tqdm(total=n_rows, unit="row")
+
+
+def _chunks(
+    model: Any, X: Any, k: int, size: int, min_score: float, exclude: Any, bar: Any
+) -> Iterator[tuple[NDArray[np.int64], Float]]:
+    if is_sparse(exclude):
+        exclude = exclude.tocsr()
+    done = 0
+    try:
+        for rows in X if isinstance(X, Iterator) else _cut(X, size):
+            n = _num_samples(rows)
+            some = exclude[done : done + n] if is_sparse(exclude) else exclude
+            found = topk(model, rows, k, min_score=min_score, exclude=some)
+            done += n
+            if bar is not None:
+                bar.update(n)
+            yield found
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _cut(X: Any, size: int) -> Iterator[Any]:
+    if is_sparse(X):
+        X = X.tocsr()
+    for start in range(0, _num_samples(X), size):
+        yield _safe_indexing(X, slice(start, start + size))

@@ -1,0 +1,57 @@
+"""Types of public parameters and results, and scikit-learn's decorators with types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+import numpy as np
+import sklearn.base
+import sklearn.utils.metaestimators
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from weald.projection import Projection
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+# X, y and masks of y: arrays, sequences, frames of pandas and polars, and scipy's sparse matrices and arrays.
+MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
+# An array, a sparse array or matrix, or a list of arrays, by the kind of y; a frame where `set_output` asks for one.
+# A union would have to be narrowed at each use.
+Prediction: TypeAlias = Any
+# One of an estimator's class, or of the class of its members.
+Estimator: TypeAlias = Any
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+MaxFeatures: TypeAlias = float | Literal["sqrt", "log2"] | None
+ClassifierCriterion: TypeAlias = Literal["gini", "entropy", "log_loss", "squared_error"]
+RegressorCriterion: TypeAlias = Literal["squared_error", "poisson", "absolute_error"]
+ClassWeight: TypeAlias = Mapping[Any, float] | Sequence[Mapping[Any, float]] | Literal["balanced"] | None
+ForestClassWeight: TypeAlias = ClassWeight | Literal["balanced_subsample"]
+LabelWeight: TypeAlias = Literal["balanced", "propensity"] | ArrayLike | None
+MultiLabel: TypeAlias = bool | Literal["auto"]
+OutputScaling: TypeAlias = Literal["variance"] | ArrayLike | None
+OutputProjection: TypeAlias = (
+    Literal["gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard", "pca"]
+    | Projection
+    | Callable[[int, int, int], MatrixLike]
+    | MatrixLike
+    | None
+)
+NProjections: TypeAlias = float | Literal["log"]
+CategoricalFeatures: TypeAlias = Literal["from_dtype"] | ArrayLike | None
+MonotonicCst: TypeAlias = ArrayLike | Mapping[str, int] | None
+InteractionCst: TypeAlias = Literal["pairwise", "no_interactions"] | Sequence[Collection[int | str]] | None
+OobScore: TypeAlias = bool | Callable[[Any, Any], float]
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
+    """scikit-learn's `_fit_context`, which checks parameters before a fit; methods keep their types."""
+    decorate = sklearn.base._fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+    return cast(Callable[[_Method], _Method], decorate)
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:
+    """scikit-learn's `available_if`; methods keep their types."""
+    return cast(Callable[[_Method], _Method], sklearn.utils.metaestimators.available_if(check))

@@ -1,0 +1,61 @@
+"""Replacing the oldest trees of a forest by trees that are grown on new samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from weald import _kept_rows, _memory, _parts
+from weald._validation import Target
+
+# An attribute of updated forests: the number of trees that were ever grown.
+GROWN = "_n_grown"
+
+
+def check(forest: Any, retire: Any) -> None:
+    """Raise if `retire` is out of range or if the forest cannot be updated."""
+    n_trees = forest._forest.n_trees
+    if not isinstance(retire, Integral) or isinstance(retire, bool) or not 1 <= int(retire) <= n_trees:
+        raise ValueError(f"retire must be an integer from 1 to {n_trees}, the number of trees, got {retire!r}")
+    if hasattr(forest, "categories_"):
+        raise ValueError("update does not support categorical features, since new samples may have other categories")
+
+
+def update(forest: Any, X: Any, y: Any, sample_weight: Any, retire: int) -> None:
+    """Grow `retire` trees on these samples and delete as many of the oldest trees."""
+    before = dict(forest.__dict__)
+    n_old = forest._forest.n_trees
+    n_grown = before.get(GROWN, n_old)
+    known = forest._known_target()
+    X, target, weights = forest._check_fit(X, y, sample_weight)
+    if X.shape[1] != before["n_features_in_"]:
+        raise ValueError(f"X must have {before['n_features_in_']} features, as in the fit, got {X.shape[1]}")
+    old, new = (state.get("feature_names_in_") for state in (before, forest.__dict__))
+    if not np.array_equal([] if old is None else old, [] if new is None else new):
+        raise ValueError("X must have the same feature names in the same order as in the fit, got other names")
+    target = _of_known_classes(forest, known, target, y)
+    forest._check_grown_with(forest._forest, target)
+    row_weights = forest._row_weights(target, weights)
+    config = forest._forest_config(target, row_weights[0], (n_grown, n_grown + retire))
+    _memory.reserve(forest, _memory.of_checked(forest, X, target, weights is not None))
+    more = forest._grow(X, target, row_weights, config, forest._n_threads(), None)
+    kept = [forest._forest.only(i) for i in range(retire, n_old)]
+    forest._forest = type(more).merge([*kept, more])
+    setattr(forest, GROWN, n_grown + retire)
+    _kept_rows.drop(forest)
+    for name in (*forest._oob_attributes, _parts.PART):
+        forest.__dict__.pop(name, None)
+
+
+def _of_known_classes(forest: Any, known: Target, target: Target, y: Any) -> Target:
+    """The target with the classes of the fit, some of which the samples may lack."""
+    if (target.kind, target.n_outputs) != (known.kind, known.n_outputs):
+        expected = f"{known.n_outputs} outputs of {known.kind}, as in the fit"
+        raise ValueError(f"y must have {expected}, got {target.n_outputs} outputs of {target.kind}")
+    if target.kind != "classes":
+        return target
+    engine = known.like(y, target.original.shape[0], type(forest).__name__, what="y")
+    return replace(target, engine=engine, classes=known.classes)

@@ -1,0 +1,93 @@
+"""Boosting of weak models other than trees: regressors of scikit-learn, which are fitted stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from weald import _weald
+from weald._projection import derived_seed
+from weald._rounds import Rounds
+from weald._sparse import is_sparse
+from weald._validation import Float, Matrix, Target
+
+if TYPE_CHECKING:
+    from weald._weald import _BoostConfig, _Targets
+
+
+def fitted(
+    boosting: Any,
+    X: Matrix,
+    target: Target,
+    weights: Float | None,
+    config: _BoostConfig,
+    validation: tuple[Matrix, _Targets, Float | None] | None,
+    progress: Callable[[int], object] | None,
+    n_grown: int,
+    observer: Rounds | None = None,
+) -> tuple[_weald.Boosted, list[Any]]:
+    """The model and its weak models, of which the first `n_grown` exist; `observer` is called after other stages."""
+    name = type(boosting.estimator).__name__
+    n_columns = boosting._n_columns(target)
+    if (
+        boosting._shared["output_strategy"] == "joint"
+        and n_columns > 1
+        and not get_tags(boosting.estimator).target_tags.multi_output
+    ):
+        raise ValueError(
+            f"estimator must support {n_columns} outputs with output_strategy='joint', got {name}, which supports one: "
+            "use another estimator, or output_strategy='projected'"
+        )
+    n_samples = X.shape[0]
+    # The stages do not depend on warm starts: existing weak models predict again and are not fitted again.
+    weak: list[Any] = [] if n_grown == 0 else list(boosting._weak or [])
+
+    def predict(estimator: Any, X: Matrix, n_targets: int) -> Float:
+        found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+        if found.shape[1] != n_targets:
+            raise ValueError(f"estimator must predict {n_targets} columns, got {found.shape[1]} from {name}")
+        if not np.isfinite(found).all():
+            raise ValueError(f"estimator must predict finite numbers, got NaN or infinity from {name}")
+        return found
+
+    def fit_predict(stage: int, rows: NDArray[np.uint32], targets: Float, w: Float) -> tuple[Float, Float | None]:
+        if stage == len(weak):
+            estimator = _seeded(clone(boosting.estimator), boosting._seed, stage)
+            extra = {}
+            if (w != 1).any():
+                if not has_fit_parameter(estimator, "sample_weight"):
+                    raise ValueError(
+                        f"estimator must support sample_weight in fit, since samples have weights, got {name}"
+                    )
+                extra = {"sample_weight": w}
+            all_rows = len(rows) == n_samples
+            y = targets[:, 0] if targets.shape[1] == 1 else targets
+            weak.append(estimator.fit(X if all_rows else _rows_of(X, rows), y, **extra))
+        held = None if validation is None else predict(weak[stage], validation[0], targets.shape[1])
+        return predict(weak[stage], X, targets.shape[1]), held
+
+    held_out = None if validation is None else validation[1:]
+
+    def after(stage: int, train: float, validation: float | None, out_of_bag: tuple[float, float] | None) -> None:
+        if observer is not None and stage >= n_grown:
+            observer(stage, train, validation, out_of_bag, None, None)
+
+    told = None if observer is None else after
+    model = _weald.fit_boosting_with(fit_predict, X.shape, target.engine, weights, config, held_out, progress, told)
+    return model, weak[: model.n_stages]
+
+
+def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:
+    return X.tocsr()[rows] if is_sparse(X) else X[rows]
+
+
+def _seeded(estimator: Any, seed: int, stage: int) -> Any:
+    """`estimator` with every `random_state`, including those of nested estimators, set for the stage."""
+    names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
+    return estimator.set_params(**{name: derived_seed(seed, (stage, i)) for i, name in enumerate(sorted(names))})

@@ -1,0 +1,484 @@
+"""Centroid forests: trees whose nodes send samples to the nearest of several centroids, for sparse X and many labels.
+
+A test of a single word separates few of many texts, so that decision trees on text are deep and unbalanced. The trees
+of a centroid forest work differently. A node clusters its samples by their labels, projected on a few random
+directions. The mean of the samples of each cluster, a few words with weights, becomes the centroid of a child, and each
+sample goes to the child with the nearest centroid. Trees have about six levels, no feature is searched, and the time is
+in proportion to the stored entries of X.
+
+Sources: Prabhu and Varma, "FastXML: a fast, accurate and stable tree-classifier for extreme multi-label learning", KDD
+2014; Siblini, Kuntz and Meyer, "CRAFTML, an efficient clustering-based random forest for extreme multi-label learning",
+ICML 2018. CRAFTML projects the features as well; here they are kept, so that centroids can be interpreted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from weald import _categories, _kept_rows, _label_weight, _output_scaling, _projection, _validation, _weald
+from weald._at_once import fitted_at_once
+from weald._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
+from weald._base import Members, as_size, keep
+from weald._centroid_docs import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
+from weald._docs import documented, documented_by
+from weald._estimator_docs import FOREST_CLASSIFIERS, FOREST_REGRESSORS, FORESTS, SHARED
+from weald._predictions import BaseClassifier
+from weald._projection import Growth
+from weald._proof import check_fitted
+from weald._sparse import is_sparse
+from weald._types import (
+    Estimator,
+    ForestClassWeight,
+    LabelWeight,
+    MatrixLike,
+    MultiLabel,
+    NProjections,
+    OobScore,
+    OutputProjection,
+    RandomState,
+    fit_context,
+)
+from weald._validation import Float, Matrix, Number, RowWeights, Target
+from weald.projection import count_projections
+
+if TYPE_CHECKING:
+    from weald._weald import _CentroidForestConfig
+
+__all__ = ["CentroidForestClassifier", "CentroidForestRegressor"]
+
+# A node has at most one child for this number of samples.
+_SAMPLES_PER_CHILD = 5
+# For the logistic regression: the factor from products of unit vectors to logits, and the step size.
+_SCALE_AND_RATE = (5.0, 3.0)
+# For soft routing: how fast the share of the nearest child grows with the difference of products, for refined and for
+# unrefined centroids, and the smallest share that a second child gets.
+_SHARPNESS = {True: 2.0, False: 45.0}
+_LEAST_SHARE = 0.2
+# The default of `n_projections`.
+_N_PROJECTIONS = 128
+
+
+class _Absent:
+    """An attribute of other forests that these do not have. Its error says what to use instead."""
+
+    def __init__(self, instead: str) -> None:
+        self._instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        name = type(instance).__name__ if owner is None else owner.__name__
+        raise AttributeError(f"{name} has no {self._name}: {self._instead}")
+
+
+class BaseCentroidForest(BaseBagging):
+    """What centroid forests for all kinds of y share."""
+
+    _kind = "centroid"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BAGGING_CONSTRAINTS,
+        "n_children": [Interval(Integral, 2, 2**15, closed="both")],
+        "max_leaf_samples": [Interval(Integral, 1, None, closed="left")],
+        **_projection.CONSTRAINTS,
+        "projection_scope": [StrOptions({"node", "tree", "forest"})],
+        "max_centroid_features": [Interval(Integral, 1, None, closed="left"), None],
+        "min_centroid_weight": [Number(Real, 0.0, 1.0, closed="left")],
+        "sample_size": [Interval(Integral, 2, None, closed="left"), None],
+        "n_passes": [Interval(Integral, 0, 1000, closed="both")],
+        "refine": ["boolean"],
+        "soft_routing": ["boolean"],
+        "smoothing": [Number(Real, 0.0, None, closed="left")],
+        "normalize": ["boolean"],
+        "idf": ["boolean"],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+    _masks_y = False
+
+    n_children: int
+    max_leaf_samples: int
+    n_projections: NProjections
+    output_projection: OutputProjection
+    projection_scope: Literal["node", "tree", "forest"]
+    max_centroid_features: int | None
+    min_centroid_weight: float
+    sample_size: int | None
+    n_passes: int
+    refine: bool
+    soft_routing: bool
+    smoothing: float
+    normalize: bool
+    idf: bool
+    max_depth: int | None
+
+    # How projected samples are compared: by angle or by distance, and whether their mean is subtracted.
+    _clustering: ClassVar[tuple[str, bool]]
+
+    _forest: Any
+
+    # Nodes do not test single features, so that impurity importances are not defined.
+    feature_importances_ = _Absent(
+        "its nodes do not test single features; see weald.inspection.export_centroids, or "
+        "sklearn.inspection.permutation_importance"
+    )
+    decision_path = _Absent("its nodes do not test single features; apply returns the leaf of each sample in each tree")
+    prune_reduced_error = _Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @documented
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        label_names: ArrayLike | None = None,
+        trees: range | None = None,
+    ) -> Self:
+        """Fit the forest to training samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples, dense or sparse: finite numbers such as counts of words or 0 and 1. X is used without
+            a copy if it is CSR of float32; otherwise it is converted once.
+
+            Categorical features are not supported. String and categorical columns raise an error, and codes are treated
+            as numbers: convert categories with `sklearn.preprocessing.OneHotEncoder`.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            The target values. Unknown values are not supported: NaN raises an error.
+
+            - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
+            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1,
+              which is never made dense.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
+
+            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no
+            effect, but must not be NaN or infinite. Positive weights count in the draws of clusters, in centroids and
+            in leaves.
+
+            With `refine=False`, `bootstrap=False` and `sample_size=None`, a sample with weight 2 counts exactly as two
+            consecutive samples. Otherwise it does not: `refine` makes one step of twice the length for it, and
+            `sample_size` draws it as one sample.
+        {label_names}
+        {trees}
+
+        Returns
+        -------
+        {fitted_self}
+
+        Raises
+        ------
+        {errors_of_fit}
+
+        Notes
+        -----
+        {after_errors}
+
+        {determinism_of_forests}
+        With `idf`, `warm_start` requires the data of the previous fit.
+
+        Each level of a tree takes time in proportion to the labels of the clustered samples times `n_projections`, and
+        to the stored entries of X times `n_children`.
+        """
+        with fitted_at_once(self) as new:
+            new._fit(X, y, sample_weight, None, label_names, trees)
+        return self
+
+    def _check_X(self, X: Any, *, reset: bool) -> Matrix:
+        if reset:
+            _check_no_categories(self, X)
+        X = _validation.check_X(self, X, reset=reset)
+        values = X.data if is_sparse(X) else X
+        # Values are finite or NaN, and float64 holds any sum of them: the sum is NaN if and only if a value is.
+        if np.isnan(np.sum(values, dtype=np.float64)):
+            raise ValueError(
+                f"X contains NaN, which {type(self).__name__} does not support, since the nearest centroid of a "
+                "sample with missing values is unknown: X must be finite. Impute missing values, or use a random "
+                "forest, which splits on missing values"
+            )
+        return X
+
+    def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> _CentroidForestConfig:
+        clustering, center = self._clustering
+        growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
+        n_projections = self.n_projections
+        if self.output_projection is not None and n_projections == _N_PROJECTIONS:
+            # This is the default, and some families have at most as many directions as there are outputs.
+            n_projections = min(_N_PROJECTIONS, target.n_columns)
+        given = self.output_projection, n_projections
+        projection = _projection.to_engine(*given, target, growth, default=n_projections)
+        return {
+            "trees": trees,
+            "bootstrap": bool(self.bootstrap),
+            "max_samples": self._n_draws(),
+            "seed": self._seed,
+            "n_children": int(self.n_children),
+            "samples_per_child": _SAMPLES_PER_CHILD,
+            "max_leaf_samples": as_size(self.max_leaf_samples) or 1,
+            "max_depth": as_size(self.max_depth),
+            "sample_size": as_size(self.sample_size),
+            "n_projections": self._count_directions(target) if projection is None else _N_PROJECTIONS,
+            "output_projection": projection,
+            "projection_scope": self.projection_scope,
+            "clustering": clustering,
+            "center": center,
+            "n_passes": int(self.n_passes),
+            "max_centroid_features": as_size(self.max_centroid_features),
+            "min_centroid_weight": float(self.min_centroid_weight),
+            "max_features": 1.0,
+            "refinement": _SCALE_AND_RATE if self.refine else None,
+            "routing": (_SHARPNESS[bool(self.refine)], _LEAST_SHARE) if self.soft_routing else None,
+            "leaf_shrinkage": float(self.smoothing),
+            "normalize": bool(self.normalize),
+            "idf": bool(self.idf),
+            "centroid_dtype": "levels",
+            "output_weights": self._output_weights(target, weights),
+            # Leaves store the lists of their samples, which are smaller than the lists of their labels.
+            "store_rows": target.kind == "labels",
+        }
+
+    def _count_directions(self, target: Target) -> int:
+        found = int(count_projections(self.n_projections, target.n_columns))
+        if found > 2**16:
+            raise ValueError(f"n_projections must be at most 65536, got {self.n_projections!r}")
+        return found
+
+    def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
+        """The weight of each column of predictions in the clustering."""
+        return None
+
+    def _grow(
+        self,
+        X: Matrix,
+        target: Target,
+        row_weights: RowWeights,
+        config: _CentroidForestConfig,
+        n_threads: int,
+        progress: Callable[[int], object] | None,
+    ) -> _weald.CentroidForest:
+        return _weald.fit_centroid_forest(X, target.engine, row_weights, config, n_threads, progress)
+
+    @property
+    def estimators_(self) -> Sequence[Estimator]:
+        """The trees as forests of one tree each.
+
+        They are created when they are accessed, and share the memory of the forest.
+        """
+        check_fitted(self)
+        return Members(self._twin())
+
+    def _member(self, index: int) -> Any:
+        member = self._twin()
+        member._forest = self._forest.only(index)
+        member.set_params(n_estimators=1, oob_score=False, keep_rows=False, warm_start=False)
+        for name in (*self._oob_attributes, *_kept_rows.ATTRIBUTES):
+            member.__dict__.pop(name, None)
+        return member
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+def _check_no_categories(model: BaseCentroidForest, X: Any) -> None:
+    """Raise for frames with string or categorical columns, for which the distance from a centroid is not defined."""
+    columns = _categories.by_value(X)
+    if columns:
+        raise ValueError(
+            f"{type(model).__name__} does not support text or categories, got feature {columns[0]!r} of X; "
+            "use for example sklearn.preprocessing.OneHotEncoder for categories and "
+            "sklearn.feature_extraction.text.CountVectorizer for texts"
+        )
+
+
+class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):
+    """What centroid forests for classes and labels share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseCentroidForest._parameter_constraints,
+        **_label_weight.CONSTRAINTS,
+        "class_weight": [dict, list, StrOptions({"balanced", "balanced_subsample"}), None],
+        **BaseClassifier._parameter_constraints,
+    }
+    _clustering = ("spherical", False)
+
+    class_weight: ForestClassWeight
+    label_weight: LabelWeight
+
+    def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
+        found = _label_weight.of_labels(self, target, weights)
+        return None if found is None else found.tolist()
+
+
+class BaseCentroidForestRegressor(BaseCentroidForest, BaseBaggingRegressor):
+    """What centroid forests for numerical outputs share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseCentroidForest._parameter_constraints,
+        "output_weights": _output_scaling.CONSTRAINTS["output_weights"],
+    }
+    _clustering = ("euclidean", True)
+
+    output_weights: ArrayLike | None
+
+    def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
+        return _output_scaling.numbers("output_weights", self.output_weights)
+
+
+@documented_by(SHARED, FORESTS, FOREST_CLASSIFIERS, CENTROIDS, CENTROID_CLASSIFIERS)
+class CentroidForestClassifier(BaseCentroidForestClassifier):
+    """A centroid forest classifier for labels or classes of sparse data, such as text.
+
+    Each node of a tree clusters its samples by their labels and sends a sample to the child with the nearest centroid.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    weald.inspection.export_centroids : Show the features with the largest weights of the children of a node.
+    RandomForestClassifier : The forest for dense data and for features of different kinds.
+
+    Notes
+    -----
+    The model, and its file, contain the labels of the training samples once for all trees.
+
+    A sample without any feature of the centroids goes to the first child of each node, which has the most weight.
+
+    Sources: Prabhu and Varma, FastXML, KDD 2014; Siblini, Kuntz and Meyer, CRAFTML, ICML 2018. From them are trees that
+    cluster samples by projected labels, and centroids. New here are logistic centroids, two paths for a sample,
+    smoothing, and features that are not projected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> texts = ["a cat sat", "the cat and the dog", "a dog barked", "rain and snow", "snow fell", "it rains, it snows"]
+    >>> tags = [["cat"], ["cat", "dog"], ["dog"], ["weather"], ["weather"], ["weather"]]
+    >>> names = ["cat", "dog", "weather"]
+    >>> Y = np.array([[name in of_text for name in names] for of_text in tags])
+    >>> words = CountVectorizer().fit(texts)
+    >>> forest = weald.CentroidForestClassifier(max_leaf_samples=1, random_state=0)
+    >>> forest = forest.fit(words.transform(texts), Y, label_names=names)
+    >>> forest.topk_names(words.transform(["snow again", "my dog"]), k=1).tolist()
+    [['weather'], ['dog']]
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        *,
+        n_children: int = 10,
+        max_leaf_samples: int = 10,
+        n_projections: NProjections = 128,
+        output_projection: OutputProjection = None,
+        projection_scope: Literal["node", "tree", "forest"] = "node",
+        max_centroid_features: int | None = None,
+        min_centroid_weight: float = 0.1,
+        sample_size: int | None = None,
+        n_passes: int = 3,
+        refine: bool = True,
+        soft_routing: bool = True,
+        smoothing: float = 0.5,
+        normalize: bool = True,
+        idf: bool = True,
+        bootstrap: bool = False,
+        max_samples: float | None = None,
+        oob_score: OobScore = False,
+        max_depth: int | None = None,
+        label_weight: LabelWeight = None,
+        class_weight: ForestClassWeight = None,
+        multi_label: MultiLabel = "auto",
+        keep_rows: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        keep(self, locals())
+
+
+@documented_by(SHARED, FORESTS, FOREST_REGRESSORS, CENTROIDS, CENTROID_REGRESSORS)
+class CentroidForestRegressor(BaseCentroidForestRegressor):
+    """A centroid forest regressor for one or several numerical outputs of sparse data.
+
+    Each node of a tree clusters its samples by their outputs and sends a sample to the child with the nearest centroid.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    CentroidForestClassifier : The forest for labels and classes, with the sources.
+    RandomForestRegressor : The forest for dense data and for features of different kinds, which it nearly always
+        predicts better.
+
+    Notes
+    -----
+    Samples are clustered by the distance of their outputs after their mean in the node is subtracted. Leaves predict
+    means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> from scipy import sparse
+    >>> X = sparse.random_array((300, 1000), density=0.02, random_state=np.random.default_rng(0), format="csr")
+    >>> topics = np.random.default_rng(1).random((1000, 3)) < 0.02
+    >>> Y = X @ topics.astype(float)
+    >>> forest = weald.CentroidForestRegressor(random_state=0).fit(X, Y)
+    >>> forest.predict(X[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        *,
+        n_children: int = 10,
+        max_leaf_samples: int = 10,
+        n_projections: NProjections = 128,
+        output_projection: OutputProjection = None,
+        projection_scope: Literal["node", "tree", "forest"] = "node",
+        max_centroid_features: int | None = None,
+        min_centroid_weight: float = 0.1,
+        sample_size: int | None = None,
+        n_passes: int = 3,
+        refine: bool = True,
+        soft_routing: bool = True,
+        smoothing: float = 0.5,
+        normalize: bool = True,
+        idf: bool = True,
+        bootstrap: bool = False,
+        max_samples: float | None = None,
+        oob_score: OobScore = False,
+        max_depth: int | None = None,
+        output_weights: ArrayLike | None = None,
+        keep_rows: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        keep(self, locals())

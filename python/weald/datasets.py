@@ -1,0 +1,317 @@
+"""Loading and generating data sets."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from weald._label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
+
+__all__ = [
+    "LabelData",
+    "Mulan",
+    "Split",
+    "dump_xmc",
+    "load_mulan",
+    "load_npz_folder",
+    "load_svmlight_multilabel",
+    "load_xmc",
+    "make_friedman1_chain",
+    "make_friedman1_group",
+    "make_friedman1_ind",
+    "make_twonorm",
+]
+
+
+class Split(NamedTuple):
+    """A data set with a training part and a test part, and its metadata."""
+
+    X_train: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    X_test: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    Y_train: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    Y_test: npt.NDArray[Any] | sparse.sparray | sparse.spmatrix
+    meta: dict[str, Any]
+
+
+def load_npz_folder(path: str | os.PathLike[str]) -> Split:
+    """Load a data set from a folder of `.npz` files.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Path of the folder. It must contain `X_train.npz`, `X_test.npz`, `Y_train.npz` and `Y_test.npz`, each either a
+        sparse matrix saved by `scipy.sparse.save_npz` or a single array named `a`, and `meta.json` with a JSON object.
+
+    Returns
+    -------
+    Split
+        The named tuple `(X_train, X_test, Y_train, Y_test, meta)`. Sparse matrices are not made dense.
+
+    Raises
+    ------
+    FileNotFoundError
+        If one of the files does not exist.
+    ValueError
+        If a file has neither of the two forms, or contains pickled objects, which are never loaded.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from weald.datasets import load_npz_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for part in ("train", "test"):
+    ...         sparse.save_npz(Path(folder, f"X_{part}.npz"), sparse.eye_array(3, format="csr"))
+    ...         np.savez(Path(folder, f"Y_{part}.npz"), a=np.arange(3))
+    ...     _ = Path(folder, "meta.json").write_text(json.dumps({"name": "tiny"}))
+    ...     X_train, X_test, Y_train, Y_test, meta = load_npz_folder(folder)
+    >>> X_train.format, Y_test.tolist(), meta["name"]
+    ('csr', [0, 1, 2], 'tiny')
+    """
+    folder = Path(path)
+    parts = {name: _load(folder / f"{name}.npz") for name in Split._fields if name != "meta"}
+    return Split(**parts, meta=json.loads((folder / "meta.json").read_text(encoding="utf-8")))
+
+
+def _load(path: Path) -> Any:
+    with np.load(path, allow_pickle=False) as archive:
+        if "a" in archive:
+            return archive["a"]
+        if "format" not in archive:
+            raise ValueError(
+                f"{path} must contain a scipy sparse matrix, or one array named 'a', got {sorted(archive)}"
+            )
+    return sparse.load_npz(path)
+
+
+# ---- Friedman's first problem, with many outputs
+
+Numbers = npt.NDArray[np.float64]
+Seed = int | np.random.RandomState | None
+
+
+def make_friedman1_chain(
+    n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
+) -> tuple[Numbers, Numbers]:
+    """Generate Friedman's first regression problem with a chain of outputs.
+
+    Each output is the one before it plus additional noise. With x uniform on [0, 1]⁵ and independent standard normal
+    ε::
+
+        f(x) = 10 sin(π x₁ x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅
+        y₁ = f(x) + ε₁,    y_j = y_{j−1} + ε_j
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of samples.
+    n_outputs : int, default=16
+        Number of outputs of the chain.
+    noisy_outputs : int, default=0
+        Number of additional outputs that are independent of x. They are copies of the outputs of the chain, from the
+        first to the last and then again from the first, each with its samples in a separate random order.
+    random_state : int, RandomState or None, default=None
+        Controls the random numbers. To make a training and a test set, generate all samples in one call and split
+        them.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 5)
+        The input samples.
+    y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
+        The outputs. The additional outputs that are independent of x are the last ones.
+
+    See Also
+    --------
+    make_friedman1_group : Uses the same function with independent noise on each output.
+    make_friedman1_ind : Uses separate features for each output.
+
+    References
+    ----------
+    A. Joly, Exploiting random projections and sparsity with random forests and gradient boosting methods (PhD thesis,
+    Liège, 2016), chapter 6; the function is that of J. Friedman, Multivariate adaptive regression splines (Annals of
+    Statistics 19, 1991).
+
+    Examples
+    --------
+    >>> from weald.datasets import make_friedman1_chain
+    >>> X, y = make_friedman1_chain(300, n_outputs=16, noisy_outputs=4, random_state=0)
+    >>> X.shape, y.shape
+    ((300, 5), (300, 20))
+    """
+    rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
+    X = rng.uniform(size=(n_samples, 5))
+    noise = rng.standard_normal((n_samples, n_outputs))
+    return X, _with_noisy_outputs(_friedman1(X)[:, None] + noise.cumsum(axis=1), noisy_outputs, rng)
+
+
+def make_friedman1_group(
+    n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
+) -> tuple[Numbers, Numbers]:
+    """Generate Friedman's first regression problem with outputs that share one function and have independent noise.
+
+    With x uniform on [0, 1]⁵, independent standard normal ε, and f as for `make_friedman1_chain`::
+
+        y_j = f(x) + ε_j
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of samples.
+    n_outputs : int, default=16
+        Number of outputs that share f.
+    noisy_outputs : int, default=0
+        Number of additional outputs that are independent of x, as in `make_friedman1_chain`.
+    random_state : int, RandomState or None, default=None
+        Controls the random numbers.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 5)
+        The input samples.
+    y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
+        The outputs. The additional outputs that are independent of x are the last ones.
+
+    See Also
+    --------
+    make_friedman1_chain : Accumulates noise from output to output. Its documentation has the references.
+    make_friedman1_ind : Uses separate features for each output.
+
+    Examples
+    --------
+    >>> from weald.datasets import make_friedman1_group
+    >>> X, y = make_friedman1_group(300, n_outputs=16, random_state=0)
+    >>> X.shape, y.shape
+    ((300, 5), (300, 16))
+    """
+    rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
+    X = rng.uniform(size=(n_samples, 5))
+    noise = rng.standard_normal((n_samples, n_outputs))
+    return X, _with_noisy_outputs(_friedman1(X)[:, None] + noise, noisy_outputs, rng)
+
+
+def make_friedman1_ind(
+    n_samples: int = 100, n_outputs: int = 16, noisy_outputs: int = 0, random_state: Seed = None
+) -> tuple[Numbers, Numbers]:
+    """Generate Friedman's first regression problem with independent outputs, each with five features of its own.
+
+    With x uniform on [0, 1]^(5 n_outputs), independent standard normal ε, and f as for `make_friedman1_chain`::
+
+        y_j = f(x_{5j+1}, …, x_{5j+5}) + ε_j,    j = 0, 1, …
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of samples.
+    n_outputs : int, default=16
+        Number of independent outputs.
+    noisy_outputs : int, default=0
+        Number of additional outputs that are independent of x, as in `make_friedman1_chain`. They add no features.
+    random_state : int, RandomState or None, default=None
+        Controls the random numbers.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 5 * n_outputs)
+        The input samples. The first five features belong to the first output, the next five to the second, and so on.
+    y : ndarray of shape (n_samples, n_outputs + noisy_outputs)
+        The outputs. The additional outputs that are independent of x are the last ones.
+
+    See Also
+    --------
+    make_friedman1_chain : Accumulates noise from output to output. Its documentation has the references.
+    make_friedman1_group : Uses the same features for all outputs.
+
+    Examples
+    --------
+    >>> from weald.datasets import make_friedman1_ind
+    >>> X, y = make_friedman1_ind(300, n_outputs=16, random_state=0)
+    >>> X.shape, y.shape
+    ((300, 80), (300, 16))
+    """
+    rng = _checked(n_samples, n_outputs, noisy_outputs, random_state)
+    X = rng.uniform(size=(n_samples, 5 * n_outputs))
+    noise = rng.standard_normal((n_samples, n_outputs))
+    return X, _with_noisy_outputs(_friedman1(X.reshape(n_samples, n_outputs, 5)) + noise, noisy_outputs, rng)
+
+
+def _friedman1(x: Numbers) -> Numbers:
+    """Friedman's function of the five features along the last axis."""
+    values: Numbers = (
+        10 * np.sin(np.pi * x[..., 0] * x[..., 1]) + 20 * (x[..., 2] - 0.5) ** 2 + 10 * x[..., 3] + 5 * x[..., 4]
+    )
+    return values
+
+
+def _with_noisy_outputs(y: Numbers, noisy_outputs: int, rng: np.random.RandomState) -> Numbers:
+    copies = [rng.permutation(y[:, j % y.shape[1]]) for j in range(noisy_outputs)]
+    return np.column_stack([y, *copies])
+
+
+def _checked(n_samples: int, n_outputs: int, noisy_outputs: int, random_state: Seed) -> np.random.RandomState:
+    _check_count("n_samples", n_samples, 1)
+    _check_count("n_outputs", n_outputs, 1)
+    _check_count("noisy_outputs", noisy_outputs, 0)
+    rng: np.random.RandomState = check_random_state(random_state)
+    return rng
+
+
+def _check_count(name: str, value: int, least: int) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= sys.maxsize:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+# ---- Breiman's Two-norm
+
+
+def make_twonorm(
+    n_samples: int = 100, n_features: int = 20, random_state: Seed = None
+) -> tuple[Numbers, npt.NDArray[np.int64]]:
+    """Generate Breiman's two-norm problem: two normally distributed classes with equal priors and different means.
+
+    The features are independent with variance 1. Their mean is a in class 1 and −a in class 0, with a = 2/√n_features.
+    The error of the Bayes classifier is Φ(−2), about 2.3 %.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of samples.
+    n_features : int, default=20
+        Number of features.
+    random_state : int, RandomState or None, default=None
+        Controls the random numbers.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The input samples.
+    y : int64 ndarray of shape (n_samples,)
+        The classes, 0 or 1.
+
+    References
+    ----------
+    L. Breiman, Bias, variance, and arcing classifiers (technical report 460, Berkeley, 1996).
+
+    Examples
+    --------
+    >>> from weald.datasets import make_twonorm
+    >>> X, y = make_twonorm(300, random_state=0)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((300, 20), [0, 1])
+    """
+    _check_count("n_samples", n_samples, 1)
+    _check_count("n_features", n_features, 1)
+    rng = check_random_state(random_state)
+    y = rng.randint(2, size=n_samples).astype(np.int64)
+    X = rng.standard_normal((n_samples, n_features)) + (2 * y[:, None] - 1) * 2 / np.sqrt(n_features)
+    return X, y

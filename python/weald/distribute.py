@@ -1,0 +1,409 @@
+"""Distributed computation on several processes or machines, by any executor of `concurrent.futures`.
+
+`fit` grows the trees of a forest in parts, `predict_topk` predicts samples in blocks, and `cross_validate` fits and
+scores parameter settings on folds. An executor is any object with a method `submit` that returns
+`concurrent.futures.Future`, for example `ProcessPoolExecutor`, `distributed.Client(...).get_executor()` of Dask, or
+`mpi4py.futures.MPIPoolExecutor`. The results are equal to those of a single machine, byte for byte, independently of
+the number of workers and the order in which they finish.
+
+The data is sent with each task, and so once to each worker if there are as many tasks as workers. With Dask it is sent
+once to each worker in any case. The same holds for any executor with a method `scatter(data)`, whose result is passed
+to tasks in place of the data; `ray.put` is such a function. Tasks that are lost with their worker are repeated. This
+module contains no cluster management: the executor starts and monitors the workers.
+
+`fit_part` and `fit_samples` are for training data that does not fit into the memory of one machine. Each worker has
+some of the samples, and all workers obtain the boosting model that a single machine would fit on all samples.
+`fit_part` needs no executor but an all-reduce operation, such as that of MPI; `fit_samples` uses a Dask cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+
+from weald import _parts, model_selection
+from weald._bagging import BaseBagging
+from weald._dask_samples import fit_samples
+from weald._samples_apart import fit_part
+from weald._sparse import is_sparse
+from weald._topk import topk
+from weald._types import MatrixLike
+
+__all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
+
+# Errors due to data and parameters, which would occur again on any other worker.
+_LASTING = (ValueError, TypeError, NotImplementedError, AttributeError)
+
+
+def fit(
+    estimator: Any,
+    X: MatrixLike,
+    y: MatrixLike,
+    executor: Any,
+    *,
+    n_parts: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    timeout: float | None = None,
+    max_retries: int = 2,
+    **fit_params: Any,
+) -> Any:
+    """Fit a forest whose trees are grown by the workers of an executor.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A random forest, extra-trees or centroid forest. Its `random_state` must be an integer. Its `n_jobs` is the
+        number of threads of each worker.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training samples, in any form that the `fit` of the estimator accepts.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, in any form that the `fit` of the estimator accepts.
+    executor : concurrent.futures.Executor
+        An executor, or any object with a method `submit` that returns `concurrent.futures.Future`. If it has a method
+        `scatter`, this method is called with the data, and its result is passed to tasks in place of the data.
+    n_parts : int, default=None
+        Number of parts. Each part is a range of trees, and the ranges have nearly equal lengths. There are never more
+        parts than trees. If None, it is the number of workers of the executor if that is known, and otherwise the
+        number of processors of this machine.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights.
+    timeout : float, default=None
+        Number of seconds after which all parts must be complete. If None, there is no limit.
+    max_retries : int, default=2
+        Maximum number of times that a lost part is repeated.
+    **fit_params
+        Other arguments of the `fit` of the estimator: `y_mask` and `label_names`.
+
+    Returns
+    -------
+    estimator
+        The estimator that was passed, fitted. It is equal to the result of its own `fit`, byte for byte, including
+        out-of-bag scores.
+
+    Raises
+    ------
+    TypeError
+        If `estimator` is not a forest, `executor` has no method `submit`, or `submit` does not return a
+        `concurrent.futures.Future`.
+    ValueError
+        If the data or a parameter of the estimator is not valid, as raised by its `fit` on a worker, or if `n_parts`,
+        `timeout` or `max_retries` is out of range.
+    TimeoutError
+        If parts are missing after `timeout` seconds. The message contains the trees that are missing.
+    RuntimeError
+        If a part was lost more than `max_retries` times, with its trees and the last error; if the executor was shut
+        down, or is broken because a process of the pool died; or if a task returned None.
+
+    Notes
+    -----
+    The data is sent once for each part, and the trees are sent back. After any failure, including an interrupt with
+    Ctrl-C, tasks that have not started are cancelled, and the estimator is unchanged.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(random_state=0)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     forest = weald.distribute.fit(forest, X, y, executor)
+    >>> len(forest.estimators_)
+    100
+    """
+    if not isinstance(estimator, BaseBagging):
+        raise TypeError(f"estimator must be a forest or centroid forest of weald, got a {type(estimator).__name__}")
+    cuts = _cuts(int(estimator.n_estimators), _count_parts(n_parts, executor))
+    ranges = [range(start, stop) for start, stop in cuts]
+    _parts.checked_range(estimator, ranges[0])
+    data = _sent(executor, (X, y, sample_weight, fit_params))
+    calls = [(f"trees {trees.start} to {trees.stop - 1}", (_fitted_part, clone(estimator), trees)) for trees in ranges]
+    parts = _results(executor, calls, data, timeout, max_retries)
+    merged = _parts.merge(parts, X, y, sample_weight, y_mask=fit_params.get("y_mask"))
+    state = merged.__dict__ | {name: getattr(estimator, name) for name in estimator._get_param_names()}
+    estimator.__dict__ = state
+    return estimator
+
+
+def predict_topk(
+    model: Any,
+    X: Any,
+    k: int,
+    executor: Any,
+    *,
+    n_parts: int | None = None,
+    min_score: float = 0.0,
+    timeout: float | None = None,
+    max_retries: int = 2,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Predict the `k` highest-scoring labels of each sample, in blocks that the workers of an executor predict.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted model that `weald.topk` supports.
+    X : {ndarray, sparse matrix, DataFrame, list} of n_samples samples
+        Samples, in any of these forms that the first step of `model` accepts. They are split into blocks.
+    k : int
+        The number of labels per sample, from 1 to the number of labels.
+    executor : concurrent.futures.Executor
+        An executor, as in `fit`.
+    n_parts : int, default=None
+        Number of blocks of samples. If None, it is chosen as in `fit`.
+    min_score : float, default=0
+        Labels whose probability is below this value, between 0 and 1, are not returned.
+    timeout : float, default=None
+        Number of seconds after which all blocks must be complete. If None, there is no limit.
+    max_retries : int, default=2
+        Maximum number of times that a lost block is repeated.
+
+    Returns
+    -------
+    indices : int64 ndarray of shape (n_samples, k)
+        Indices of the labels, as returned by `weald.topk`.
+    scores : float64 ndarray of shape (n_samples, k)
+        Their scores, as returned by `weald.topk`.
+
+    Raises
+    ------
+    TypeError, ValueError, TimeoutError, RuntimeError
+        Under the same conditions as in `fit`, and as raised by `weald.topk` on a worker.
+
+    Notes
+    -----
+    The model is sent once for each block, and each sample is sent once.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(random_state=0).fit(X, y)
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     indices, scores = weald.distribute.predict_topk(forest, X, 2, executor)
+    >>> indices.shape
+    (150, 2)
+    """
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    cuts = _cuts(n_rows, _count_parts(n_parts, executor))
+    data = _sent(executor, (model, k, min_score))
+    rows = X.tocsr() if is_sparse(X) else X
+    rows = getattr(rows, "iloc", rows)
+    calls = [(f"rows {start} to {stop - 1}", (_best_of_rows, rows[start:stop])) for start, stop in cuts]
+    if not calls:
+        return topk(model, X, k, min_score=min_score)
+    found = _results(executor, calls, data, timeout, max_retries)
+    indices, scores = zip(*found, strict=True)
+    return np.concatenate(indices), np.concatenate(scores)
+
+
+def cross_validate(
+    estimator: Any,
+    X: MatrixLike,
+    y: MatrixLike,
+    executor: Any,
+    *,
+    settings: Sequence[dict[str, Any]] = ({},),
+    cv: Any = None,
+    scoring: str | Callable[..., float] | None = None,
+    timeout: float | None = None,
+    max_retries: int = 2,
+) -> dict[str, Any]:
+    """Fit and score parameter settings of an estimator by cross-validation, on the workers of an executor.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any estimator with the interface of scikit-learn, such as a forest, boosting, a compressed forest or a pipeline.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training samples, in any form that the `fit` of the estimator accepts.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+        Targets, in any form that the `fit` of the estimator accepts, including sparse matrices.
+    executor : concurrent.futures.Executor
+        An executor, as in `fit`. Each task is one setting on one fold.
+    settings : sequence of dict, default=({},)
+        Parameter settings to evaluate. Use `list(sklearn.model_selection.ParameterGrid(grid))` for a grid.
+    cv : int, cross-validation generator or iterable, default=None
+        The folds, as in `sklearn.model_selection.check_cv`. They are generated once, in the calling process.
+    scoring : str or callable, default=None
+        A single score. If None, the `score` method of the estimator is used.
+    timeout : float, default=None
+        Number of seconds after which all tasks must be complete. If None, there is no limit.
+    max_retries : int, default=2
+        Maximum number of times that a lost task is repeated.
+
+    Returns
+    -------
+    dict
+        - `settings` : list of dict, the parameter settings
+        - `test_score` : ndarray of shape (n_settings, n_folds)
+        - `mean_test_score` : ndarray of shape (n_settings,), the mean over folds
+        - `fit_time` : ndarray of shape (n_settings, n_folds), in seconds
+        - `score_time` : ndarray of shape (n_settings, n_folds), in seconds
+        - `best_index` : int, the index of the setting with the largest mean, and the first of them if several are equal
+
+    Raises
+    ------
+    TypeError, ValueError, TimeoutError, RuntimeError
+        Under the same conditions as in `fit`, and as raised by fits and scorers on a worker.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = weald.GradientBoostingClassifier(n_estimators=10, random_state=0)
+    >>> settings = [{"learning_rate": 0.1}, {"learning_rate": 0.3}]
+    >>> with ThreadPoolExecutor(2) as executor:
+    ...     found = weald.distribute.cross_validate(model, X, y, executor, settings=settings, cv=3)
+    >>> found["test_score"].shape
+    (2, 3)
+    """
+    if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
+        raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")
+    candidates = [dict(setting) for setting in settings]
+    if not candidates:
+        raise ValueError("settings must have at least one dict of parameters, got none")
+    for setting in candidates:
+        clone(estimator).set_params(**setting)
+    folds = list(check_cv(cv, None if is_sparse(y) else y, classifier=is_classifier(estimator)).split(X, y))
+    data = _sent(executor, (X, y, scoring))
+    calls = [
+        (f"setting {i} on fold {j}", (_scored, clone(estimator).set_params(**setting), fold))
+        for i, setting in enumerate(candidates)
+        for j, fold in enumerate(folds)
+    ]
+    found = np.array(_results(executor, calls, data, timeout, max_retries)).reshape(len(candidates), len(folds), 3)
+    score, fit_time, score_time = np.moveaxis(found, 2, 0)
+    means = score.mean(axis=1)
+    return {
+        "settings": candidates,
+        "test_score": score,
+        "mean_test_score": means,
+        "fit_time": fit_time,
+        "score_time": score_time,
+        "best_index": int(np.argmax(np.where(np.isnan(means), -np.inf, means))),
+    }
+
+
+# --- tasks, which run on the workers ---------------------------------------------------------------------------------
+
+
+def _fitted_part(data: Any, estimator: Any, trees: range) -> Any:
+    X, y, sample_weight, fit_params = data
+    return estimator.fit(X, y, sample_weight, trees=trees, **fit_params)
+
+
+def _best_of_rows(data: Any, rows: Any) -> Any:
+    model, k, min_score = data
+    return topk(model, rows, k, min_score=min_score)
+
+
+def _scored(data: Any, estimator: Any, fold: Any) -> tuple[float, float, float]:
+    X, y, scoring = data
+    found = model_selection.cross_validate(estimator, X, y, cv=[fold], scoring=scoring, error_score="raise")
+    return found["test_score"][0], found["fit_time"][0], found["score_time"][0]
+
+
+# --- in the calling process ------------------------------------------------------------------------------------------
+
+
+def _count_parts(n_parts: Any, executor: Any) -> int:
+    if not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor must be an object with a method submit, got a {type(executor).__name__}")
+    if n_parts is None:
+        found = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+        return max(1, int(found))
+    if not isinstance(n_parts, Integral) or isinstance(n_parts, bool):
+        raise TypeError(f"n_parts must be a positive integer or None, got {n_parts!r}")
+    if n_parts < 1:
+        raise ValueError(f"n_parts must be a positive integer or None, got {n_parts}")
+    return int(n_parts)
+
+
+def _cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
+    """Non-empty ranges of nearly equal length that partition `range(n)`."""
+    n_parts = min(n, n_parts)
+    return [(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
+
+
+def _sent(executor: Any, data: Any) -> Any:
+    """The data, or a reference to it for the executors that send data once to each worker."""
+    if callable(scatter := getattr(executor, "scatter", None)):
+        return scatter(data)
+    client: Any = getattr(executor, "_client", None)  # of Dask
+    return client.scatter([data], broadcast=True, hash=False)[0] if hasattr(client, "scatter") else data
+
+
+def _results(executor: Any, calls: list[Any], data: Any, timeout: Any, max_retries: Any) -> list[Any]:
+    """The results of the calls, in the order of the calls."""
+    ends = _end_of(timeout)
+    if not isinstance(max_retries, Integral) or isinstance(max_retries, bool) or max_retries < 0:
+        raise ValueError(f"max_retries must be an integer of at least 0, got {max_retries!r}")
+    found: list[Any] = [None] * len(calls)
+    n_lost = [0] * len(calls)
+    pending: dict[Future[Any], int] = {}
+    try:
+        for i, (name, call) in enumerate(calls):
+            pending[_submitted(executor, name, call, data)] = i
+        while pending:
+            left = None if ends is None else max(0.0, ends - time.monotonic())
+            done, _ = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
+            if not done:
+                names = [calls[i][0] for i in sorted(pending.values())]
+                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+                raise TimeoutError(f"{', '.join(names[:3])}{more} did not finish within {timeout} s")
+            for future in done:
+                i = pending.pop(future)
+                name, call = calls[i]
+                try:
+                    found[i] = future.result()
+                except _LASTING:
+                    raise
+                except (Exception, CancelledError) as error:
+                    n_lost[i] += 1
+                    if n_lost[i] > max_retries:
+                        raise RuntimeError(f"{name} failed {n_lost[i]} times: {error!r}") from error
+                    pending[_submitted(executor, name, call, data)] = i
+                    continue
+                if found[i] is None:
+                    raise RuntimeError(f"the executor returned nothing for {name}")
+    finally:
+        for future in pending:
+            future.cancel()
+    return found
+
+
+def _end_of(timeout: Any) -> float | None:
+    if timeout is None:
+        return None
+    if not isinstance(timeout, Real) or isinstance(timeout, bool) or not float(timeout) > 0:
+        raise ValueError(f"timeout must be a positive number of seconds, or None, got {timeout!r}")
+    return time.monotonic() + float(timeout)
+
+
+def _submitted(executor: Any, name: str, call: tuple[Callable[..., Any], Any], data: Any) -> Future[Any]:
+    function, *arguments = call
+    try:
+        future = executor.submit(function, data, *arguments)
+    except BrokenExecutor as error:
+        raise RuntimeError(f"the executor is broken and does not run {name}: {error}") from error
+    except RuntimeError as error:
+        raise RuntimeError(f"the executor does not run {name}: {error}") from error
+    if not isinstance(future, Future):
+        raise TypeError(
+            f"executor.submit must return a concurrent.futures.Future, got a {type(future).__name__}; for a "
+            "Dask client pass client.get_executor()"
+        )
+    return future

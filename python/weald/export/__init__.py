@@ -1,0 +1,27 @@
+"""Conversion of fitted models to JSON, C, ONNX, treelite and scikit-learn.
+
+Every exporter uses the same description of a model, `score = (start + sum of leaf values) / divisor` and a link
+function. The docstring of each function states how accurately predictions are reproduced. See docs/export.md for a
+table of the models that each format supports, and for the use of MLflow and skops.
+
+| function | result |
+|---|---|
+| `to_json`, `from_json` | a JSON object with full precision, and a predictor that reads it |
+| `to_c` | a C source file without memory allocation |
+| `to_sklearn` | a tree or forest of scikit-learn |
+| `to_onnx` | an ONNX model, for onnxruntime and other runtimes |
+| `to_treelite` | a treelite model, to be compiled or run by GTIL |
+
+Two kinds of models are not supported: boosting with `estimator` or `init`, whose predictions depend on models of other
+libraries, and centroid forests, whose nodes do not test single features. Centroid forests can be saved by
+`weald.save`, and all models can be pickled.
+"""
+
+from weald.export._c import to_c
+from weald.export._json import from_json, to_json
+from weald.export._onnx import to_onnx
+from weald.export._predictor import JsonModel
+from weald.export._sklearn import to_sklearn
+from weald.export._treelite import to_treelite
+
+__all__ = ["JsonModel", "from_json", "to_c", "to_json", "to_onnx", "to_sklearn", "to_treelite"]

@@ -1,0 +1,272 @@
+"""The description of a fitted model that all exporters use: trees, their leaf values, and the link function.
+
+```text
+score(x)      = (start + sum over trees t of term_t(leaf_t(x))) / divisor
+prediction(x) = link(score(x))
+```
+
+It is the engine's own form of all models (`weald::model::Additive` of the crate), in arrays. X is float32. A value
+goes left if `value <= threshold`, where both are float32; NaN goes in the direction of `missing_left`. At a split on
+categories, the listed categories go left and everything else goes right. Sums are float64 in the order of the trees, so
+that adding in this order gives exactly the scores of the engine.
+
+Trees are created one at a time during iteration: the cost of an exporter is proportional to the stored values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from weald._base import BaseModel
+from weald._described import kind_of
+from weald._validation import Float
+
+Kind: TypeAlias = Literal["numbers", "classes", "labels"]
+
+LINKS = ("identity", "log", "margin", "share", "logistic", "one_against_rest", "softmax")
+# The links whose predictions are probabilities.
+OF_PROBABILITIES = ("share", "logistic", "one_against_rest", "softmax")
+
+
+@dataclass(frozen=True)
+class EnsembleTree:
+    """A tree. Arrays have one item per node. Children come after their parents, and node 0 is the root."""
+
+    # -1 in leaves.
+    feature: NDArray[np.int32]
+    # 0 in leaves and for splits on categories.
+    threshold: NDArray[np.float32]
+    # -1 in leaves.
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    # For each node that is a split on categories: those that go left, in ascending order.
+    categories: dict[int, NDArray[np.uint16]]
+    # Leaf i has values in columns[ptr[i]:ptr[i + 1]], which are in ascending order. Splits have no values.
+    ptr: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Float
+    # If not None, leaves have one value, which is added to this score only.
+    column: int | None = None
+    # If not None, of shape (n_scores,): leaves have one value, which is multiplied by the factor of each score.
+    factors: Float | None = None
+
+    @property
+    def leaves(self) -> NDArray[np.intp]:
+        """The nodes that are leaves."""
+        return np.flatnonzero(self.feature < 0)
+
+    def leaf(self, node: int) -> tuple[NDArray[np.int64], Float]:
+        """The scores that a leaf of a tree without factors contributes to, in ascending order, and its values."""
+        cells = slice(self.ptr[node], self.ptr[node + 1])
+        columns = self.columns[cells]
+        return (columns if self.column is None else np.full_like(columns, self.column)), self.values[cells]
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """A model, as described in the docstring of this module."""
+
+    # The name of the class of the estimator.
+    estimator: str
+    kind: Kind
+    n_features: int
+    n_outputs: int
+    n_scores: int
+    # The classes of each output; empty for regression targets and labels.
+    classes: list[NDArray[Any]]
+    # Of shape (n_scores,).
+    start: Float
+    divisor: float
+    link: str
+    # The score above which a label, or the second of two classes, is predicted; 0 for regression targets.
+    threshold: float
+    n_trees: int
+    # Returns tree t.
+    tree: Callable[[int], EnsembleTree]
+    feature_names: list[str] | None
+    output_names: list[str] | None
+    # For each feature, its categories, whose codes are their positions, or None. None if no feature is categorical.
+    categories: list[NDArray[Any] | None] | None
+
+    def trees(self) -> Iterator[EnsembleTree]:
+        """Iterate over all trees, each of which is created when it is reached."""
+        return map(self.tree, range(self.n_trees))
+
+    @property
+    def n_classes(self) -> list[int]:
+        """The number of classes of each output; empty for regression targets and labels."""
+        return list(map(len, self.classes))
+
+    @property
+    def is_of_two_classes(self) -> bool:
+        """Whether a single score determines the probabilities of two classes."""
+        return self.n_scores == 1 and self.n_classes == [2]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of predictions: one for each regression target, label, or class of each output.
+
+        For two classes without probabilities there is one.
+        """
+        return 2 if self.is_of_two_classes and self.link != "margin" else self.n_scores
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether predictions are probabilities, which includes the class frequencies of forests."""
+        return self.kind != "numbers" and self.link != "margin"
+
+    def blocks(self) -> list[slice]:
+        """The scores of each output of classes; empty if a single score determines two classes, or without classes."""
+        if not self.classes or self.is_of_two_classes:
+            return []
+        ends = np.cumsum(self.n_classes).tolist()
+        return [slice(end - n, end) for end, n in zip(ends, self.n_classes, strict=True)]
+
+
+def ensemble_of(model: Any, exporter: str) -> Ensemble:
+    """The description of a fitted estimator of weald. Error messages contain the name `exporter`."""
+    name = type(model).__name__
+    kind = getattr(type(model), "_kind", None)
+    if not isinstance(model, BaseModel) or kind is None:
+        raise TypeError(_refusal(model, exporter))
+    check_is_fitted(model)
+    if kind == "centroid":
+        raise ValueError(
+            f"{exporter} does not support {name}: its nodes send samples to the nearest of several centroids, which "
+            "formats with tests on single features cannot represent; use weald.save and weald.load, or export a "
+            "RandomForest or ExtraTrees estimator fitted to the same data"
+        )
+    fitted = model._twin()
+    if kind == "boosting":
+        return _of_boosting(fitted, exporter)
+    compressed = fitted._model if kind == "compressed" else None
+    forest = fitted._forest if compressed is None else compressed.forest
+    return _described(
+        fitted,
+        n_scores=forest.width,
+        start=np.zeros(forest.width),
+        divisor=float(forest.n_trees),
+        link="identity" if compressed is None else compressed.link,
+        threshold=0.5 if compressed is None else fitted._threshold if hasattr(fitted, "classes_") else 0.0,
+        n_trees=forest.n_trees,
+        tree=lambda index: _tree_of(forest.tree(index)),
+    )
+
+
+def _refusal(model: Any, exporter: str) -> str:
+    accepted = "fitted trees, forests, boosted and compressed models of weald"
+    message = f"model is {kind_of(model)}, but {exporter} takes {accepted}"
+    if hasattr(model, "estimator_"):
+        message += "; export its estimator_, and apply what is around it to the predictions"
+    elif hasattr(model, "steps"):
+        message += "; export the last step of a pipeline"
+    return message
+
+
+def _of_boosting(fitted: Any, exporter: str) -> Ensemble:
+    name, model = type(fitted).__name__, fitted._model
+    if fitted._weak is not None:
+        raise ValueError(
+            f"{exporter} does not support {name} with estimator=: its weak models are not trees of weald; fit it "
+            "with estimator=None, or pickle it"
+        )
+    if fitted._init is not None:
+        raise ValueError(
+            f"{exporter} does not support {name} with init=: its scores start from those of another model, "
+            f"{type(fitted._init).__name__}; fit it with init=None, or pickle it"
+        )
+    forest, term = model.forest, model.term
+    steps = model.learning_rate * model.step_sizes() if term == "rank_one" else None
+
+    def tree(index: int) -> EnsembleTree:
+        assert forest is not None
+        return _tree_of(
+            forest.tree(index),
+            column=index % model.width if term == "column" else None,
+            factors=None if steps is None else steps[index],
+        )
+
+    return _described(
+        fitted,
+        n_scores=model.width,
+        start=model.start(),
+        divisor=1.0,
+        link=model.link,
+        threshold=fitted._threshold if hasattr(fitted, "classes_") else 0.0,
+        n_trees=0 if forest is None else forest.n_trees,
+        tree=tree,
+    )
+
+
+def _described(fitted: Any, **parts: Any) -> Ensemble:
+    """The description, with the parts that all fitted estimators have in common."""
+    kind: Kind = "numbers"
+    classes: list[NDArray[Any]] = []
+    if hasattr(fitted, "classes_"):
+        kind = "classes" if fitted._label_format is None else "labels"
+    if kind == "classes":
+        classes = [fitted.classes_] if fitted.n_outputs_ == 1 else list(fitted.classes_)
+
+    def names(attribute: str) -> list[str] | None:
+        found = getattr(fitted, attribute, None)
+        return None if found is None else [str(name) for name in found]
+
+    # For a class that is derived from an estimator of weald, the name of that estimator.
+    own = next(kind for kind in type(fitted).__mro__ if kind.__module__.startswith("weald."))
+    return Ensemble(
+        estimator=own.__name__,
+        kind=kind,
+        n_features=fitted.n_features_in_,
+        n_outputs=fitted.n_outputs_,
+        classes=classes,
+        feature_names=names("feature_names_in_"),
+        output_names=names("target_names_in_"),
+        categories=getattr(fitted, "categories_", None),
+        **{**parts, "threshold": 0.0 if kind == "numbers" else parts["threshold"]},
+    )
+
+
+def _tree_of(tree: Any, column: int | None = None, factors: Float | None = None) -> EnsembleTree:
+    """A tree of the engine."""
+    left, feature, threshold = tree.children_left(), tree.feature(), tree.threshold()
+    is_leaf = left < 0
+    lists = np.isnan(threshold)
+    ptr, columns, values = tree.leaf_values()
+    return EnsembleTree(
+        feature=np.where(is_leaf, -1, feature).astype(np.int32),
+        # Exact: the engine's thresholds are float32.
+        threshold=np.where(is_leaf | lists, 0.0, threshold).astype(np.float32),
+        left=left.astype(np.int32),
+        right=tree.children_right().astype(np.int32),
+        missing_left=tree.missing_go_to_left().astype(bool),
+        categories={int(node): tree.categories_left(int(node)) for node in np.flatnonzero(lists)},
+        ptr=ptr.astype(np.int64),
+        columns=columns.astype(np.int64),
+        values=values,
+        column=column,
+        factors=factors,
+    )
+
+
+def nothing() -> EnsembleTree:
+    """A tree that adds nothing, for formats that do not support models without trees."""
+    one, none = np.full(1, -1, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    return EnsembleTree(
+        feature=one,
+        threshold=np.zeros(1, dtype=np.float32),
+        left=one,
+        right=one,
+        missing_left=np.zeros(1, dtype=bool),
+        categories={},
+        ptr=np.zeros(2, dtype=np.int64),
+        columns=none,
+        values=np.zeros(0),
+        column=0,
+    )

@@ -1,0 +1,362 @@
+"""Conversion of models to JSON, and prediction by the result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald._described import described
+from weald._validation import Float
+from weald.export._ensemble import LINKS, Ensemble, EnsembleTree, ensemble_of
+from weald.export._predictor import JsonModel
+
+FORMAT = "weald.export"
+VERSION = 1
+_INT = 2**31 - 1
+_KINDS = ("numbers", "classes", "labels")
+
+
+def to_json(model: Any) -> str:
+    """Convert a fitted model to JSON.
+
+    See docs/export.md for the schema.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted tree, forest, boosting model or compressed forest of weald.
+
+    Returns
+    -------
+    str
+        A JSON object, without NaN and infinity.
+
+    Raises
+    ------
+    TypeError
+        If `model` is something else. For `TunedThresholds` and pipelines, the message says which part to export.
+    ValueError
+        If `model` is a centroid forest, boosting with `estimator` or `init`, or has classes that are neither numbers,
+        strings nor bools.
+    sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
+
+    See Also
+    --------
+    from_json : Reads the result.
+
+    Notes
+    -----
+    Numbers are written with full precision. A program that converts X to float32, and adds leaf values as float64 in
+    the order of the trees, obtains exactly the scores of the model. Link functions then agree up to the rounding of
+    exp. Time and size are O(nodes + stored leaf values), independently of the number of outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> from weald.export import from_json, to_json
+    >>> X, y = np.arange(8.0).reshape(-1, 1), np.arange(8) // 3
+    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> text = to_json(forest)
+    >>> bool((from_json(text).predict_proba(X) == forest.predict_proba(X)).all())
+    True
+    """
+    ensemble = ensemble_of(model, "to_json")
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "estimator": ensemble.estimator,
+        "kind": ensemble.kind,
+        "n_features": ensemble.n_features,
+        "feature_names": ensemble.feature_names,
+        "categories": _values("categories_", ensemble.categories),
+        "n_outputs": ensemble.n_outputs,
+        "output_names": ensemble.output_names,
+        "classes": _values("classes_", ensemble.classes),
+        "n_scores": ensemble.n_scores,
+        "start": ensemble.start.tolist() if ensemble.start.any() else [],
+        "divisor": ensemble.divisor,
+        "link": ensemble.link,
+        "threshold": ensemble.threshold,
+    }
+    # Tree by tree, so that only the lists of one tree are in memory in addition to the text.
+    trees = (json.dumps(_tree(tree), allow_nan=False, separators=(",", ":")) for tree in ensemble.trees())
+    return f'{json.dumps(head, allow_nan=False)[:-1]}, "trees": [\n' + ",\n".join(trees) + "\n]}\n"
+
+
+def _values(what: str, arrays: Sequence[NDArray[Any] | None] | None) -> list[Any] | None:
+    if arrays is None:
+        return None
+    found = [None if values is None else values.tolist() for values in arrays]
+    for values in found:
+        for value in values or ():
+            if not isinstance(value, (bool, int, float, str)):
+                raise ValueError(
+                    f"to_json does not support {what} of type {type(value).__name__}: they must be numbers, strings "
+                    "or bools"
+                )
+    return found
+
+
+def _tree(tree: EnsembleTree) -> dict[str, Any]:
+    return {
+        "feature": tree.feature.tolist(),
+        "threshold": tree.threshold.tolist(),
+        "left": tree.left.tolist(),
+        "right": tree.right.tolist(),
+        "missing_left": tree.missing_left.astype(int).tolist(),
+        "categories": {str(node): codes.tolist() for node, codes in tree.categories.items()},
+        "leaf_ptr": tree.ptr.tolist(),
+        "leaf_columns": tree.columns.tolist(),
+        "leaf_values": tree.values.tolist(),
+        "column": tree.column,
+        "factors": None if tree.factors is None else tree.factors.tolist(),
+    }
+
+
+def from_json(text: str | bytes) -> JsonModel:
+    """Read a model that `to_json` wrote.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The JSON text.
+
+    Returns
+    -------
+    JsonModel
+        A predictor with the methods `predict`, `predict_proba` and `predict_scores`, which only use numpy. Its
+        predictions equal those of the original model. It is not an estimator; use `weald.save` and `weald.load` for
+        estimators.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a valid model. Every tree is validated before use.
+    TypeError
+        If `text` is neither a string nor bytes.
+
+    Notes
+    -----
+    The time is O(length of the text), and no code of the text is run. Predictions are computed by numpy, level by level
+    of the trees. Use the estimator or another format if prediction must be fast.
+
+    Examples
+    --------
+    See `to_json`.
+    """
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"text must be a string or bytes, got a {type(text).__name__}")
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise ValueError("text must be JSON with lists that are not nested deeply, got deeper ones") from error
+    except ValueError as error:
+        raise ValueError(f"text must be JSON: {error}") from error
+    return JsonModel(_read(content))
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"numbers must be finite, got {name}")
+
+
+def _need(holds: Any, fault: str) -> None:
+    if not holds:
+        raise ValueError(f"text is not a valid model: {fault}")
+
+
+def _read(content: Any) -> Ensemble:
+    _need(isinstance(content, dict), f"it must be an object, got {described(content)}")
+    form, version, kind, link = (content.get(name) for name in ("format", "version", "kind", "link"))
+    _need(form == FORMAT, f'"format" must be "{FORMAT}", got {described(form)}')
+    _need(version == VERSION, f'"version" must be {VERSION}, got {described(version)}')
+    _need(kind in _KINDS, f'"kind" must be one of {", ".join(_KINDS)}, got {described(kind)}')
+    _need(link in LINKS, f'"link" must be one of {", ".join(LINKS)}, got {described(link)}')
+    n_features, n_outputs, n_scores = (_size(content, name) for name in ("n_features", "n_outputs", "n_scores"))
+    classes = [_any_values(values) for values in _list(content, "classes")]
+    n_lists = n_outputs if kind == "classes" else 0
+    _need(len(classes) == n_lists, f'"classes" must have length {n_lists}, one list for each output of classes')
+    widths = (
+        {n_outputs}
+        if kind != "classes"
+        else {sum(map(len, classes))} | ({1} if list(map(len, classes)) == [2] else set())
+    )
+    accepted = " or ".join(map(str, sorted(widths)))
+    _need(n_scores in widths, f'"n_scores" must be {accepted} for these "classes" and "n_outputs", got {n_scores}')
+    start = _floats(content, "start")
+    _need(len(start) in (0, n_scores), f'"start" must have length 0 or {n_scores}, got {len(start)}')
+    divisor, threshold = _number(content, "divisor"), _number(content, "threshold")
+    _need(divisor > 0, f'"divisor" must be positive, got {divisor}')
+    categories = content.get("categories")
+    if categories is not None:
+        categories = [None if values is None else _any_values(values) for values in _list(content, "categories")]
+        _need(
+            len(categories) == n_features,
+            f'"categories" must have length {n_features}, one item for each feature, got {len(categories)}',
+        )
+    listed = _list(content, "trees")
+    trees = [_read_tree(tree, f"tree {t}", n_features, n_scores) for t, tree in enumerate(listed)]
+    return Ensemble(
+        estimator=str(content.get("estimator")),
+        kind=kind,
+        n_features=n_features,
+        n_outputs=n_outputs,
+        n_scores=n_scores,
+        classes=classes,
+        start=start if len(start) else np.broadcast_to(0.0, n_scores),
+        divisor=divisor,
+        link=link,
+        threshold=threshold,
+        n_trees=len(trees),
+        tree=trees.__getitem__,
+        feature_names=_names(content, "feature_names", n_features),
+        output_names=_names(content, "output_names", n_outputs),
+        categories=categories,
+    )
+
+
+def _read_tree(content: Any, where: str, n_features: int, n_scores: int) -> EnsembleTree:
+    _need(isinstance(content, dict), f"{where} must be an object, got {described(content)}")
+    feature, left, right = (_integers(content, name, where) for name in ("feature", "left", "right"))
+    missing_left, ptr, columns = (
+        _integers(content, name, where) for name in ("missing_left", "leaf_ptr", "leaf_columns")
+    )
+    threshold, values = _floats(content, "threshold"), _floats(content, "leaf_values")
+    n = len(feature)
+    _need(
+        n > 0 and {len(left), len(right), len(missing_left), len(threshold), len(ptr) - 1} == {n},
+        f'{where} must have lists of the same positive length, and "leaf_ptr" with one item more, got other lengths',
+    )
+    is_leaf = feature < 0
+    _need((feature < n_features).all(), f"{where} must test features below {n_features}, got {feature.max()}")
+    has_children = (left[is_leaf] != -1).any() or (right[is_leaf] != -1).any()
+    _need(not has_children, f"{where} must have -1 as children of leaves, got a leaf with children")
+    below = np.concatenate([left[~is_leaf], right[~is_leaf]])
+    after = np.tile(np.flatnonzero(~is_leaf), 2)
+    # Each node except the root has exactly one parent, which comes before it: every traversal terminates.
+    is_tree = (below > after).all() and np.array_equal(np.sort(below), np.arange(1, n))
+    _need(is_tree, f"{where} must have a single parent before each node except the root, got other children")
+    with np.errstate(over="ignore"):
+        as_float32 = threshold.astype(np.float32)
+    others = threshold[as_float32 != threshold]
+    _need(len(others) == 0, f"{where} must have float32 thresholds, got {others[0] if len(others) else None}")
+    column, factors = content.get("column"), None
+    if column is not None:
+        _need(
+            type(column) is int and 0 <= column < n_scores,
+            f'"column" of {where} must be an integer from 0 to {n_scores - 1}, got {described(column)}',
+        )
+    if content.get("factors") is not None:
+        factors = _floats(content, "factors")
+        _need(column is None, f'"factors" of {where} must be null if "column" is given, got {len(factors)} values')
+        _need(len(factors) == n_scores, f'"factors" of {where} must have length {n_scores}, got {len(factors)}')
+    counts = np.diff(ptr)
+    _need(
+        ptr[0] == 0 and (counts >= 0).all() and ptr[-1] == len(values) == len(columns),
+        f'"leaf_ptr" of {where} must rise from 0 to {len(values)}, the number of leaf values and of leaf columns',
+    )
+    _need(not counts[~is_leaf].any(), f"{where} must have values in leaves only, got a split with values")
+    width = n_scores if column is None and factors is None else 1
+    firsts = np.zeros(len(columns), dtype=bool)
+    firsts[ptr[:-1][counts > 0]] = True
+    rises = firsts[1:] | (np.diff(columns) > 0)
+    _need(
+        ((columns >= 0) & (columns < width)).all() and rises.all(),
+        f'"leaf_columns" of {where} must be ascending integers from 0 to {width - 1} in each leaf',
+    )
+    sets = content.get("categories")
+    _need(isinstance(sets, dict), f'"categories" of {where} must be an object, got {described(sets)}')
+    lists = {}
+    for node in sets:
+        _need(
+            node.isascii() and node.isdecimal() and int(node) < n and not is_leaf[int(node)],
+            f'"categories" of {where} must have indices of splits as keys, got {described(node)}',
+        )
+        found = _integers(sets, node, where)
+        _need(
+            ((found >= 0) & (found < 2**16)).all() and (np.diff(found) > 0).all(),
+            f'"categories" of {where} must be ascending integers from 0 to {2**16 - 1}, got others',
+        )
+        lists[int(node)] = found.astype(np.uint16)
+    return EnsembleTree(
+        feature=feature.astype(np.int32),
+        threshold=as_float32,
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        missing_left=missing_left.astype(bool),
+        categories=lists,
+        ptr=ptr,
+        columns=columns,
+        values=values,
+        column=column,
+        factors=factors,
+    )
+
+
+def _list(content: dict[str, Any], name: str) -> list[Any]:
+    found = content.get(name)
+    if not isinstance(found, list):
+        raise ValueError(f'text is not a valid model: "{name}" must be a list, got {described(found)}')
+    return found
+
+
+def _size(content: dict[str, Any], name: str) -> int:
+    found = content.get(name)
+    if type(found) is not int or not 1 <= found <= _INT:
+        raise ValueError(
+            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {described(found)}'
+        )
+    return found
+
+
+def _number(content: dict[str, Any], name: str) -> float:
+    return float(_floats({name: [content.get(name)]}, name)[0])
+
+
+def _floats(content: dict[str, Any], name: str) -> Float:
+    listed = _list(content, name)
+    others = [value for value in listed if type(value) not in (int, float)]
+    _need(not others, f'"{name}" must have numbers, got {described(others[0] if others else None)}')
+    try:
+        found = np.array(listed, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError(f'text is not a valid model: "{name}" must have finite float64 numbers') from error
+    _need(np.isfinite(found).all(), f'"{name}" must have finite float64 numbers')
+    return found
+
+
+def _integers(content: dict[str, Any], name: str, where: str) -> NDArray[np.int64]:
+    listed = _list(content, name)
+    others = [value for value in listed if type(value) is not int or abs(value) >= 2**53]
+    _need(not others, f'"{name}" of {where} must have integers, got {described(others[0] if others else None)}')
+    return np.array(listed, dtype=np.int64)
+
+
+def _any_values(listed: Any) -> NDArray[Any]:
+    _need(
+        isinstance(listed, list) and listed,
+        f"classes and categories must be lists that are not empty, got {described(listed)}",
+    )
+    kinds = {type(value) for value in listed}
+    _need(
+        len(kinds) == 1 and kinds <= {bool, int, float, str},
+        f"classes and categories must be all bools, all integers, all floats or all strings, got {described(listed)}",
+    )
+    found = np.array(listed, dtype=object if kinds == {str} else None)
+    is_64_bit = kinds == {str} or found.dtype.kind in "biuf"
+    _need(is_64_bit, "classes and categories must be integers of at most 64 bits, got larger ones")
+    return found
+
+
+def _names(content: dict[str, Any], name: str, length: int) -> list[str] | None:
+    if content.get(name) is None:
+        return None
+    found = _list(content, name)
+    are_strings = all(isinstance(item, str) for item in found)
+    _need(len(found) == length and are_strings, f'"{name}" must be a list of {length} strings, got {described(found)}')
+    return found

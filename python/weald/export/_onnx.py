@@ -1,0 +1,463 @@
+"""Conversion of models to ONNX."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald._validation import Float
+from weald.export._columns import by_column
+from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of, nothing
+from weald.export._predictor import BENT, LARGEST_LOG
+
+_ML = "ai.onnx.ml"
+# Version of the operators of the default ONNX domain that the graphs use, and the file version that belongs to it.
+_OPSET, _IR = 18, {3: 8, 5: 10}
+
+
+def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
+    """Convert a fitted model to an ONNX graph.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted tree, forest, boosting model or compressed forest of weald.
+    ml_opset : {3, 5}, default=3
+        Version of the `ai.onnx.ml` operators. Version 3 uses `TreeEnsembleRegressor`, which most runtimes support. Its
+        leaves store any number of scores without zeros, and its result is float32. Version 5 uses `TreeEnsemble`, which
+        onnxruntime supports since version 1.21. Its result is float64, and its leaves store one score each: a tree is
+        written once for each score that it contributes to, with only the branches that lead to such leaves.
+
+    Returns
+    -------
+    onnx.ModelProto
+        A graph with the input "X", float32 of shape (n_samples, n_features). NaN is a missing value, and categories are
+        represented by their positions in `categories_`. The outputs are:
+
+        - "predictions", as returned by `predict`: of shape (n_samples,) for one output of classes, and
+          (n_samples, n_outputs) otherwise. String classes are strings, and labels are int64;
+        - for classes and labels "probabilities", as returned by `predict_proba`, or if the loss has no probabilities
+          "scores", as returned by `decision_function`. With several outputs of classes there is one for each,
+          "probabilities_0" and so on.
+
+        Floating-point outputs are float32 with `ml_opset=3` and float64 with `ml_opset=5`.
+
+    Raises
+    ------
+    ImportError
+        If `onnx` is not installed (the extra `export` includes it).
+    TypeError
+        If `model` is something else, or has classes that are neither numbers, strings nor bools.
+    ValueError
+        If `model` is a centroid forest or boosting with `estimator` or `init`, `ml_opset` is neither 3 nor 5, or the
+        graph would be 2 GB or larger, which the ONNX format does not support.
+    sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
+
+    Notes
+    -----
+    Thresholds are compared exactly, so that every sample reaches the same leaves as in the original model. With
+    `ml_opset=5`, scores are float64 sums of the original leaf values. A runtime may add n trees in a different order,
+    which changes a score by at most n * 2**-53 times the sum of absolute values. With `ml_opset=3`, the sum is rounded
+    once to float32, with a relative error of 2**-24. For models with `relabel_leaves=False`, the value of each tree is
+    rounded to float32. Link functions are computed in float64. The predicted class or label may differ if it depends on
+    such a difference.
+
+    The size is O(nodes + stored leaf values) with `ml_opset=3`, and at most the depth of the trees times larger with
+    `ml_opset=5`. For splits on categorical features, the graph appends columns of 0 and 1 to X, by a table of the
+    categories of each feature and the distinct sets of its splits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X, y = np.arange(8, dtype=np.float32).reshape(-1, 1), np.arange(8) // 3
+    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> graph = weald.export.to_onnx(forest)
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> predictions, probabilities = session.run(None, {"X": X})
+    """
+    if type(ml_opset) is not int or ml_opset not in (3, 5):
+        raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")
+    ensemble = ensemble_of(model, "to_onnx")
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("to_onnx needs the package onnx: pip install onnx") from error
+    return _Graph(onnx, ensemble, ml_opset).model()
+
+
+class _Graph:
+    """Nodes and constants of a graph under construction."""
+
+    def __init__(self, onnx: Any, ensemble: Ensemble, ml_opset: int) -> None:
+        self._onnx = onnx
+        self._ensemble = ensemble
+        self._ml_opset = ml_opset
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self._outputs: list[Any] = []
+        self._float = np.dtype(np.float32 if ml_opset == 3 else np.float64)
+
+    # --- pieces ------------------------------------------------------------------------------------------------------
+
+    def _op(self, kind: str, *inputs: str, output: str | None = None, domain: str = "", **attributes: Any) -> str:
+        """Add an operator, and return the name of its output."""
+        name = output or f"{kind}_{len(self._nodes)}"
+        # Optimizers give names to nodes without a name, and some give several nodes the same name.
+        node = self._onnx.helper.make_node(kind, list(inputs), [name], name=name, domain=domain, **attributes)
+        self._nodes.append(node)
+        return name
+
+    def _constant(self, values: Any, dtype: Any = np.float64) -> str:
+        name = f"constant_{len(self._constants)}"
+        array = np.asarray(values, dtype=dtype)
+        self._constants.append(self._onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def _tensor(self, values: Any, dtype: Any) -> Any:
+        return self._onnx.numpy_helper.from_array(np.asarray(values, dtype=dtype), "")
+
+    def _type(self, dtype: Any) -> int:
+        return int(self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def _cast(self, name: str, dtype: Any, output: str | None = None) -> str:
+        return self._op("Cast", name, output=output, to=self._type(dtype))
+
+    def _give(self, name: str, output: str, dtype: Any, n_columns: int | None) -> None:
+        """Add an output of the graph. Without a number of columns it is one-dimensional."""
+        self._cast(name, dtype, output)
+        shape = ["n_samples"] if n_columns is None else ["n_samples", n_columns]
+        self._outputs.append(self._onnx.helper.make_tensor_value_info(output, self._type(dtype), shape))
+
+    # --- sums over trees ---------------------------------------------------------------------------------------------
+
+    def model(self) -> Any:
+        helper, model = self._onnx.helper, self._ensemble
+        self._give_outputs(self._scores())
+        x = helper.make_tensor_value_info("X", self._type(np.float32), ["n_samples", model.n_features])
+        graph = helper.make_graph(self._nodes, model.estimator, [x], self._outputs, self._constants)
+        versions = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, self._ml_opset)]
+        made = helper.make_model(graph, opset_imports=versions, ir_version=_IR[self._ml_opset], producer_name="weald")
+        self._onnx.checker.check_model(made)
+        return made
+
+    def _scores(self) -> str:
+        """The scores, float64 of shape (n_samples, n_scores)."""
+        model = self._ensemble
+        start = model.start if model.start.any() else None
+        if model.n_trees == 0:
+            return self._op("Add", self._zeros(), self._constant(model.start))
+        x, tests = self._with_memberships(self._cast("X", np.float64))
+        trees = [_tested(tree, tests) for tree in model.trees()]
+        has_factors = trees[0].factors is not None
+        width = model.n_trees if has_factors else model.n_scores
+        if has_factors:
+            trees = [replace(tree, factors=None, column=t) for t, tree in enumerate(trees)]
+        write = self._regressor if self._ml_opset == 3 else self._tree_ensemble
+        scores = self._cast(write(x, trees, width, None if has_factors else start), np.float64)
+        if has_factors:
+            factors = [tree.factors for tree in model.trees()]
+            scores = self._op("MatMul", scores, self._constant(factors))
+            scores = scores if start is None else self._op("Add", scores, self._constant(start))
+        return scores if model.divisor == 1 else self._op("Div", scores, self._constant(model.divisor))
+
+    def _zeros(self) -> str:
+        """A column of zeros, one for each sample."""
+        x = self._op("Slice", "X", *(self._constant([i], np.int64) for i in (0, 1, 1)))
+        is_nan = self._op("IsNaN", x)
+        return self._op("Mul", self._cast(is_nan, np.float64), self._constant(0.0))
+
+    def _with_memberships(self, x: str) -> tuple[str, dict[tuple[int, bytes], int]]:
+        """X with an additional column of 0 and 1 for each set of categories of a split, and the index of each column.
+
+        The operators for trees do not support sets (version 3), or not large ones in some runtimes (version 5).
+        """
+        model = self._ensemble
+        sets: dict[int, dict[bytes, NDArray[np.uint16]]] = {}
+        for tree in model.trees():
+            for node, codes in tree.categories.items():
+                sets.setdefault(int(tree.feature[node]), {})[codes.tobytes()] = codes
+        parts, tests, n = [x], {}, model.n_features
+        for feature in sorted(sets):
+            of_feature = sets[feature]
+            size = 1 + max((int(codes[-1]) for codes in of_feature.values() if len(codes)), default=0)
+            # An additional row of zeros, for missing values and values that are in no set.
+            table = np.zeros((size + 1, len(of_feature)), dtype=np.uint8)
+            for at, (key, codes) in enumerate(of_feature.items()):
+                table[codes, at] = 1
+                tests[feature, key] = n + at
+            n += len(of_feature)
+            value = self._op("Gather", x, self._constant(feature, np.int64), axis=1)
+            rest = self._constant(float(size))
+            is_code = self._op(
+                "And", self._op("GreaterOrEqual", value, self._constant(0.0)), self._op("Less", value, rest)
+            )
+            is_code = self._op("And", is_code, self._op("Equal", value, self._op("Floor", value)))
+            row = self._cast(self._op("Where", is_code, value, rest), np.int64)
+            parts.append(self._cast(self._op("Gather", self._constant(table, np.uint8), row), np.float64))
+        return (self._op("Concat", *parts, axis=1) if len(parts) > 1 else x), tests
+
+    def _regressor(self, x: str, trees: list[EnsembleTree], width: int, start: Any) -> str:
+        nodes: dict[str, list[Any]] = {name: [] for name in ("treeids", "nodeids", "featureids", "truenodeids")}
+        nodes |= {name: [] for name in ("falsenodeids", "missing_value_tracks_true", "modes")}
+        thresholds, targets = [], {name: list[int]() for name in ("treeids", "nodeids", "ids")}
+        weights: list[Float] = []
+        for t, tree in enumerate(trees):
+            n, is_leaf = len(tree.feature), tree.feature < 0
+            nodes["treeids"] += [t] * n
+            nodes["nodeids"] += range(n)
+            nodes["featureids"] += np.where(is_leaf, 0, tree.feature).tolist()
+            nodes["truenodeids"] += np.where(is_leaf, 0, tree.left).tolist()
+            nodes["falsenodeids"] += np.where(is_leaf, 0, tree.right).tolist()
+            nodes["missing_value_tracks_true"] += tree.missing_left.astype(int).tolist()
+            nodes["modes"] += np.where(is_leaf, "LEAF", "BRANCH_LEQ").tolist()
+            thresholds.append(tree.threshold)
+            # A leaf without values gets the value zero, since runtimes require that every leaf has a target.
+            counts = np.diff(tree.ptr)[tree.leaves]
+            n_targets = np.maximum(counts, 1)
+            is_stored = np.repeat(counts > 0, n_targets)
+            ids, added = np.full(len(is_stored), tree.column or 0), np.zeros(len(is_stored))
+            added[is_stored] = tree.values
+            if tree.column is None:
+                ids[is_stored] = tree.columns
+            targets["treeids"] += [t] * len(ids)
+            targets["nodeids"] += np.repeat(tree.leaves, n_targets).tolist()
+            targets["ids"] += ids.tolist()
+            weights.append(added)
+        attributes: dict[str, Any] = {f"nodes_{name}": values for name, values in nodes.items()}
+        attributes |= {f"target_{name}": values for name, values in targets.items()}
+        if start is not None:
+            attributes["base_values_as_tensor"] = self._tensor(start, np.float64)
+        return self._op(
+            "TreeEnsembleRegressor",
+            x,
+            domain=_ML,
+            n_targets=width,
+            aggregate_function="SUM",
+            post_transform="NONE",
+            nodes_values_as_tensor=self._tensor(np.concatenate(thresholds), np.float64),
+            target_weights_as_tensor=self._tensor(np.concatenate(weights), np.float64),
+            **attributes,
+        )
+
+    def _tree_ensemble(self, x: str, trees: list[EnsembleTree], width: int, start: Any) -> str:
+        table = _Interior()
+        for tree in trees:
+            for one in by_column(tree):
+                table.add(one)
+        if not table.roots:
+            table.add(nothing())
+        attributes: dict[str, Any] = {f"nodes_{name}": values for name, values in table.nodes.items()}
+        scores = self._op(
+            "TreeEnsemble",
+            x,
+            domain=_ML,
+            n_targets=width,
+            aggregate_function=1,
+            post_transform=0,
+            tree_roots=table.roots,
+            nodes_splits=self._tensor(table.splits, np.float64),
+            # All modes are BRANCH_LEQ.
+            nodes_modes=self._tensor(np.zeros(len(table.splits)), np.uint8),
+            leaf_targetids=table.targets,
+            leaf_weights=self._tensor(table.weights, np.float64),
+            **attributes,
+        )
+        return scores if start is None else self._op("Add", scores, self._constant(start))
+
+    # --- from scores to predictions ----------------------------------------------------------------------------------
+
+    def _give_outputs(self, scores: str) -> None:
+        model = self._ensemble
+        linked = self._linked(scores)
+        if model.kind == "numbers":
+            return self._give(linked, "predictions", self._float, model.n_outputs)
+        self._give_predictions(scores)
+        name = "probabilities" if model.has_probabilities else "scores"
+        blocks = model.blocks()
+        if len(blocks) <= 1:
+            return self._give(linked, name, self._float, model.n_columns)
+        for output, block in enumerate(blocks):
+            self._give(self._columns(linked, block), f"{name}_{output}", self._float, block.stop - block.start)
+        return None
+
+    def _give_predictions(self, scores: str) -> None:
+        model = self._ensemble
+        if model.kind == "labels" or model.is_of_two_classes:
+            above = self._op("Greater", scores, self._constant(model.threshold))
+            if model.kind == "labels":
+                return self._give(above, "predictions", np.int64, model.n_outputs)
+            places = [self._op("Squeeze", self._cast(above, np.int64), self._constant([1], np.int64))]
+        else:
+            places = [self._op("ArgMax", self._columns(scores, block), axis=1, keepdims=0) for block in model.blocks()]
+        # As in numpy.column_stack, the classes of all outputs have a common type.
+        dtype = np.stack([classes[:1] for classes in model.classes]).dtype
+        found = [
+            self._op("Gather", self._classes(classes.astype(dtype)), place)
+            for classes, place in zip(model.classes, places, strict=True)
+        ]
+        is_text = dtype.kind in "OU"
+        dtype = np.dtype(object if is_text else {"i": np.int64, "u": np.int64, "b": bool}.get(dtype.kind, np.float64))
+        if model.n_outputs == 1:
+            shape: list[Any] = ["n_samples"]
+            output = found[0]
+        else:
+            axis = self._constant([1], np.int64)
+            output = self._op("Concat", *(self._op("Unsqueeze", one, axis) for one in found), axis=1)
+            shape = ["n_samples", model.n_outputs]
+        kind = self._onnx.TensorProto.STRING if is_text else self._type(dtype)
+        self._op("Identity", output, output="predictions")
+        self._outputs.append(self._onnx.helper.make_tensor_value_info("predictions", kind, shape))
+        return None
+
+    def _classes(self, classes: NDArray[Any]) -> str:
+        if classes.dtype.kind not in "OU":
+            kind = {"i": np.int64, "u": np.int64, "b": bool, "f": np.float64}.get(classes.dtype.kind)
+            if kind is None:
+                raise TypeError(
+                    f"to_onnx does not support classes of type {classes.dtype}: they must be numbers or strings"
+                )
+            return self._constant(classes, kind)
+        if not all(isinstance(value, str) for value in classes.tolist()):
+            raise TypeError("to_onnx does not support classes that are objects: they must be numbers, strings or bools")
+        name = f"constant_{len(self._constants)}"
+        values = [value.encode() for value in classes.tolist()]
+        tensor = self._onnx.helper.make_tensor(name, self._onnx.TensorProto.STRING, [len(values)], values)
+        self._constants.append(tensor)
+        return name
+
+    def _columns(self, scores: str, block: slice) -> str:
+        if block == slice(0, self._ensemble.n_scores):
+            return scores
+        ends = [self._constant([end], np.int64) for end in (block.start, block.stop, 1)]
+        return self._op("Slice", scores, *ends)
+
+    def _linked(self, scores: str) -> str:
+        """The predictions, float64 of shape (n_samples, n_columns)."""
+        model = self._ensemble
+        if model.link == "identity":
+            return scores
+        if model.link == "margin":
+            return scores if not model.threshold else self._op("Sub", scores, self._constant(model.threshold))
+        if model.link == "log":
+            return self._op("Exp", self._op("Min", scores, self._constant(LARGEST_LOG)))
+        if model.link == "softmax":
+            parts = [self._op("Softmax", self._columns(scores, block), axis=1) for block in model.blocks()]
+            return self._joined(parts)
+        found = self._share(scores) if model.link == "share" else self._logistic(scores)
+        if model.is_of_two_classes:
+            is_share = model.link == "share"
+            first = self._op("Sub", self._constant(1.0), found) if is_share else self._logistic(self._op("Neg", scores))
+            return self._op("Concat", first, found, axis=1)
+        if not model.classes:
+            return found
+        return self._joined([self._divided(self._columns(found, block)) for block in model.blocks()])
+
+    def _joined(self, parts: list[str]) -> str:
+        return parts[0] if len(parts) == 1 else self._op("Concat", *parts, axis=1)
+
+    def _divided(self, part: str) -> str:
+        """Divide by the sum of each row. If all values of a row are zero, they become equal."""
+        total = self._op("ReduceSum", part, self._constant([1], np.int64), keepdims=1)
+        is_there = self._op("Greater", total, self._constant(0.0))
+        ones = self._op("Add", self._op("Mul", part, self._constant(0.0)), self._constant(1.0))
+        part = self._op("Where", is_there, part, ones)
+        return self._op("Div", part, self._op("ReduceSum", part, self._constant([1], np.int64), keepdims=1))
+
+    def _logistic(self, scores: str) -> str:
+        """1 / (1 + exp(-2f)), without overflow, and accurate for small probabilities."""
+        e = self._op("Exp", self._op("Mul", self._op("Abs", scores), self._constant(-2.0)))
+        is_up = self._op("GreaterOrEqual", scores, self._constant(0.0))
+        numerator = self._op("Where", is_up, self._constant(1.0), e)
+        return self._op("Div", numerator, self._op("Add", e, self._constant(1.0)))
+
+    def _share(self, scores: str) -> str:
+        square, bent, end = self._constant(BENT * BENT), self._constant(BENT), self._constant(1.0 - BENT)
+
+        def tail(beyond: str) -> str:
+            beyond = self._op("Max", beyond, self._constant(0.0))
+            return self._op("Div", square, self._op("Add", beyond, bent))
+
+        below = tail(self._op("Sub", bent, scores))
+        above = self._op("Sub", self._constant(1.0), tail(self._op("Sub", scores, end)))
+        upper = self._op("Where", self._op("Greater", scores, end), above, scores)
+        return self._op("Where", self._op("Less", scores, bent), below, upper)
+
+
+def _tested(tree: EnsembleTree, tests: dict[tuple[int, bytes], int]) -> EnsembleTree:
+    """The tree with thresholds only: splits on categories test whether the column of their set exceeds one half."""
+    if not tree.categories:
+        return tree
+    feature, threshold, missing = tree.feature.copy(), tree.threshold.copy(), tree.missing_left.copy()
+    left, right = tree.left.copy(), tree.right.copy()
+    for node, codes in tree.categories.items():
+        feature[node] = tests[int(tree.feature[node]), codes.tobytes()]
+        threshold[node] = 0.5
+        # Members of the set go left and exceed one half, so the children are exchanged. The column is never missing:
+        # missing values are not members, and go right as in the engine.
+        left[node], right[node], missing[node] = tree.right[node], tree.left[node], False
+    tree = replace(tree, feature=feature, threshold=threshold, left=left, right=right)
+    return replace(tree, missing_left=missing, categories={})
+
+
+class _Interior:
+    """Trees in the form of `TreeEnsemble`: splits and leaves are stored separately, and all trees together."""
+
+    def __init__(self) -> None:
+        self.roots: list[int] = []
+        self.splits: list[float] = []
+        names = ("featureids", "truenodeids", "trueleafs", "falsenodeids", "falseleafs", "missing_value_tracks_true")
+        self.nodes: dict[str, list[int]] = {name: [] for name in names}
+        self.targets: list[int] = []
+        self.weights: list[float] = []
+
+    def add(self, tree: EnsembleTree) -> None:
+        """Add a tree whose leaves store at most one value."""
+        is_leaf, root = tree.feature < 0, len(self.splits)
+        self.roots.append(root)
+        if is_leaf[0]:
+            # A tree without splits is represented by a split whose children are the same leaf.
+            leaf = self._leaves(tree)
+            self._split(0, 0.0, (leaf, 1), (leaf, 1), 0)
+            return
+        first = self._leaves(tree)
+        place = np.where(is_leaf, first + np.cumsum(is_leaf) - 1, root + np.cumsum(~is_leaf) - 1).tolist()
+        for node in np.flatnonzero(~is_leaf).tolist():
+            sides = [(place[child], int(is_leaf[child])) for child in (tree.left[node], tree.right[node])]
+            feature, missing = int(tree.feature[node]), int(tree.missing_left[node])
+            self._split(feature, float(tree.threshold[node]), sides[0], sides[1], missing)
+
+    def _leaves(self, tree: EnsembleTree) -> int:
+        """Add the leaves of a tree, and return the index of the first one."""
+        left, right = tree.left[0], tree.right[0]
+        leaves = tree.leaves
+        if len(leaves) > 1:
+            is_leaf = tree.feature[[left, right]] < 0
+            # onnxruntime (issue 24679) treats a root as a leaf if its children have the same index, even if one is a
+            # split and the other a leaf. A leaf that is never reached shifts the indices.
+            if is_leaf[0] != is_leaf[1]:
+                n_before = np.searchsorted(leaves, left if is_leaf[0] else right)
+                split = right if is_leaf[0] else left
+                if len(self.weights) + n_before == len(self.splits) + np.count_nonzero(tree.feature[:split] >= 0):
+                    self.targets.append(tree.column or 0)
+                    self.weights.append(0.0)
+        first = len(self.weights)
+        counts = np.diff(tree.ptr)[leaves]
+        weights = np.zeros(len(leaves))
+        weights[counts > 0] = tree.values
+        self.weights += weights.tolist()
+        self.targets += [tree.column or 0] * len(leaves)
+        return first
+
+    def _split(
+        self, feature: int, threshold: float, true: tuple[int, int], false: tuple[int, int], missing: int
+    ) -> None:
+        row = (feature, *true, *false, missing)
+        for values, value in zip(self.nodes.values(), row, strict=True):
+            values.append(value)
+        self.splits.append(threshold)

@@ -1,0 +1,172 @@
+"""Conversion of models to estimators of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import ensemble as sklearn_ensemble
+from sklearn import tree as sklearn_tree
+from sklearn.base import clone
+from sklearn.tree._tree import NODE_DTYPE
+from sklearn.tree._tree import Tree as SklearnTree
+from sklearn.utils import get_tags
+
+from weald._arrays import Tree
+from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of
+
+_TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
+_FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")
+_MEMBERS = {"RandomForest": "DecisionTree", "ExtraTrees": "ExtraTree"}
+
+
+def to_sklearn(model: Any) -> Any:
+    """Convert a fitted model to an estimator of scikit-learn with equal predictions.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted tree, random forest, extra-trees or `CompressedForestRegressor` of weald without splits on
+        categorical features.
+
+    Returns
+    -------
+    estimator
+        A fitted estimator of scikit-learn of the same class name, or a `RandomForestRegressor` for a
+        `CompressedForestRegressor`. It has those parameters of `model` that exist in scikit-learn, as far as
+        scikit-learn accepts their values. It does not depend on weald, and its arrays are copies.
+
+        Labels become several outputs of two classes, also if y was sparse. `predict_proba` then returns a list with the
+        probabilities of 0 and 1 for each label, and `predict` a dense array, which is one-dimensional for a single
+        label.
+
+    Raises
+    ------
+    TypeError
+        If `model` is not a model of weald.
+    ValueError
+        If scikit-learn does not support the model: one with splits on categorical features, boosting,
+        `CompressedForestClassifier`, or a centroid forest. The message names an alternative.
+    sklearn.exceptions.NotFittedError
+        If `model` is not fitted.
+
+    Notes
+    -----
+    Thresholds are float32 in both libraries. The results of `predict` of regressors and of `predict_proba` are equal to
+    the last bit if scikit-learn adds the trees in their order, as it does with `n_jobs=None`. Otherwise the relative
+    error of sums of n trees is n * 2**-53, and the prediction of a label may differ if its probability is one half up
+    to this error. scikit-learn does not support NaN in sparse X.
+
+    Trees of scikit-learn store a value for each node, output and class. They need
+    O(nodes * n_outputs * max(`n_classes_`)) memory, even if leaves are sparse in weald.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> theirs = weald.export.to_sklearn(forest)
+    >>> type(theirs).__module__
+    'sklearn.ensemble._forest'
+    >>> bool((theirs.predict_proba(X) == forest.predict_proba(X)).all())
+    True
+    """
+    ensemble = ensemble_of(model, "to_sklearn")
+    name = ensemble.estimator
+    if name.startswith("GradientBoosting") or name == "CompressedForestClassifier":
+        raise ValueError(
+            f"to_sklearn does not support {name}: scikit-learn has no estimator with its scores; use to_onnx, "
+            "to_treelite, to_json or to_c"
+        )
+    name = {"CompressedForestRegressor": "RandomForestRegressor"}.get(name, name)
+    if any(tree.categories for tree in ensemble.trees()):
+        raise ValueError(
+            f"to_sklearn does not support {ensemble.estimator} with splits on categories: scikit-learn's trees and "
+            "forests test thresholds alone; use to_onnx, to_treelite, to_json or to_c, or fit on one-hot columns"
+        )
+    if name in _TREES:
+        return _member(ensemble, name, model, 0, _with_params(getattr(sklearn_tree, name), model))
+    member = getattr(sklearn_tree, next(m + name.removeprefix(f) for f, m in _MEMBERS.items() if name.startswith(f)))
+    forest = _with_params(getattr(sklearn_ensemble, name), model)
+    forest.n_estimators = ensemble.n_trees
+    forest.estimator_ = member()
+    alike = _with_params(member, model)
+    forest.estimators_ = [_member(ensemble, member.__name__, model, t, clone(alike)) for t in range(ensemble.n_trees)]
+    _set_shape(forest, ensemble, model, is_member=False)
+    return forest
+
+
+def _with_params(kind: Any, model: Any) -> Any:
+    """An estimator of this class with those parameters of `model` that it has and accepts."""
+    params = model.get_params(deep=False)
+    estimator = kind()
+    for name in sorted(params.keys() & estimator.get_params(deep=False).keys()):
+        if name in ("monotonic_cst", "class_weight", "oob_score", "estimator"):
+            continue  # these only affect fits, and have other forms
+        try:
+            kind(**{name: params[name]})._validate_params()
+        except ValueError:
+            continue
+        setattr(estimator, name, params[name])
+    if not get_tags(estimator).input_tags.allow_nan:
+        # In weald NaN is a missing value with every criterion. The criterion only matters for fits.
+        estimator.criterion = kind().criterion
+    return estimator
+
+
+def _set_shape(estimator: Any, ensemble: Ensemble, model: Any, *, is_member: bool) -> None:
+    estimator.n_features_in_ = ensemble.n_features
+    estimator.n_outputs_ = ensemble.n_outputs
+    if ensemble.feature_names is not None and not is_member:
+        estimator.feature_names_in_ = np.array(ensemble.feature_names, dtype=object)
+    if ensemble.kind == "numbers":
+        return
+    labels = model._label_format
+    classes = ensemble.classes if labels is None else [np.array([0, 1], dtype=labels.dtype)] * ensemble.n_outputs
+    # In scikit-learn, the trees of a forest are fitted to encoded classes.
+    classes = [np.arange(len(found), dtype=float) for found in classes] if is_member else classes
+    sizes = [len(found) for found in classes]
+    single = ensemble.n_outputs == 1
+    estimator.classes_ = classes[0] if single else classes
+    estimator.n_classes_ = sizes[0] if single else sizes
+
+
+def _member(ensemble: Ensemble, name: str, model: Any, index: int, estimator: Any) -> Any:
+    engine = model._forest
+    tree = ensemble.tree(index)
+    estimator.tree_ = _tree(ensemble, tree, Tree(engine.only(index)))
+    estimator.max_features_ = int(getattr(model, "max_features_", ensemble.n_features))
+    _set_shape(estimator, ensemble, model, is_member=name != ensemble.estimator)
+    return estimator
+
+
+def _tree(ensemble: Ensemble, tree: EnsembleTree, arrays: Tree) -> Any:
+    nodes = np.zeros(arrays.node_count, dtype=NODE_DTYPE)
+    is_leaf = tree.feature < 0
+    nodes["left_child"], nodes["right_child"] = arrays.children_left, arrays.children_right
+    nodes["feature"], nodes["threshold"] = arrays.feature, arrays.threshold
+    nodes["impurity"], nodes["n_node_samples"] = arrays.impurity, arrays.n_node_samples
+    nodes["weighted_n_node_samples"] = arrays.weighted_n_node_samples
+    nodes["missing_go_to_left"] = arrays.missing_go_to_left
+    made = SklearnTree(ensemble.n_features, arrays.n_classes.astype(np.intp), ensemble.n_outputs)
+    values = _values(ensemble, tree, arrays)
+    values[~is_leaf] = arrays.value[~is_leaf]
+    made.__setstate__({"max_depth": arrays.max_depth, "node_count": len(nodes), "nodes": nodes, "values": values})
+    return made
+
+
+def _values(ensemble: Ensemble, tree: EnsembleTree, arrays: Tree) -> NDArray[np.float64]:
+    """Values of leaves, and zeros elsewhere. `tree_.value` of means is rounded once more than in predictions."""
+    sizes = arrays.n_classes
+    values = np.zeros((arrays.node_count, ensemble.n_outputs, arrays.max_n_classes))
+    rows = np.repeat(np.arange(arrays.node_count), np.diff(tree.ptr))
+    if ensemble.kind == "labels":
+        values[rows, tree.columns, 1] = tree.values
+        values[:, :, 0] = 1.0 - values[:, :, 1]
+        return values
+    outputs = np.repeat(np.arange(ensemble.n_outputs), sizes)
+    first = np.cumsum(sizes) - sizes
+    values[rows, outputs[tree.columns], tree.columns - first[outputs[tree.columns]]] = tree.values
+    return values

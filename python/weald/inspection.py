@@ -1,0 +1,576 @@
+"""Inspection of fitted models: importances, partial dependence, explanations, rules and displays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal, overload
+
+import numpy as np
+import sklearn.inspection
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from weald import _categories, _frames, _kept_rows, _weald
+from weald._bagging import BaseBagging
+from weald._base import BaseModel
+from weald._boosting_fit import BaseBoosting
+from weald._curve_display import BoostingCurveDisplay
+from weald._path_display import CompressionPathDisplay
+from weald._permutation import permutation_importance
+from weald._readable import check_tests_features, check_trees, fitted
+from weald._shap import Explanation, shap_interaction_values, shap_values
+from weald._sparse import is_sparse
+from weald._types import MatrixLike
+from weald._validation import Float
+from weald.centroid import BaseCentroidForest
+from weald.tree import DecisionTreeRegressor
+
+__all__ = [
+    "BoostingCurveDisplay",
+    "CompressionPathDisplay",
+    "Explanation",
+    "export_centroids",
+    "export_rules",
+    "feature_importances",
+    "partial_dependence",
+    "permutation_importance",
+    "shap_interaction_values",
+    "shap_values",
+    "similar_rows",
+]
+
+
+@overload
+def feature_importances(
+    model: Any, outputs: Sequence[int | str] | Literal["all"] | None = None, *, kind: Literal["gain"] = "gain"
+) -> Float: ...
+
+
+@overload
+def feature_importances(model: Any, outputs: None = None, *, kind: Literal["count"]) -> NDArray[np.int64]: ...
+
+
+def feature_importances(
+    model: Any,
+    outputs: Sequence[int | str] | Literal["all"] | None = None,
+    *,
+    kind: Literal["gain", "count"] = "gain",
+) -> Float | NDArray[np.int64]:
+    """Compute feature importances: the mean decrease of impurity, or the number of splits on each feature.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of weald.
+    outputs : sequence of int or str, or "all", default=None
+        The outputs whose impurity is measured at the splits of a tree or forest:
+
+        - None measures the impurity by which the splits were chosen. The result equals `model.feature_importances_`.
+          With `output_projection` this is the impurity of the projected outputs;
+        - "all" measures the impurity of all outputs of y, without projection;
+        - a sequence measures the impurity of some outputs of y, given by index or by their names in
+          `target_names_in_`.
+
+        Boosting and compressed forests only support None, since the trees of boosting are grown on gradients, and those
+        of compressed forests store scores.
+    kind : {"gain", "count"}, default="gain"
+        "gain" is the decrease of impurity. "count" is the number of splits on each feature, independently of their
+        gain, which XGBoost calls "weight". Among equally useful features, "count" is larger for features with many
+        distinct values.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        A new array. With `kind="gain"` it is of dtype float64: the mean over trees, or for boosting the sum over trees,
+        normalized to sum to 1 unless all values are zero. With `kind="count"` it is of dtype int64, and its sum is the
+        number of splits of all trees.
+
+    Raises
+    ------
+    ValueError
+        If an output does not exist; if `outputs` is given for boosting or a compressed forest, or with `kind="count"`;
+        if only some of several outputs are given for trees grown with `criterion="absolute_error"`, whose medians do
+        not determine the impurity of single outputs; if `kind` is unknown; or if `model` is boosting with the parameter
+        `estimator`, whose weak models are not trees.
+    TypeError
+        If `model` is not a model of trees of weald, or `outputs` is neither a sequence nor "all".
+
+    Notes
+    -----
+    The cost is O(nodes · outputs) with `outputs`, and O(nodes) by default and with `kind="count"`, which also needs 8
+    bytes of memory per split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> tree = weald.DecisionTreeRegressor(random_state=0).fit(X, X.astype(float))  # output j is feature j
+    >>> weald.inspection.feature_importances(tree, outputs=[1]).round(2)
+    array([0., 1.])
+    >>> weald.inspection.feature_importances(tree, kind="count")
+    array([2, 1])
+    """
+    model = fitted(model)
+    check_trees(model)
+    if not isinstance(kind, str) or kind not in ("gain", "count"):
+        raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
+    if kind == "count":
+        if outputs is not None:
+            raise ValueError(
+                f"outputs must be None with kind='count', which counts splits independently of outputs, got {outputs!r}"
+            )
+        return _n_splits(model._forest)
+    if outputs is None:
+        importances: Float = model.feature_importances_
+        return importances
+    if model._kind not in ("tree", "forest"):
+        raise ValueError(
+            f"outputs must be None, since the trees of {type(model).__name__} have other outputs than y, got "
+            f"{outputs!r}"
+        )
+    forest: _weald.Forest = model._forest
+    if isinstance(outputs, str):
+        if outputs != "all":
+            raise ValueError(f'outputs must be a sequence of outputs, "all" or None, got {outputs!r}')
+        return forest.feature_importances(range(forest.n_outputs))
+    return forest.feature_importances(_columns_of_y(outputs, model))
+
+
+def _n_splits(forest: _weald.Forest) -> NDArray[np.int64]:
+    """The number of splits of all trees on each feature."""
+    features = [forest.tree(i).feature() for i in range(forest.n_trees)]
+    splits = np.concatenate([of_tree[of_tree >= 0] for of_tree in features])
+    return np.bincount(splits, minlength=forest.n_features).astype(np.int64)
+
+
+def _columns_of_y(outputs: Any, model: Any) -> list[int]:
+    n_outputs = model.n_outputs_
+    names = {name: j for j, name in enumerate(getattr(model, "target_names_in_", ()))}
+    by_name = " or a name in target_names_in_" if names else ""
+    accepted = f'columns of y, each an integer from 0 to {n_outputs - 1}{by_name}, "all" or None'
+    try:
+        columns = list(outputs)
+    except TypeError as error:
+        raise TypeError(f"outputs must be {accepted}, got {outputs!r}") from error
+    found = []
+    for j in columns:
+        if isinstance(j, str):
+            if j not in names:
+                why = "" if names else "; y had no names"
+                raise ValueError(f"outputs must be {accepted}, got {str(j)!r}{why}")
+            found.append(names[j])
+            continue
+        if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= int(j) < n_outputs:
+            raise ValueError(f"outputs must be {accepted}, got {j!r}")
+        found.append(int(j))
+    return found
+
+
+def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | str], **options: Any) -> Bunch:
+    """Compute the partial dependence of predictions on features, by a single traversal of the trees.
+
+    This is the method "recursion" of `sklearn.inspection.partial_dependence`, for all tree-based models of weald and
+    any number of outputs. At a split on one of `features` a grid point follows the branch for its value; at all other
+    splits it follows both branches, weighted by their training weight. The model is not evaluated on the samples of X,
+    which only determine the grid.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of weald.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples whose percentiles determine the grid. Missing values (NaN) are ignored.
+    features : int, str, or list of int or str
+        The features of the grid. With several features, the grid contains all combinations of their values. With sparse
+        X only integers are supported.
+    **options
+        `grid_resolution`, `percentiles`, `custom_values` and `feature_names` of
+        `sklearn.inspection.partial_dependence`, with the same meaning and defaults. `custom_values` requires
+        scikit-learn 1.7 or later.
+
+    Returns
+    -------
+    Bunch
+        grid_values : list of ndarray
+            The grid values of each feature.
+        average : ndarray of shape (n_columns, len(grid_values[0]), len(grid_values[1]), ...)
+            The mean predictions, with one entry along the first axis for each column of the predictions: each
+            regression target; for trees and forests that are classifiers each class of each output, or the probability
+            of each label; for boosting and compressed forests that are classifiers each column of decision scores, of
+            which there is one for two classes. For boosting with the losses "poisson", "gamma" and "tweedie" these are
+            means of scores, which are the logarithms of predictions.
+
+    Raises
+    ------
+    ValueError
+        If a feature does not exist or all of its values are missing; if X has a different number of features than the
+        model; if an option is not supported; or if `model` is boosting with the parameter `estimator`, whose weak
+        models are not trees.
+    TypeError
+        If `model` is not a model of trees of weald.
+
+    Notes
+    -----
+    The cost is O(nodes + stored leaf values) for each tree, plus n_columns operations for each grid value and each part
+    of a tree between two splits on `features`. If features are correlated, the result differs from the method "brute",
+    which averages the predictions for the samples of X with the grid values in place of their own; see the user guide
+    of scikit-learn.
+
+    `sklearn.inspection.partial_dependence` itself uses the same recursion for regression trees and forests.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((300, 2))
+    >>> Y = np.column_stack([X[:, 0], -X[:, 0]])
+    >>> boosting = weald.GradientBoostingRegressor(random_state=0).fit(X, Y)
+    >>> found = weald.inspection.partial_dependence(boosting, X, [0], grid_resolution=3, percentiles=(0, 1))
+    >>> found["average"].round(1) + 0.0
+    array([[ 0. ,  0.5,  1. ],
+           [ 0. , -0.5, -1. ]])
+    """
+    model = fitted(model)
+    check_trees(model)
+    if unknown := sorted(options.keys() - {"grid_resolution", "percentiles", "custom_values", "feature_names"}):
+        raise ValueError(
+            f"options must be grid_resolution, percentiles, custom_values or feature_names, got {unknown[0]}"
+        )
+    if isinstance(features, str | Integral):
+        features = [features]
+    n_features = X.shape[1] if hasattr(X, "shape") else np.shape(X)[-1]
+    if n_features != model.n_features_in_:
+        raise ValueError(
+            f"X has {n_features} features, but {type(model).__name__} is expecting {model.n_features_in_} features as "
+            "input"
+        )
+    columns = None
+    if is_sparse(X):
+        # Only the columns of the requested features become dense, and the others are dropped.
+        columns = np.asarray(features)
+        if columns.dtype.kind not in "iu" or (columns < 0).any() or (columns >= n_features).any():
+            raise ValueError(f"features must be integers from 0 to {n_features - 1} with sparse X, got {features!r}")
+        if custom := options.get("custom_values"):
+            options["custom_values"] = {i: custom[j] for i, j in enumerate(columns.tolist()) if j in custom}
+        X, features = X.tocsc()[:, columns].toarray(), list(range(len(columns)))
+    X = _without_gaps(X)
+    return sklearn.inspection.partial_dependence(_Recursion(model, columns), X, features, method="recursion", **options)
+
+
+def _without_gaps(X: Any) -> Any:
+    """X with missing values filled in so that the percentiles of each column are those of its known values.
+
+    Columns without a known value are not changed.
+    """
+    is_frame = hasattr(X, "iloc")
+    if not is_frame and (not isinstance(X, np.ndarray) or X.dtype.kind != "f"):
+        return X
+    gaps = np.asarray(X.isna()) if is_frame else np.isnan(X)
+    partly = np.flatnonzero(gaps.any(axis=0) & ~gaps.all(axis=0))
+    if not len(partly):
+        return X
+    X = X.copy()
+    for j in partly.tolist():
+        column = X[X.columns[j]].to_numpy() if is_frame else X[:, j]
+        present = np.sort(column[~gaps[:, j]])
+        # The known values in ascending order, repeated equally often to fill the column.
+        filled = present[((np.arange(len(X)) + 0.5) * (len(present) / len(X))).astype(np.intp)]
+        if is_frame:
+            X[X.columns[j]] = filled
+        else:
+            X[:, j] = filled
+    return X
+
+
+class _Recursion(DecisionTreeRegressor):
+    """A model in the form for which scikit-learn's function supports recursion: as if it were a regression tree."""
+
+    def __init__(self, model: Any, columns: NDArray[np.intp] | None) -> None:
+        self.model = model
+        # For each column of X as it is passed to scikit-learn, the feature of the model. None: they are the same.
+        self.columns = columns
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
+        features = target_features if self.columns is None else self.columns[target_features]
+        means: Float = self.model._compute_partial_dependence_recursion(grid, features)
+        return means
+
+
+def similar_rows(model: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
+    """Find the training samples that are most similar to given samples by the leaves of a forest.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted random forest, extra-trees or centroid forest of weald that was fitted with `keep_rows=True`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples to explain.
+    k : int or None, default=10
+        The number of training samples to return for each sample: those with the largest weights, and among equal
+        weights those with the lowest index. None returns all training samples with a positive weight.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_training_samples)
+        The weight of each training sample, float64, with sorted indices. In each tree, the training samples in the leaf
+        that the sample reaches have weights that are proportional to their sample weights and sum to 1, and all other
+        training samples have weight 0. The result is the mean over trees. With `k=None` the weights of each sample sum
+        to 1.
+
+    Raises
+    ------
+    TypeError
+        If `model` is not a forest of weald.
+    ValueError
+        If `model` was not fitted with `keep_rows=True`, or `k` is not valid.
+
+    Notes
+    -----
+    These are the weights of quantile regression forests (Meinshausen 2006), computed for all training samples including
+    those that are not in the bootstrap sample of a tree. The cost is proportional to the number of training samples in
+    the leaves that are reached, plus one pass over the leaves of all training samples. For centroid forests, the leaf
+    is that of `apply`, while predictions also use a second path and the nodes above the leaf.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = weald.RandomForestClassifier(min_samples_leaf=5, keep_rows=True, random_state=0).fit(X, y)
+    >>> weights = weald.inspection.similar_rows(forest, X[100:101], k=5)
+    >>> y[weights.indices]
+    array([2, 2, 2, 2, 2])
+    """
+    if not isinstance(model, BaseBagging):
+        accepted = "a random forest, extra-trees or a centroid forest of weald"
+        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
+    check_is_fitted(model)
+    most = _kept_rows.check_k(k)
+    model = model._twin()
+    _kept_rows.check_kept(model)
+    parts = list(_kept_rows.weights_of(model, model.apply(X)))
+    if most is not None:
+        parts = [_kept_rows.largest(part, most) for part in parts]
+    return sparse.csr_array(sparse.vstack(parts, format="csr"))
+
+
+def export_rules(
+    model: Any,
+    *,
+    tree: int = 0,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[Any] | None = None,
+    decimals: int | None = 3,
+    max_depth: int | None = None,
+    top_k: int = 5,
+) -> str:
+    """Export a tree as text with one rule per leaf, from left to right.
+
+    A rule has one condition for each feature that is tested on the path to the leaf, in the order in which they are
+    tested first: all thresholds of a feature are merged into one interval. The conditions are followed by the
+    prediction of the leaf and its number of training samples.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted tree or forest of weald.
+    tree : int, default=0
+        The index of the tree in a forest. Negative indices count from the end.
+    feature_names : sequence of str, default=None
+        The name of each feature. If None, `model.feature_names_in_` is used if it exists, and "feature_0" and so on
+        otherwise.
+    class_names : sequence of str, default=None
+        The names of what is predicted: the classes in the order of `classes_` (one sequence per output if there are
+        several), the labels, or the regression targets. If None, `classes_` is used for classes. For labels and
+        regression targets, `model.target_names_in_` is used if it exists, and otherwise "y0" and so on if there are
+        several.
+    decimals : int or None, default=3
+        Number of decimal places of thresholds and values. None uses as many as are needed to distinguish different
+        floating-point numbers.
+    max_depth : int, default=None
+        If given, splits at this depth are exported as if they were leaves.
+    top_k : int, default=5
+        Maximum number of classes, labels or regression targets of a leaf. Classes and labels are sorted by descending
+        frequency, and regression targets by index. With several outputs of classes, the most frequent class of each
+        output is exported.
+
+    Returns
+    -------
+    str
+        The rules, one per line.
+
+    Raises
+    ------
+    ValueError
+        If a sequence of names has the wrong length; if a parameter is out of range; or if `max_depth` is given and the
+        tree was grown with `criterion="absolute_error"`, whose nodes above the leaves store no values.
+    TypeError
+        If `model` is not a tree or forest of weald. For boosting, pass one of its `estimators_`.
+
+    Notes
+    -----
+    The cost is O(node_count) plus the length of the text. On data with many features a rule may have as many conditions
+    as the depth of the leaf.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> iris = load_iris(as_frame=True)
+    >>> model = weald.DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
+    >>> model = model.fit(iris.data[["petal width (cm)"]], iris.target)
+    >>> print(weald.inspection.export_rules(model, class_names=iris.target_names))
+    if petal width (cm) <= 0.800: setosa 1.000 (50 samples)
+    if 0.800 < petal width (cm) <= 1.350: versicolor 1.000 (28 samples)
+    if 1.350 < petal width (cm) <= 1.750: versicolor 0.808, virginica 0.192 (26 samples)
+    if petal width (cm) > 1.750: virginica 0.978, versicolor 0.022 (46 samples)
+    <BLANKLINE>
+    """
+    check_is_fitted(model)
+    if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
+        raise TypeError(f"model must be a tree or forest of weald, got a {type(model).__name__}")
+    check_tests_features(model)
+    model = model._twin()
+    forest = model._forest
+    number = _checked_tree(tree, forest.n_trees)
+    sizes = {"decimals": (decimals, 0, 30), "max_depth": (max_depth, 0, 2**31), "top_k": (top_k, 1, 2**31)}
+    for name, (size, least, most) in sizes.items():
+        if size is None and name != "top_k":
+            continue
+        if not isinstance(size, Integral) or not least <= size <= most:
+            raise ValueError(f"{name} must be an integer from {least} to {most}, got {size!r}")
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", None)
+    features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
+    columns = _column_names(model, forest, class_names)
+    categories = _categories.names_of(model)
+    rules: str = forest.tree(number).rules(features, columns, decimals, max_depth, int(top_k), categories)
+    return rules
+
+
+def _checked_tree(tree: Any, n_trees: int) -> int:
+    """The non-negative index of a tree, given an index that may count from the end."""
+    if not isinstance(tree, Integral) or not -n_trees <= int(tree) < n_trees:
+        raise ValueError(f"tree must be an integer from {-n_trees} to {n_trees - 1}, got {tree!r}")
+    return range(n_trees)[int(tree)]
+
+
+def export_centroids(
+    model: Any,
+    *,
+    tree: int = 0,
+    node: int = 0,
+    feature_names: Sequence[str] | None = None,
+    n_features: int = 10,
+    decimals: int = 2,
+) -> str:
+    """Export the children of a node of a centroid forest as text, with the features of largest weight of each child.
+
+    A sample goes to the child with the largest dot product of its features and these weights. The first line of the
+    text describes the node. Each further line describes one child, in descending order of their training weight, with
+    the index that can be passed as `node`.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted centroid forest of weald.
+    tree : int, default=0
+        The index of the tree. Negative indices count from the end.
+    node : int, default=0
+        The index of the node in the tree. The root has index 0.
+    feature_names : sequence of str, default=None
+        The name of each feature, for example `get_feature_names_out()` of a vectorizer. If None,
+        `model.feature_names_in_` is used if it exists, and "feature_0" and so on otherwise.
+    n_features : int, default=10
+        Maximum number of features of each child. Those with the largest weights are exported.
+    decimals : int, default=2
+        Number of decimal places of weights.
+
+    Returns
+    -------
+    str
+        The text, with one line for the node and one for each child.
+
+    Raises
+    ------
+    TypeError
+        If `model` is not a centroid forest of weald.
+    ValueError
+        If `feature_names` has the wrong length, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.repeat(np.eye(3)[[0, 0, 1]], 10, axis=0)
+    >>> model = weald.CentroidForestClassifier(random_state=0).fit(X, X[:, 0])
+    >>> print(weald.inspection.export_centroids(model, feature_names=["cat", "dog", "snow"]))
+    node 0: 30 samples, 2 children
+    node 1 (20 samples): cat 5.30
+    node 2 (10 samples): dog 5.17
+    <BLANKLINE>
+    """
+    check_is_fitted(model)
+    if not isinstance(model, BaseCentroidForest):
+        raise TypeError(f"model must be a centroid forest of weald, got a {type(model).__name__}; see export_rules")
+    model = model._twin()
+    of_tree = model._forest.tree(_checked_tree(tree, model._forest.n_trees))
+    sizes = {
+        "node": (node, 0, of_tree.node_count - 1),
+        "n_features": (n_features, 1, 2**31),
+        "decimals": (decimals, 0, 30),
+    }
+    for name, (size, least, most) in sizes.items():
+        if not isinstance(size, Integral) or isinstance(size, bool) or not least <= size <= most:
+            raise ValueError(f"{name} must be an integer from {least} to {most}, got {size!r}")
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", None)
+    names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
+    start, n_samples = of_tree.children_start(), of_tree.n_node_samples()
+    children = range(start[node], start[node + 1])
+    what = f"{len(children)} children" if children else "a leaf"
+    lines = [f"node {node}: {n_samples[node]} samples, {what}"]
+    for child, heaviest in zip(children, of_tree.heaviest_features(int(node), int(n_features)), strict=True):
+        words = [f"{names[j] if names else f'feature_{j}'} {weight:.{int(decimals)}f}" for j, weight in heaviest]
+        lines.append(f"node {child} ({n_samples[child]} samples): {', '.join(words)}")
+    return "\n".join(lines) + "\n"
+
+
+def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) -> list[str] | None:
+    if names is None:
+        return None
+    if isinstance(names, str) or len(names) != expected:
+        got = repr(names) if isinstance(names, str) else f"{len(names)} names"
+        raise ValueError(f"{what} must have length {expected}, {meaning}, got {got}")
+    return [str(name) for name in names]
+
+
+def _column_names(model: Any, forest: _weald.Forest, names: Sequence[Any] | None) -> list[str] | None:
+    """The name of each column of the predictions."""
+    has_classes = hasattr(model, "classes_") and model._label_format is None
+    given = getattr(model, "target_names_in_", None)
+    if not has_classes:
+        names = given if names is None else names
+        return _names("class_names", names, forest.width, "one for each column of y")
+    if forest.n_outputs == 1:
+        return _names("class_names", model.classes_ if names is None else names, forest.width, "one for each class")
+    if names is None:
+        names = model.classes_
+    if len(names) != forest.n_outputs:
+        raise ValueError(
+            f"class_names must have length {forest.n_outputs}, one sequence for each output, got length {len(names)}"
+        )
+    columns: list[str] = []
+    outputs = _frames.output_names(model)
+    for j, (part, classes) in enumerate(zip(names, model.classes_, strict=True)):
+        found = _names(f"class_names[{j}]", part, len(classes), "one for each class")
+        columns += [f"{outputs[j]}={name}" for name in found or []]
+    return columns

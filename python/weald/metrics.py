@@ -1,0 +1,554 @@
+"""Multi-label classification and ranking metrics for dense and sparse label matrices.
+
+`y_true` is a matrix of 0 and 1 of shape (n_samples, n_labels), dense or in any sparse format. `y_score` is one of
+
+* a dense array of scores of that shape;
+* a sparse matrix of scores of that shape, whose entries that are not stored have score zero;
+* an integer array of shape (n_samples, k) with the indices of the highest-scoring labels of each sample, best first,
+  padded with -1 for samples with fewer than k labels;
+* the tuple that `predict_topk` returns: such indices and their scores, by which they are ranked.
+
+Labels with equal scores are ranked by index, the lower index first. With sparse input, time and memory are proportional
+to the number of stored entries: no array of size n_samples × n_labels is created unless it is passed.
+
+Entries of `y_true` are unknown if they are NaN in a dense array, or True or 1 in `y_mask`, a dense or sparse matrix of
+the same shape. Unknown entries are left out: the ranking of a sample contains only labels whose entries are known, and
+samples without a known entry are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+from weald import _propensity, _ranks
+from weald._docs import documented
+from weald._label_counts import check_zero_division, counts
+from weald._label_gains import Ranking, mean_ratio, ratio
+from weald._scorers import TopkScorer
+from weald._sparse import is_sparse
+from weald._types import MatrixLike
+
+__all__ = [
+    "coverage_error",
+    "label_coverage_at_k",
+    "macro_f1",
+    "make_topk_scorer",
+    "micro_f1",
+    "ndcg_at_k",
+    "one_error",
+    "precision_at_k",
+    "propensities",
+    "psndcg_at_k",
+    "psp_at_k",
+    "recall_at_k",
+]
+
+Float = NDArray[np.float64]
+# Scores or labels of samples, or the tuple of labels and scores that `predict_topk` returns.
+Ranked: TypeAlias = MatrixLike | tuple[ArrayLike, ArrayLike]
+
+
+@documented
+def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
+    """Fraction of samples whose highest-scoring label is not a true label.
+
+    The best value is 0 and the worst value is 1.
+
+    Parameters
+    ----------
+    {y_true_and_score}
+    {y_mask_of_metrics}
+
+    Returns
+    -------
+    float
+        The one-error. Samples without labels count as errors. NaN if no entry of `y_true` is known.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match or values are not finite.
+
+    Examples
+    --------
+    >>> from weald.metrics import one_error
+    >>> one_error([[0, 1], [1, 0]], [[0.2, 0.7], [0.1, 0.3]])
+    0.5
+    """
+    return 1.0 - precision_at_k(y_true, y_score, k=1, y_mask=y_mask)
+
+
+@documented
+def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+    """Precision at k: the fraction of true labels among the `k` highest-scoring labels, averaged over samples.
+
+    Parameters
+    ----------
+    {ranking}
+    {y_mask_of_metrics}
+
+    Returns
+    -------
+    float
+        The precision at k. For a sample with fewer than `k` known entries, it is the fraction among these. NaN if no
+        entry of `y_true` is known.
+
+    Raises
+    ------
+    {faults_of_rankings}
+
+    Examples
+    --------
+    >>> from weald.metrics import precision_at_k
+    >>> precision_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
+    0.75
+    """
+    ranking = Ranking(y_true, y_score, k, y_mask)
+    if ranking.mask is None:
+        return float(ranking.hits.mean())
+    n_known = ranking.labels.shape[1] - np.diff(ranking.mask.indptr)
+    n_right = np.count_nonzero(ranking.hits, axis=1)
+    return mean_ratio(n_right, np.minimum(n_known, ranking.hits.shape[1]))
+
+
+@documented
+def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+    """Recall at k: the fraction of a sample's labels that are among the `k` highest-scoring, averaged over samples.
+
+    Samples without labels are left out. The recall of a sample with more than `k` labels is always below 1.
+
+    Parameters
+    ----------
+    {ranking}
+    {y_mask_of_metrics}
+
+    Returns
+    -------
+    {unless_known}
+
+    Raises
+    ------
+    {faults_of_rankings}
+
+    Examples
+    --------
+    >>> from weald.metrics import recall_at_k
+    >>> recall_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=1)
+    0.75
+    """
+    ranking = Ranking(y_true, y_score, k, y_mask)
+    return mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
+
+
+@documented
+def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+    """Normalized discounted cumulative gain (nDCG) of the `k` highest-scoring labels, averaged over samples.
+
+    A true label at rank r has a gain of 1 / log2(r + 1). The sum of the gains of a sample is divided by the largest
+    possible sum. Samples without labels are left out.
+
+    Parameters
+    ----------
+    {ranking}
+    {y_mask_of_metrics}
+
+    Returns
+    -------
+    {unless_known}
+
+    Raises
+    ------
+    {faults_of_rankings}
+
+    Examples
+    --------
+    >>> from weald.metrics import ndcg_at_k
+    >>> ndcg_at_k([[0, 1, 1], [1, 0, 0]], [[1, 2], [0, 2]], k=2)
+    1.0
+    """
+    ranking = Ranking(y_true, y_score, k, y_mask)
+    return mean_ratio(ranking.hits @ ranking.discounts, ranking.ideal)
+
+
+def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
+    """Propensities of labels: the probability that a true label was recorded, estimated from the label's frequency.
+
+    A label that N_l of N samples have has the propensity p_l = 1 / (1 + C exp(-a log(N_l + b))), where
+    C = (log N - 1)(b + 1)^a. If C is negative, which happens with fewer than three samples, 0 is used in its place.
+    The model is that of Jain, Prabhu and Varma, Extreme multi-label loss functions for recommendation, tagging, ranking
+    and other missing label applications, KDD 2016.
+
+    Parameters
+    ----------
+    Y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        Labels of the training samples, or of all samples.
+    a : float, default=0.55
+        Non-negative parameter of the model. The paper uses 0.5 for Wikipedia data sets and 0.6 for Amazon data sets.
+    b : float, default=1.5
+        Positive parameter of the model. The paper uses 0.4 for Wikipedia data sets and 2.6 for Amazon data sets.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        The propensity of each label, greater than 0 and at most 1. Frequent labels have larger propensities.
+
+    Raises
+    ------
+    ValueError
+        If values of `Y` are not finite, if `a` or `b` is out of range, or if they are so extreme that a propensity
+        would be zero.
+
+    Examples
+    --------
+    >>> from weald.metrics import propensities
+    >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
+    array([0.8 , 0.72])
+    """
+    for name, value, least in (("a", a, "of at least 0"), ("b", b, "above 0")):
+        in_range = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf
+        if not in_range or (value == 0 and name == "b"):
+            raise ValueError(f"{name} must be a finite number {least}, got {value!r}")
+    labels, _ = _ranks.known_labels(Y, None, "Y")
+    n, d = labels.shape
+    frequencies = np.bincount(labels.indices, minlength=d)
+    found: Float = 1.0 / _propensity.inverse(frequencies, n, a, b)
+    if not found.all():
+        raise ValueError(f"a and b must not be so extreme that propensities are zero, got a={a!r} and b={b!r}")
+    return found
+
+
+@documented
+def psp_at_k(
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
+) -> float:
+    """Propensity-scored precision at k, in which rare labels count more than frequent ones.
+
+    The gain of a sample is the sum of 1 / p_l over the true labels l among its `k` highest-scoring labels, where p_l is
+    the propensity of the label. The metric is the sum of the gains of all samples divided by the sum of their largest
+    possible gains, so the best value is 1. The largest possible gain of a sample is that of its `k` labels with the
+    smallest propensities. This is the definition of the Extreme Classification Repository, from Jain, Prabhu and Varma
+    (KDD 2016).
+
+    Parameters
+    ----------
+    {ranking}
+    {propensities}
+    {y_mask_of_metrics}
+
+    Returns
+    -------
+    {unless_known}
+
+    Raises
+    ------
+    {faults_of_gains}
+
+    Examples
+    --------
+    >>> from weald.metrics import psp_at_k
+    >>> psp_at_k([[1, 1], [1, 0]], [[1], [1]], k=1, propensities=[0.5, 0.25])
+    0.6666666666666666
+    """
+    ranking = Ranking(y_true, y_score, k, y_mask)
+    gains, best = ranking.gains(propensities)
+    return ratio(gains.sum(), best.sum())
+
+
+@documented
+def psndcg_at_k(
+    y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
+) -> float:
+    """Propensity-scored nDCG at k, in which rare labels and the first ranks count more.
+
+    A true label l at rank r has a gain of 1 / (p_l log2(r + 1)), where p_l is the propensity of the label. The gain of
+    a sample is the sum over its first `k` ranks, divided by the sum of 1 / log2(r + 1) over the first m ranks, where m
+    is the number of labels of the sample or `k`, whichever is smaller. The metric is the sum of the gains of all
+    samples divided by the sum of their largest possible gains, in which the labels of smallest propensity come first,
+    so the best value is 1. This is the definition of the Extreme Classification Repository, from Jain, Prabhu and Varma
+    (KDD 2016).
+
+    Parameters
+    ----------
+    {ranking}
+    {propensities}
+    {y_mask_of_metrics}
+
+    Returns
+    -------
+    {unless_known}
+
+    Raises
+    ------
+    {faults_of_gains}
+
+    Examples
+    --------
+    >>> from weald.metrics import psndcg_at_k
+    >>> psndcg_at_k([[1, 1], [1, 0]], [[1, 0], [0, 1]], k=2, propensities=[0.5, 0.25])
+    1.0
+    """
+    ranking = Ranking(y_true, y_score, k, y_mask)
+    gains, best = ranking.gains(propensities)
+    ideal = np.where(ranking.ideal > 0, ranking.ideal, 1.0)
+    discounts = ranking.discounts
+    return ratio(((gains @ discounts) / ideal).sum(), ((best @ discounts) / ideal).sum())
+
+
+@documented
+def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
+    """Label coverage at k: the fraction of labels that are predicted correctly for at least one sample.
+
+    A label is predicted for a sample if it is among the `k` highest-scoring labels. Labels that no sample of `y_true`
+    has are left out, since they cannot be predicted correctly.
+
+    Parameters
+    ----------
+    {ranking}
+    {y_mask_of_metrics}
+
+    Returns
+    -------
+    {unless_known}
+
+    Raises
+    ------
+    {faults_of_rankings}
+
+    Examples
+    --------
+    >>> from weald.metrics import label_coverage_at_k
+    >>> label_coverage_at_k([[0, 1, 1], [1, 0, 0]], [[1], [2]], k=1)
+    0.3333333333333333
+    """
+    ranking = Ranking(y_true, y_score, k, y_mask)
+    named = np.unique(ranking.ranked[ranking.hits])
+    return ratio(len(named), len(np.unique(ranking.labels.indices)))
+
+
+def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
+    """Coverage error: how far down the ranking one has to go to find all true labels, averaged over samples.
+
+    This is `sklearn.metrics.coverage_error`, extended to sparse matrices and unknown entries. Among labels with equal
+    scores true labels are ranked last. The error of a sample without labels is 0.
+
+    Parameters
+    ----------
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        Scores of all labels. Entries of a sparse matrix that are not stored have score zero.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN. They are left out of the
+        ranking.
+
+    Returns
+    -------
+    float
+        The coverage error. NaN if no entry of `y_true` is known.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, values are not finite, or `y_score` is the output of `predict_topk`, which does not
+        contain the scores of all labels.
+
+    Examples
+    --------
+    >>> from weald.metrics import coverage_error
+    >>> coverage_error([[0, 1, 1], [1, 0, 0]], [[0.2, 0.7, 0.1], [0.1, 0.0, 0.0]])
+    2.0
+    """
+    if _ranks.is_pair(y_score):
+        raise ValueError("y_score must be scores of all labels, got labels and their scores")
+    labels, mask = _ranks.known_labels(y_true, y_mask)
+    y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
+    scores = _ranks.of_all_labels(y_score, labels.shape)
+    rows, n_right = _ranks.rows_of(labels), np.diff(labels.indptr)
+    n_known = np.full(labels.shape[0], labels.shape[1]) - (0 if mask is None else np.diff(mask.indptr))
+    some = n_right > 0
+    least = np.full(labels.shape[0], np.inf)
+    if is_sparse(scores):
+        if mask is not None:
+            scores = _ranks.without(scores, mask)
+        at, there = _ranks.places_in(scores, rows, labels.indices)
+        of_labels = np.where(there, scores.data[at], 0.0) if scores.nnz else np.zeros(len(rows))
+        least[some] = np.minimum.reduceat(of_labels, labels.indptr[:-1][some]) if some.any() else least[some]
+        stored_rows = _ranks.rows_of(scores)
+        n_above = np.bincount(stored_rows[scores.data >= least[stored_rows]], minlength=len(least))
+        n_above += np.where(least <= 0, n_known - np.diff(scores.indptr), 0)
+    else:
+        of_labels = scores[rows, labels.indices]
+        least[some] = np.minimum.reduceat(of_labels, labels.indptr[:-1][some]) if some.any() else least[some]
+        is_above = scores >= least[:, None]
+        if mask is not None:
+            is_above[_ranks.rows_of(mask), mask.indices] = False
+        n_above = np.count_nonzero(is_above, axis=1)
+    return ratio(n_above.sum(), np.count_nonzero(n_known))
+
+
+@documented
+def micro_f1(
+    y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
+) -> float:
+    """Micro-averaged F1 score: the F1 score of all entries of the label matrix together.
+
+    This is `sklearn.metrics.f1_score` with `average="micro"`, extended to unknown entries.
+
+    Parameters
+    ----------
+    {y_true_and_pred}
+    {y_mask_of_metrics}
+    zero_division : {0.0, 1.0, np.nan}, default=0.0
+        The value to return if `y_true` has no labels and none are predicted.
+
+    Returns
+    -------
+    float
+        The micro-averaged F1 score.
+
+    Raises
+    ------
+    {faults_of_predictions}
+
+    Examples
+    --------
+    >>> from weald.metrics import micro_f1
+    >>> micro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
+    0.8
+    """
+    n_right, n_cells = counts(y_true, y_pred, y_mask)
+    zero = check_zero_division(zero_division)
+    return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
+
+
+@documented
+def macro_f1(
+    y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
+) -> float:
+    """Macro-averaged F1 score: the unweighted mean of the F1 scores of all labels.
+
+    This is `sklearn.metrics.f1_score` with `average="macro"`, extended to unknown entries.
+
+    Parameters
+    ----------
+    {y_true_and_pred}
+    {y_mask_of_metrics}
+    zero_division : {0.0, 1.0, np.nan}, default=0.0
+        The score of a label that no sample has and that is never predicted. With NaN such labels are left out of the
+        mean.
+
+    Returns
+    -------
+    float
+        The macro-averaged F1 score. NaN if all labels are left out.
+
+    Raises
+    ------
+    {faults_of_predictions}
+
+    Examples
+    --------
+    >>> from weald.metrics import macro_f1
+    >>> macro_f1([[0, 1, 1], [1, 0, 0]], [[0, 1, 0], [1, 0, 0]])
+    0.6666666666666666
+    """
+    n_right, n_cells = counts(y_true, y_pred, y_mask)
+    zero = check_zero_division(zero_division)
+    some = n_cells > 0
+    f1 = np.full(len(n_cells), zero)
+    f1[some] = 2.0 * n_right[some] / n_cells[some]
+    f1 = f1[~np.isnan(f1)]
+    return float(f1.mean()) if len(f1) else float("nan")
+
+
+def make_topk_scorer(
+    metric: str | Callable[..., float], k: int, *, greater_is_better: bool | None = None, **options: Any
+) -> Callable[[Any, Any, Any], float]:
+    """Make a scorer from a ranking metric of the `k` highest-scoring labels, for searches and cross-validation.
+
+    The scorer calls `predict_topk` of the estimator, so the scores of all labels are never in memory at once. For a
+    `Pipeline` it transforms X by the first steps and calls `predict_topk` of the last one; for a fitted search it uses
+    `best_estimator_`. An estimator without `predict_topk` must have a `predict_proba` or `decision_function` that
+    returns one array of shape (n_samples, n_labels).
+
+    Parameters
+    ----------
+    metric : str or callable
+        A metric of this module or its name, except `coverage_error`, which needs the scores of all labels. Or a
+        callable `metric(y_true, y_score, **options)`, where `y_score` is the tuple of labels and scores that
+        `predict_topk` returns. `k` is passed to the callable if it has a parameter of that name.
+    k : int
+        The number of highest-scoring labels, from 1 to the number of labels.
+    greater_is_better : bool, default=None
+        Whether a larger value of the metric is better. If False, the scorer returns the negative of the metric. If
+        None, it is False for `one_error` and True for all other metrics.
+    **options
+        Further keyword arguments of `metric`, such as `propensities`.
+
+    Returns
+    -------
+    callable
+        A scorer with the signature `scorer(estimator, X, y)`, which can be passed to scikit-learn as `scoring`. It can
+        be pickled if `metric` can be pickled.
+
+    Raises
+    ------
+    ValueError
+        If the metric is unknown or needs the scores of all labels, or if `k` is not a positive integer.
+    TypeError
+        If `metric` is neither a name nor a callable.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sklearn.model_selection import GridSearchCV, KFold
+    >>> import weald
+    >>> from weald.metrics import make_topk_scorer
+    >>> X = [[i % 4] for i in range(40)]
+    >>> Y = sparse.csr_array([[x[0] == j for j in range(4)] for x in X])
+    >>> search = GridSearchCV(
+    ...     weald.DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": [1, 3]},
+    ...     scoring=make_topk_scorer("precision_at_k", k=1),
+    ...     cv=KFold(2),
+    ... ).fit(X, Y)
+    >>> search.best_params_
+    {'max_depth': 3}
+    """
+    if isinstance(metric, str):
+        if metric not in _TOPK_METRICS:
+            raise ValueError(f"metric must be a callable or one of {sorted(_TOPK_METRICS)}, got {metric!r}")
+        metric = _TOPK_METRICS[metric]
+    if not callable(metric):
+        raise TypeError(f"metric must be a callable or one of {sorted(_TOPK_METRICS)}, got {metric!r}")
+    if metric is coverage_error:
+        raise ValueError(
+            "metric must be a metric of the first k labels, got coverage_error, which needs scores of all labels"
+        )
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"k must be a positive integer, got {k!r}")
+    if greater_is_better is None:
+        greater_is_better = metric is not one_error
+    return TopkScorer(metric, int(k), 1 if greater_is_better else -1, options)
+
+
+_TOPK_METRICS: dict[str, Callable[..., float]] = {
+    function.__name__: function
+    for function in (
+        label_coverage_at_k,
+        macro_f1,
+        micro_f1,
+        ndcg_at_k,
+        one_error,
+        precision_at_k,
+        psndcg_at_k,
+        psp_at_k,
+        recall_at_k,
+    )
+}

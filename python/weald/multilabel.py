@@ -1,0 +1,615 @@
+"""Meta-estimators and displays that turn scores of many labels into decisions and calibrated probabilities.
+
+Labels may be dense or sparse. Everything here works on the scores that `predict_sparse` stores, and creates no array of
+size n_samples × n_labels unless dense labels or dense predictions are asked for.
+
+`TunedThresholds`
+    A classifier that predicts the labels whose scores reach a threshold, with thresholds tuned for an objective.
+`CalibratedLabels`
+    A classifier whose probabilities are calibrated separately for each label.
+`LabelReliabilityDisplay`
+    Calibration curves of multi-label probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.metrics import f1_score, precision_score
+from sklearn.utils.validation import check_is_fitted
+
+from weald import _best, _calibration, _label_scores
+from weald._calibration import METHODS, Maps, Sigmoids
+from weald._described import described
+from weald._docs import documented
+from weald._labels_around import LabelsAround, has, is_array, known_labels, n_positive_rows, without
+from weald._reliability_display import LabelReliabilityDisplay
+from weald._thresholds import Objective, tuned
+from weald._topk import topk
+from weald._types import MatrixLike, Prediction, RandomState, available_if
+from weald._validation import Float, LabelFormat, Target
+
+__all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
+
+
+class TunedThresholds(LabelsAround):
+    """Multi-label classifier with one decision threshold per label, tuned for an objective.
+
+    The thresholds are chosen on scores of samples that the scoring model was not fitted on: out-of-bag scores,
+    cross-validated scores, or scores of held-out samples if the estimator is frozen. The threshold of a frequent label
+    is mostly determined by its own scores; that of a rare label is shrunk toward what is best for all labels together.
+    This is `sklearn.model_selection.TunedThresholdClassifierCV` for label matrices.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline
+        A multi-label classifier with `predict_proba` or `decision_function`. Scores s of `decision_function` are only
+        used if there is no `predict_proba`, and are converted by 1 / (1 + exp(-s)). An estimator in
+        `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples that it was not fitted
+        on.
+    objective : str, default="f1"
+        The objective that thresholds are tuned for:
+
+        - "f1" maximizes the F1 score of each label;
+        - "macro_f1" does the same, except that `common_threshold_` maximizes the mean F1 score over labels;
+        - "micro_f1" maximizes the F1 score of all entries together;
+        - "precision>=.9" (or another fraction) maximizes the number of true positives of each label, subject to a
+          precision of at least that value. A label for which no threshold reaches it is never predicted;
+        - "label_count" uses one threshold for all labels, the lowest with which no more labels are predicted than there
+          are in y. "label_count=2.5" (or another number) allows that many labels per sample.
+    shrinkage : float, default=50
+        Strength of the shrinkage of thresholds of rare labels: the number of additional positive entries, distributed
+        as in all labels together, that are added to each label. With 0 each label is tuned on its own. It has no effect
+        with "label_count". The default was chosen on seven data sets, see `benches/defaults`.
+    toward : {"share", "threshold"}, default="share"
+        The quantity that rare labels are shrunk toward. "share" is the number of predicted entries for each positive
+        entry. "threshold" is the threshold itself, and with `shrinkage=numpy.inf` all labels have the same. "share"
+        suits most models, since they give smaller scores to rare labels.
+    cv : "oob", int, cross-validation generator or None, default=None
+        How the scores for tuning are computed:
+
+        - "oob" uses out-of-bag scores: the trees of a forest with `bootstrap=True` that were not grown on the sample.
+          It needs no additional fits. If the forest is the last step of a pipeline, the other steps were fitted on the
+          sample nevertheless;
+        - an integer is the number of folds, shuffled by `random_state`;
+        - a cross-validation generator is used as it is;
+        - None uses "oob" for forests with `bootstrap=True`, and 5 folds for all other estimators.
+
+        It has no effect if the estimator is frozen.
+    min_score : float, default=0.01
+        Scores below this value are not stored, and no label is predicted by them. With 0 all scores that are not zero
+        are stored, which for estimators other than trees and forests usually is every entry of a dense matrix.
+    random_state : int, RandomState instance or None, default=None
+        Controls the shuffling of the folds if `cv` is an integer or None.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The estimator, fitted on all samples, or the frozen estimator.
+    threshold_ : ndarray of shape (n_labels,)
+        The threshold of each label. A label is predicted if its score is at least its threshold. It is infinite for
+        labels that are never predicted.
+    common_threshold_ : float
+        The best single threshold for all labels.
+    tuned_score_ : float
+        The value of the objective on the scores that the thresholds were chosen on, which is optimistic for other
+        samples: the mean F1 score over labels, the F1 score of all entries, the precision of all predicted entries, or
+        the number of predicted labels per sample.
+    n_labels_named_ : float
+        The mean number of labels per sample that the thresholds predict on these scores.
+    classes_ : ndarray
+        The indices of the labels, as in `weald.RandomForestClassifier`.
+    n_outputs_ : int
+        The number of labels.
+    n_features_in_ : int
+        The number of features of the fitted estimator.
+
+    See Also
+    --------
+    CalibratedLabels : Calibrates probabilities separately for each label.
+
+    Notes
+    -----
+    In addition to the fits, tuning takes O(m log m) time for m stored scores. It is vectorized, and needs a few hundred
+    bytes of memory per stored score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> import weald
+    >>> from weald.multilabel import TunedThresholds
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 20))
+    >>> Y = sparse.csr_array(X @ rng.normal(size=(20, 30)) > 6)
+    >>> forest = weald.RandomForestClassifier(50, random_state=0)
+    >>> tuned = TunedThresholds(forest, objective="micro_f1").fit(X[:200], Y[:200])
+    >>> tuned.score(X[200:], Y[200:]) > TunedThresholds(forest, objective="label_count=.1").fit(X, Y).n_labels_named_
+    True
+    """
+
+    _fitted = ("threshold_", "common_threshold_", "tuned_score_", "n_labels_named_")
+
+    threshold_: Float
+    common_threshold_: float
+    tuned_score_: float
+    n_labels_named_: float
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        objective: str = "f1",
+        shrinkage: float = 50.0,
+        toward: Literal["share", "threshold"] = "share",
+        cv: Any = None,
+        min_score: float = 0.01,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.objective = objective
+        self.shrinkage = shrinkage
+        self.toward = toward
+        self.cv = cv
+        self.min_score = min_score
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> Self:
+        """Fit the estimator, and tune the thresholds on scores of samples that it was not fitted on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            Labels, 0 or 1. `predict` returns labels of the same container and dtype.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights for the fit and for the objective. Samples of weight zero do not count, but they are assigned
+            to folds as well.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
+            the estimator, and thresholds are tuned on the known entries. Rates per sample (`n_labels_named_` and the
+            limit of "label_count") then count as one sample as many known entries as there are labels.
+
+        Returns
+        -------
+        self : TunedThresholds
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the input is not valid. The classifier is left unchanged.
+        TypeError
+            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
+        """
+        self._validate_params()
+        objective, shrinkage = Objective.parsed(self.objective), _checked_shrinkage(self.shrinkage)
+        new = TunedThresholds(**self.get_params(deep=False))
+        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
+        scores, weights = new._unseen(X, target, weights, cv)
+        floor = float(self.min_score)
+        found = tuned(scores, target.original, weights, objective, shrinkage, self.toward, floor, target.mask)
+        new.threshold_, new.common_threshold_ = found.of_labels, found.common
+        new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def _validate_params(self) -> None:
+        Objective.parsed(self.objective)
+        _checked_shrinkage(self.shrinkage)
+        if not isinstance(self.toward, str) or self.toward not in ("share", "threshold"):
+            raise ValueError(f"toward must be 'share' or 'threshold', got {self.toward!r}")
+        super()._validate_params()
+
+    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+        found = self.threshold_
+        is_list = is_array(found, np.float64, (self.n_outputs_,)) and not np.isnan(found).any()
+        accepted = f"must be a float64 array of length {self.n_outputs_} without NaN, one threshold for each label"
+        need(is_list, "threshold_", f"{accepted}, got {described(found)}")
+        for name in self._fitted[1:]:
+            value = getattr(self, name)
+            need(isinstance(value, float), name, f"must be a float, got {described(value)}")
+
+    @documented
+    def predict(self, X: Any) -> Prediction:
+        """Predict the labels whose score is at least their threshold.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+
+        Returns
+        -------
+        {ndarray, CSR matrix} of shape (n_samples, n_labels)
+            The labels, 0 or 1, with the dtype of the y passed to `fit`; sparse if that y was sparse.
+        """
+        return self._built(self._named(X))
+
+    def _named(self, X: Any) -> sparse.csr_array:
+        check_is_fitted(self)
+        # If all thresholds are infinite, a floor of 1 asks for the fewest scores.
+        least = min(1.0, float(self.threshold_.min()))
+        scores = _label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
+        named = scores.data >= self.threshold_[scores.indices]
+        found = sparse.csr_array((named, scores.indices, scores.indptr), shape=scores.shape)
+        found.eliminate_zeros()
+        return found
+
+    @available_if(has("predict_proba"))
+    @documented
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probabilities of the fitted estimator, which tuning does not change.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+
+        Returns
+        -------
+        ndarray, sparse matrix or list of ndarray
+            The result of `predict_proba` of `estimator_`.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(has("decision_function"))
+    @documented
+    def decision_function(self, X: Any) -> Any:
+        """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+
+        Returns
+        -------
+        ndarray or sparse matrix
+            The result of `decision_function` of `estimator_`.
+        """
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    @documented
+    def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
+        """Predict the positive scores of at least `min_score` as a CSR array.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+        min_score : float, default=0
+            Scores below this value, between 0 and 1, are not stored.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_labels)
+            The scores, as of `RandomForestClassifier.predict_sparse`.
+        """
+        check_is_fitted(self)
+        floor = _best.checked_min_score(min_score)
+        return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
+
+    @available_if(has("predict_topk"))
+    @documented
+    def predict_topk(
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+    ) -> tuple[NDArray[np.int64], Float]:
+        """Predict the `k` highest-scoring labels of each sample. Thresholds are not used.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+        {labels_to_return}
+
+        Returns
+        -------
+        indices : int64 ndarray of shape (n_samples, k)
+            Indices of the labels, as returned by `weald.topk`.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their scores, as returned by `weald.topk`.
+        """
+        check_is_fitted(self)
+        return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
+
+    @documented
+    def score(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Score the predicted labels by the metric of the objective.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            True labels, 0 or 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN. They are left out.
+
+        Returns
+        -------
+        float
+            The mean F1 score over labels for "f1" and "macro_f1", in which a label that is neither true nor predicted
+            for any sample has 0; the precision of all predicted entries for "precision>=…"; and the F1 score of all
+            entries for "micro_f1" and "label_count".
+        """
+        named = self._named(X)
+        truth, mask = known_labels(y, y_mask)
+        named, truth = without(named, mask), without(truth, mask)
+        rules: dict[str, Any] = {"sample_weight": sample_weight, "zero_division": 0.0}
+        kind = Objective.parsed(self.objective).kind
+        if kind == "precision":
+            return float(precision_score(truth, named, average="micro", **rules))
+        return float(f1_score(truth, named, average="macro" if kind in ("f1", "macro_f1") else "micro", **rules))
+
+
+def _checked_shrinkage(shrinkage: Any) -> float:
+    is_number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool | np.bool_)
+    if not is_number or not shrinkage >= 0:
+        raise ValueError(f"shrinkage must be a number of at least 0, or infinity, got {shrinkage!r}")
+    # Integers beyond the largest float cannot be converted.
+    return float(shrinkage) if shrinkage <= np.finfo(np.float64).max else np.inf
+
+
+class CalibratedLabels(LabelsAround):
+    """Multi-label classifier whose probabilities are calibrated separately for each label.
+
+    The calibration is fitted on scores of samples that the scoring model was not fitted on. This is
+    `sklearn.calibration.CalibratedClassifierCV` with `ensemble=False` for label matrices, except that probabilities
+    below `min_score` before calibration are zero after it, so that sparse probabilities remain sparse.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline
+        A multi-label classifier with `predict_proba` or `decision_function`. Scores s of `decision_function` are only
+        used if there is no `predict_proba`, and are converted by 1 / (1 + exp(-s)). An estimator in
+        `sklearn.frozen.FrozenEstimator` is not refitted; `fit` must then be called with samples that it was not fitted
+        on.
+    method : {"isotonic", "sigmoid"}, default="sigmoid"
+        The calibration function of each label:
+
+        - "isotonic" is a non-decreasing function of the score, with linear interpolation between the scores seen
+          in `fit`;
+        - "sigmoid" is 1 / (1 + exp(-(a s + b))) of a score s, fitted to the targets of Platt (1999). It has only two
+          parameters per label, which also suits rare labels.
+    cv : "oob", int, cross-validation generator or None, default=None
+        How the scores for calibration are computed, as in `TunedThresholds`.
+    min_positives : int, default=5
+        Minimum number of samples that must have a label for it to be calibrated.
+    too_few : {"raise", "keep"}, default="raise"
+        What happens if labels have fewer than `min_positives` samples: "raise" raises an error with their names, "keep"
+        leaves their scores uncalibrated.
+    min_score : float, default=0.01
+        Scores below this value count as zero, and remain zero after calibration.
+    random_state : int, RandomState instance or None, default=None
+        Controls the shuffling of the folds if `cv` is an integer or None.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The estimator, fitted on all samples, or the frozen estimator.
+    is_calibrated_ : bool ndarray of shape (n_labels,)
+        Whether each label is calibrated.
+    classes_ : ndarray
+        The indices of the labels, as in `weald.RandomForestClassifier`.
+    n_outputs_ : int
+        The number of labels.
+    n_features_in_ : int
+        The number of features of the fitted estimator.
+
+    See Also
+    --------
+    TunedThresholds : Tunes one decision threshold per label.
+
+    Notes
+    -----
+    Entries that are not stored enter the calibration of each label with score zero, together and in constant time. In
+    addition to the fits, calibration takes O(m log m) time for m stored scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> from weald.multilabel import CalibratedLabels
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 20))
+    >>> Y = (X @ rng.normal(size=(20, 5)) > 3).astype(int)
+    >>> forest = weald.RandomForestClassifier(50, random_state=0)
+    >>> calibrated = CalibratedLabels(forest).fit(X[:200], Y[:200])
+    >>> after = ((calibrated.predict_proba(X[200:]) - Y[200:]) ** 2).mean()
+    >>> before = ((calibrated.estimator_.predict_proba(X[200:]) - Y[200:]) ** 2).mean()
+    >>> bool(after < before)
+    True
+    """
+
+    _fitted = ("is_calibrated_", "_knots")
+
+    is_calibrated_: NDArray[np.bool_]
+    _maps: Maps | Sigmoids
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        method: Literal["isotonic", "sigmoid"] = "sigmoid",
+        cv: Any = None,
+        min_positives: int = 5,
+        too_few: Literal["raise", "keep"] = "raise",
+        min_score: float = 0.01,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.min_positives = min_positives
+        self.too_few = too_few
+        self.min_score = min_score
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> Self:
+        """Fit the estimator, and calibrate its scores on samples that it was not fitted on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples, in any form that the estimator accepts.
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            Labels, 0 or 1. `predict` returns labels of the same container and dtype.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights for the fit and for the calibration. Samples of weight zero do not count, but they are
+            assigned to folds as well.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
+            the estimator, and each label is calibrated on its known entries.
+
+        Returns
+        -------
+        self : CalibratedLabels
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the input is not valid, or if labels have fewer than `min_positives` samples and `too_few`
+            is "raise". The classifier is left unchanged.
+        TypeError
+            If `estimator` is a class or predicts no scores. The classifier is left unchanged.
+        """
+        self._validate_params()
+        new = CalibratedLabels(**self.get_params(deep=False))
+        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
+        if self.too_few == "raise":
+            self._check_positives(target, weights)
+        scores, weights = new._unseen(X, target, weights, cv)
+        kept = n_positive_rows(target.original, weights) < int(self.min_positives)
+        new.is_calibrated_ = ~kept
+        new._maps = _calibration.calibrated(scores, target.original, weights, self.method, kept, target.mask)
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def _validate_params(self) -> None:
+        if not isinstance(self.method, str) or self.method not in METHODS:
+            raise ValueError(f"method must be 'isotonic' or 'sigmoid', got {self.method!r}")
+        if not isinstance(self.too_few, str) or self.too_few not in ("raise", "keep"):
+            raise ValueError(f"too_few must be 'raise' or 'keep', got {self.too_few!r}")
+        least = self.min_positives
+        if isinstance(least, bool) or not isinstance(least, Integral) or least < 1:
+            raise ValueError(f"min_positives must be a positive integer, got {least!r}")
+        super()._validate_params()
+
+    @property
+    def _knots(self) -> dict[str, NDArray[Any]]:
+        """The calibration functions as arrays, as model files hold them."""
+        return dict(vars(self._maps))
+
+    def _prove(self, need: Callable[[Any, str, str], None]) -> None:
+        is_calibrated = self.is_calibrated_
+        is_mask = is_array(is_calibrated, np.bool_, (self.n_outputs_,))
+        accepted = f"must be a bool array of length {self.n_outputs_}, one value for each label"
+        need(is_mask, "is_calibrated_", f"{accepted}, got {described(is_calibrated)}")
+        try:
+            self._maps = _calibration.proven(self.__dict__.pop("_knots"), is_calibrated)
+        except ValueError as error:
+            need(False, "_knots", str(error))
+
+    def _check_positives(self, target: Target, weights: Float | None) -> None:
+        n_positive = n_positive_rows(target.original, np.ones(target.original.shape[0]) if weights is None else weights)
+        few = np.flatnonzero(n_positive < self.min_positives)
+        if len(few):
+            names = few[:5].tolist() if target.names is None else target.names[few[:5]].tolist()
+            more = ", …" if len(few) > 5 else ""
+            raise ValueError(
+                f"y must have at least min_positives={self.min_positives} samples for each label, but {len(few)} "
+                f"label(s) have fewer: {', '.join(map(str, names))}{more}; use more samples, a smaller "
+                "min_positives, or too_few='keep', which leaves their scores uncalibrated"
+            )
+
+    @documented
+    def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
+        """Predict calibrated probabilities of at least `min_score` as a CSR array.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+        min_score : float, default=0
+            Probabilities below this value, between 0 and 1, are not stored. Independently of it, no entry is stored
+            for labels whose score before calibration is below the parameter `min_score` of the classifier.
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_labels)
+            Calibrated probabilities, float64.
+        """
+        check_is_fitted(self)
+        floor = _best.checked_min_score(min_score)
+        found = self._maps(_label_scores.scores_at_least(self.estimator_, X, float(self.min_score), self.n_outputs_))
+        if floor > 0:
+            found.data[found.data < floor] = 0.0
+            found.eliminate_zeros()
+        return found
+
+    @documented
+    def predict_proba(self, X: Any) -> Float:
+        """Predict calibrated probabilities as a dense array.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The probabilities of `predict_sparse`, and 0 for the labels that it does not store.
+        """
+        found: Float = self.predict_sparse(X).toarray()
+        return found
+
+    @documented
+    def predict(self, X: Any) -> Prediction:
+        """Predict the labels whose calibrated probability is greater than 0.5.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+
+        Returns
+        -------
+        {ndarray, CSR matrix} of shape (n_samples, n_labels)
+            The labels, 0 or 1, with the dtype of the y passed to `fit`; sparse if that y was sparse.
+        """
+        found = self.predict_sparse(X, min_score=0.5)
+        return self._built(sparse.csr_array(found > 0.5))
+
+    @documented
+    def predict_topk(
+        self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+    ) -> tuple[NDArray[np.int64], Float]:
+        """Predict the `k` labels with the highest calibrated probabilities for each sample.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+        {labels_to_return}
+
+        Returns
+        -------
+        indices : int64 ndarray of shape (n_samples, k)
+            Indices of the labels, the highest probability first and the lower index first among equal probabilities.
+            They are padded with -1 if fewer than `k` labels have a positive probability.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their probabilities; 0 where the index is -1.
+        """
+        check_is_fitted(self)
+        k = _best.checked_k(k, self.n_outputs_)
+        found = self.predict_sparse(X, min_score=min_score)
+        return _best.best_of_sparse(found, k, _best.pattern(exclude, *found.shape))

@@ -1,0 +1,559 @@
+"""Single decision trees and extremely randomized trees, for classes, labels and numerical outputs."""
+
+from __future__ import annotations
+
+from copy import copy
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import sklearn.tree
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import StrOptions
+
+from weald import _label_weight, _masks, _memory, _output_scaling, _weald
+from weald._arrays import Tree, decision_path
+from weald._at_once import fitted_at_once, of_one_fit
+from weald._base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, keep, n_drawn_features, n_positive
+from weald._docs import documented, documented_by
+from weald._estimator_docs import CLASSIFIERS, REGRESSORS, TREE_CLASSIFIERS, TREE_REGRESSORS, TREES
+from weald._predictions import BaseClassifier, BaseRegressor
+from weald._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, Growth
+from weald._proof import check_fitted
+from weald._types import (
+    CategoricalFeatures,
+    ClassifierCriterion,
+    ClassWeight,
+    InteractionCst,
+    LabelWeight,
+    MatrixLike,
+    MaxFeatures,
+    MonotonicCst,
+    MultiLabel,
+    NProjections,
+    OutputProjection,
+    OutputScaling,
+    Prediction,
+    RandomState,
+    RegressorCriterion,
+    fit_context,
+)
+from weald._validation import draw_seed
+
+
+class BaseTree(TreeParameters, BaseModel):
+    """What trees for all kinds of y share."""
+
+    _kind = "tree"
+    _masks_y = True
+    _keeps_sparse_y = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        "splitter": [StrOptions({"best", "random"})],
+        "n_jobs": [Integral, None],
+        **PRUNING_CONSTRAINTS,
+    }
+
+    splitter: Literal["best", "random"]
+
+    tree_: Tree
+    max_features_: int
+
+    @property
+    def _forest(self) -> _weald.Forest:  # type: ignore[override]
+        return self.tree_._forest
+
+    @fit_context(prefer_skip_nested_validation=True)
+    @documented
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        check_input: bool = True,
+        y_mask: MatrixLike | None = None,
+        *,
+        label_names: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the tree to training samples.
+
+        Parameters
+        ----------
+        {X_of_fit}
+        {y}
+        {sample_weight_of_trees}
+        check_input : bool, default=True
+            Ignored. It exists for compatibility with scikit-learn. The input is always checked, which takes one pass.
+        {y_mask}
+        {label_names}
+
+        Returns
+        -------
+        {fitted_self}
+
+        Raises
+        ------
+        {errors_of_fit}
+
+        Notes
+        -----
+        {after_errors}
+
+        The fitted tree does not depend on the layout of X.
+
+        A balanced tree on dense X takes O(n_features · n_samples · log(n_samples)) time. For sparse X, the number of
+        stored entries takes the place of n_features · n_samples.
+        """
+        with fitted_at_once(self) as new:
+            checked, target, weights = new._check_fit(X, y, sample_weight, y_mask, label_names)
+            growth = Growth(draw_seed(new.random_state))
+            config = new._tree_config(n_positive(weights, checked.shape[0]), target, growth, weights)
+            row_weights = new._row_weights(target, weights)
+            _memory.reserve(new, _memory.of_checked(new, checked, target, row_weights[0] is not None))
+            mask = _masks.to_engine(target.mask)
+            new.tree_ = Tree(_weald.fit_tree(checked, target.engine, row_weights, config, mask, new._n_threads()))
+            new.max_features_ = n_drawn_features(new.max_features, new.n_features_in_)
+            new._set_outputs(target)
+        return self
+
+    @documented
+    def predict(self, X: MatrixLike, check_input: bool = True) -> Prediction:
+        """Predict the classes, labels or numerical outputs of samples.
+
+        Parameters
+        ----------
+        {X}
+        check_input : bool, default=True
+            Ignored. It exists for compatibility with scikit-learn. The input is always checked.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_outputs)
+            For classes, the most frequent class of the leaf; for labels, those that more than half of the weight of
+            the leaf has; for numerical outputs, the value of the leaf. The result is sparse if y was.
+        """
+        return super().predict(X)
+
+    @of_one_fit
+    @documented
+    def apply(self, X: MatrixLike, check_input: bool = True) -> NDArray[np.int64]:
+        """Return the index of the leaf that each sample reaches.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        check_input : bool, default=True
+            Ignored. It exists for compatibility with scikit-learn. The input is always checked.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Indices of nodes in `tree_`.
+        """
+        checked = self._check_predict(X)
+        return self._forest.apply(checked, self._n_threads())[:, 0].astype(np.int64)
+
+    @of_one_fit
+    @documented
+    def decision_path(self, X: MatrixLike, check_input: bool = True) -> sparse.csr_matrix:
+        """Return the nodes that each sample passes through.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        check_input : bool, default=True
+            Ignored. It exists for compatibility with scikit-learn. The input is always checked.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples, n_nodes)
+            1 where a sample passes through a node.
+        """
+        checked = self._check_predict(X)
+        return decision_path(self._forest, checked, self._n_threads())[0]
+
+    def cost_complexity_pruning_path(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+    ) -> Bunch:
+        """Fit a tree and compute the path of minimal cost-complexity pruning.
+
+        Each step of the path turns the split with the smallest value of ``(R(t) - R(T_t)) / (|T_t| - 1)`` into a leaf.
+        ``R(t)`` is the impurity of node t times its fraction of the total weight, ``T_t`` is the subtree below t,
+        ``R(T_t)`` is the sum of R over its leaves and ``|T_t|`` is their number. The values are the candidates for
+        `ccp_alpha`: all values between two of them prune the tree in the same way.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, as in `fit`.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. None: all weights are equal.
+
+        Returns
+        -------
+        ccp_path : sklearn.utils.Bunch
+            The path. This estimator does not change.
+
+            ccp_alphas : ndarray of shape (n_steps + 1,)
+                0 for the whole tree, then the complexity of each step.
+            impurities : ndarray of shape (n_steps + 1,)
+                The sum of R over the remaining leaves.
+
+        Raises
+        ------
+        ValueError, TypeError, MemoryError
+            As `fit`.
+
+        Notes
+        -----
+        It takes the time of a fit, and O(node_count * log(node_count)). As in scikit-learn, of several equal values
+        the upper split is pruned first, and rounding decides between values that differ by no more than rounding. With
+        `output_projection` the impurities are those of the projected outputs.
+
+        References
+        ----------
+        Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984, chapter 3.
+        """
+        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        ccp_alphas, impurities = grown.tree_._tree.cost_complexity_pruning_path()
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
+
+    @of_one_fit
+    def prune_reduced_error(self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Prune the tree on validation samples, by reduced-error pruning.
+
+        From the leaves to the root, a subtree becomes a leaf if this does not increase the loss on the validation
+        samples. The result is the smallest of the prunings with the least loss. Subtrees that no validation sample
+        reaches become leaves. The loss is the squared error for numerical outputs, the number of outputs with a wrong
+        class for classes, and the number of labels that are wrongly predicted or missed for labels.
+
+        Parameters
+        ----------
+        X_val : {array-like, sparse matrix} of shape (n_val, n_features)
+            The validation samples, at least one, as in `predict`.
+        y_val : {array-like, sparse matrix} of shape (n_val,) or (n_val, n_outputs)
+            Their target values, with the outputs of the fit and no other classes than those of the fit.
+        sample_weight : array-like of shape (n_val,), default=None
+            Their weights: not negative, and at least one positive. A sample with weight zero is treated as if it were
+            absent. `class_weight` does not affect the loss.
+
+        Returns
+        -------
+        pruned : estimator of the same class
+            A new fitted estimator, whose parameters are the same objects. This estimator does not change.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is invalid: another number of features or outputs, unknown classes, or no samples; and for
+            trees with `criterion="absolute_error"`, because the median of a subtree is not known from its leaves.
+
+        Notes
+        -----
+        It takes O(stored leaf values * log(n_leaves)) time for classes and labels and
+        O((node_count + n_val) * n_outputs) for numerical outputs, in addition to the paths of the samples. The result
+        does not depend on the layout of X_val.
+
+        References
+        ----------
+        Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> import weald
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> tree = weald.DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])
+        >>> pruned = tree.prune_reduced_error(X[1::2], y[1::2])
+        >>> pruned.get_n_leaves() < tree.get_n_leaves()
+        True
+        """
+        forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
+        pruned = copy(self)
+        pruned.tree_ = Tree(forest)
+        return pruned
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree: the maximum number of splits between the root and a leaf.
+
+        Returns
+        -------
+        int
+            The depth, which is 0 for a tree of a single leaf.
+        """
+        check_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves.
+
+        Returns
+        -------
+        int
+            The number of leaves.
+        """
+        check_fitted(self)
+        return self.tree_.n_leaves
+
+
+@documented_by(TREES, CLASSIFIERS, TREE_CLASSIFIERS)
+class DecisionTreeClassifier(BaseTree, BaseClassifier):
+    """A decision tree classifier for classes and labels.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Notes
+    -----
+    X is compared in float32: values that are equal in float32 are equal for the tree. The tree does not depend on the
+    layout of X. It depends on the order of the samples only in the choice between splits that are equally good.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = weald.DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> float(tree.score(X, y))
+    0.96
+
+    For labels, y is a dense or sparse matrix of 0 and 1:
+
+    >>> from scipy import sparse
+    >>> Y = sparse.csr_array([[1, 0, 0], [1, 0, 1], [0, 1, 1], [0, 1, 0]])
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> weald.DecisionTreeClassifier(random_state=0).fit(X, Y).predict(X).toarray()
+    array([[1, 0, 0],
+           [1, 0, 1],
+           [0, 1, 1],
+           [0, 1, 0]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTree._parameter_constraints,
+        "criterion": [StrOptions(CLASSIFIER_CRITERIA)],
+        **_label_weight.CONSTRAINTS,
+        "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        **BaseClassifier._parameter_constraints,
+    }
+
+    class_weight: ClassWeight
+    label_weight: LabelWeight
+
+    def __init__(
+        self,
+        *,
+        criterion: ClassifierCriterion = "gini",
+        splitter: Literal["best", "random"] = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: MaxFeatures = None,
+        random_state: RandomState = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: ClassWeight = None,
+        multi_label: MultiLabel = "auto",
+        ccp_alpha: float = 0.0,
+        monotonic_cst: MonotonicCst = None,
+        output_projection: OutputProjection = None,
+        n_projections: NProjections = "log",
+        categorical_features: CategoricalFeatures = "from_dtype",
+        interaction_cst: InteractionCst = None,
+        label_weight: LabelWeight = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        keep(self, locals())
+
+    @documented
+    def predict_proba(self, X: MatrixLike, check_input: bool = True) -> Prediction:
+        """Predict probabilities: the weighted frequencies of the classes or labels in the leaf.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        check_input : bool, default=True
+            Ignored. It exists for compatibility with scikit-learn. The input is always checked.
+
+        Returns
+        -------
+        {probabilities}
+        """
+        return super().predict_proba(X)
+
+
+@documented_by(TREES, REGRESSORS, TREE_REGRESSORS)
+class DecisionTreeRegressor(BaseTree, BaseRegressor):
+    """A decision tree regressor for one or several numerical outputs.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> X = np.arange(6).reshape(-1, 1)
+    >>> Y = np.column_stack([X[:, 0] < 3, X[:, 0] ** 2])
+    >>> weald.DecisionTreeRegressor(max_depth=1).fit(X, Y).predict([[0], [5]])
+    array([[ 0.75,  3.5 ],
+           [ 0.  , 20.5 ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTree._parameter_constraints,
+        "criterion": [StrOptions(REGRESSOR_CRITERIA)],
+        **_output_scaling.CONSTRAINTS,
+    }
+
+    output_scaling: OutputScaling
+    output_weights: ArrayLike | None
+
+    def __init__(
+        self,
+        *,
+        criterion: RegressorCriterion = "squared_error",
+        splitter: Literal["best", "random"] = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: MaxFeatures = None,
+        random_state: RandomState = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: MonotonicCst = None,
+        output_projection: OutputProjection = None,
+        n_projections: NProjections = "log",
+        categorical_features: CategoricalFeatures = "from_dtype",
+        interaction_cst: InteractionCst = None,
+        output_scaling: OutputScaling = None,
+        output_weights: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        keep(self, locals())
+
+
+@documented_by(TREES, CLASSIFIERS, TREE_CLASSIFIERS)
+class ExtraTreeClassifier(DecisionTreeClassifier):
+    """An extremely randomized tree classifier for classes and labels.
+
+    It is a `DecisionTreeClassifier` with other defaults: each node draws features at random, and one random threshold
+    for each of them. It is meant for ensembles: see `ExtraTreesClassifier`.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> float(weald.ExtraTreeClassifier(random_state=0).fit(X, y).score(X, y))
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: ClassifierCriterion = "gini",
+        splitter: Literal["best", "random"] = "random",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: MaxFeatures = "sqrt",
+        random_state: RandomState = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: ClassWeight = None,
+        multi_label: MultiLabel = "auto",
+        ccp_alpha: float = 0.0,
+        monotonic_cst: MonotonicCst = None,
+        output_projection: OutputProjection = None,
+        n_projections: NProjections = "log",
+        categorical_features: CategoricalFeatures = "from_dtype",
+        interaction_cst: InteractionCst = None,
+        label_weight: LabelWeight = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        keep(self, locals())
+
+
+@documented_by(TREES, REGRESSORS, TREE_REGRESSORS)
+class ExtraTreeRegressor(DecisionTreeRegressor):
+    """An extremely randomized tree regressor for one or several numerical outputs.
+
+    It is a `DecisionTreeRegressor` with other defaults: each node draws features at random, and one random threshold
+    for each of them. It is meant for ensembles: see `ExtraTreesRegressor`.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Examples
+    --------
+    >>> import weald
+    >>> tree = weald.ExtraTreeRegressor(random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 4.0])
+    >>> tree.predict([[2.0]])
+    array([4.])
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: RegressorCriterion = "squared_error",
+        splitter: Literal["best", "random"] = "random",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: MaxFeatures = 1.0,
+        random_state: RandomState = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: MonotonicCst = None,
+        output_projection: OutputProjection = None,
+        n_projections: NProjections = "log",
+        categorical_features: CategoricalFeatures = "from_dtype",
+        interaction_cst: InteractionCst = None,
+        output_scaling: OutputScaling = None,
+        output_weights: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        keep(self, locals())
+
+
+# `export_text`, `plot_tree` and similar functions of scikit-learn accept only instances of these two classes, and then
+# read only `tree_`. These are abstract base classes, so our classes can be registered with them: `isinstance` is then
+# true, and nothing is inherited. `partial_dependence`, which also checks the class, calls
+# `_compute_partial_dependence_recursion`.
+sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)
+sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)
