@@ -1,0 +1,241 @@
+"""`EVERY`: one table of all public estimators, which the tests of what holds for each of them go through.
+
+An entry builds a small and fast estimator, and says which kinds of y and of X it takes. Several entries of one class
+have different settings, where these lead to different code. `tests/test_life_cycle.py` checks that no public class with
+`fit` is missing here, and that what an entry says is true.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import weald
+from scipy import sparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from weald.multilabel import CalibratedLabels, TunedThresholds
+
+# Kinds of y: one and several outputs of classes, dense and sparse labels, one, several and sparse numerical outputs.
+CLASSES = ("class", "classes", "labels", "sparse labels")
+NUMBERS = ("number", "numbers", "sparse numbers")
+LABELS = ("labels", "sparse labels")
+# The kinds of y that may have unknown values.
+MASKED = ("classes", "labels", "sparse labels", "numbers")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An estimator of the table, and what it supports."""
+
+    name: str
+    # Parameters that replace those of the small configuration -> an estimator that is not fitted.
+    build: Callable[..., Any]
+    # The kinds of y, the first of which is the usual one, and those of them that may have unknown values (`y_mask`).
+    outputs: tuple[str, ...]
+    masks: tuple[str, ...]
+    # Whether X may be sparse, have missing values, and have categorical features; whether samples may have weights.
+    sparse: bool = True
+    missing: bool = True
+    categories: bool = True
+    weights: bool = True
+    # Whether a fit may follow with another number of outputs: not if the estimator inside is fitted already.
+    refits: bool = True
+
+    @property
+    def cls(self) -> type:
+        return type(self.build())
+
+    @property
+    def is_classifier(self) -> bool:
+        return self.outputs[0] in CLASSES
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the estimator is around another one, whose model it holds."""
+        return issubclass(self.cls, TunedThresholds | CalibratedLabels)
+
+
+@dataclass
+class _Table:
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+    def add(self, cls: type, told: str = "", *, masks: tuple[str, ...] | None = None, **options: Any) -> None:
+        params = options.pop("params", {})
+        outputs = options.pop("outputs", CLASSES if cls.__name__.endswith("Classifier") else NUMBERS)
+        name = f"{cls.__name__}-{told}" if told else cls.__name__
+        known = tuple(kind for kind in outputs if kind in MASKED) if masks is None else masks
+
+        def build(**more: Any) -> Any:
+            # Parameters that are estimators are made anew, so that models share none.
+            made = {key: value() if inspect.isfunction(value) else value for key, value in params.items()}
+            return cls(**{**made, **more})
+
+        self.entries[name] = Entry(name, build, outputs, known, **options)
+
+
+def _small_forest(regressor: bool = False, **params: Any) -> Any:
+    cls = weald.RandomForestRegressor if regressor else weald.RandomForestClassifier
+    return cls(**{"n_estimators": 4, "max_depth": 4, "random_state": 0, **params})
+
+
+def _fitted_forest() -> Any:
+    """A frozen forest that was fitted to the labels of `problem`."""
+    X, Y = problem("labels", refit=0, n=40)
+    return FrozenEstimator(_small_forest().fit(X, Y))
+
+
+def _table() -> dict[str, Entry]:
+    table = _Table()
+    small = {"n_estimators": 4, "random_state": 0}
+    for name in ("DecisionTree", "ExtraTree"):
+        for task in ("Classifier", "Regressor"):
+            table.add(getattr(weald, name + task), params={"random_state": 0})
+    for name in ("RandomForest", "ExtraTrees"):
+        for task in ("Classifier", "Regressor"):
+            table.add(getattr(weald, name + task), params=small)
+    several = tuple(kind for kind in CLASSES if kind != "classes")
+    table.add(
+        weald.RandomForestClassifier,
+        "oob",
+        outputs=several,
+        params={**small, "n_estimators": 12, "oob_score": True},
+    )
+    table.add(
+        weald.RandomForestRegressor,
+        "kept",
+        params={**small, "n_estimators": 12, "oob_score": True, "keep_rows": True},
+    )
+    projected = {"output_projection": "gaussian", "n_projections": 2}
+    for task, outputs in (("Classifier", ("classes", *LABELS)), ("Regressor", NUMBERS)):
+        table.add(getattr(weald, f"ExtraTrees{task}"), "projected", outputs=outputs, params={**small, **projected})
+    for task in ("Classifier", "Regressor"):
+        # Centroids are means of samples, which missing values and categories do not have.
+        table.add(getattr(weald, f"CentroidForest{task}"), masks=(), missing=False, categories=False, params=small)
+    boosted = {**small, "max_leaf_nodes": 6}
+    for task in ("Classifier", "Regressor"):
+        cls = getattr(weald, f"GradientBoosting{task}")
+        masks = LABELS if task == "Classifier" else ("numbers",)
+        table.add(cls, masks=masks, params=boosted)
+        for strategy in ("projected", "joint", "single_target"):
+            table.add(cls, strategy, masks=masks, params={**boosted, "output_strategy": strategy})
+        stopped = {**boosted, "n_iter_no_change": 2, "subsample": 0.8}
+        table.add(cls, "stopped", masks=masks, params=stopped)
+        table.add(
+            cls,
+            "linear",
+            masks=(),
+            missing=False,
+            categories=False,
+            params={**boosted, "estimator": lambda: LinearRegression()},
+        )
+    for task in ("Classifier", "Regressor"):
+        cls = getattr(weald, f"CompressedForest{task}")
+        masks = ("numbers",) if task == "Regressor" else ()
+        forest = (lambda: _small_forest(), lambda: _small_forest(True))[task == "Regressor"]
+        path = {"estimator": forest, "cv": 2, "step_size": 0.1, "max_steps": 30, "random_state": 0}
+        table.add(cls, masks=masks, params=path)
+        table.add(cls, "grow", masks=(), params={**path, "method": "grow", "l1_norm": None})
+        table.add(cls, "lasso", masks=(), params={**path, "solver": "lasso", "l1_norm": 0.5})
+    table.add(
+        weald.CompressedForestClassifier,
+        "logistic",
+        masks=(),
+        params={
+            "estimator": lambda: _small_forest(),
+            "cv": 2,
+            "step_size": 0.1,
+            "max_steps": 30,
+            "random_state": 0,
+            "loss": "log_loss",
+        },
+    )
+    for cls, extra in ((TunedThresholds, {}), (CalibratedLabels, {"min_positives": 1})):
+        common = {"random_state": 0, **extra}
+        of_labels = {"outputs": LABELS}
+        table.add(cls, params={**common, "estimator": lambda: _small_forest(n_estimators=8)}, **of_labels)
+        boosting = {
+            **common,
+            "cv": 2,
+            "estimator": lambda: weald.GradientBoostingClassifier(n_estimators=3, random_state=0),
+        }
+        table.add(cls, "boosting", params=boosting, **of_labels)
+        piped = {**common, "estimator": lambda: make_pipeline(MaxAbsScaler(), _small_forest(n_estimators=8))}
+        table.add(cls, "pipeline", categories=False, params=piped, **of_labels)
+        frozen = {**common, "estimator": lambda: _fitted_forest()}
+        table.add(cls, "frozen", categories=False, refits=False, params=frozen, **of_labels)
+        others = {**common, "cv": 2, "estimator": lambda: OneVsRestClassifier(LogisticRegression())}
+        table.add(cls, "others", masks=(), missing=False, categories=False, weights=False, params=others, **of_labels)
+    table.add(
+        CalibratedLabels,
+        "isotonic",
+        outputs=LABELS,
+        params={
+            "method": "isotonic",
+            "cv": 2,
+            "estimator": lambda: _small_forest(),
+            "min_positives": 1,
+            "random_state": 0,
+        },
+    )
+    return table.entries
+
+
+def problem(kind: str, refit: int = 0, n: int = 60) -> tuple[np.ndarray, Any]:
+    """Dense X with many zeros, and y of a kind; those of a `refit` differ in values, samples, outputs and classes."""
+    rng = np.random.default_rng(refit)
+    n, d = n + 20 * refit, 3 + refit
+    X = rng.normal(size=(n, 6)).round(1)
+    X[rng.random(X.shape) < 0.4] = 0
+    score = X[:, :4] @ rng.normal(size=(4, d)) + rng.normal(scale=0.3, size=(n, d))
+    if kind in ("number", "numbers"):
+        return X, score[:, 0] if kind == "number" else score
+    if kind == "sparse numbers":
+        return X, sparse.csr_array(np.where(score > 0.5, score, 0.0))
+    if kind in ("class", "classes"):
+        names = np.array([["a", "b", "c", "d"], ["p", "q", "r", "s"]])[refit % 2]
+        cuts = [-1.0, 0.5] if refit % 2 else [0.0]
+        classes = names[np.digitize(score, cuts)]
+        return X, classes[:, 0] if kind == "class" else classes
+    labels = (score > 0.3).astype(np.int64)
+    return X, labels if kind == "labels" else sparse.csr_array(labels)
+
+
+def with_categories(X: np.ndarray) -> pd.DataFrame:
+    """A frame of dense X, whose last column has categories."""
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    codes = np.abs(X[:, -1]).astype(int) % 3
+    return frame.assign(color=pd.Categorical(np.array(["red", "green", "blue"])[codes])).drop(columns="x5")
+
+
+def mask_of(y: Any, seed: int = 0) -> np.ndarray:
+    """A mask of some entries of y, in which every sample and output keeps known entries."""
+    mask = np.random.default_rng(seed).random(y.shape) < 0.2
+    mask[:, 0] = False
+    mask[:20] = False
+    return mask
+
+
+EVERY: dict[str, Entry] = _table()
+# All pairs of an entry and a kind of y that it takes.
+PAIRS: list[tuple[str, str]] = [(name, kind) for name, entry in EVERY.items() for kind in entry.outputs]
+
+
+def public_classes() -> Iterator[type]:
+    """The public classes of the package that have a method `fit`."""
+    for module in ["weald", *(m.name for m in pkgutil.walk_packages(weald.__path__, "weald."))]:
+        if any(part.startswith("_") for part in module.split(".")):
+            continue
+        for name, cls in vars(importlib.import_module(module)).items():
+            is_own = inspect.isclass(cls) and cls.__module__.startswith("weald.")
+            if is_own and hasattr(cls, "fit") and not name.startswith(("_", "Base")):
+                yield cls
