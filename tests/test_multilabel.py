@@ -371,7 +371,6 @@ def test_one_threshold_for_all_is_the_best_one(data, objective):
         assert found.common == 0.5
         return
     plain = Plain(scores, truth, weights, 0.1)
-    grid, cuts = grid_of(scores, truth, weights, 0.1)
 
     def value(t):
         counts = [(*plain.counts(j, t), p) for j, p in enumerate(plain.positive)]
@@ -379,11 +378,45 @@ def test_one_threshold_for_all_is_the_best_one(data, objective):
             return np.mean([f1(*one) for one in counts])
         return f1(*np.sum(counts, axis=0))
 
-    tried = grid if objective == "macro_f1" else cuts
+    # Every threshold that separates two scores, or all scores from what is not stored.
+    own = sorted({0.1, *scores[scores > 0]})
+    tried = [*itertools.starmap(between, itertools.pairwise(own)), 2.0]
     # The sums are added up in a different order.
     assert value(found.common) == pytest.approx(max(map(value, tried)), rel=1e-12)
     if objective != "f1":
         assert found.score == pytest.approx(value(found.common), rel=1e-12)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("objective", ["f1", "micro_f1", "macro_f1", "precision>=.55", "label_count", "label_count=1.5"])
+def test_the_common_threshold_is_the_best_of_all_thresholds(objective, weighted, masked):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        truth = rng.random((60, 4)) < rng.random(4) ** 2
+        scores = (rng.random(truth.shape) * rng.random(4) + 0.3 * truth).round(seed % 4 + 1).clip(0, 1)
+        mask = (rng.random(truth.shape) < 0.3) & masked
+        scores[mask], truth[mask] = 0, False
+        weights = rng.integers(0, 4, 60).astype(float) if weighted else np.ones(60)
+        pattern = sparse.csr_array(mask) if masked else None
+        arrays = sparse.csr_array(scores), sparse.csr_array(truth)
+        found = tuned(*arrays, weights, Objective.parsed(objective), 0.0, "share", 0.01, pattern).common
+        n = (weights @ ~mask).sum() / 4
+        n_allowed = 1.5 * n if objective.endswith("1.5") else (weights @ truth).sum()
+
+        def value(t, scores=scores, truth=truth, weights=weights, n_allowed=n_allowed):
+            named = (scores > 0) & (scores >= t)
+            hits, n_named, positive = (weights @ cells for cells in (named & truth, named, truth))
+            if objective.startswith("precision"):
+                return hits.sum() if hits.sum() >= 0.55 * n_named.sum() else -1.0
+            if objective.startswith("label_count"):
+                return n_named.sum() if n_named.sum() <= n_allowed * (1 + 1e-9) else -1.0
+            if objective == "macro_f1":
+                return np.mean([f1(*of_label) for of_label in zip(hits, n_named, positive, strict=True)])
+            return f1(hits.sum(), n_named.sum(), positive.sum())
+
+        # The sums are added up in a different order.
+        assert value(found) == pytest.approx(max(map(value, [2.0, *scores[scores > 0]])), rel=1e-12)
 
 
 @settings(max_examples=100, deadline=None)

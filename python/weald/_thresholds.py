@@ -333,8 +333,7 @@ def tuned(
         assert level is not None
         common = _common_of_precision(pooled, level)
     elif objective.kind == "macro_f1":
-        tried = problem.at(grid)
-        common = float(grid[np.argmax(tried.f1().reshape(problem.n_labels, -1).mean(axis=0))])
+        common = _common_of_mean_f1(problem, floor)
     else:
         common = float(pooled.threshold[np.argmax(pooled.f1())])
     if np.isinf(shrinkage) and toward == "threshold":
@@ -381,6 +380,27 @@ def _best_together(counts: _Counts, n_labels: int, common: float) -> NDArray[np.
 def _common_of_precision(pooled: _Counts, level: float) -> float:
     feasible = np.flatnonzero(pooled.precision() >= level)
     return float(pooled.threshold[feasible[-1]]) if len(feasible) else np.inf
+
+
+def _common_of_mean_f1(problem: _Problem, floor: float) -> float:
+    """The threshold with the largest mean of the F1 scores of the labels, the largest one among equal means.
+
+    Each entry that is predicted in addition changes the F1 score of its label. The mean changes by the sum of these
+    changes over all entries of equal score.
+    """
+    cells = problem.each
+    every = np.arange(len(cells.score))
+    hits, named = cells.counts(every)
+    f1 = _Counts(every, cells.score, hits, named, problem.positive[cells.label]).f1()
+    change = np.diff(f1, prepend=0.0)
+    change[cells.first] = f1[cells.first]
+    scores, at = np.unique(-cells.score, return_inverse=True)
+    total = np.cumsum(np.bincount(at, change, minlength=len(scores)))
+    # Sums of the same changes in another order differ by rounding, by much less than this fraction of the number of
+    # labels, and would make the choice among equal means depend on the order of the samples.
+    best = int(np.argmax(total >= total.max() - 1e-12 * problem.n_labels))
+    lower = -scores[best + 1] if best + 1 < len(scores) else floor
+    return float(_threshold_between(lower, -scores[best]))
 
 
 def _common_of_count(cells: _Cells, budget: float, floor: float) -> float:

@@ -95,7 +95,9 @@ class TunedThresholds(LabelsAround):
         The threshold of each label. A label is predicted if its score is at least its threshold. It is infinite for
         labels that are never predicted.
     common_threshold_ : float
-        The best single threshold for all labels.
+        The best single threshold for all labels, among all thresholds: for "f1" and "micro_f1" the one with the largest
+        F1 score of all entries together, for "macro_f1" the largest mean F1 score over labels, for "precision>=.9" the
+        most true positives with that precision of all predicted entries, and for "label_count" the only one.
     tuned_score_ : float
         The value of the objective on the scores that the thresholds were chosen on, which is optimistic for other
         samples: the mean F1 score over labels, the F1 score of all entries, the precision of all predicted entries, or
