@@ -389,7 +389,9 @@ def test_one_threshold_for_all_is_the_best_one(data, objective):
 
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("objective", ["f1", "micro_f1", "macro_f1", "precision>=.55", "label_count", "label_count=1.5"])
+@pytest.mark.parametrize(
+    "objective", ["f1", "micro_f1", "macro_f1", "precision>=.55", "label_count", "label_count=1.5"]
+)
 def test_the_common_threshold_is_the_best_of_all_thresholds(objective, weighted, masked):
     for seed in range(8):
         rng = np.random.default_rng(seed)

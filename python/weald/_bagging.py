@@ -20,8 +20,9 @@ from weald._base import BaseEnsemble, progress_bar
 from weald._predictions import BaseClassifier, BaseRegressor
 from weald._ranks import ranking_precision
 from weald._sparse import csr_of, is_sparse, r2
+from weald._targets import Target
 from weald._types import OobScore, RandomState
-from weald._validation import MOST, Float, Matrix, Number, RowWeights, Target, draw_seed
+from weald._validation import MOST, Float, Matrix, Number, RowWeights, draw_seed
 
 # Constraints of the parameters that all of them have.
 BAGGING_CONSTRAINTS: dict[str, list[Any]] = {

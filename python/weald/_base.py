@@ -27,6 +27,7 @@ from weald import (
     _output_scaling,
     _projection,
     _proof,
+    _targets,
     _validation,
     _weald,
 )
@@ -34,6 +35,7 @@ from weald._at_once import of_one_fit
 from weald._docs import documented
 from weald._projection import Growth
 from weald._proof import Kind, check_fitted
+from weald._targets import Target
 from weald._types import (
     CategoricalFeatures,
     Estimator,
@@ -45,7 +47,7 @@ from weald._types import (
     OutputProjection,
     RandomState,
 )
-from weald._validation import Float, Matrix, Number, RowWeights, Target
+from weald._validation import Float, Matrix, Number, RowWeights
 
 if TYPE_CHECKING:
     from weald._weald import _TreeConfig
@@ -308,7 +310,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
         X = self._check_X(X, reset=True)
         weights = _validation.check_weights(sample_weight, X.shape[0])
-        target = _validation.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
+        target = _targets.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
         return X, target, _masks.weights_of_known(target.mask, weights, target.names)
 
     def _tree_config(self, n_samples: int, target: Target, growth: Growth, weights: Float | None = None) -> _TreeConfig:

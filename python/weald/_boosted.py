@@ -21,8 +21,9 @@ from weald._base import BaseEnsemble, Members
 from weald._docs import documented
 from weald._proof import WITH_LOG_LINK, check_fitted
 from weald._sparse import is_sparse
+from weald._targets import Target
 from weald._types import MatrixLike, available_if
-from weald._validation import Float, Matrix, Target
+from weald._validation import Float, Matrix
 from weald.tree import DecisionTreeRegressor
 
 

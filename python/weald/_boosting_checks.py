@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 from weald._losses import CUSTOM
 from weald._proof import LOSS_PARAMETERS
-from weald._validation import Target
+from weald._targets import Target
 
 
 def name_of(loss: Any) -> str:

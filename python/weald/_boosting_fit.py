@@ -36,6 +36,7 @@ from weald._eval_sets import EvalSet
 from weald._losses import CUSTOM
 from weald._projection import Growth
 from weald._proof import check_fitted
+from weald._targets import Target
 from weald._types import (
     CategoricalFeatures,
     InteractionCst,
@@ -48,7 +49,7 @@ from weald._types import (
     available_if,
     fit_context,
 )
-from weald._validation import MOST, Float, Matrix, Number, Target, draw_seed
+from weald._validation import MOST, Float, Matrix, Number, draw_seed
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils import compute_sample_weight
 
 from weald._sparse import is_sparse
-from weald._validation import Float, RowWeights, Target, is_float
+from weald._targets import Target
+from weald._validation import Float, RowWeights, is_float
 
 # For more labels, products of balanced weights are useless: for the 159 labels of bibtex, they leave a single one of
 # 4,880 samples with any weight.

@@ -35,8 +35,9 @@ from weald._forest_fit import BaseForest
 from weald._path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._projection import Growth, derived_seed
 from weald._proof import check_fitted
+from weald._targets import Target
 from weald._types import CategoricalFeatures, MatrixLike, RandomState, fit_context
-from weald._validation import Float, Matrix, Number, RowWeights, Target, draw_seed, is_float
+from weald._validation import Float, Matrix, Number, RowWeights, draw_seed, is_float
 from weald.tree import BaseTree, DecisionTreeRegressor
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald._sparse import is_sparse
-from weald._validation import Float, Matrix, Target
+from weald._targets import Target
+from weald._validation import Float, Matrix
 
 # Number of values that are hashed at once.
 _BLOCK = 1 << 20

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from weald import _losses, _masks, _validation
 from weald._losses import CUSTOM, Cells
 from weald._sparse import is_sparse
-from weald._validation import Float, Matrix, Target
+from weald._targets import Target
+from weald._validation import Float, Matrix
 
 _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
 

@@ -20,6 +20,7 @@ from weald._docs import documented
 from weald._predictions import BaseClassifier
 from weald._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
 from weald._proof import check_fitted
+from weald._targets import CONTAINER, Target
 from weald._types import (
     ForestClassWeight,
     LabelWeight,
@@ -28,7 +29,7 @@ from weald._types import (
     RandomState,
     fit_context,
 )
-from weald._validation import CONTAINER, Float, Matrix, RowWeights, Target
+from weald._validation import Float, Matrix, RowWeights
 from weald.tree import (
     BaseTree,
 )

@@ -13,7 +13,8 @@ from weald import _masks, _validation
 from weald._losses import LOSSES
 from weald._projection import derived_seed
 from weald._sparse import is_sparse
-from weald._validation import Float, Matrix, Target
+from weald._targets import Target
+from weald._validation import Float, Matrix
 
 if TYPE_CHECKING:
     from weald._weald import _Targets

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from weald import _validation, _weald
+from weald import _targets, _validation, _weald
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
 
@@ -427,7 +427,7 @@ def _labels_of(Y: Any, n_samples: int) -> sparse.csr_array:
     """The labels that are 1, as a sparse matrix."""
     if not is_sparse(Y):
         Y = check_array(Y, dtype=None, input_name="Y", ensure_min_samples=0, ensure_min_features=0)
-        if not _validation.is_binary(Y):
+        if not _targets.is_binary(Y):
             raise ValueError("Y must be labels, 0 or 1, got other values")
         Y = sparse.csr_array(Y)
-    return _validation.sparse_labels(Y, n_samples)
+    return _targets.sparse_labels(Y, n_samples)

@@ -14,13 +14,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
-from weald import _best, _label_scores, _masks, _ranks, _validation
+from weald import _best, _label_scores, _masks, _ranks, _targets, _validation
 from weald._described import described
 from weald._pipelines import apart
 from weald._predictions import BaseClassifier
 from weald._proof import is_label_format
 from weald._sparse import is_sparse
-from weald._validation import Float, LabelFormat, Target, label_classes
+from weald._targets import LabelFormat, Target, label_classes
+from weald._validation import Float
 
 
 def has(method: str) -> Any:
@@ -66,7 +67,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         weights = _validation.check_weights(sample_weight, n)
         cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
         rules: dict[str, Any] = {"warn_column": False, "multi_label": True, "masks": True, "y_mask": y_mask}
-        target = _validation.classes(y, weights, n, type(self).__name__, **rules)
+        target = _targets.classes(y, weights, n, type(self).__name__, **rules)
         weights = _masks.weights_of_known(target.mask, weights, target.names)
         final, _ = apart(self.estimator)
         if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):

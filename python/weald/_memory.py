@@ -15,8 +15,9 @@ from sklearn.base import is_classifier
 
 from weald import _categories, _eval_sets, _masks, _output_scaling
 from weald._sparse import is_sparse
+from weald._targets import Target, is_binary
 from weald._types import MatrixLike
-from weald._validation import Matrix, Target, is_binary
+from weald._validation import Matrix
 from weald.projection import count_projections
 
 # Bytes of a value with its sample in a sorted column (`partition::Entry`); of a node in a tree with its statistics

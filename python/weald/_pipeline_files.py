@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from weald._calibration import Maps, Sigmoids
-from weald._validation import LabelFormat
+from weald._targets import LabelFormat
 
 # The first bytes of files of skops, which are zip archives.
 START = b"PK\x03\x04"

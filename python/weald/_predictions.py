@@ -10,14 +10,15 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _best, _class_weight, _masks, _validation
+from weald import _best, _class_weight, _masks, _targets, _validation
 from weald._at_once import of_one_fit
 from weald._base import BaseModel
 from weald._docs import documented
 from weald._proof import check_fitted
 from weald._sparse import csr_of, is_sparse, r2
+from weald._targets import CONTAINER, LabelFormat, Target, label_classes
 from weald._types import MatrixLike, MultiLabel, Prediction, available_if
-from weald._validation import CONTAINER, Float, LabelFormat, Matrix, RowWeights, Target, label_classes
+from weald._validation import Float, Matrix, RowWeights
 
 
 class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
@@ -25,7 +26,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
     def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
         rules = {"warn_column": self._warn_column, "weights": weights, "masks": self._masks_y, "y_mask": y_mask}
-        return _validation.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
+        return _targets.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)
@@ -131,7 +132,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
         rules: dict[str, Any] = {"warn_column": self._warn_column, "multi_label": self._multi_label()}
         rules |= {"masks": self._masks_y, "y_mask": y_mask}
-        return _validation.classes(y, weights, n_samples, type(self).__name__, **rules)
+        return _targets.classes(y, weights, n_samples, type(self).__name__, **rules)
 
     def _multi_label(self) -> str | bool:
         """The parameter `multi_label` as a plain bool or str."""

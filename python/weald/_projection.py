@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from weald._described import described
 from weald._sparse import is_sparse
-from weald._validation import Number, Target, canonical
+from weald._targets import Target
+from weald._validation import Number, canonical
 from weald.projection import (
     GaussianProjection,
     HadamardProjection,

@@ -20,7 +20,7 @@ from weald._arrays import Tree
 from weald._described import cut, described
 from weald._frames import CONTAINERS, OUTPUT
 from weald._losses import CUSTOM
-from weald._validation import CONTAINER, LabelFormat, label_classes
+from weald._targets import CONTAINER, LabelFormat, label_classes
 
 if TYPE_CHECKING:
     from weald._weald import _ModelSummary

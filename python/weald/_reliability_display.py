@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _validation
+from weald import _targets
 from weald._displays import pyplot, style
 from weald._label_scores import check_scores, scores_at_least
 from weald._ranks import are_entries_in
@@ -298,7 +298,7 @@ def _labels(y: Any) -> sparse.csr_array:
     shape = np.shape(y)
     if len(shape) != 2:
         raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
-    target = _validation.classes(y, None, shape[0], "LabelReliabilityDisplay", warn_column=False, multi_label=True)
+    target = _targets.classes(y, None, shape[0], "LabelReliabilityDisplay", warn_column=False, multi_label=True)
     found: sparse.csr_array = target.original
     found.sort_indices()
     return found

@@ -25,8 +25,9 @@ from weald._base import n_positive
 from weald._boosting_fit import BaseBoosting
 from weald._frames import names_of
 from weald._sparse import is_sparse
+from weald._targets import Target
 from weald._types import MatrixLike
-from weald._validation import Float, Matrix, Target
+from weald._validation import Float, Matrix
 
 __all__ = ["fit_part"]
 

@@ -33,7 +33,7 @@ from scipy import sparse
 
 from weald import projection
 from weald._described import cut, described
-from weald._validation import LabelFormat
+from weald._targets import LabelFormat
 
 __all__ = ["Decoder", "Encoder", "arrays_of", "from_text", "prove_arrays", "prove_size", "to_text"]
 

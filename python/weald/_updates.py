@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weald import _kept_rows, _memory, _parts
-from weald._validation import Target
+from weald._targets import Target
 
 # An attribute of updated forests: the number of trees that were ever grown.
 GROWN = "_n_grown"

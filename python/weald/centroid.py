@@ -32,6 +32,7 @@ from weald._predictions import BaseClassifier
 from weald._projection import Growth
 from weald._proof import check_fitted
 from weald._sparse import is_sparse
+from weald._targets import Target
 from weald._types import (
     Estimator,
     ForestClassWeight,
@@ -44,7 +45,7 @@ from weald._types import (
     RandomState,
     fit_context,
 )
-from weald._validation import Float, Matrix, Number, RowWeights, Target
+from weald._validation import Float, Matrix, Number, RowWeights
 from weald.projection import count_projections
 
 if TYPE_CHECKING:

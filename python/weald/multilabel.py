@@ -29,10 +29,11 @@ from weald._described import described
 from weald._docs import documented
 from weald._labels_around import LabelsAround, has, is_array, known_labels, n_positive_rows, without
 from weald._reliability_display import LabelReliabilityDisplay
+from weald._targets import LabelFormat, Target
 from weald._thresholds import Objective, tuned
 from weald._topk import topk
 from weald._types import MatrixLike, Prediction, RandomState, available_if
-from weald._validation import Float, LabelFormat, Target
+from weald._validation import Float
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
 

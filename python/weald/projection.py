@@ -76,7 +76,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import RealNotInt
 from sklearn.utils.validation import _num_samples
 
-from weald import _validation, _weald
+from weald import _targets, _validation, _weald
 from weald._sparse import is_sparse
 from weald._validation import Float
 
@@ -360,9 +360,9 @@ class PCAProjection(Projection):
         n_samples = _num_samples(y)
         weights = _validation.check_weights(sample_weight, n_samples)
         if is_sparse(y):
-            target = _validation.classes(y, weights, n_samples, name, warn_column=False)
+            target = _targets.classes(y, weights, n_samples, name, warn_column=False)
         else:
-            target = _validation.numbers(y, n_samples, name, warn_column=False, weights=weights)
+            target = _targets.numbers(y, n_samples, name, warn_column=False, weights=weights)
         if target.n_outputs != n_outputs:
             raise ValueError(f"n_outputs must be {target.n_outputs}, the number of outputs of y, got {n_outputs!r}")
         return self._draw(n_outputs, n_projections, random_state, target.engine, weights)
