@@ -311,6 +311,8 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         X = self._check_X(X, reset=True)
         weights = _validation.check_weights(sample_weight, X.shape[0])
         target = _targets.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
+        if y_mask is not None and not self._masks_y:
+            _masks.check_nothing(y_mask, target.original.shape, type(self).__name__)
         return X, target, _masks.weights_of_known(target.mask, weights, target.names)
 
     def _tree_config(self, n_samples: int, target: Target, growth: Growth, weights: Float | None = None) -> _TreeConfig:

@@ -147,14 +147,14 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
         X_val: MatrixLike | None = None,
         y_val: MatrixLike | None = None,
         sample_weight_val: ArrayLike | None = None,
         base_margin: ArrayLike | None = None,
         base_margin_val: ArrayLike | None = None,
         eval_sets: list[Any] | dict[str, Any] | None = None,
-        y_mask: MatrixLike | None = None,
-        label_names: ArrayLike | None = None,
     ) -> Self:
         """Fit the stages to training samples.
 
@@ -179,6 +179,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
               twice, and `min_weight_leaf` is in units of the mean weight.
 
             {rounded_weights}
+        {y_mask_of_boosting}
+        {label_names}
         X_val, y_val : as X and y, default=None
             Validation samples. The loss on them after every stage is in `validation_score_`. With `n_iter_no_change`,
             they decide when to stop, and no training samples are set aside. The classes of `y_val` must be among those
@@ -197,8 +199,6 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             score, is in `eval_results_`. They never stop the fit and do not influence the model. The sets of a list
             have the names "eval_0", "eval_1" and so on; the keys of a dict are names. X, y and weights are as in
             `X_val`, `y_val` and `sample_weight_val`. Not supported with `base_margin`.
-        {y_mask_of_boosting}
-        {label_names}
 
         Returns
         -------

@@ -125,8 +125,8 @@ class BaseCompressed(BaseEnsemble):
         X: MatrixLike,
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
-        y_mask: MatrixLike | None = None,
         *,
+        y_mask: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
     ) -> Self:
         """Fit the forest, unless it is in a `FrozenEstimator`, and compress it.
@@ -185,10 +185,6 @@ class BaseCompressed(BaseEnsemble):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any) -> None:
         self._check_parameters()
-        if y_mask is not None and not self._masks_y:
-            raise ValueError(
-                "y_mask is only supported for regression targets in compression, got y of classes or labels"
-            )
         if self._is_frozen():
             check_is_fitted(self._given())
         if _constraints.has_directions(self._given()):

@@ -154,6 +154,10 @@ label_names : array-like of shape (n_labels,) of str, default=None
     Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
     which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 """,
+    "check_input": """
+check_input : bool, default=True
+    It has no effect: the input is always checked, which takes one pass. It exists for compatibility with scikit-learn.
+""",
     "fitted_self": """
 self : object
     The fitted estimator.

@@ -59,8 +59,8 @@ class BaseForest(TreeParameters, BaseBagging):
         X: MatrixLike,
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
-        y_mask: MatrixLike | None = None,
         *,
+        y_mask: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         trees: range | None = None,
     ) -> Self:

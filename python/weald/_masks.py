@@ -51,6 +51,12 @@ def check(y_mask: Any, shape: tuple[int, int]) -> Any:
     return cells if cells.any() else None
 
 
+def check_nothing(y_mask: Any, shape: tuple[int, int], name: str) -> None:
+    """Raise for a mask of unknown values, for estimators that do not support any; a mask of nothing is as none."""
+    if check(y_mask, shape) is not None:
+        raise ValueError(f"y_mask must be None, or mark nothing: {name} does not support y with masked entries")
+
+
 def _of_shape(got: tuple[int, ...], expected: tuple[int, int]) -> str:
     return f"y_mask must have shape {expected}, that of y, with True or 1 for unknown entries, got {got}"
 
@@ -143,10 +149,15 @@ def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weight
 
 def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = None) -> Score:
     """The fraction of samples whose known values are all predicted correctly, among the samples that have some."""
-    rows = ~mask.all(axis=1)
-    correct = np.asarray((right | mask).all(axis=1))[rows]
+    return accuracy_of((right | mask).all(axis=1), np.count_nonzero(mask, axis=1), mask.shape[1], weights)
+
+
+def accuracy_of(right: Any, n_masked: NDArray[Any], n_outputs: int, weights: Any = None) -> Score:
+    """The same, from whether all known values of each sample are right, and the number of its unknown values."""
+    rows = n_masked < n_outputs
+    correct = np.asarray(right)[rows]
     w = None if weights is None else np.asarray(weights)[rows]
-    n_cells = np.count_nonzero(~mask)
+    n_cells = len(rows) * n_outputs - n_masked.sum()
     if not len(correct) or (w is not None and not w.any()):
         return Score(np.nan, n_cells)
     return Score(float(np.average(correct, weights=w)), n_cells)

@@ -40,7 +40,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
     @of_one_fit
     @documented
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, y_mask: MatrixLike | None = None
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
         """Return R² of the predictions, averaged over the outputs, as scikit-learn's regressors do.
 
@@ -181,7 +181,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     @of_one_fit
     @documented
     def score(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, y_mask: MatrixLike | None = None
+        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
         """Return the accuracy, as scikit-learn's classifiers do. For labels, all labels of a sample must be right.
 

@@ -140,6 +140,7 @@ class BaseCentroidForest(BaseBagging):
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
+        y_mask: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
         trees: range | None = None,
     ) -> Self:
@@ -169,6 +170,9 @@ class BaseCentroidForest(BaseBagging):
             With `refine=False`, `bootstrap=False` and `sample_size=None`, a sample with weight 2 counts exactly as two
             consecutive samples. Otherwise it does not: `refine` makes one step of twice the length for it, and
             `sample_size` draws it as one sample.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks unknown values of y by True or 1. They are not supported: a mask with such an entry raises a
+            ValueError. It is an argument of the `fit` of all estimators.
         {label_names}
         {trees}
 
@@ -191,7 +195,7 @@ class BaseCentroidForest(BaseBagging):
         to the stored entries of X times `n_children`.
         """
         with fitted_at_once(self) as new:
-            new._fit(X, y, sample_weight, None, label_names, trees)
+            new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
     def _check_X(self, X: Any, *, reset: bool) -> Matrix:

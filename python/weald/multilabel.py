@@ -23,7 +23,7 @@ from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _best, _calibration, _label_scores
+from weald import _best, _calibration, _label_scores, _masks
 from weald._calibration import METHODS, Maps, Sigmoids
 from weald._described import described
 from weald._docs import documented
@@ -592,6 +592,37 @@ class CalibratedLabels(LabelsAround):
         """
         found = self.predict_sparse(X, min_score=0.5)
         return self._built(sparse.csr_array(found > 0.5))
+
+    @documented
+    def score(
+        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+    ) -> float:
+        """Return the fraction of samples for which all labels are predicted correctly.
+
+        Parameters
+        ----------
+        {X_of_estimator}
+        y : {array-like, sparse matrix} of shape (n_samples, n_labels)
+            True labels, 0 or 1.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        {y_mask_of_score}
+
+        Returns
+        -------
+        float
+            The fraction. If some labels are left out, it is the fraction of the samples with other labels for which
+            all of these are right.
+        """
+        named = sparse.csr_array(self.predict(X)).astype(np.bool_)
+        truth, mask = known_labels(y, y_mask)
+        if truth.shape != named.shape:
+            raise ValueError(f"y must have shape {named.shape}, that of the predictions for X, got {truth.shape}")
+        wrong: Any = without(named, mask) != without(truth, mask)
+        right = np.asarray(wrong.sum(axis=1)).ravel() == 0
+        if mask is None:
+            return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+        return _masks.accuracy_of(right, np.diff(mask.indptr), truth.shape[1], sample_weight)
 
     @documented
     def predict_topk(

@@ -73,10 +73,10 @@ class BaseTree(TreeParameters, BaseModel):
         X: MatrixLike,
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
-        check_input: bool = True,
-        y_mask: MatrixLike | None = None,
         *,
+        y_mask: MatrixLike | None = None,
         label_names: ArrayLike | None = None,
+        check_input: bool = True,
     ) -> Self:
         """Fit the tree to training samples.
 
@@ -85,10 +85,9 @@ class BaseTree(TreeParameters, BaseModel):
         {X_of_fit}
         {y}
         {sample_weight_of_trees}
-        check_input : bool, default=True
-            Ignored. It exists for compatibility with scikit-learn. The input is always checked, which takes one pass.
         {y_mask}
         {label_names}
+        {check_input}
 
         Returns
         -------
@@ -120,14 +119,13 @@ class BaseTree(TreeParameters, BaseModel):
         return self
 
     @documented
-    def predict(self, X: MatrixLike, check_input: bool = True) -> Prediction:
+    def predict(self, X: MatrixLike, *, check_input: bool = True) -> Prediction:
         """Predict the classes, labels or numerical outputs of samples.
 
         Parameters
         ----------
         {X}
-        check_input : bool, default=True
-            Ignored. It exists for compatibility with scikit-learn. The input is always checked.
+        {check_input}
 
         Returns
         -------
@@ -139,14 +137,13 @@ class BaseTree(TreeParameters, BaseModel):
 
     @of_one_fit
     @documented
-    def apply(self, X: MatrixLike, check_input: bool = True) -> NDArray[np.int64]:
+    def apply(self, X: MatrixLike, *, check_input: bool = True) -> NDArray[np.int64]:
         """Return the index of the leaf that each sample reaches.
 
         Parameters
         ----------
         {X_as_in_predict}
-        check_input : bool, default=True
-            Ignored. It exists for compatibility with scikit-learn. The input is always checked.
+        {check_input}
 
         Returns
         -------
@@ -158,14 +155,13 @@ class BaseTree(TreeParameters, BaseModel):
 
     @of_one_fit
     @documented
-    def decision_path(self, X: MatrixLike, check_input: bool = True) -> sparse.csr_matrix:
+    def decision_path(self, X: MatrixLike, *, check_input: bool = True) -> sparse.csr_matrix:
         """Return the nodes that each sample passes through.
 
         Parameters
         ----------
         {X_as_in_predict}
-        check_input : bool, default=True
-            Ignored. It exists for compatibility with scikit-learn. The input is always checked.
+        {check_input}
 
         Returns
         -------
@@ -377,14 +373,13 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         keep(self, locals())
 
     @documented
-    def predict_proba(self, X: MatrixLike, check_input: bool = True) -> Prediction:
+    def predict_proba(self, X: MatrixLike, *, check_input: bool = True) -> Prediction:
         """Predict probabilities: the weighted frequencies of the classes or labels in the leaf.
 
         Parameters
         ----------
         {X_as_in_predict}
-        check_input : bool, default=True
-            Ignored. It exists for compatibility with scikit-learn. The input is always checked.
+        {check_input}
 
         Returns
         -------
