@@ -55,12 +55,14 @@ test-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## Build weald and run t
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
 
-# Runs of the property tests.
+# Runs of the property tests, and random models that are exported.
 STRESS_RUNS ?= 10
+EXPORT_MODELS ?= 2000
 
 .PHONY: stress
-stress:  ## Run the property tests of the crate ten times, each with other draws
+stress: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## Run the property tests of the crate ten times, and export 2000 models
 	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package weald --lib; done
+	EXPORT_MODELS=$(EXPORT_MODELS) $(BIN)/python -m pytest tests/test_export_*.py -k 'random or twice or runtime'
 
 .PHONY: lint
 lint: $(VENV)/built $(VENV)/group-lint $(VENV)/group-test  ## Check formatting, lints, documentation and types

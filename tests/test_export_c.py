@@ -7,10 +7,11 @@ import os
 import shutil
 import subprocess
 
+import exports
 import numpy as np
 import pytest
 from conftest import make, make_data
-from exports import CASES, columns_of, fitted, scores_of
+from exports import CASES, N_RANDOM, fitted, random_model, scores_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_export_json import any_model
@@ -46,13 +47,20 @@ def compiled(text, folder, *flags, name="model"):
     return run(scores, size("N_SCORES")), run(predict, size("N_COLUMNS"))
 
 
+def check_same(model, X, folder):
+    scores, predict = compiled(to_c(model), folder)
+    # Sums are the same to the bit; the functions for exponentials round in their own ways.
+    exports.check_same(model, X, scores=scores(X), columns=predict(X))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_scores_are_those_of_the_engine_to_the_bit(case, tmp_path):
-    model, X = fitted(case)
-    scores, predict = compiled(to_c(model), tmp_path)
-    np.testing.assert_array_equal(scores(X), scores_of(model, X))
-    # The tolerance is for two exponential functions and a few roundings.
-    np.testing.assert_allclose(predict(X), columns_of(model, X), rtol=8 * 2**-52, atol=8 * 2**-53)
+    check_same(*fitted(case), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(N_RANDOM))
+def test_random_models(seed, tmp_path):
+    check_same(*random_model(seed), tmp_path)
 
 
 @pytest.mark.parametrize("strategy", [{"relabel_leaves": False}, {}])
@@ -77,10 +85,7 @@ def test_any_forest(tmp_path_factory, data):
     name = data.draw(st.sampled_from(["RandomForestClassifier", "GradientBoostingClassifier"]))
     seed, has_categories = data.draw(st.integers(0, 2**31)), data.draw(st.booleans())
     model, X = any_model(name, outputs, seed, has_categories, data.draw(st.integers(2, 40)))
-    scores, predict = compiled(to_c(model), tmp_path_factory.mktemp("c"))
-    np.testing.assert_array_equal(scores(X), scores_of(model, X))
-    # The tolerance has the same reason as above.
-    np.testing.assert_allclose(predict(X), columns_of(model, X), rtol=8 * 2**-52, atol=8 * 2**-53)
+    check_same(model, X, tmp_path_factory.mktemp("c"))
 
 
 def test_the_file_allocates_nothing_and_names_are_the_users(tmp_path):

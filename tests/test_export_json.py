@@ -11,35 +11,52 @@ import pandas as pd
 import pytest
 import weald
 from conftest import make, make_data
-from exports import CASES, columns_of, decisions_of, fitted, probes, scores_of
+from exports import CASES, N_RANDOM, decisions_of, fitted, probes, random_model, scores_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from weald.export import from_json, to_json
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_scores_are_those_of_the_engine_to_the_bit(case):
-    model, X = fitted(case)
+def check_same(model, X):
     read = from_json(to_json(model))
-    np.testing.assert_array_equal(read.predict_scores(X), scores_of(model, X))
+    # Sums are the same to the bit. The exponentials of NumPy and of the engine are each within one unit in the last
+    # place.
+    exports.check_same(model, X, scores=read.predict_scores(X))
+    predicted, expected = read.predict(X), decisions_of(model, X)
+    assert predicted.shape == expected.shape
     if hasattr(model, "classes_"):
-        np.testing.assert_array_equal(read.predict(X), decisions_of(model, X))
+        np.testing.assert_array_equal(predicted, expected)
     else:
-        # The exponentials of NumPy and of the engine are each within one unit in the last place.
-        predicted = decisions_of(model, X)
-        np.testing.assert_allclose(read.predict(X), predicted, rtol=4 * 2**-52)
-        assert read.predict(X).shape == predicted.shape
+        exports.check_same(model, X, predicted=predicted)
     assert hasattr(model, "predict_proba") == read._ensemble.has_probabilities
     if hasattr(model, "predict_proba"):
         proba = read.predict_proba(X)
         assert isinstance(proba, list) == isinstance(model.predict_proba(X), list)
-        proba = np.hstack(proba) if isinstance(proba, list) else proba
-        # Numbers up to 1 are rounded a few times.
-        np.testing.assert_allclose(proba, columns_of(model, X), rtol=0, atol=8 * 2**-53)
+        exports.check_same(model, X, columns=np.hstack(proba) if isinstance(proba, list) else proba)
     else:
         with pytest.raises(AttributeError, match="no probabilities"):
             read.predict_proba(X)
+
+
+def check_random(model, X):
+    """Compare the model that is read with the one that was written, or check that the reason of a refusal is given."""
+    if any(classes.dtype.kind == "S" for classes in exports.classes_of(model)):
+        with pytest.raises(ValueError, match=r"to_json does not support classes_ of type bytes: they must be numbers"):
+            to_json(model)
+        return "refused: classes of bytes"
+    check_same(model, X)
+    return "same"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scores_are_those_of_the_engine_to_the_bit(case):
+    check_same(*fitted(case))
+
+
+@pytest.mark.parametrize("seed", range(N_RANDOM))
+def test_random_models(seed):
+    check_random(*random_model(seed))
 
 
 def walk(tree, row):
@@ -147,11 +164,22 @@ def test_names_and_classes_come_back():
     read = from_json(to_json(weald.RandomForestClassifier(n_estimators=2).fit(X, frame)))
     assert read.target_names_in_.tolist() == ["x", "y", "z"]
     assert "RandomForestClassifier of 2 trees" in repr(read)
-    for classes in [[1, 2, 5], [1.0, 2.0, 4.0], ["ä", "b", "c"], [False, True, True]]:
+    large = np.array([1, 2**63 + 5, 2**64 - 1], dtype=np.uint64)
+    for classes in [[1, 2, 5], [-(2**63), 0, 2**63 - 1], large, [1.0, 2.0, 4.0], ["ä", "b", "c"], [False, True, True]]:
         model = weald.DecisionTreeClassifier().fit(np.arange(3).reshape(-1, 1), classes)
         read = from_json(to_json(model))
         assert read.classes_.tolist() == model.classes_.tolist()
         assert read.predict([[0], [2]]).tolist() == [classes[0], classes[2]]
+
+
+def test_classes_that_are_all_improbable_are_equally_probable():
+    # The probabilities are zeros before they are divided by their sum, and the model itself makes them equal.
+    X, y = make_data("GradientBoostingClassifier")
+    model = make("GradientBoostingClassifier", loss="exponential").fit(X, y)
+    content = json.loads(to_json(model))
+    read = from_json(json.dumps({**content, "start": [-1000.0, -1001.0, -1002.0], "trees": []}))
+    np.testing.assert_array_equal(read.predict_proba(X), np.full((len(X), 3), 1 / 3))
+    assert read.predict(X[:2]).tolist() == ["a", "a"]
 
 
 def test_the_text_is_json_of_the_size_of_what_is_stored():

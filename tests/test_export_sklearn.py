@@ -11,7 +11,7 @@ import sklearn.ensemble
 import sklearn.tree
 import weald
 from conftest import ALL, make, make_data
-from exports import CASES, columns_of, decisions_of, fitted, make_y
+from exports import CASES, N_RANDOM, columns_of, decisions_of, fitted, make_y, random_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -49,6 +49,26 @@ def check_same(theirs, model, X):
         assert isinstance(proba, list) == (model.n_outputs_ > 1)
         proba = np.hstack(proba) if isinstance(proba, list) else proba
     np.testing.assert_array_equal(proba, ours)
+
+
+def check_random(model, X):
+    """Compare the estimators; or check that what scikit-learn has not is refused with the reason."""
+    name = type(model).__name__
+    trees = [model._forest.tree(t) for t in range(model._forest.n_trees)]
+    has_sets = any(np.isnan(tree.threshold()[tree.children_left() >= 0]).any() for tree in trees)
+    if has_sets or name.startswith("GradientBoosting") or name == "CompressedForestClassifier":
+        with pytest.raises(
+            ValueError, match=f"to_sklearn does not support {name}.*(no estimator|splits on categories)"
+        ):
+            to_sklearn(model)
+        return "refused"
+    check_same(to_sklearn(model), model, X)
+    return "same"
+
+
+@pytest.mark.parametrize("seed", range(N_RANDOM))
+def test_random_models(seed):
+    check_random(*random_model(seed))
 
 
 @pytest.mark.parametrize("case", EXPRESSED)

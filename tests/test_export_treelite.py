@@ -8,7 +8,7 @@ import exports
 import numpy as np
 import pytest
 from conftest import make, make_data
-from exports import CASES, columns_of, fitted, scores_of
+from exports import CASES, N_RANDOM, columns_of, fitted, random_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -33,10 +33,6 @@ def as_columns(model, found, n_samples):
     return found.reshape(n_samples, -1)
 
 
-def link(model):
-    return "identity" if model._kind in ("tree", "forest") else model._model.link
-
-
 def gtil(model, X):
     # Several threads would wait for each other where processors are busy.
     return treelite.gtil.predict(model, X, nthread=1)
@@ -44,26 +40,31 @@ def gtil(model, X):
 
 def check_same(model, X, run=gtil):
     # The sums are in another order, and terms are divided before they are added.
-    tolerance = 2 * (model._forest.n_trees + 2) * 2.0**-53 * exports.sizes(model, X[:1]).max()
+    unit = 2 * (model._forest.n_trees + 2) * 2.0**-53
     found = as_columns(model, run(to_treelite(model, raw_scores=True), rows(X)), len(X))
-    np.testing.assert_allclose(found, scores_of(model, X), rtol=0, atol=tolerance)
-    if link(model) in NOT_THERE:
+    exports.check_same(model, X, scores=found, unit=unit)
+    link = exports.link_of(model)
+    if link in NOT_THERE:
         with pytest.raises(ValueError, match=r"to_treelite does not support the predictions .*raw_scores=True"):
             to_treelite(model)
-        return
-    found, expected = as_columns(model, run(to_treelite(model), rows(X)), len(X)), columns_of(model, X)
-    # If two classes share one score, treelite only returns the column of the second class.
-    expected = expected[:, -1:] if found.shape != expected.shape else expected
+        return "same; refused: link"
+    found = as_columns(model, run(to_treelite(model), rows(X)), len(X))
+    if link == "logistic" and columns_of(model, X).shape[1] == 2 != found.shape[1]:
+        # If two classes share one score, treelite only returns the column of the second class.
+        found = np.hstack([1.0 - found, found])
     # treelite computes the softmax in float32.
-    unit = 2.0**-23 if link(model) == "softmax" else 2.0**-52
-    # With a log link, numerical predictions are exponentials of scores.
-    rtol = 2 * tolerance + 4 * unit if link(model) == "log" else 0.0
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=2 * tolerance + 4 * unit)
+    exports.check_same(model, X, columns=found, unit=unit, eps=2.0**-23 if link == "softmax" else 2.0**-52)
+    return "same"
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_predictions_are_the_same_to_the_bound(case):
     check_same(*fitted(case))
+
+
+@pytest.mark.parametrize("seed", range(N_RANDOM))
+def test_random_models(seed):
+    check_same(*random_model(seed))
 
 
 @settings(deadline=None, max_examples=15)

@@ -15,8 +15,8 @@ Trees are created one at a time during iteration: the cost of an exporter is pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -122,6 +122,10 @@ class Ensemble:
         """Whether predictions are probabilities, which includes the class frequencies of forests."""
         return self.kind != "numbers" and self.link != "margin"
 
+    def largest_scores(self) -> Float:
+        """An upper bound of the absolute value of each score, of shape (n_scores,)."""
+        return (np.abs(self.start) + largest_of(self.trees(), self.n_scores)) / self.divisor
+
     def blocks(self) -> list[slice]:
         """The scores of each output of classes; empty if a single score determines two classes, or without classes."""
         if not self.classes or self.is_of_two_classes:
@@ -160,14 +164,26 @@ def ensemble_of(model: Any, exporter: str) -> Ensemble:
     )
 
 
+# What to export in place of a model with this attribute.
+_INSTEAD = {
+    "steps": "export the last step of a pipeline",
+    "best_estimator_": "export its best_estimator_",
+    "estimator_": "export its estimator_, and apply what is around it to the predictions",
+    "regressor_": "export its regressor_, and apply the inverse transformation to the predictions",
+    "estimators_": "export each of its estimators_",
+    "estimator": "export the fitted estimator that it is made of",
+}
+
+
 def _refusal(model: Any, exporter: str) -> str:
     accepted = "fitted trees, forests, boosted and compressed models of weald"
     message = f"model is {kind_of(model)}, but {exporter} takes {accepted}"
-    if hasattr(model, "estimator_"):
-        message += "; export its estimator_, and apply what is around it to the predictions"
-    elif hasattr(model, "steps"):
-        message += "; export the last step of a pipeline"
-    return message
+    # Its own attributes, since some models also have those of the estimator inside them.
+    own = getattr(model, "__dict__", {})
+    instead = next((told for name, told in _INSTEAD.items() if name in own), None)
+    if isinstance(model, type):
+        instead = "pass an instance, after its fit" if issubclass(model, BaseModel) else None
+    return message if instead is None else f"{message}; {instead}"
 
 
 def _of_boosting(fitted: Any, exporter: str) -> Ensemble:
@@ -255,9 +271,9 @@ def _tree_of(tree: Any, column: int | None = None, factors: Float | None = None)
     )
 
 
-def nothing() -> EnsembleTree:
-    """A tree that adds nothing, for formats that do not support models without trees."""
-    one, none = np.full(1, -1, dtype=np.int32), np.zeros(0, dtype=np.int64)
+def constant(columns: NDArray[np.int64], values: Float) -> EnsembleTree:
+    """A tree without splits, which adds these values to these scores, in ascending order, of every sample."""
+    one = np.full(1, -1, dtype=np.int32)
     return EnsembleTree(
         feature=one,
         threshold=np.zeros(1, dtype=np.float32),
@@ -265,8 +281,28 @@ def nothing() -> EnsembleTree:
         right=one,
         missing_left=np.zeros(1, dtype=bool),
         categories={},
-        ptr=np.zeros(2, dtype=np.int64),
-        columns=none,
-        values=np.zeros(0),
-        column=0,
+        ptr=np.array([0, len(columns)], dtype=np.int64),
+        columns=columns,
+        values=values,
     )
+
+
+def nothing(column: int = 0) -> EnsembleTree:
+    """A tree that adds nothing, for formats that do not support models without trees or scores without values."""
+    none = np.zeros(0, dtype=np.int64)
+    return replace(constant(none, np.zeros(0)), column=column)
+
+
+def largest_of(trees: Iterable[EnsembleTree], width: int) -> Float:
+    """For each score, the sum over the trees of the largest absolute value in a leaf: a bound of the sums."""
+    total: Float = np.zeros(width)
+    for tree in trees:
+        if tree.factors is not None:
+            total += np.abs(tree.values).max(initial=0.0) * np.abs(tree.factors)
+        elif tree.column is not None:
+            total[tree.column] += np.abs(tree.values).max(initial=0.0)
+        else:
+            largest: Float = np.zeros(width)
+            np.maximum.at(largest, tree.columns, np.abs(tree.values))
+            total += largest
+    return total

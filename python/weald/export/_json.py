@@ -347,10 +347,14 @@ def _any_values(listed: Any) -> NDArray[Any]:
         len(kinds) == 1 and kinds <= {bool, int, float, str},
         f"classes and categories must be all bools, all integers, all floats or all strings, got {described(listed)}",
     )
-    found = np.array(listed, dtype=object if kinds == {str} else None)
-    is_64_bit = kinds == {str} or found.dtype.kind in "biuf"
+    if kinds != {int}:
+        return np.array(listed, dtype=object if kinds == {str} else None)
+    # NumPy makes floats of integers of which some exceed int64.
+    dtype = np.int64 if max(listed) <= np.iinfo(np.int64).max else np.uint64
+    limits = np.iinfo(dtype)
+    is_64_bit = limits.min <= min(listed) and max(listed) <= limits.max
     _need(is_64_bit, "classes and categories must be integers of at most 64 bits, got larger ones")
-    return found
+    return np.array(listed, dtype=dtype)
 
 
 def _names(content: dict[str, Any], name: str, length: int) -> list[str] | None:

@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from weald._validation import Float
 from weald.export._columns import by_column
-from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of, nothing
+from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, largest_of, nothing
 from weald.export._predictor import BENT, LARGEST_LOG
 
 _ML = "ai.onnx.ml"
 # Version of the operators of the default ONNX domain that the graphs use, and the file version that belongs to it.
 _OPSET, _IR = 18, {3: 8, 5: 10}
+# The largest number of the type of the outputs of each version.
+_LARGEST = {3: float(np.finfo(np.float32).max), 5: float(np.finfo(np.float64).max)}
+# Sums are not scaled for float32 if their binary exponents are at most this, which leaves half of its range.
+_USUAL = 64
 
 
 def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
@@ -38,7 +42,8 @@ def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
         represented by their positions in `categories_`. The outputs are:
 
         - "predictions", as returned by `predict`: of shape (n_samples,) for one output of classes, and
-          (n_samples, n_outputs) otherwise. String classes are strings, and labels are int64;
+          (n_samples, n_outputs) otherwise. String classes are strings, integers and labels are int64, unsigned classes
+          of which one exceeds int64 are uint64, and floating-point classes are float64;
         - for classes and labels "probabilities", as returned by `predict_proba`, or if the loss has no probabilities
           "scores", as returned by `decision_function`. With several outputs of classes there is one for each,
           "probabilities_0" and so on.
@@ -50,10 +55,12 @@ def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
     ImportError
         If `onnx` is not installed (the extra `export` includes it).
     TypeError
-        If `model` is something else, or has classes that are neither numbers, strings nor bools.
+        If `model` is something else, or has classes that are neither numbers of at most 64 bits, strings nor bools,
+        such as bytes and dates.
     ValueError
-        If `model` is a centroid forest or boosting with `estimator` or `init`, `ml_opset` is neither 3 nor 5, or the
-        graph would be 2 GB or larger, which the ONNX format does not support.
+        If `model` is a centroid forest or boosting with `estimator` or `init`, `ml_opset` is neither 3 nor 5, scores
+        may exceed the range of float32 with `ml_opset=3`, a class has characters that UTF-8 cannot encode or ends in
+        NUL, or the graph would be 2 GB or larger, which the ONNX format does not support.
     sklearn.exceptions.NotFittedError
         If `model` is not fitted.
 
@@ -61,10 +68,12 @@ def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
     -----
     Thresholds are compared exactly, so that every sample reaches the same leaves as in the original model. With
     `ml_opset=5`, scores are float64 sums of the original leaf values. A runtime may add n trees in a different order,
-    which changes a score by at most n * 2**-53 times the sum of absolute values. With `ml_opset=3`, the sum is rounded
-    once to float32, with a relative error of 2**-24. For models with `relabel_leaves=False`, the value of each tree is
-    rounded to float32. Link functions are computed in float64. The predicted class or label may differ if it depends on
-    such a difference.
+    which changes a score by at most n * 2**-53 times the sum of absolute values. With `ml_opset=3`, the sum over trees
+    is rounded to float32, with a relative error of 2**-24. For models with `relabel_leaves=False`, the value of each
+    tree is rounded to float32. The start and the divisor are applied, and link functions are computed, in float64
+    after the operator for trees. The result is rounded once more to float32. Predictions of a model with a logarithmic
+    link that exceed the range of float32 become its largest number. The predicted class or label may differ if it
+    depends on such a difference.
 
     The size is O(nodes + stored leaf values) with `ml_opset=3`, and at most the depth of the trees times larger with
     `ml_opset=5`. For splits on categorical features, the graph appends columns of 0 and 1 to X, by a table of the
@@ -84,6 +93,13 @@ def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
     if type(ml_opset) is not int or ml_opset not in (3, 5):
         raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")
     ensemble = ensemble_of(model, "to_onnx")
+    if ml_opset == 3 and ensemble.link in ("identity", "margin"):
+        largest = float(ensemble.largest_scores().max())
+        if largest > _LARGEST[3]:
+            raise ValueError(
+                "to_onnx does not support scores beyond the range of float32 with ml_opset=3, got scores up to "
+                f"{largest:.3g}; use ml_opset=5, whose results are float64"
+            )
     try:
         import onnx
     except ImportError as error:
@@ -114,10 +130,12 @@ class _Graph:
         return name
 
     def _constant(self, values: Any, dtype: Any = np.float64) -> str:
-        name = f"constant_{len(self._constants)}"
-        array = np.asarray(values, dtype=dtype)
-        self._constants.append(self._onnx.numpy_helper.from_array(array, name))
-        return name
+        return self._stored(self._tensor(values, dtype))
+
+    def _stored(self, tensor: Any) -> str:
+        tensor.name = f"constant_{len(self._constants)}"
+        self._constants.append(tensor)
+        return str(tensor.name)
 
     def _tensor(self, values: Any, dtype: Any) -> Any:
         return self._onnx.numpy_helper.from_array(np.asarray(values, dtype=dtype), "")
@@ -149,28 +167,19 @@ class _Graph:
     def _scores(self) -> str:
         """The scores, float64 of shape (n_samples, n_scores)."""
         model = self._ensemble
-        start = model.start if model.start.any() else None
-        if model.n_trees == 0:
-            return self._op("Add", self._zeros(), self._constant(model.start))
         x, tests = self._with_memberships(self._cast("X", np.float64))
         trees = [_tested(tree, tests) for tree in model.trees()]
-        has_factors = trees[0].factors is not None
+        has_factors = any(tree.factors is not None for tree in trees)
         width = model.n_trees if has_factors else model.n_scores
         if has_factors:
             trees = [replace(tree, factors=None, column=t) for t, tree in enumerate(trees)]
-        write = self._regressor if self._ml_opset == 3 else self._tree_ensemble
-        scores = self._cast(write(x, trees, width, None if has_factors else start), np.float64)
+        scores = (self._regressor if self._ml_opset == 3 else self._tree_ensemble)(x, trees, width)
         if has_factors:
-            factors = [tree.factors for tree in model.trees()]
-            scores = self._op("MatMul", scores, self._constant(factors))
-            scores = scores if start is None else self._op("Add", scores, self._constant(start))
+            scores = self._op("MatMul", scores, self._constant([tree.factors for tree in model.trees()]))
+        # Runtimes add the operator's own base values only to scores of which a leaf that is reached has a value.
+        if model.start.any():
+            scores = self._op("Add", scores, self._constant(model.start))
         return scores if model.divisor == 1 else self._op("Div", scores, self._constant(model.divisor))
-
-    def _zeros(self) -> str:
-        """A column of zeros, one for each sample."""
-        x = self._op("Slice", "X", *(self._constant([i], np.int64) for i in (0, 1, 1)))
-        is_nan = self._op("IsNaN", x)
-        return self._op("Mul", self._cast(is_nan, np.float64), self._constant(0.0))
 
     def _with_memberships(self, x: str) -> tuple[str, dict[tuple[int, bytes], int]]:
         """X with an additional column of 0 and 1 for each set of categories of a split, and the index of each column.
@@ -202,7 +211,10 @@ class _Graph:
             parts.append(self._cast(self._op("Gather", self._constant(table, np.uint8), row), np.float64))
         return (self._op("Concat", *parts, axis=1) if len(parts) > 1 else x), tests
 
-    def _regressor(self, x: str, trees: list[EnsembleTree], width: int, start: Any) -> str:
+    def _regressor(self, x: str, trees: list[EnsembleTree], width: int) -> str:
+        """The sums over trees, as float64 numbers that were rounded to float32."""
+        scale = _scale_of(trees, width)
+        trees = [*(tree if scale is None else _divided(tree, scale) for tree in trees), *_for_absent(trees, width)]
         nodes: dict[str, list[Any]] = {name: [] for name in ("treeids", "nodeids", "featureids", "truenodeids")}
         nodes |= {name: [] for name in ("falsenodeids", "missing_value_tracks_true", "modes")}
         thresholds, targets = [], {name: list[int]() for name in ("treeids", "nodeids", "ids")}
@@ -231,9 +243,7 @@ class _Graph:
             weights.append(added)
         attributes: dict[str, Any] = {f"nodes_{name}": values for name, values in nodes.items()}
         attributes |= {f"target_{name}": values for name, values in targets.items()}
-        if start is not None:
-            attributes["base_values_as_tensor"] = self._tensor(start, np.float64)
-        return self._op(
+        scores = self._op(
             "TreeEnsembleRegressor",
             x,
             domain=_ML,
@@ -244,16 +254,20 @@ class _Graph:
             target_weights_as_tensor=self._tensor(np.concatenate(weights), np.float64),
             **attributes,
         )
+        scores = self._cast(scores, np.float64)
+        return scores if scale is None else self._op("Mul", scores, self._constant(scale))
 
-    def _tree_ensemble(self, x: str, trees: list[EnsembleTree], width: int, start: Any) -> str:
-        table = _Interior()
+    def _tree_ensemble(self, x: str, trees: list[EnsembleTree], width: int) -> str:
+        """The sums over trees."""
+        table, is_there = _Interior(), np.zeros(width, dtype=bool)
         for tree in trees:
             for one in by_column(tree):
                 table.add(one)
-        if not table.roots:
-            table.add(nothing())
+                is_there[one.column] = True
+        for column in np.flatnonzero(~is_there).tolist():
+            table.add(nothing(column))
         attributes: dict[str, Any] = {f"nodes_{name}": values for name, values in table.nodes.items()}
-        scores = self._op(
+        return self._op(
             "TreeEnsemble",
             x,
             domain=_ML,
@@ -268,7 +282,6 @@ class _Graph:
             leaf_weights=self._tensor(table.weights, np.float64),
             **attributes,
         )
-        return scores if start is None else self._op("Add", scores, self._constant(start))
 
     # --- from scores to predictions ----------------------------------------------------------------------------------
 
@@ -295,14 +308,8 @@ class _Graph:
             places = [self._op("Squeeze", self._cast(above, np.int64), self._constant([1], np.int64))]
         else:
             places = [self._op("ArgMax", self._columns(scores, block), axis=1, keepdims=0) for block in model.blocks()]
-        # As in numpy.column_stack, the classes of all outputs have a common type.
-        dtype = np.stack([classes[:1] for classes in model.classes]).dtype
-        found = [
-            self._op("Gather", self._classes(classes.astype(dtype)), place)
-            for classes, place in zip(model.classes, places, strict=True)
-        ]
-        is_text = dtype.kind in "OU"
-        dtype = np.dtype(object if is_text else {"i": np.int64, "u": np.int64, "b": bool}.get(dtype.kind, np.float64))
+        tensors = self._tensors_of_classes()
+        found = [self._op("Gather", self._stored(one), place) for one, place in zip(tensors, places, strict=True)]
         if model.n_outputs == 1:
             shape: list[Any] = ["n_samples"]
             output = found[0]
@@ -310,26 +317,19 @@ class _Graph:
             axis = self._constant([1], np.int64)
             output = self._op("Concat", *(self._op("Unsqueeze", one, axis) for one in found), axis=1)
             shape = ["n_samples", model.n_outputs]
-        kind = self._onnx.TensorProto.STRING if is_text else self._type(dtype)
+        kind = tensors[0].data_type
         self._op("Identity", output, output="predictions")
         self._outputs.append(self._onnx.helper.make_tensor_value_info("predictions", kind, shape))
         return None
 
-    def _classes(self, classes: NDArray[Any]) -> str:
-        if classes.dtype.kind not in "OU":
-            kind = {"i": np.int64, "u": np.int64, "b": bool, "f": np.float64}.get(classes.dtype.kind)
-            if kind is None:
-                raise TypeError(
-                    f"to_onnx does not support classes of type {classes.dtype}: they must be numbers or strings"
-                )
-            return self._constant(classes, kind)
-        if not all(isinstance(value, str) for value in classes.tolist()):
-            raise TypeError("to_onnx does not support classes that are objects: they must be numbers, strings or bools")
-        name = f"constant_{len(self._constants)}"
-        values = [value.encode() for value in classes.tolist()]
-        tensor = self._onnx.helper.make_tensor(name, self._onnx.TensorProto.STRING, [len(values)], values)
-        self._constants.append(tensor)
-        return name
+    def _tensors_of_classes(self) -> list[Any]:
+        """The classes of each output."""
+        helper, numpy_helper = self._onnx.helper, self._onnx.numpy_helper
+        values = _values_of_classes(self._ensemble.classes)
+        parts = np.split(values, np.cumsum(self._ensemble.n_classes)[:-1])
+        if values.dtype == object:
+            return [helper.make_tensor("", self._onnx.TensorProto.STRING, part.shape, part.tolist()) for part in parts]
+        return [numpy_helper.from_array(part) for part in parts]
 
     def _columns(self, scores: str, block: slice) -> str:
         if block == slice(0, self._ensemble.n_scores):
@@ -345,7 +345,8 @@ class _Graph:
         if model.link == "margin":
             return scores if not model.threshold else self._op("Sub", scores, self._constant(model.threshold))
         if model.link == "log":
-            return self._op("Exp", self._op("Min", scores, self._constant(LARGEST_LOG)))
+            numbers = self._op("Exp", self._op("Min", scores, self._constant(LARGEST_LOG)))
+            return self._op("Min", numbers, self._constant(_LARGEST[self._ml_opset]))
         if model.link == "softmax":
             parts = [self._op("Softmax", self._columns(scores, block), axis=1) for block in model.blocks()]
             return self._joined(parts)
@@ -389,6 +390,67 @@ class _Graph:
         return self._op("Where", self._op("Less", scores, bent), below, upper)
 
 
+def _for_absent(trees: list[EnsembleTree], width: int) -> list[EnsembleTree]:
+    """A tree that adds zeros to the scores of which some leaf of each tree has no value; none without such scores.
+
+    With it every sample reaches a value of every score, so that nothing depends on how a runtime treats absent values.
+    """
+    is_there = np.zeros(width, dtype=bool)
+    for tree in trees:
+        if tree.column is not None:
+            # Leaves without values are written with the value zero.
+            is_there[tree.column] = True
+        else:
+            is_there |= np.bincount(tree.columns, minlength=width) == len(tree.leaves)
+    absent = np.flatnonzero(~is_there)
+    return [constant(absent, np.zeros(len(absent)))] if len(absent) else []
+
+
+def _scale_of(trees: list[EnsembleTree], width: int) -> Float | None:
+    """Powers of two that bring each score well into the range of float32; None if all of them are there already."""
+    largest = largest_of(trees, width)
+    _, exponents = np.frexp(largest)
+    return None if (np.abs(exponents) <= _USUAL).all() else np.ldexp(1.0, exponents)
+
+
+def _divided(tree: EnsembleTree, scale: Float) -> EnsembleTree:
+    by = scale[tree.columns] if tree.column is None else scale[tree.column]
+    return replace(tree, values=tree.values / by)
+
+
+def _values_of_classes(classes: list[NDArray[Any]]) -> NDArray[Any]:
+    """The classes of all outputs, one after the other, in a type that ONNX has; strings are objects, as UTF-8."""
+    # As in `predict`, the classes of all outputs have a common type.
+    values = np.concatenate(classes)
+    kind = values.dtype.kind
+    if kind in "OU" and all(isinstance(value, str) for value in values.tolist()):
+        return np.array([_utf8(value) for value in values.tolist()], dtype=object)
+    # Unsigned classes are int64, as most runtimes and their users expect, unless they exceed it.
+    unsigned = np.uint64 if kind == "u" and values.max() > np.iinfo(np.int64).max else np.int64
+    dtype = {"i": np.int64, "u": unsigned, "b": np.bool_, "f": np.float64}.get(kind)
+    if dtype is None or (values.astype(dtype) != values).any():
+        names = {"S": "bytes", "M": "dates", "m": "durations", "O": "objects"}
+        raise TypeError(
+            f"to_onnx does not support classes of {names.get(kind, values.dtype)}: classes_ must be numbers of at most "
+            "64 bits, strings or bools; fit the model to such classes"
+        )
+    return values.astype(dtype)
+
+
+def _utf8(value: str) -> bytes:
+    try:
+        found = value.encode()
+    except UnicodeEncodeError:
+        found = b"\0"
+    # Runtimes that are called from Python leave out NUL at the end of a string.
+    if found.endswith(b"\0"):
+        raise ValueError(
+            f"to_onnx does not support the class {value!r}: classes that are strings must have characters that UTF-8 "
+            "can encode, and must not end in NUL"
+        )
+    return found
+
+
 def _tested(tree: EnsembleTree, tests: dict[tuple[int, bytes], int]) -> EnsembleTree:
     """The tree with thresholds only: splits on categories test whether the column of their set exceeds one half."""
     if not tree.categories:
@@ -421,9 +483,9 @@ class _Interior:
         is_leaf, root = tree.feature < 0, len(self.splits)
         self.roots.append(root)
         if is_leaf[0]:
-            # A tree without splits is represented by a split whose children are the same leaf.
-            leaf = self._leaves(tree)
-            self._split(0, 0.0, (leaf, 1), (leaf, 1), 0)
+            # A tree without splits is represented by a split into two equal leaves. Runtimes differ where both children
+            # are the same leaf.
+            self._split(0, 0.0, (self._leaves(tree), 1), (self._leaves(tree), 1), 0)
             return
         first = self._leaves(tree)
         place = np.where(is_leaf, first + np.cumsum(is_leaf) - 1, root + np.cumsum(~is_leaf) - 1).tolist()

@@ -202,7 +202,10 @@ def linked(model: Ensemble, scores: Float) -> Float:
     if model.link != "softmax":
         found = _of_score(model.link, scores)
         for block in model.blocks():
-            found[:, block] /= found[:, block].sum(axis=1, keepdims=True)
+            part = found[:, block]
+            # As in the engine, probabilities that are all zero become equal.
+            part[~part.any(axis=1)] = 1.0
+            part /= part.sum(axis=1, keepdims=True)
         return found
     found = np.empty_like(scores)
     for block in model.blocks():

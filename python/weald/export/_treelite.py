@@ -10,7 +10,7 @@ import numpy as np
 
 from weald._validation import Float
 from weald.export._columns import by_column
-from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of, nothing
+from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, nothing
 
 # For each link function that treelite supports: its name there, and the factor that it applies to scores.
 _POSTPROCESSORS = {
@@ -168,12 +168,9 @@ def _constants(start: Float, are_vectors: bool) -> list[EnsembleTree]:
     """Trees without splits that add the non-zero ones of these scores."""
     columns = np.flatnonzero(start)
     if are_vectors:
-        ptr = np.array([0, len(columns)])
-        return (
-            [replace(nothing(), column=None, ptr=ptr, columns=columns, values=start[columns])] if len(columns) else []
-        )
-    one = replace(nothing(), ptr=np.array([0, 1]), columns=np.zeros(1, dtype=np.int64))
-    return [replace(one, column=column, values=start[[column]]) for column in columns.tolist()]
+        return [constant(columns, start[columns])] if len(columns) else []
+    one = np.zeros(1, dtype=np.int64)
+    return [replace(constant(one, start[[column]]), column=column) for column in columns.tolist()]
 
 
 def _of_one_score(tree: EnsembleTree) -> EnsembleTree:
