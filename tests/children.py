@@ -24,7 +24,11 @@ from conftest import make, make_data, model_bytes
 # The end of the code of `interrupted`: `cases` has the estimator and the work for each name. A work that has finished
 # waits for Ctrl-C, so that there is one answer to each.
 _INTERRUPTED = """
-import sys, time
+import signal, sys, time
+# Where Ctrl-C is ignored or blocked, in the background of a script or by some runners, so it is in children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "pthread_sigmask"):
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 for kind in sys.argv[1:]:
     order = "again"
     while order == "again":

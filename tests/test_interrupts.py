@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+from contextlib import contextmanager
+
 import children
+import numpy as np
 import pytest
+import weald
+from conftest import model_bytes
 
 pytestmark = pytest.mark.alone
 
@@ -323,3 +331,57 @@ def test_ctrl_c_is_answered_within_half_a_second(code, kinds, wait):
     found = children.interrupted(SETUP + code, kinds, wait)
     assert all(seconds < 0.5 and state == "unchanged" for seconds, state in found.values()), found
     assert list(found) == kinds
+
+
+# Where Ctrl-C is ignored
+
+
+@contextmanager
+def ignored():
+    """What `nohup`, the background of a script and some runners do to their children."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def blocked():
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs the signals of POSIX")
+@pytest.mark.parametrize("how", [ignored, blocked])
+def test_children_answer_even_if_their_parent_ignores_ctrl_c(how):
+    with how():
+        found = children.interrupted(SETUP + TREES, ["tree"], 0.4)
+    assert found["tree"][1] == "unchanged"
+
+
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "GradientBoostingRegressor"])
+def test_a_fit_goes_on_where_ctrl_c_is_ignored(name):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((4_000, 20)), rng.random(4_000)
+    # Long enough for a fit that looks for signals.
+    model = getattr(weald, name)(n_estimators=50, random_state=0, n_jobs=2)
+    expected = model_bytes(model.fit(X, y))
+    over = threading.Event()
+
+    def press():
+        while not over.wait(0.01):
+            signal.raise_signal(signal.SIGINT)
+
+    with ignored():
+        pressing = threading.Thread(target=press)
+        pressing.start()
+        try:
+            found = model_bytes(model.fit(X, y))
+        finally:
+            over.set()
+            pressing.join()
+    assert found == expected
