@@ -481,23 +481,6 @@ def test_broken_models_are_refused():
 # Interruption and threads
 
 
-def test_progress_reaches_the_number_of_stages(monkeypatch):
-    from contextlib import contextmanager
-
-    X, y = make_data(REGRESSOR, outputs="several")
-    for params in ({}, {"estimator": Ridge(), "output_strategy": "joint"}):
-        seen = []
-
-        @contextmanager
-        def record(name, n_rounds, first, verbose, scoring, seen=seen):
-            yield seen.append, None
-
-        monkeypatch.setattr("weald._rounds.bar_or_lines", record)
-        make(REGRESSOR, n_estimators=200, **params).fit(X, y)
-        assert seen[-1] == 200
-        assert seen == sorted(seen)
-
-
 def test_models_cannot_be_changed():
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER).fit(X, y)

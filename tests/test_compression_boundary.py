@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 import sklearn.ensemble
@@ -368,21 +366,6 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, froz
     assert model.__dict__.keys() == before.keys()
     assert all(model.__dict__[key] is before[key] for key in before)
     assert forest.__dict__ == forest_before
-
-
-def test_progress_is_reported(name, monkeypatch):
-    seen = []
-
-    @contextmanager
-    def record(n_steps, verbose, title, unit):
-        assert (n_steps, title, unit) == (None, name, "step")
-        yield seen.append
-
-    monkeypatch.setattr("weald._compression_fit.progress_bar", record)
-    X, y = make_data(name)
-    model = make(name).fit(X, y)
-    assert seen == sorted(seen)
-    assert seen[-1] > model._path.n_steps
 
 
 def test_models_cannot_be_changed(name):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-from contextlib import contextmanager
 
 import joblib
 import matplotlib
@@ -496,27 +495,6 @@ def test_inspection_by_outputs():
     np.testing.assert_array_equal(weald.inspection.feature_importances(model), model.feature_importances_)
     with pytest.raises(ValueError, match="outputs"):
         weald.inspection.feature_importances(model, outputs=[2])
-
-
-def test_progress_reaches_the_number_of_trees(monkeypatch):
-    X, y = make_data("RandomForestClassifier")
-    seen = []
-
-    @contextmanager
-    def record(n_trees, verbose, name):
-        yield seen.append
-
-    monkeypatch.setattr("weald._bagging.progress_bar", record)
-    make("RandomForestClassifier", n_estimators=2000).fit(X.repeat(20, axis=0), y.repeat(20))
-    assert seen[-1] == 2000
-    assert seen == sorted(seen)
-    assert len(seen) > 2
-
-
-def test_verbose_is_silent_off_a_terminal(capfd):
-    X, y = make_data("RandomForestClassifier")
-    make("RandomForestClassifier", verbose=1).fit(X, y)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_build_info_says_which_build_this_is():

@@ -785,14 +785,6 @@ def test_topk_through_a_pipeline_and_in_chunks():
     np.testing.assert_array_equal(weald.topk(tags, X, 4, **rules)[0], tags.predict_topk(X, 4, **rules)[0])
 
 
-def test_progress_is_a_bar_of_rows(capsys):
-    pytest.importorskip("tqdm")
-    X, Y = problem()
-    model = forest().fit(X, Y)
-    list(weald.topk_chunks(model, X, 1, chunk_size=50, progress=True))
-    assert "120/120" in capsys.readouterr().err
-
-
 # The reliability display
 
 

@@ -16,8 +16,9 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 
 from weald import _digest, _kept_rows, _masks, _memory, _parts, _updates
 from weald._at_once import fitted_at_once
-from weald._base import BaseEnsemble, progress_bar
+from weald._base import BaseEnsemble
 from weald._predictions import BaseClassifier, BaseRegressor
+from weald._progress import Progress
 from weald._ranks import ranking_precision
 from weald._sparse import csr_of, is_sparse, r2
 from weald._targets import Target
@@ -118,8 +119,9 @@ class BaseBagging(BaseEnsemble):
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
         else:
             _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
-            with progress_bar(n_more, self.verbose, type(self).__name__) as progress:
-                more = self._grow(X, target, row_weights, config, n_threads, progress)
+            with Progress(type(self).__name__, "tree", end, self.verbose, n_grown) as progress:
+                told = (lambda n_done: progress(n_grown + n_done)) if self.verbose else None
+                more = self._grow(X, target, row_weights, config, n_threads, told)
             self._forest = more if grown is None else type(grown).merge([grown, more])
         _kept_rows.drop(self)
         if self.keep_rows:

@@ -6,7 +6,6 @@ import os
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -67,26 +66,6 @@ def count_threads(n_jobs: int | None) -> int:
         backend = ThreadingBackend()
     found = int(backend.effective_n_jobs(in_context if n_jobs is None else n_jobs))
     return min(found, _MOST_THREADS)
-
-
-@contextmanager
-def progress_bar(
-    n_trees: int | None, verbose: int, name: str, unit: str = "tree"
-) -> Iterator[Callable[[int], object] | None]:
-    """A tqdm progress bar if `verbose`, if tqdm is installed and if standard error is a terminal; otherwise None.
-
-    `n_trees` is None if the number is not known in advance.
-    """
-    if not verbose or sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield None
-        return
-    with tqdm(total=n_trees, desc=name, unit=unit) as bar:
-        yield lambda n_done: bar.update(n_done - bar.n)
 
 
 class Members(Sequence[Any]):

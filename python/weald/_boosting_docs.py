@@ -230,17 +230,6 @@ class_weight : "balanced", dict or list of dict, default={default}
     Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
     Products that are not multiples of 1/64 are rounded: see `sample_weight` of `fit`.
 """,
-    "verbose": """
-verbose : int, default={default}
-    - 0: no output.
-    - 1: a progress bar, provided that tqdm is installed and standard error is a terminal. Otherwise lines, as in
-      scikit-learn: for each of the first ten rounds, then for every tenth, from the hundredth for every hundredth, and
-      so on.
-    - Above 1: a line for every round.
-
-    Lines are printed to standard output. They contain the round, the losses, the last value of `oob_improvement_` if
-    `subsample` is below 1, the time so far and the estimated time left.
-""",
     "n_estimators_": """
 n_estimators_ : int
     The number of stages: `n_estimators`, or fewer if the fit stopped early.

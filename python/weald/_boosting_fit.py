@@ -34,6 +34,7 @@ from weald._boosted import BoostedModel, grows_trees
 from weald._docs import documented
 from weald._eval_sets import EvalSet
 from weald._losses import CUSTOM
+from weald._progress import Progress
 from weald._projection import Growth
 from weald._proof import check_fitted
 from weald._targets import Target
@@ -303,8 +304,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         if scorer is not None:
             config["n_iter_no_change"] = None
         name, n_rounds = type(self).__name__, int(self.n_estimators)
-        with _rounds.bar_or_lines(name, n_rounds, n_grown, self.verbose, scoring) as (progress, lines):
-            rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines)
+        with Progress(name, "round", n_rounds, self.verbose, n_grown) as progress:
+            # Lines have the losses of the rounds; a bar has none, and rounds need not be watched for it.
+            lines = progress if progress.has_lines else None
+            bar = progress if progress.has_bar else None
+            rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines, scoring=scoring)
             if scorer is not None:
                 assert validation is not None
                 rounds.score = self._score_of_stage(scorer, scoring, validation[0], validation[2], y_held)
@@ -322,7 +326,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                     validation,
                     grown,
                     self._n_threads(),
-                    progress,
+                    bar and (lambda n_more: bar(n_grown + n_more)),
                     base_margin=start,
                     observer=rounds if is_watched else None,
                     wants_scores=scorer is not None,
@@ -335,7 +339,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                 is_watched = False
                 held_out = None if validation is None else validation[:3]
                 model, self._weak = _weak_models.fitted(
-                    self, X, target, weights, config, held_out, progress, n_grown, observer=rounds if lines else None
+                    self, X, target, weights, config, held_out, bar, n_grown, observer=rounds if lines else None
                 )
         self.__dict__.pop("_curves", None)
         if is_watched:

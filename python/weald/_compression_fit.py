@@ -29,10 +29,11 @@ from weald import (
 )
 from weald._arrays import Tree, decision_path
 from weald._at_once import fitted_at_once, of_one_fit
-from weald._base import BaseEnsemble, Members, as_size, n_drawn_features, progress_bar
+from weald._base import BaseEnsemble, Members, as_size, n_drawn_features
 from weald._docs import documented
 from weald._forest_fit import BaseForest
 from weald._path_choice import Budget, Curve, check_size, choose, fold_rows
+from weald._progress import Progress
 from weald._projection import Growth, derived_seed
 from weald._proof import check_fitted
 from weald._targets import Target
@@ -208,13 +209,15 @@ class BaseCompressed(BaseEnsemble):
         self.estimator_ = self._fitted_before(target) if frozen else self._grown(X, y, target, weights, seed)
         self._loss = self.loss
         rows = self.estimator_._row_weights(target, weights)
-        # The number of steps is not known in advance.
-        with progress_bar(None, self.verbose, type(self).__name__, unit="step") as progress:
-            self._path = self._whole_path(X, target, rows, of_labels, seed, progress)
+        # How many steps there are is known at the end of the path. A fold has about as many, and one for each tree.
+        with Progress(type(self).__name__, "step", None, self.verbose) as progress:
+            told = progress if self.verbose else None
+            self._path = self._whole_path(X, target, rows, of_labels, seed, told)
             self._set_path(self._path)
             if folds:
-                n_done = self._path.n_steps
-                in_all = None if progress is None else lambda n_more: progress(n_done + n_more)
+                n_done = progress.n_done
+                progress.expect(n_done + len(folds) * (len(self.estimator_) + n_done))
+                in_all = None if told is None else lambda n_more: progress(n_done + n_more)
                 self._cross_validate(X, target, rows, of_labels, folds, seed, in_all)
             else:
                 self.__dict__.pop("full_loss_", None)

@@ -35,7 +35,19 @@ n_jobs : int, default={default}
 """,
     "verbose": """
 verbose : int, default={default}
-    If above 0, show a progress bar, provided that tqdm is installed and standard error is a terminal.
+    How the progress of `fit` is reported:
+
+    - 0: not at all.
+    - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+      Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+      or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+      seconds or a tenth of the time so far without a line.
+    - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+      most twenty in a second.
+
+    A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+    `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+    such as that of a broken pipe, ends the report and not the fit.
 """,
     "multi_label": """
 multi_label : {"auto", True, False}, default={default}

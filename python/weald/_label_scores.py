@@ -19,6 +19,7 @@ from sklearn.utils.validation import _num_samples
 from weald import _best
 from weald._bagging import BaseBaggingClassifier
 from weald._pipelines import apart
+from weald._progress import Progress
 from weald._sparse import is_sparse
 from weald._validation import Float
 
@@ -91,16 +92,24 @@ def fitted(estimator: Any, X: Any, y: Any, weights: Any, mask: Any = None) -> An
 
 
 def cross_validated(
-    estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float, mask: Any = None
+    estimator: Any,
+    X: Any,
+    y: sparse.csr_array,
+    weights: Any,
+    folds: list[Any],
+    floor: float,
+    mask: Any,
+    progress: Progress,
 ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
     """Scores of each sample by a clone that was fitted on other folds, and a mask of the samples with scores."""
     n, d = y.shape
     parts, rows = [], []
-    for train, test in cv.split(np.zeros((n, 1)), np.zeros(n)):
+    for train, test in folds:
         w, gaps = (None if part is None else part[train] for part in (weights, mask))
         model = fitted(estimator, _safe_indexing(X, train), y[train], w, gaps)
         parts.append(scores_at_least(model, _safe_indexing(X, test), floor, d))
         rows.append(test)
+        progress(len(rows))
     order = np.concatenate(rows)
     known = np.zeros(n, dtype=np.bool_)
     known[order] = True
@@ -158,15 +167,31 @@ def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
 
 
 def unseen_scores(
-    estimator: Any, X: Any, y: sparse.csr_array, weights: Any, cv: Any, floor: float, mask: Any = None
+    estimator: Any,
+    X: Any,
+    y: sparse.csr_array,
+    weights: Any,
+    cv: Any,
+    floor: float,
+    mask: Any,
+    name: str,
+    verbose: int,
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     """A fitted model, scores of samples by models that were not fitted on them, and a mask of the samples with scores.
 
-    `cv` is the result of `check_cv_of`, and `mask` are the unknown entries of y.
+    `cv` is the result of `check_cv_of`, and `mask` are the unknown entries of y. The fits are reported as those of
+    `name`.
     """
     if isinstance(cv, str) and cv == "given":
         return estimator, scores_at_least(estimator, X, floor, y.shape[1]), np.ones(y.shape[0], dtype=np.bool_)
-    if isinstance(cv, str):
-        return _out_of_bag(estimator, X, y, weights, floor, mask)
-    scores, known = cross_validated(estimator, X, y, weights, cv, floor, mask)
-    return fitted(estimator, X, y, weights, mask), scores, known
+    n = y.shape[0]
+    folds = [] if isinstance(cv, str) else list(cv.split(np.zeros((n, 1)), np.zeros(n)))
+    n_fits = len(folds) + 1
+    with Progress(name, "fit", n_fits, verbose) as progress:
+        if isinstance(cv, str):
+            model, scores, known = _out_of_bag(estimator, X, y, weights, floor, mask)
+        else:
+            scores, known = cross_validated(estimator, X, y, weights, folds, floor, mask, progress)
+            model = fitted(estimator, X, y, weights, mask)
+        progress(n_fits)
+    return model, scores, known

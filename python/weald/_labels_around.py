@@ -18,6 +18,7 @@ from weald import _best, _label_scores, _masks, _ranks, _targets, _validation
 from weald._described import described
 from weald._pipelines import apart
 from weald._predictions import BaseClassifier
+from weald._progress import check_verbose
 from weald._proof import is_label_format
 from weald._sparse import is_sparse
 from weald._targets import LabelFormat, Target, label_classes
@@ -43,6 +44,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     cv: Any
     min_score: float
     random_state: Any
+    verbose: int
 
     estimator_: Any
     classes_: NDArray[np.int64]
@@ -54,6 +56,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
         _label_scores.check_scores(self.estimator)
         _best.checked_min_score(self.min_score)
+        check_verbose(self.verbose)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> tuple[Target, Float | None, Any]:
         """Validated y, sample weights, and the source of scores."""
@@ -89,7 +92,9 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         # Other estimators than those of weald may not support sparse y, and get y as it was passed.
         y = target.original if isinstance(final, BaseClassifier) or form.container else target.original.toarray()
         y = y.astype(form.dtype)
-        model, scores, known = _label_scores.unseen_scores(self.estimator, X, y, weights, cv, floor, target.mask)
+        model, scores, known = _label_scores.unseen_scores(
+            self.estimator, X, y, weights, cv, floor, target.mask, type(self).__name__, self.verbose
+        )
         scores = without(scores, target.mask)
         self.estimator_, self._label_format = model, form
         self.n_outputs_ = target.n_outputs

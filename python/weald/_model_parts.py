@@ -44,6 +44,8 @@ ADDED: dict[str, Any] = {
 }
 # The same for trees, of parameters that files of other estimators have always contained.
 _ADDED_TO_TREES = {"n_jobs": None}
+# The same for multi-label meta-estimators.
+_ADDED_AROUND = {"verbose": 0}
 # Parameters that files may contain and that no longer exist. They do not affect predictions.
 _REMOVED = {"prefit"}
 
@@ -75,6 +77,7 @@ def apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any
         return _taken_apart(encoder, model._twin(), prefix)
     name = type(model).__name__
     inner, is_frozen, params, fitted = model._parts()
+    params = {n: value for n, value in params.items() if n not in _ADDED_AROUND or value != _ADDED_AROUND[n]}
     if not is_of_weald(inner):
         raise TypeError(
             f"{name}: {prefix}estimator_ must be an estimator of weald, got {kind_and_module(inner)}: "
@@ -207,6 +210,7 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
     if type(is_frozen) is not bool:
         raise ValueError(f"{cls.__name__} must have true or false as frozen, got {described(is_frozen)}")
+    params = _ADDED_AROUND | params
     if params.keys() != names:
         raise ValueError(f"{cls.__name__} must have the parameters {sorted(names)}, got {sorted(params)}")
     inner = put_together(decoder, content["inner"], engine) if is_fitted else None

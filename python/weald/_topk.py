@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from weald._pipelines import apart
+from weald._progress import Progress
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
 from weald._validation import Float
@@ -107,7 +108,8 @@ def topk_chunks(
     exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
         Labels that are not returned, as in `topk`. The rows of a matrix are the samples of all chunks in order.
     progress : bool, default=False
-        Whether to show a progress bar, which requires tqdm.
+        Whether to report the samples that are done, as `verbose=1` of estimators does: by a bar on a terminal, and by
+        lines elsewhere.
 
     Yields
     ------
@@ -123,8 +125,6 @@ def topk_chunks(
         the first chunk is requested.
     TypeError
         If the classifier has no `predict_topk`.
-    ImportError
-        If `progress` is True and tqdm is not installed.
 
     Examples
     --------
@@ -137,36 +137,24 @@ def topk_chunks(
     """
     if isinstance(chunk_size, bool) or not isinstance(chunk_size, Integral) or chunk_size < 1:
         raise ValueError(f"chunk_size must be a positive integer, got {chunk_size!r}")
-    bar = _bar(None if isinstance(X, Iterator) else _num_samples(X)) if progress else None
-    return _chunks(model, X, k, int(chunk_size), min_score, exclude, bar)
-
-
-def _bar(n_rows: int | None) -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError("progress=True requires tqdm: install it with `pip install tqdm`") from error
-    return tqdm(total=n_rows, unit="row")
+    return _chunks(model, X, k, int(chunk_size), min_score, exclude, progress)
 
 
 def _chunks(
-    model: Any, X: Any, k: int, size: int, min_score: float, exclude: Any, bar: Any
+    model: Any, X: Any, k: int, size: int, min_score: float, exclude: Any, progress: bool
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     if is_sparse(exclude):
         exclude = exclude.tocsr()
+    name, total = type(apart(model)[0]).__name__, None if isinstance(X, Iterator) else _num_samples(X)
     done = 0
-    try:
+    with Progress(name, "sample", total, int(bool(progress))) as report:
         for rows in X if isinstance(X, Iterator) else _cut(X, size):
             n = _num_samples(rows)
             some = exclude[done : done + n] if is_sparse(exclude) else exclude
             found = topk(model, rows, k, min_score=min_score, exclude=some)
             done += n
-            if bar is not None:
-                bar.update(n)
+            report(done)
             yield found
-    finally:
-        if bar is not None:
-            bar.close()
 
 
 def _cut(X: Any, size: int) -> Iterator[Any]:

@@ -33,6 +33,8 @@ from sklearn.model_selection import check_cv
 from weald import _parts, model_selection
 from weald._bagging import BaseBagging
 from weald._dask_samples import fit_samples
+from weald._pipelines import apart
+from weald._progress import Progress, check_verbose
 from weald._samples_apart import fit_part
 from weald._sparse import is_sparse
 from weald._topk import topk
@@ -62,7 +64,8 @@ def fit(
     ----------
     estimator : estimator
         A random forest, extra-trees or centroid forest. Its `random_state` must be an integer. Its `n_jobs` is the
-        number of threads of each worker.
+        number of threads of each worker. With `verbose` above 0, trees are reported as in its own `fit`, here and not
+        by the workers, when the part that they are in arrives.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Training samples, in any form that the `fit` of the estimator accepts.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
@@ -126,8 +129,10 @@ def fit(
     ranges = [range(start, stop) for start, stop in cuts]
     _parts.checked_range(estimator, ranges[0])
     data = _sent(executor, (X, y, sample_weight, fit_params))
-    calls = [(f"trees {trees.start} to {trees.stop - 1}", (_fitted_part, clone(estimator), trees)) for trees in ranges]
-    parts = _results(executor, calls, data, timeout, max_retries)
+    silent = clone(estimator).set_params(verbose=0)
+    calls = [(f"trees {trees.start} to {trees.stop - 1}", (_fitted_part, clone(silent), trees)) for trees in ranges]
+    with Progress(type(estimator).__name__, "tree", cuts[-1][1], int(estimator.verbose)) as progress:
+        parts = _results(executor, calls, data, timeout, max_retries, progress, [len(trees) for trees in ranges])
     merged = _parts.merge(parts, X, y, sample_weight, y_mask=fit_params.get("y_mask"))
     state = merged.__dict__ | {name: getattr(estimator, name) for name in estimator._get_param_names()}
     estimator.__dict__ = state
@@ -144,6 +149,7 @@ def predict_topk(
     min_score: float = 0.0,
     timeout: float | None = None,
     max_retries: int = 2,
+    verbose: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Predict the `k` highest-scoring labels of each sample, in blocks that the workers of an executor predict.
 
@@ -165,6 +171,8 @@ def predict_topk(
         Number of seconds after which all blocks must be complete. If None, there is no limit.
     max_retries : int, default=2
         Maximum number of times that a lost block is repeated.
+    verbose : int, default=0
+        How blocks that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
 
     Returns
     -------
@@ -202,7 +210,9 @@ def predict_topk(
     calls = [(f"rows {start} to {stop - 1}", (_best_of_rows, rows[start:stop])) for start, stop in cuts]
     if not calls:
         return topk(model, X, k, min_score=min_score)
-    found = _results(executor, calls, data, timeout, max_retries)
+    name = type(apart(model)[0]).__name__
+    with Progress(name, "sample", n_rows, check_verbose(verbose)) as progress:
+        found = _results(executor, calls, data, timeout, max_retries, progress, [stop - start for start, stop in cuts])
     indices, scores = zip(*found, strict=True)
     return np.concatenate(indices), np.concatenate(scores)
 
@@ -218,6 +228,7 @@ def cross_validate(
     scoring: str | Callable[..., float] | None = None,
     timeout: float | None = None,
     max_retries: int = 2,
+    verbose: int = 0,
 ) -> dict[str, Any]:
     """Fit and score parameter settings of an estimator by cross-validation, on the workers of an executor.
 
@@ -241,6 +252,8 @@ def cross_validate(
         Number of seconds after which all tasks must be complete. If None, there is no limit.
     max_retries : int, default=2
         Maximum number of times that a lost task is repeated.
+    verbose : int, default=0
+        How fits that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
 
     Returns
     -------
@@ -284,8 +297,9 @@ def cross_validate(
         for i, setting in enumerate(candidates)
         for j, fold in enumerate(folds)
     ]
-    found = np.array(_results(executor, calls, data, timeout, max_retries)).reshape(len(candidates), len(folds), 3)
-    score, fit_time, score_time = np.moveaxis(found, 2, 0)
+    with Progress(type(estimator).__name__, "fit", len(calls), check_verbose(verbose)) as progress:
+        found = _results(executor, calls, data, timeout, max_retries, progress, [1] * len(calls))
+    score, fit_time, score_time = np.moveaxis(np.reshape(found, (len(candidates), len(folds), 3)), 2, 0)
     means = score.mean(axis=1)
     return {
         "settings": candidates,
@@ -346,8 +360,16 @@ def _sent(executor: Any, data: Any) -> Any:
     return client.scatter([data], broadcast=True, hash=False)[0] if hasattr(client, "scatter") else data
 
 
-def _results(executor: Any, calls: list[Any], data: Any, timeout: Any, max_retries: Any) -> list[Any]:
-    """The results of the calls, in the order of the calls."""
+def _results(
+    executor: Any,
+    calls: list[Any],
+    data: Any,
+    timeout: Any,
+    max_retries: Any,
+    progress: Progress,
+    sizes: list[int],
+) -> list[Any]:
+    """The results of the calls, in the order of the calls; `sizes` are the units of progress of each."""
     ends = _end_of(timeout)
     if not isinstance(max_retries, Integral) or isinstance(max_retries, bool) or max_retries < 0:
         raise ValueError(f"max_retries must be an integer of at least 0, got {max_retries!r}")
@@ -379,6 +401,7 @@ def _results(executor: Any, calls: list[Any], data: Any, timeout: Any, max_retri
                     continue
                 if found[i] is None:
                     raise RuntimeError(f"the executor returned nothing for {name}")
+                progress(progress.n_done + sizes[i])
     finally:
         for future in pending:
             future.cancel()

@@ -87,6 +87,10 @@ class TunedThresholds(LabelsAround):
         are stored, which for estimators other than trees and forests usually is every entry of a dense matrix.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
+    verbose : int, default=0
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
+        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        own.
 
     Attributes
     ----------
@@ -153,6 +157,7 @@ class TunedThresholds(LabelsAround):
         cv: Any = None,
         min_score: float = 0.01,
         random_state: RandomState = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.objective = objective
@@ -161,6 +166,7 @@ class TunedThresholds(LabelsAround):
         self.cv = cv
         self.min_score = min_score
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
         self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
@@ -394,6 +400,10 @@ class CalibratedLabels(LabelsAround):
         Scores below this value count as zero, and remain zero after calibration.
     random_state : int, RandomState instance or None, default=None
         Controls the shuffling of the folds if `cv` is an integer or None.
+    verbose : int, default=0
+        Whether fits on folds are reported, as in `weald.RandomForestClassifier`: not at all with 0, by a bar on a
+        terminal and by lines elsewhere with 1, and by a line for each fit above 1. The estimator has a `verbose` of its
+        own.
 
     Attributes
     ----------
@@ -448,6 +458,7 @@ class CalibratedLabels(LabelsAround):
         too_few: Literal["raise", "keep"] = "raise",
         min_score: float = 0.01,
         random_state: RandomState = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -456,6 +467,7 @@ class CalibratedLabels(LabelsAround):
         self.too_few = too_few
         self.min_score = min_score
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
         self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
