@@ -358,8 +358,8 @@ def test_counts_of_the_header_cost_nothing():
     [
         ([[np.inf]], [[1]], "X must have finite values or NaN, got inf at sample 0, feature 0"),
         (sparse.csr_array([[0, -1e300]]), [[1]], "X must have finite values or NaN, got -inf at sample 0, feature 1"),
-        ([[1.0]], [[2]], "Y must be labels, 0 or 1, got other values"),
-        ([[1.0]], [[1], [0]], "X has 1 rows, y has 2"),
+        ([[1.0]], [[2]], "Y must have the values 0 and 1 for labels, got 2"),
+        ([[1.0]], [[1], [0]], "X has 1 rows, Y has 2"),
         ([[1.0]], sparse.csr_array([[2]]), "must have the values 0 and 1 for labels, got 2"),
     ],
 )

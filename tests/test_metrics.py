@@ -433,8 +433,8 @@ def test_bad_propensities(p, message):
 @pytest.mark.parametrize(
     ("y_pred", "options", "message"),
     [
-        (np.full((2, 4), 0.5), {}, "y_pred must be labels, 0 or 1, got"),
-        (sparse.csr_array([[2, 0, 0, 0], [0, 0, 0, 0]]), {}, "y_pred must be labels, 0 or 1, got"),
+        (np.full((2, 4), 0.5), {}, "y_pred must have the values 0 and 1 for labels, got"),
+        (sparse.csr_array([[2, 0, 0, 0], [0, 0, 0, 0]]), {}, "y_pred must have the values 0 and 1 for labels, got"),
         (np.ones((2, 3)), {}, r"^y_pred must have shape \(2, 4\), that of y_true, got \(2, 3\)$"),
         (np.ones((2, 4)), {"zero_division": 0.5}, r"zero_division must be 0\.0, 1\.0 or np\.nan, got 0\.5"),
         (np.ones((2, 4)), {"zero_division": "warn"}, "zero_division must be 0.0, 1.0 or np.nan, got 'warn'"),

@@ -282,10 +282,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
             return np.nan
         if target.n_outputs > _FEW_LABELS:
             return float(ranking_precision(sparse.csr_array(found), truth, mask))
-        right = truth.toarray() == ((found.toarray() if is_sparse(found) else found) > 0.5)
-        if mask is not None:
-            return float(_masks.accuracy(right, _masks.dense(mask)))
-        return float(np.mean(right.all(axis=1)))
+        return _masks.accuracy(truth != sparse.csr_array(found > 0.5), mask)
 
 
 class BaseBaggingRegressor(BaseBagging, BaseRegressor):

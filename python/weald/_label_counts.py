@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
 
-from weald import _ranks
+from weald import _ranks, _targets
 
 
 def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -33,10 +32,10 @@ def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
         return _ranks.pattern(
             sparse.csr_array((np.ones(len(rows)), (rows, ranked[rows, places])), shape=shape), "y_pred"
         )
-    y_pred = check_array(y_pred, accept_sparse=True, input_name="y_pred")
-    if y_pred.shape != shape:
-        raise ValueError(f"y_pred must have shape {shape}, that of y_true, got {y_pred.shape}")
-    return _ranks.labels_of(y_pred, "y_pred")
+    predicted: sparse.csr_array = _targets.labels(y_pred, what="y_pred", masks=False).original
+    if predicted.shape != shape:
+        raise ValueError(f"y_pred must have shape {shape}, that of y_true, got {predicted.shape}")
+    return predicted
 
 
 def check_zero_division(value: Any) -> float:

@@ -425,9 +425,8 @@ def _rows_of(X: Any) -> sparse.csr_array:
 
 def _labels_of(Y: Any, n_samples: int) -> sparse.csr_array:
     """The labels that are 1, as a sparse matrix."""
-    if not is_sparse(Y):
-        Y = check_array(Y, dtype=None, input_name="Y", ensure_min_samples=0, ensure_min_features=0)
-        if not _targets.is_binary(Y):
-            raise ValueError("Y must be labels, 0 or 1, got other values")
-        Y = sparse.csr_array(Y)
-    return _targets.sparse_labels(Y, n_samples)
+    _targets.check_array_of_y(Y, "Y")
+    if not is_sparse(Y) and np.size(Y) == 0:
+        Y = sparse.csr_array(np.zeros(np.shape(Y), dtype=np.bool_))
+    found: sparse.csr_array = _targets.labels(Y, n_samples, what="Y", masks=False).original
+    return found

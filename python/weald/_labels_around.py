@@ -20,7 +20,6 @@ from weald._pipelines import apart
 from weald._predictions import BaseClassifier
 from weald._progress import check_verbose
 from weald._proof import is_label_format
-from weald._sparse import is_sparse
 from weald._targets import LabelFormat, Target, label_classes
 from weald._validation import Float
 
@@ -62,15 +61,10 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         """Validated y, sample weights, and the source of scores."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        if len(np.shape(y)) != 2:
-            raise ValueError(
-                f"y must have shape (n_samples, n_labels), got an array with {len(np.shape(y))} dimension(s)"
-            )
         n = _num_samples(X)
         weights = _validation.check_weights(sample_weight, n)
         cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
-        rules: dict[str, Any] = {"warn_column": False, "multi_label": True, "masks": True, "y_mask": y_mask}
-        target = _targets.classes(y, weights, n, type(self).__name__, **rules)
+        target = _targets.labels(y, n, weights, y_mask=y_mask, each_output=True)
         weights = _masks.weights_of_known(target.mask, weights, target.names)
         final, _ = apart(self.estimator)
         if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
@@ -78,11 +72,15 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
                 f"{type(final).__name__} does not support y with masked entries: estimator must be a classifier "
                 "of weald that does, or a fitted one in FrozenEstimator"
             )
-        truth = target.original
-        truth.sort_indices()
-        if not truth.nnz:
+        if not target.original.nnz:
             raise ValueError("y must have at least one label in a sample of positive weight, got none")
         return target, weights, cv
+
+    def _read(self, y: Any, y_mask: Any, n_samples: int) -> tuple[sparse.csr_array, Any]:
+        """The known labels of other samples, and the pattern of unknown ones."""
+        names = getattr(self, "target_names_in_", None)
+        target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
+        return target.read(y, n_samples, type(self).__name__, y_mask=y_mask)
 
     def _unseen(self, X: Any, target: Target, weights: Float | None, cv: Any) -> tuple[sparse.csr_array, Float]:
         """Scores of samples by models that were not fitted on them, and sample weights. Sets the attributes for y."""
@@ -203,23 +201,6 @@ def is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
 def without(cells: sparse.csr_array, mask: Any) -> sparse.csr_array:
     """The stored entries that are not in the pattern `mask`, if there is one."""
     return cells if mask is None else _ranks.without(cells, mask)
-
-
-def known_labels(y: Any, y_mask: Any) -> tuple[sparse.csr_array, Any]:
-    """Labels as bool CSR, and the pattern of unknown entries."""
-    if is_sparse(y):
-        labels = sparse.csr_array(y)
-        missing = None
-    else:
-        dense = np.asarray(y)
-        missing = _masks.of_missing(dense)
-        labels = sparse.csr_array(dense if missing is None else np.where(missing, 0, dense))
-    mask = _masks.join(missing, None if y_mask is None else _masks.check(y_mask, labels.shape))
-    mask = None if mask is None else sparse.csr_array(mask)
-    for found in (labels, mask):
-        if found is not None:
-            found.sum_duplicates()
-    return labels.astype(np.bool_), mask
 
 
 def n_positive_rows(truth: sparse.csr_array, weights: Float) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from weald._sparse import is_sparse
+from weald._validation import over_same_memory
 
 Float = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ class Score(float):
 def check(y_mask: Any, shape: tuple[int, int]) -> Any:
     """The checked mask of y, as an array of booleans or a CSR pattern; None if it masks nothing."""
     if is_sparse(y_mask):
-        entries = y_mask.tocoo()
+        entries = over_same_memory(y_mask, "y_mask", every_entry=True).tocoo()
         if entries.shape != shape:
             raise ValueError(_of_shape(entries.shape, shape))
         _check_values(entries.data)
@@ -147,40 +148,20 @@ def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weight
     return Score(float(np.mean(scores)) if scores else np.nan, np.count_nonzero(~mask))
 
 
-def accuracy(right: NDArray[np.bool_], mask: NDArray[np.bool_], weights: Any = None) -> Score:
-    """The fraction of samples whose known values are all predicted correctly, among the samples that have some."""
-    return accuracy_of((right | mask).all(axis=1), np.count_nonzero(mask, axis=1), mask.shape[1], weights)
+def accuracy(wrong: sparse.csr_array, mask: Any, weights: Any = None) -> float:
+    """The fraction of samples whose known values are all predicted correctly, among the samples that have some.
 
-
-def accuracy_of(right: Any, n_masked: NDArray[Any], n_outputs: int, weights: Any = None) -> Score:
-    """The same, from whether all known values of each sample are right, and the number of its unknown values."""
-    rows = n_masked < n_outputs
-    correct = np.asarray(right)[rows]
+    `wrong` is the pattern of wrong predictions, known or not.
+    """
+    if mask is None:
+        return float(np.average(np.diff(wrong.indptr) == 0, weights=weights))
+    mask = sparse.csr_array(mask)
+    n_wrong = (wrong > wrong.multiply(mask)).sum(axis=1)
+    n_hidden = mask.sum(axis=1)
+    rows = n_hidden < mask.shape[1]
+    correct = n_wrong[rows] == 0
     w = None if weights is None else np.asarray(weights)[rows]
-    n_cells = len(rows) * n_outputs - n_masked.sum()
+    n_cells = mask.shape[0] * mask.shape[1] - n_hidden.sum()
     if not len(correct) or (w is not None and not w.any()):
         return Score(np.nan, n_cells)
     return Score(float(np.average(correct, weights=w)), n_cells)
-
-
-def to_score(y: Any, y_mask: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
-    """Two-dimensional y and its mask; None if all values are known, so that scikit-learn computes the score."""
-    if y_mask is None and (is_sparse(y) or np.asarray(y).dtype.kind not in "f"):
-        return None
-    y = np.asarray(y.toarray() if is_sparse(y) else y)
-    y = y.reshape(len(y), -1)
-    if y_mask is None and y.shape[1] == 1:
-        return None
-    told = None if y_mask is None else dense(check(y_mask, y.shape))
-    mask = join(of_missing(y), told)
-    return None if mask is None else (y, mask)
-
-
-def alike(
-    truth: tuple[NDArray[Any], NDArray[np.bool_]], predicted: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    """y, predictions and mask, after a check that they have the same shape."""
-    y, mask = truth
-    if y.shape != predicted.shape:
-        raise ValueError(f"y must have shape {predicted.shape}, that of the predictions for X, got {y.shape}")
-    return y, predicted, mask

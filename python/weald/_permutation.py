@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping
 from numbers import Integral
 from typing import Any
@@ -15,6 +16,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
 from weald._sparse import is_sparse
+from weald._targets import check_array_of_y
 from weald._types import MatrixLike, RandomState
 from weald._validation import canonical
 
@@ -95,9 +97,12 @@ def permutation_importance(
     """
     if isinstance(n_repeats, bool) or not isinstance(n_repeats, Integral) or n_repeats < 1:
         raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}")
+    check_array_of_y(y, "y")
     if not is_sparse(X):
+        # The decorator of scikit-learn's function refuses sparse y.
+        function = inspect.unwrap(of_dense) if is_sparse(y) else of_dense
         options: dict[str, Any] = {"scoring": scoring, "n_repeats": int(n_repeats), "n_jobs": n_jobs}
-        found: Bunch = of_dense(model, X, y, random_state=random_state, sample_weight=sample_weight, **options)
+        found: Bunch = function(model, X, y, random_state=random_state, sample_weight=sample_weight, **options)
         return found
     if X.shape[0] == 0:
         raise ValueError("X must have at least one sample, got none")

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import unique_labels
 
 from weald import _best, _class_weight, _masks, _targets, _validation
 from weald._at_once import of_one_fit
@@ -66,11 +68,12 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
                 true, lambda rows: self._forest.predict(checked[rows], self._n_threads()), n_samples, sample_weight
             )
         true = true.toarray() if is_sparse(true) else true
-        with_mask = _masks.to_score(true, y_mask)
-        if with_mask is None:
-            return float(super().score(X, true, sample_weight))
         scores = self._scores(X)
-        return _masks.r2(*_masks.alike(with_mask, scores), sample_weight)
+        weights = None if sample_weight is None else _validation.check_weights(sample_weight, len(scores))
+        known, mask = self._known_target().read(true, len(scores), type(self).__name__, y_mask=y_mask)
+        if mask is None:
+            return float(r2_score(known, scores, sample_weight=weights))
+        return _masks.r2(known, scores, mask, weights)
 
     @of_one_fit
     @documented
@@ -200,13 +203,18 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
             The fraction of samples whose prediction is right. If some values are left out, it is the fraction of the
             samples with other values for which all of these are right.
         """
-        truth = _masks.to_score(y, y_mask)
-        if truth is None:
-            return float(super().score(X, y, sample_weight))
         predicted = self.predict(X)
-        predicted = predicted.toarray() if is_sparse(predicted) else np.asarray(predicted)
-        known, predicted, mask = _masks.alike(truth, predicted.reshape(len(predicted), -1))
-        return _masks.accuracy(known == predicted, mask, sample_weight)
+        n = predicted.shape[0]
+        weights = None if sample_weight is None else _validation.check_weights(sample_weight, n)
+        known, mask = self._known_target().read(y, n, type(self).__name__, y_mask=y_mask)
+        if self._label_format is not None:
+            wrong = known != sparse.csr_array(predicted).astype(np.bool_)
+        else:
+            with _validation.named("y"):
+                # This checks that the types of the classes can be compared.
+                unique_labels(known[:, 0], np.ravel(self.classes_ if self.n_outputs_ == 1 else self.classes_[0]))
+            wrong = sparse.csr_array(known != predicted.reshape(n, -1))
+        return _masks.accuracy(wrong, mask, weights)
 
     @of_one_fit
     @documented

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from weald import _masks, _validation
+from weald import _masks, _targets, _validation
 from weald._sparse import is_sparse
 
 Index = NDArray[np.int64]
@@ -25,18 +25,8 @@ _BLOCK = 1 << 18
 
 def known_labels(y_true: Any, y_mask: Any, name: str = "y_true") -> tuple[sparse.csr_array, sparse.csr_array | None]:
     """The known labels, and the pattern of unknown entries (None if all are known), in canonical form."""
-    y_true = check_array(y_true, accept_sparse=True, input_name=name, ensure_all_finite="allow-nan")
-    if is_sparse(y_true):
-        y_true = check_array(y_true, accept_sparse=True, input_name=name)
-    missing = None if is_sparse(y_true) else _masks.of_missing(y_true)
-    if y_mask is not None:
-        y_mask = _masks.check(_validation.over_same_memory(y_mask, "y_mask", every_entry=True), y_true.shape)
-    mask = _masks.join(missing, y_mask)
-    labels = pattern(y_true, name)
-    if mask is None:
-        return labels, None
-    mask = pattern(mask, "y_mask")
-    return without(labels, mask), mask
+    target = _targets.labels(y_true, what=name, y_mask=y_mask)
+    return target.original, target.mask
 
 
 def pattern(cells: Any, name: str) -> sparse.csr_array:
@@ -55,25 +45,6 @@ def _stored(matrix: Any, name: str) -> sparse.csr_array:
     """A sparse matrix as canonical CSR, which shares memory with the argument if that is canonical CSR."""
     matrix = _validation.canonical(matrix, name).tocsr()
     return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def labels_of(y: Any, name: str) -> sparse.csr_array:
-    """The pattern of labels of 0 and 1, dense or sparse in any format, in which NaN counts as 0.
-
-    Raises an error for other values. Duplicate entries count once, as in the y of `fit`.
-    """
-    if is_sparse(y):
-        y = _validation.over_same_memory(y, name, every_entry=True).tocoo()
-        y = sparse.coo_array((y.data, (y.row, y.col)), shape=y.shape)
-        values = y.data
-    else:
-        y = np.asarray(y)
-        values = y[~np.isnan(y)]
-    wrong = (values != 0) & (values != 1)
-    if wrong.any():
-        found = float(values[wrong][0])
-        raise ValueError(f"{name} must be labels, 0 or 1, got {found:g}")
-    return pattern(y.astype(np.bool_) if is_sparse(y) else y == 1, name)
 
 
 def without(cells: sparse.csr_array, mask: sparse.csr_array) -> sparse.csr_array:

@@ -145,7 +145,7 @@ class LabelReliabilityDisplay:
         pyplot(f"{cls.__name__}.from_estimator")
         check_scores(estimator)
         check_is_fitted(estimator)
-        truth = _labels(y)
+        truth = _targets.labels(y, masks=False).original
         scores = scores_at_least(estimator, X, min_score, truth.shape[1])
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(
@@ -215,7 +215,7 @@ class LabelReliabilityDisplay:
             If the shapes differ, if probabilities are not between 0 and 1, if `labels` is not a list of labels of
             `y_true`, and for other values of `n_bins` and `strategy`.
         """
-        truth = _labels(y_true)
+        truth = _targets.labels(y_true, what="y_true", masks=False).original
         scores = sparse.csr_array(y_score if is_sparse(y_score) else np.asarray(y_score, dtype=np.float64))
         if scores.shape != truth.shape:
             raise ValueError(f"y_score must have shape {truth.shape}, that of y_true, got {scores.shape}")
@@ -292,13 +292,3 @@ class LabelReliabilityDisplay:
             ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _labels(y: Any) -> sparse.csr_array:
-    shape = np.shape(y)
-    if len(shape) != 2:
-        raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
-    target = _targets.classes(y, None, shape[0], "LabelReliabilityDisplay", warn_column=False, multi_label=True)
-    found: sparse.csr_array = target.original
-    found.sort_indices()
-    return found

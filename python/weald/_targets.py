@@ -7,6 +7,7 @@ accepted. The caller's arrays are never modified.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import _safe_indexing, check_array, check_consistent_length
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples
 
 from weald import _masks
+from weald._described import described
 from weald._frames import different, label_names, names_of
 from weald._sparse import is_sparse
 from weald._sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
-from weald._validation import Float, canonical, over_same_memory, rows_there
+from weald._validation import Float, canonical, named, over_same_memory, rows_there
 
 # The attribute of regressors that were fitted to sparse y; see `Target.container`.
 CONTAINER = "_container"
@@ -107,33 +110,45 @@ class Target:
         return found, mask
 
     def _like(self, y: Any, n_samples: int, name: str, what: str, *, masks: bool) -> tuple[Any, Any]:
-        if (where := different(names_of(y, what), self.names)) is not None:
-            raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
         if self.kind == "numbers":
-            other = numbers(y, n_samples, name, warn_column=False, masks=masks, each_output=False)
-            return self._as_wide(other.engine, what), other.mask
+            known, mask = self.read(y, n_samples, name, what=what, masks=masks)
+            return known, mask
         if self.kind == "labels":
-            has_columns, mask = has_sparse_columns(y), None
-            y = of_sparse_columns(y)
-            if has_columns and masks:
-                y, mask = apart_from_gaps(y, n_samples, None)
-                if mask is not None and y.shape[1] == 1:
-                    raise ValueError(_OF_ONE_OUTPUT)
-            elif not is_sparse(y):
-                y = _dense(y, None, n_samples, name, warn_column=False, masks=masks)
-                mask = _mask_of_dense(y, None, None, None, each_output=False) if masks else None
-                y = sparse.csr_array(y if mask is None else np.where(mask, 0, y))
-            labels = _labels(self._as_wide(sparse_labels(y, n_samples), what), LabelFormat(y.dtype, None))
-            return labels.engine, None if mask is None else sparse.csr_array(mask)
-        if is_sparse(y):
-            raise TypeError(f"{what} must be dense, since y contains classes, got a sparse matrix: pass toarray()")
-        y = self._as_wide(_dense(y, None, n_samples, name, warn_column=False), what)
+            found, mask = self.read(y, n_samples, name, what=what, masks=masks)
+            return _labels(found, LabelFormat(np.dtype(np.bool_), None)).engine, mask
+        y, _ = self.read(y, n_samples, name, what=what, masks=False)
         codes = np.zeros(y.shape, dtype=np.uint32)
         for j, found in enumerate(self.classes):
             if not (known := np.isin(y[:, j], found)).all():
                 raise ValueError(f"{what} must have classes of the training data, got {y[~known, j][:1].tolist()[0]!r}")
             codes[:, j] = np.searchsorted(found, y[:, j])
         return (codes, self.engine[1]), None
+
+    def read(
+        self, y: Any, n_samples: int, name: str, *, what: str = "y", masks: bool = True, y_mask: Any = None
+    ) -> tuple[Any, Any]:
+        """The y of other samples, of the same kind and with the same outputs, and the mask of its unknown values.
+
+        The result is a dense array of numbers or of classes, which may differ from those of the fit, or CSR labels.
+        """
+        check_array_of_y(y, what)
+        if (where := different(names_of(y, what), self.names)) is not None:
+            raise ValueError(f"{what} must have {where}: outputs must be those of the fit, in the same order")
+        rules: dict[str, Any] = {"what": what, "masks": masks, "y_mask": y_mask}
+        if self.kind == "labels":
+            if not is_sparse(y) and not has_sparse_columns(y) and np.ndim(y) == 1 and self.n_outputs == 1:
+                y = _dense(y, None, n_samples, name, what=what, warn_column=False, masks=masks)
+            target = labels(y, n_samples, **rules)
+        elif self.kind == "numbers":
+            rules |= {"warn_column": False, "each_output": False}
+            target = numbers(y, n_samples, name, **rules)
+        else:
+            if is_sparse(y) or has_sparse_columns(y):
+                raise TypeError(f"{what} must be dense, since y contains classes, got a sparse matrix: pass toarray()")
+            found = _dense(y, None, n_samples, name, what=what, warn_column=False, masks=masks)
+            mask = _mask_of_dense(found, y_mask, None, None, what=what, each_output=False) if masks else None
+            return self._as_wide(found, what), mask
+        return self._as_wide(target.original, what), target.mask
 
     def _as_wide(self, y: Any, what: str) -> Any:
         if y.shape[1] != self.n_outputs:
@@ -152,33 +167,39 @@ def numbers(
     y_mask: Any = None,
     each_output: bool = True,
     keeps_sparse: bool = False,
+    what: str = "y",
 ) -> Target:
     """Targets of a regressor. The y of samples with weight zero is not read.
 
     With `masks`, values that are NaN or marked by `y_mask` are unknown; with `each_output`, each output must have known
     values. Sparse y stays sparse with `keeps_sparse`; otherwise it is converted to a dense array.
     """
+    check_array_of_y(y, what)
     if is_sparse(y):
-        entries = _sparse_numbers(y, n_samples, weights)
+        entries = _sparse_numbers(y, n_samples, weights, what)
         if y_mask is not None:
-            raise ValueError("y_mask does not support sparse regression targets: pass y.toarray()")
+            raise ValueError(f"y_mask does not support sparse regression targets: pass {what}.toarray()")
         if keeps_sparse:
             container = "array" if isinstance(y, sparse.sparray) else "matrix"
             engine = _engine_of_numbers(entries)
             return Target("numbers", engine, entries.shape[1], [], entries, container=container)
         y, warn_column = entries.toarray(), False
-    names = names_of(y)
+    names = names_of(y, what)
     if has_sparse_columns(y):
         y = of_sparse_columns(y).toarray()
-    y = _dense(y, np.float64, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
-    mask = _mask_of_dense(y, y_mask, weights, names, each_output=each_output) if masks else None
+    y = _dense(y, np.float64, n_samples, name, what=what, warn_column=warn_column, weights=weights, masks=masks)
+    mask = _mask_of_dense(y, y_mask, weights, names, what=what, each_output=each_output) if masks else None
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
 
 
-_OF_ONE_OUTPUT = "Input y contains NaN and has one output: samples with unknown y must be left out, or masked by y_mask"
+_OF_ONE_OUTPUT = (
+    "Input {what} contains NaN and has one output: samples with unknown {what} must be left out, or masked by y_mask"
+)
 
 
-def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, each_output: bool = True) -> Any:
+def _mask_of_dense(
+    y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, what: str = "y", each_output: bool = True
+) -> Any:
     """Mask of the values of y that are NaN or marked by `y_mask`.
 
     With `each_output`, raises for outputs without known values.
@@ -186,7 +207,7 @@ def _mask_of_dense(y: NDArray[Any], y_mask: Any, weights: Float | None, names: A
     told = None if y_mask is None else _masks.dense(_masks.check(y_mask, y.shape))
     missing = _masks.of_missing(y)
     if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
-        raise ValueError(_OF_ONE_OUTPUT)
+        raise ValueError(_OF_ONE_OUTPUT.format(what=what))
     mask = _masks.join(missing, told)
     if each_output:
         _masks.weights_of_known(mask, weights, names)
@@ -218,49 +239,226 @@ def classes(
     The y of samples with weight zero is not read, and their classes are not among `classes_`. With `masks`, NaN in
     dense y of floats and values marked by `y_mask` are unknown.
     """
-    names = names_of(y)
-    has_columns = has_sparse_columns(y)
-    y = of_sparse_columns(y)
-    if is_sparse(y):
+    check_array_of_y(y, "y")
+    rules: dict[str, Any] = {"masks": masks, "y_mask": y_mask}
+    if is_sparse(y) or has_sparse_columns(y):
         if multi_label is False:
             raise ValueError("multi_label=False does not support sparse y, which contains labels: pass y.toarray()")
-        container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
-        y, missing = apart_from_gaps(y, n_samples, weights) if has_columns and masks else (y, None)
-        labels = sparse_labels(y, n_samples, weights)
-        told = _masks.check(y_mask, labels.shape) if masks and y_mask is not None else None
-        if missing is not None and labels.shape[1] == 1 and (told is None or (missing > sparse.csr_array(told)).nnz):
-            raise ValueError(_OF_ONE_OUTPUT)
-        mask = _masks.join(missing, told)
-        if mask is not None:
-            mask = sparse.csr_array(mask)
-            _masks.weights_of_known(mask, weights, names)
-            labels = sparse.csr_array(labels > labels.multiply(mask))
-        return _labels(labels, LabelFormat(y.dtype, container), names, mask)
-    if multi_label is True and np.ndim(y) != 2:
-        raise ValueError(
-            f"y must have shape (n_samples, n_labels) with multi_label=True, got an array with {np.ndim(y)} "
-            "dimension(s)"
-        )
-    warn_column = warn_column and multi_label is not True
+        return labels(y, n_samples, weights, each_output=True, **rules)
+    if multi_label is True:
+        if np.ndim(y) != 2:
+            raise ValueError(
+                "y must have shape (n_samples, n_labels) with multi_label=True, got an array with "
+                f"{np.ndim(y)} dimension(s)"
+            )
+        return labels(y, n_samples, weights, each_output=True, **rules)
+    names = names_of(y)
     y = _dense(y, None, n_samples, name, warn_column=warn_column, weights=weights, masks=masks)
     mask = _mask_of_dense(y, y_mask, weights, names) if masks else None
     if mask is not None:
         weights = _masks.weights_of_known(mask, weights, names)
         y = _masks.fill(y, mask, weights)
-    if multi_label is True and not is_binary(y):
-        raise ValueError("y must have the values 0 and 1 with multi_label=True, got other values")
-    if multi_label is True or (multi_label == "auto" and y.shape[1] > 1 and is_binary(y)):
-        labels = sparse.csr_array(y != 0 if mask is None else (y != 0) & ~mask)
-        return _labels(labels, LabelFormat(y.dtype, None), names, None if mask is None else sparse.csr_array(mask))
-    check_classification_targets(y)
+    if multi_label == "auto" and y.shape[1] > 1 and is_binary(y):
+        return _labels(*_apart(y, mask), names)
+    if y.dtype.kind in "mM":
+        raise ValueError(f"y must be classes, or labels of 0 and 1, got dates or times of dtype {y.dtype}")
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(f"y must be classes, or labels of 0 and 1. {error}") from error
     kept = slice(None) if weights is None else weights > 0
     codes = np.zeros(y.shape, dtype=np.uint32)
     found = []
     for j in range(y.shape[1]):
-        values, codes[kept, j] = np.unique(y[kept, j], return_inverse=True)
+        with named("y"):
+            values, codes[kept, j] = np.unique(y[kept, j], return_inverse=True)
         found.append(values)
     engine = (codes, [len(values) for values in found])
     return Target("classes", engine, y.shape[1], found, y, names=names, mask=mask)
+
+
+def labels(
+    y: Any,
+    n_samples: int | None = None,
+    weights: Float | None = None,
+    *,
+    what: str = "y",
+    masks: bool = True,
+    y_mask: Any = None,
+    each_output: bool = False,
+) -> Target:
+    """Labels: a matrix of 0 and 1 of any container, which is called `what` in messages.
+
+    This function alone decides what labels are. Other values raise an error, since two values such as -1 and 1 are
+    classes for `fit`. With `masks`, NaN in dense arrays and frames, and entries marked by `y_mask`, are unknown. With
+    `each_output`, as in a fit, each label must have known values. The y of samples with weight zero is not read.
+    """
+    check_array_of_y(y, what)
+    if len(shape := np.shape(y)) != 2:
+        kind = "a sparse array" if is_sparse(y) else "an array"
+        raise ValueError(f"{what} must have shape (n_samples, n_labels), got {kind} with {len(shape)} dimension(s)")
+    n_samples = shape[0] if n_samples is None else n_samples
+    names = names_of(y, what)
+    marks = has_sparse_columns(y) or isinstance(y, WithGaps)
+    y = of_sparse_columns(y)
+    if is_sparse(y):
+        container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
+        y, missing = apart_from_gaps(y, n_samples, weights) if marks and masks else (y, None)
+        found, form = sparse_labels(y, n_samples, weights, what), LabelFormat(y.dtype, container)
+        told = None if y_mask is None or not masks else _masks.check(y_mask, found.shape)
+        if each_output and missing is not None and found.shape[1] == 1:
+            _check_told(missing, told, what)
+        mask = _masks.join(missing, told)
+        if mask is not None:
+            mask = sparse.csr_array(mask)
+            found = sparse.csr_array(found > found.multiply(mask))
+    else:
+        y = _dense(y, None, n_samples, "", what=what, warn_column=False, weights=weights, masks=masks)
+        told = None if y_mask is None or not masks else _masks.dense(_masks.check(y_mask, y.shape))
+        missing = _masks.of_missing(y) if masks else None
+        if each_output and missing is not None and y.shape[1] == 1:
+            _check_told(missing, told, what)
+        gaps = _masks.join(missing, told)
+        if y.dtype.kind not in "biuf" or not is_binary(y if gaps is None else np.where(gaps, 0, y)):
+            raise ValueError(_not_binary(y if gaps is None else y[~gaps], what))
+        found, form, mask = _apart(y, gaps)
+    if mask is not None:
+        mask.sort_indices()
+        if each_output:
+            _masks.weights_of_known(mask, weights, names)
+    return _labels(found, form, mask, names)
+
+
+class WithGaps(sparse.csr_array):
+    """Sparse labels whose entries that are NaN are unknown, for functions of scikit-learn that select rows of y."""
+
+
+def with_gaps(y: Any, y_mask: Any) -> Any:
+    """Numbers or labels with NaN in place of the entries that `y_mask` marks."""
+    if y_mask is None or y is None:
+        return y
+    if is_sparse(y) or has_sparse_columns(y):
+        target = labels(y, y_mask=y_mask)
+        if target.mask is None:
+            return y
+        gaps = sparse.csr_array((np.full(target.mask.nnz, np.nan), target.mask.indices, target.mask.indptr), y.shape)
+        return WithGaps(target.original.astype(np.float64) + gaps)
+    names, found = names_of(y), columns_of(y)
+    mask = _masks.check(y_mask, found.shape)
+    if mask is None:
+        return y
+    if found.shape[1] == 1 or found.dtype.kind not in "biuf":
+        raise ValueError(
+            "y_mask is only supported for several columns of numbers here: samples with unknown y must be left out, "
+            "and names of classes must be replaced by numbers"
+        )
+    found = np.where(_masks.dense(mask), np.nan, found)
+    return found if names is None else type(y)(dict(zip(names, found.T, strict=True)))
+
+
+def columns_of(y: Any) -> NDArray[Any]:
+    """Dense y of any container as columns of an array, with NaN where it is unknown."""
+    return _dense(y, None, _num_samples(y), "", warn_column=False, masks=True)
+
+
+def filled(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    """Y of several columns with known values in place of NaN, and the mask of these; y itself and None without NaN."""
+    if np.ndim(y) != 2 or np.shape(y)[1] < 2:
+        return y, None
+    found = columns_of(y)
+    mask = _masks.of_missing(found)
+    if mask is None:
+        return y, None
+    _masks.weights_of_known(mask, None, names_of(y))
+    return _masks.fill(found, mask, None), mask
+
+
+def are_labels(y: Any) -> bool:
+    """Whether `fit` takes y for labels with multi_label="auto"."""
+    if y is None or is_sparse(y) or has_sparse_columns(y):
+        return y is not None
+    if np.ndim(y) != 2 or np.shape(y)[1] < 2:
+        return False
+    found = columns_of(y)
+    mask = _masks.of_missing(found)
+    return is_binary(found if mask is None else np.where(mask, 0, found))
+
+
+def _check_told(missing: Any, told: Any, what: str) -> None:
+    """Raise for the unknown values of a single label that no mask marks."""
+    if told is None or (sparse.csr_array(missing) > sparse.csr_array(told)).nnz:
+        raise ValueError(_OF_ONE_OUTPUT.format(what=what))
+
+
+def _apart(y: NDArray[Any], mask: Any) -> tuple[sparse.csr_array, LabelFormat, sparse.csr_array | None]:
+    """The labels that are 1 and known, their format, and the pattern of the unknown ones."""
+    ones = sparse.csr_array(y != 0 if mask is None else (y != 0) & ~mask)
+    return ones, LabelFormat(y.dtype, None), None if mask is None else sparse.csr_array(mask)
+
+
+def _not_binary(values: NDArray[Any], what: str) -> str:
+    flat = values.ravel()
+    wrong = flat if flat.dtype.kind not in "biuf" else flat[(flat != 0) & (flat != 1)]
+    shown = f"{float(wrong[0]):g}" if wrong.dtype.kind in "biuf" else repr(wrong[:1].tolist()[0])
+    return f"{what} must have the values 0 and 1 for labels, got {shown}"
+
+
+def check_array_of_y(y: Any, what: str) -> None:
+    """Raise for y that is no array, frame or sparse matrix, or whose elements are lists or sets of tags.
+
+    Lists of lists must be rows of numbers of equal length: rows of strings in plain lists are tags. Rows of classes of
+    several outputs are accepted in arrays and frames.
+    """
+    if y is None or is_sparse(y) or (type(y) is np.ndarray and y.dtype.kind != "O"):
+        return
+    if isinstance(y, np.ma.MaskedArray):
+        raise TypeError(f"{what} must not be a masked array: pass {what}.data, and {what}.mask as y_mask")
+    if isinstance(y, str | bytes | Mapping | Set | Iterator) or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
+        raise TypeError(f"{what} must be {_ACCEPTED}, got {described(y)}; {_OF_TAGS}")
+    if isinstance(y, list | tuple):
+        holds = _holds_tags(y)
+    elif hasattr(y, "columns") and len(getattr(y, "shape", ())) == 2:
+        kinds = [getattr(dtype, "kind", "O") for dtype in y.dtypes]
+        columns = [y[name] for name, kind in zip(y.columns, kinds, strict=True) if kind == "O"] if "O" in kinds else []
+        holds = any(_cells_are_tags(np.asarray(column)) for column in columns)
+    elif getattr(getattr(y, "dtype", None), "kind", "O") == "O":
+        holds = _cells_are_tags(np.asarray(y))
+    else:
+        holds = False
+    if holds:
+        raise ValueError(f"{what} must be {_ACCEPTED}, got lists or sets of tags; {_OF_TAGS}")
+
+
+_ACCEPTED = "an array, a frame or a sparse matrix of numbers, classes or 0/1 labels"
+_OF_TAGS = (
+    "sklearn.preprocessing.MultiLabelBinarizer converts the tags of samples to labels, and classes of several outputs "
+    "must be an array or a frame"
+)
+
+
+def _cells_are_tags(cells: NDArray[Any]) -> bool:
+    if cells.dtype.kind != "O":
+        return False
+    return any(issubclass(kind, _COLLECTIONS) for kind in set(map(type, cells.ravel().tolist())))
+
+
+_COLLECTIONS = (list, tuple, Set, Mapping, np.ndarray, Iterator)
+
+
+def _holds_tags(rows: Any) -> bool:
+    """Whether rows of plain lists are no matrix of numbers."""
+    kinds = set(map(type, rows))
+    if any(issubclass(kind, Set | Mapping | Iterator) for kind in kinds):
+        return True
+    if not any(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
+        return False
+    if len(set(map(np.size if np.ndarray in kinds else len, rows))) > 1 if _all_rows(kinds) else True:
+        return True
+    return any(issubclass(kind, str | bytes) for row in rows for kind in set(map(type, np.ravel(row).tolist())))
+
+
+def _all_rows(kinds: set[type]) -> bool:
+    return all(issubclass(kind, list | tuple | np.ndarray) for kind in kinds)
 
 
 def _dense(
@@ -272,24 +470,26 @@ def _dense(
     warn_column: bool,
     weights: Float | None = None,
     masks: bool = False,
+    what: str = "y",
 ) -> NDArray[Any]:
     """Columns of y. Samples with weight zero get the y of another sample. With `masks`, floats may be NaN."""
     if y is None:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
     there = rows_there(weights)
     if there is not None:
-        check_consistent_length(np.broadcast_to(np.False_, n_samples), y)
+        _check_length(y, n_samples, what)
         y = _safe_indexing(y, there)
-    rules = {"ensure_2d": False, "dtype": dtype, "input_name": "y", "estimator": name}
-    y = np.atleast_1d(check_array(y, ensure_all_finite="allow-nan" if masks else True, **rules))
-    if masks and y.dtype.kind == "O":
-        y = check_array(y, **rules)
+    rules: dict[str, Any] = {"ensure_2d": False, "input_name": what, "estimator": name or None}
+    rules["ensure_all_finite"] = "allow-nan" if masks else True
+    with named(what):
+        y = np.atleast_1d(check_array(y, dtype=dtype, **rules))
+        if y.dtype.kind == "O":
+            y = check_array(_of_objects(y, what), dtype=None, **rules)
     if there is not None:
         present, y = y, np.empty((n_samples, *y.shape[1:]), dtype=y.dtype)
         y[:] = present[0]
         y[there] = present
-    if len(y) != n_samples:
-        check_consistent_length(np.broadcast_to(np.False_, n_samples), y)
+    _check_length(y, n_samples, what)
     if y.ndim == 2 and y.shape[1] == 1 and warn_column:
         message = (
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
@@ -300,29 +500,58 @@ def _dense(
     return columns
 
 
+def _check_length(y: Any, n_samples: int, what: str) -> None:
+    if (n := _num_samples(y)) != n_samples:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {what} has {n}"
+        )
+
+
+def _of_objects(y: NDArray[Any], what: str) -> NDArray[Any]:
+    """An array of objects as bools, integers, or floats with NaN for None, if it holds such numbers only.
+
+    Arrays of other objects, such as strings, must have no missing values.
+    """
+    cells = y.ravel().tolist()
+    kinds = set(map(type, cells))
+    missing = {kind for kind in kinds if kind is type(None) or kind.__name__ in ("NAType", "NaTType")}
+    if kinds == missing or not all(issubclass(kind, _NUMBERS) for kind in kinds - missing):
+        if missing or any(isinstance(cell, float) and cell != cell for cell in cells):
+            raise ValueError(f"Input {what} contains NaN or None among other values than numbers")
+        return y
+    if missing:
+        cells = [np.nan if type(cell) in missing else cell for cell in cells]
+    for kind, dtype in (((bool, np.bool_), np.bool_), ((bool, np.bool_, int, np.integer), np.int64)):
+        if not missing and all(issubclass(found, kind) for found in kinds):
+            return np.array(cells, dtype=dtype).reshape(y.shape)
+    return np.array(cells, dtype=np.float64).reshape(y.shape)
+
+
+_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
+
+
 def is_binary(y: NDArray[Any]) -> bool:
     """Whether y holds the numbers 0 and 1 only."""
     return y.dtype.kind in "biuf" and bool(((y == 0) | (y == 1)).all())
 
 
-def _check_sparse_y(y: Any, n_samples: int, columns: str, values: str) -> None:
+def _check_sparse_y(y: Any, n_samples: int, columns: str, values: str, what: str) -> None:
     """Raise unless sparse y has `n_samples` rows and a numerical type. `columns` and `values` are for messages."""
     if y.ndim != 2:
-        raise ValueError(f"y must have shape (n_samples, {columns}), got a sparse array with {y.ndim} dimension(s)")
-    if y.shape[0] != n_samples:
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, y has {y.shape[0]}"
+            f"{what} must have shape (n_samples, {columns}), got a sparse array with {y.ndim} dimension(s)"
         )
+    _check_length(y, n_samples, what)
     if y.dtype.kind not in "biuf":
-        raise ValueError(f"y must be {values} (bool, int or float), got a sparse matrix of dtype {y.dtype}")
+        raise ValueError(f"{what} must be {values} (bool, int or float), got a sparse matrix of dtype {y.dtype}")
 
 
-def _sparse_numbers(y: Any, n_samples: int, weights: Float | None) -> sparse.csr_array:
+def _sparse_numbers(y: Any, n_samples: int, weights: Float | None, what: str) -> sparse.csr_array:
     """A copy of the nonzero entries of y as float64. Samples with weight zero have none."""
-    _check_sparse_y(y, n_samples, "n_outputs", "numbers")
+    _check_sparse_y(y, n_samples, "n_outputs", "numbers", what)
     if y.shape[1] == 0:
-        raise ValueError("y must have at least one output, got a sparse matrix with 0 columns")
-    entries = canonical(y, "y").tocoo()
+        raise ValueError(f"{what} must have at least one output, got a sparse matrix with 0 columns")
+    entries = canonical(y, what).tocoo()
     values = entries.data.astype(np.float64)
     there = values != 0
     if weights is not None:
@@ -330,7 +559,7 @@ def _sparse_numbers(y: Any, n_samples: int, weights: Float | None) -> sparse.csr
     values = values[there]
     if not np.isfinite(values).all():
         raise ValueError(
-            "y must be finite if it is sparse, got NaN or infinity; pass y.toarray(), in which NaN among "
+            f"{what} must be finite if it is sparse, got NaN or infinity; pass {what}.toarray(), in which NaN among "
             "several outputs is an unknown entry"
         )
     return sparse.csr_array((values, (entries.row[there], entries.col[there])), shape=y.shape)
@@ -340,10 +569,10 @@ def _engine_of_numbers(entries: sparse.csr_array) -> Any:
     return entries.indptr, entries.indices, entries.data, entries.shape[1]
 
 
-def sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> sparse.csr_array:
+def sparse_labels(y: Any, n_samples: int, weights: Float | None = None, what: str = "y") -> sparse.csr_array:
     """A copy of the pattern of the ones of y. Samples with weight zero have none."""
-    _check_sparse_y(y, n_samples, "n_labels", "0/1 labels")
-    entries = over_same_memory(y, "y", every_entry=True).tocoo()
+    _check_sparse_y(y, n_samples, "n_labels", "0/1 labels", what)
+    entries = over_same_memory(y, what, every_entry=True).tocoo()
     if weights is not None and not weights.all():
         # A new matrix, which checks the indices before they are used.
         entries = sparse.coo_array((entries.data, (entries.row, entries.col)), shape=y.shape)
@@ -353,8 +582,8 @@ def sparse_labels(y: Any, n_samples: int, weights: Float | None = None) -> spars
     if wrong.any():
         value = float(entries.data[wrong][0])
         raise ValueError(
-            f"y must have the values 0 and 1 for labels, got {value:g}; sparse y always contains labels, and classes "
-            "must be passed as a dense array"
+            f"{what} must have the values 0 and 1 for labels, got {value:g}; sparse {what} always contains labels, and "
+            "classes must be passed as a dense array"
         )
     # As booleans, duplicate entries of a label count once.
     labels = sparse.csr_array((entries.data.astype(np.bool_), (entries.row, entries.col)), shape=y.shape)
@@ -376,7 +605,7 @@ def with_label_names(target: Target, names: Any) -> Target:
 
 
 def _labels(
-    labels: Any, label_format: LabelFormat, names: NDArray[np.object_] | None = None, mask: Any = None
+    labels: Any, label_format: LabelFormat, mask: Any = None, names: NDArray[np.object_] | None = None
 ) -> Target:
     n_labels = labels.shape[1]
     engine = (labels.indptr, labels.indices, n_labels)

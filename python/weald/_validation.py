@@ -5,6 +5,9 @@ Errors name the argument and what is accepted. The caller's arrays are never mod
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -20,7 +23,6 @@ from sklearn.utils import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from weald._columns import check_no_dates, naming_columns
 from weald._precision import warn_of_collapsed
 from weald._sparse import is_sparse
 from weald._sparse_frames import with_numbers
@@ -47,6 +49,19 @@ def is_float(value: Any) -> bool:
     except (OverflowError, TypeError, ValueError):
         return False
     return True
+
+
+@contextmanager
+def named(what: str) -> Iterator[None]:
+    """Make errors of conversions name the argument `what`. Numbers too large for a type raise ValueError."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(f"{what} must have numbers that float64 can represent, got a larger one") from error
+    except (TypeError, ValueError) as error:
+        if re.search(rf"(?<!\w){re.escape(what)}(?!\w)", str(error)):
+            raise
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{what}: {error}") from error
 
 
 class Number(Interval):  # type: ignore[misc]
@@ -81,19 +96,17 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
             return X
         return check_values(X, is_canonical=is_canonical)
     source = X
-    check_no_dates(X)
     # Values that are too large for float32 are found below, with their own error message.
     with np.errstate(over="ignore"):
         X = with_numbers(X, np.float32)
-        with naming_columns(X):
-            X = validate_data(
-                estimator,
-                X,
-                reset=reset,
-                accept_sparse=("csr", "csc"),
-                dtype=np.float32,
-                ensure_all_finite=False,
-            )
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=np.float32,
+            ensure_all_finite=False,
+        )
     X = check_values(X, is_canonical=is_canonical)
     if reset:
         warn_of_collapsed(estimator, source, X)
@@ -145,27 +158,23 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
         X = canonical(X, "X")
-    check_no_dates(X)
     X = with_numbers(X, np.float64, np.float32)
-    with naming_columns(X):
-        X = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=(np.float64, np.float32),
-            ensure_all_finite="allow-nan" if allow_nan else True,
-        )
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=("csr", "csc"),
+        dtype=(np.float64, np.float32),
+        ensure_all_finite="allow-nan" if allow_nan else True,
+    )
     return canonical(X, "X") if is_sparse(X) and not is_canonical else X
 
 
 def check_rows(X: Any) -> Matrix:
     """X as `check_X` returns it, without an estimator to compare the features with."""
     with np.errstate(over="ignore"):
-        check_no_dates(X)
         X = with_numbers(X, np.float32)
-        with naming_columns(X):
-            X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
     return check_values(X)
 
 
@@ -225,8 +234,9 @@ def check_weights(sample_weight: Any, n_samples: int) -> Float | None:
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_samples, sample_weight, dtype=np.float64)
-    w = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+        sample_weight = np.broadcast_to(np.asarray(sample_weight), n_samples)
+    with named("sample_weight"):
+        w = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if w.shape != (n_samples,):
         raise ValueError(f"sample_weight must have shape ({n_samples},), one weight for each sample, got {w.shape}")
     if (w < 0).any():

@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
 
 from weald import _parts, model_selection
 from weald._bagging import BaseBagging
@@ -245,7 +244,7 @@ def cross_validate(
     settings : sequence of dict, default=({},)
         Parameter settings to evaluate. Use `list(sklearn.model_selection.ParameterGrid(grid))` for a grid.
     cv : int, cross-validation generator or iterable, default=None
-        The folds, as in `sklearn.model_selection.check_cv`. They are generated once, in the calling process.
+        The folds, as in `weald.model_selection.check_cv`. They are generated once, in the calling process.
     scoring : str or callable, default=None
         A single score. If None, the `score` method of the estimator is used.
     timeout : float, default=None
@@ -290,7 +289,7 @@ def cross_validate(
         raise ValueError("settings must have at least one dict of parameters, got none")
     for setting in candidates:
         clone(estimator).set_params(**setting)
-    folds = list(check_cv(cv, None if is_sparse(y) else y, classifier=is_classifier(estimator)).split(X, y))
+    folds = list(model_selection.check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
     data = _sent(executor, (X, y, scoring))
     calls = [
         (f"setting {i} on fold {j}", (_scored, clone(estimator).set_params(**setting), fold))

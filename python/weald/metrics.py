@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from weald import _propensity, _ranks
+from weald import _propensity, _ranks, _targets
 from weald._docs import documented
 from weald._label_counts import check_zero_division, counts
 from weald._label_gains import Ranking, mean_ratio, ratio
@@ -214,7 +214,7 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
         in_range = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf
         if not in_range or (value == 0 and name == "b"):
             raise ValueError(f"{name} must be a finite number {least}, got {value!r}")
-    labels, _ = _ranks.known_labels(Y, None, "Y")
+    labels = _targets.labels(Y, what="Y", masks=False).original
     n, d = labels.shape
     frequencies = np.bincount(labels.indices, minlength=d)
     found: Float = 1.0 / _propensity.inverse(frequencies, n, a, b)

@@ -1,8 +1,10 @@
-"""Cross-validation for multi-label data: stratified folds, and scikit-learn's functions for sparse y.
+"""Cross-validation for labels: stratified folds, and scikit-learn's functions for sparse y and unknown values of y.
 
 The searches of scikit-learn (`GridSearchCV`, `RandomizedSearchCV` and the halving searches) support sparse y, but its
 cross-validation functions raise an error. The functions of the same names in this module call those of scikit-learn,
-and also support sparse y. With dense y the results are identical.
+and also support sparse y, and unknown values (NaN, or `y_mask`). With dense y that is known the results are identical,
+except for a label that all training samples of a fold have: scikit-learn's `cross_val_predict` takes it for one that
+none has. For searches of y with unknown values, `check_cv` makes the folds.
 
 See `docs/sparse-labels.md` for the other parts of scikit-learn that support sparse y.
 """
@@ -10,7 +12,7 @@ See `docs/sparse-labels.md` for the other parts of scikit-learn that support spa
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
 from typing import Any, Literal, TypeVar
 
@@ -18,18 +20,25 @@ import numpy as np
 import sklearn.model_selection as theirs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_array, check_consistent_length, check_random_state, get_tags
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length, check_random_state, get_tags
 from sklearn.utils.validation import _num_samples
 
-from weald import _ranks, _stratify
+from weald import _stratify, _targets
+from weald._described import kind_of
+from weald._labels_around import LabelsAround
+from weald._predictions import BaseClassifier
 from weald._scorers import predict_topk
 from weald._sparse import is_sparse
 from weald._types import MatrixLike, Prediction, RandomState
 
 __all__ = [
     "MultilabelStratifiedKFold",
+    "check_cv",
     "cross_val_predict",
     "cross_val_predict_topk",
     "cross_val_score",
@@ -126,7 +135,9 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or None
             The samples, of which only the number is used.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            Labels, 0 or 1. Unknown labels, NaN in a dense array, count as 0.
+            Labels, 0 or 1. NaN in a dense array marks unknown entries: those of a label are distributed among the folds
+            like its samples, so that the entries that are known to be 1 and those known to be 0 are both about as
+            frequent in all folds.
         groups : object
             Always ignored, exists for compatibility.
 
@@ -143,14 +154,20 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
             If `y` is not a label matrix, `X` and `y` have different numbers of samples, or there are fewer samples than
             folds.
         """
-        if X is not None:
-            check_consistent_length(X, y)
         fold = self._folds(y)
+        if X is not None:
+            check_consistent_length(X, fold)
         for j in range(self.n_splits):
             yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
 
     def _folds(self, y: Any) -> NDArray[np.int64]:
-        labels = _labels(y)
+        target = _targets.labels(y)
+        labels = target.original
+        if target.mask is not None:
+            # Unknown entries are distributed like those of a label, so that known negatives are as well.
+            hidden = target.mask.tocsc()
+            some = hidden[:, np.diff(hidden.indptr) > 0]
+            labels = sparse.hstack([labels, some.astype(np.bool_)], format="csr")
         n, n_labels = labels.shape
         if n < self.n_splits:
             raise ValueError(f"n_splits must be at most the number of samples, {n}, got {self.n_splits}")
@@ -161,16 +178,6 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         fold = np.empty(n, dtype=np.int64)
         fold[order] = _stratify.folds(labels[order], self.n_splits, priority)
         return fold
-
-
-def _labels(y: Any) -> sparse.csr_array:
-    if not is_sparse(y) and np.ndim(y) != 2:
-        raise ValueError(
-            f"y must have shape (n_samples, n_labels), got an array with {np.ndim(y)} dimension(s); for a "
-            "single column of classes use sklearn.model_selection.StratifiedKFold"
-        )
-    y = check_array(y, accept_sparse=True, input_name="y", ensure_all_finite="allow-nan")
-    return _ranks.labels_of(y, "y")
 
 
 def _signed_as(original: Callable[..., Any], **more: Any) -> Callable[[_Function], _Function]:
@@ -187,17 +194,71 @@ def _signed_as(original: Callable[..., Any], **more: Any) -> Callable[[_Function
     return shown
 
 
-def _on_sparse(original: Callable[..., Any], estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Any:
-    """Call scikit-learn's function without its decorator, which only raises an error for sparse y.
+def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
+    """Return a cross-validator, as `sklearn.model_selection.check_cv`, also for sparse y and for unknown labels.
 
-    An integer `cv` is the number of folds of `KFold`, as in scikit-learn for multi-label y.
+    scikit-learn's searches call their own function, which raises an error for y with NaN if `cv` is an integer or None.
+    Pass the result of this function to them: `GridSearchCV(forest, grid, cv=check_cv(5, Y))`.
+
+    Parameters
+    ----------
+    cv : int, cross-validation generator, iterable or None, default=5
+        The number of folds, at least 2, or what determines the folds. None means 5.
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Targets, whose unknown values may be NaN if there are several columns.
+    classifier : bool, default=False
+        Whether the folds are stratified if y has a single column of classes.
+
+    Returns
+    -------
+    cross-validator
+        `StratifiedKFold` for a classifier with a single column of classes, `KFold` for all other y, or `cv` itself if
+        it is not an integer.
+
+    Raises
+    ------
+    ValueError
+        If `cv` or `y` is not valid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weald.model_selection import check_cv
+    >>> check_cv(3, np.array([[0, np.nan], [1, 0], [np.nan, 1]]), classifier=True)
+    KFold(n_splits=3, random_state=None, shuffle=False)
     """
-    options = {**options, "cv": theirs.check_cv(options.get("cv"))}
-    return inspect.unwrap(original)(estimator, X, y.tocsr(), **options)
+    is_number = isinstance(cv, Integral) and not isinstance(cv, bool) and int(cv) >= 2
+    if not (cv is None or is_number or hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(
+            f"cv must be an integer of at least 2, a cross-validation generator, an iterable or None, got {cv!r}"
+        )
+    _targets.check_array_of_y(y, "y")
+    if is_sparse(y) or (len(np.shape(y)) == 2 and np.shape(y)[1] > 1):
+        y = None
+    return theirs.check_cv(cv, y, classifier=classifier)
 
 
-@_signed_as(theirs.cross_validate)
-def cross_validate(estimator: Any, X: Any, y: MatrixLike | None = None, **options: Any) -> dict[str, Any]:
+def _prepared(estimator: Any, y: Any, y_mask: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be an instance with a method fit, got {kind_of(estimator)}")
+    _targets.check_array_of_y(y, "y")
+    y = _targets.with_gaps(y, y_mask)
+    if is_sparse(y):
+        y = y.tocsr()
+    return y, {**options, "cv": check_cv(options.get("cv"), y, classifier=is_classifier(estimator))}
+
+
+def _called(original: Callable[..., Any], estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Any:
+    """Call scikit-learn's function, for sparse y without its decorator, which only raises an error."""
+    function = inspect.unwrap(original) if is_sparse(y) else original
+    return function(estimator, X, y, **options)
+
+
+@_signed_as(theirs.cross_validate, y_mask=None)
+def cross_validate(
+    estimator: Any, X: Any, y: MatrixLike | None = None, *, y_mask: MatrixLike | None = None, **options: Any
+) -> dict[str, Any]:
     """Fit and score an estimator on each fold.
 
     This is `sklearn.model_selection.cross_validate`, extended to sparse y.
@@ -210,6 +271,9 @@ def cross_validate(estimator: Any, X: Any, y: MatrixLike | None = None, **option
         Training samples.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
         Targets. Sparse y is not made dense; formats other than CSR are converted to CSR once.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+        labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         `groups`, `scoring`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch`, `return_train_score`,
         `return_estimator`, `return_indices` and `error_score`, as in scikit-learn. `scoring` may be a scorer made by
@@ -234,13 +298,14 @@ def cross_validate(estimator: Any, X: Any, y: MatrixLike | None = None, **option
     >>> found["test_p@1"], found["test_f1"]
     (array([1., 1.]), array([1., 1.]))
     """
-    if not is_sparse(y):
-        return dict(theirs.cross_validate(estimator, X, y, **options))
-    return dict(_on_sparse(theirs.cross_validate, estimator, X, y, options))
+    y, options = _prepared(estimator, y, y_mask, options)
+    return dict(_called(theirs.cross_validate, estimator, X, y, options))
 
 
-@_signed_as(theirs.cross_val_score)
-def cross_val_score(estimator: Any, X: Any, y: MatrixLike | None = None, **options: Any) -> NDArray[np.float64]:
+@_signed_as(theirs.cross_val_score, y_mask=None)
+def cross_val_score(
+    estimator: Any, X: Any, y: MatrixLike | None = None, *, y_mask: MatrixLike | None = None, **options: Any
+) -> NDArray[np.float64]:
     """Score an estimator on each fold.
 
     This is `sklearn.model_selection.cross_val_score`, extended to sparse y.
@@ -253,6 +318,9 @@ def cross_val_score(estimator: Any, X: Any, y: MatrixLike | None = None, **optio
         Training samples.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
         Targets. Sparse y is not made dense.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+        labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         `groups`, `scoring`, `cv`, `n_jobs`, `verbose`, `params`, `pre_dispatch` and `error_score`, as in scikit-learn.
 
@@ -271,14 +339,15 @@ def cross_val_score(estimator: Any, X: Any, y: MatrixLike | None = None, **optio
     >>> cross_val_score(weald.DecisionTreeClassifier(), X, Y, cv=2)
     array([1., 1.])
     """
+    y, options = _prepared(estimator, y, y_mask, options)
     if not is_sparse(y):
         return np.asarray(theirs.cross_val_score(estimator, X, y, **options))
     scorer = check_scoring(estimator, scoring=options.pop("scoring", None))
-    found = cross_validate(estimator, X, y, **options, scoring={"score": scorer})
+    found = _called(theirs.cross_validate, estimator, X, y, {**options, "scoring": {"score": scorer}})
     return np.asarray(found["test_score"])
 
 
-@_signed_as(theirs.cross_val_predict, k=None)
+@_signed_as(theirs.cross_val_predict, k=None, y_mask=None)
 def cross_val_predict(
     estimator: Any,
     X: Any,
@@ -286,6 +355,7 @@ def cross_val_predict(
     *,
     method: Literal["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_topk"] = "predict",
     k: int | None = None,
+    y_mask: MatrixLike | None = None,
     **options: Any,
 ) -> Prediction:
     """Predict each sample by a model that was fitted on the other folds.
@@ -305,6 +375,9 @@ def cross_val_predict(
         "predict_topk".
     k : int, default=None
         The number of labels per sample. Required with "predict_topk", and must be None with all other methods.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+        labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         `groups`, `cv`, `n_jobs`, `verbose`, `params` and `pre_dispatch`, as in scikit-learn.
 
@@ -333,23 +406,47 @@ def cross_val_predict(
     if method == "predict_topk":
         if k is None:
             raise ValueError("k must be a positive integer with method='predict_topk', got None")
-        return cross_val_predict_topk(estimator, X, y, k, **options)
+        return cross_val_predict_topk(estimator, X, y, k, y_mask=y_mask, **options)
     if k is not None:
         raise ValueError(
             f"k must be None with method={method!r}, got {k!r}; it is only used with method='predict_topk'"
         )
-    if not is_sparse(y):
-        return theirs.cross_val_predict(estimator, X, y, method=method, **options)
     accepted = ("predict", "predict_proba", "predict_log_proba", "decision_function")
     if method not in accepted:
         raise ValueError(f"method must be one of {[*accepted, 'predict_topk']}, got {method!r}")
-    if method != "predict":
-        estimator = _Predicting(estimator, method)
-    return _on_sparse(theirs.cross_val_predict, estimator, X, y, options)
+    y, options = _prepared(estimator, y, y_mask, options)
+    if method == "predict" or y is None:
+        return _called(theirs.cross_val_predict, estimator, X, y, {**options, "method": method})
+    # scikit-learn numbers the classes of each column of y: NaN would be a class, and a label that every sample has the
+    # class 0. Classifiers of weald have scores of labels in one array, which need no order of classes.
+    final, prefix = _innermost(estimator)
+    said = final._multi_label() if isinstance(final, BaseClassifier) else "auto"
+    is_own = isinstance(final, BaseClassifier | LabelsAround)
+    if is_sparse(y) or said is True or (is_own and said == "auto" and _targets.are_labels(y)):
+        return _called(theirs.cross_val_predict, _Predicting(estimator, method), X, y, options)
+    known, mask = _targets.filled(y)
+    if mask is not None:
+        name = "y_mask" if not isinstance(estimator, Pipeline) else f"{estimator.steps[-1][0]}__y_mask"
+        y, options["params"] = known, {**(options.get("params") or {}), name: mask}
+    if isinstance(final, BaseClassifier):
+        # The numbers of two classes are 0 and 1, which would be labels.
+        estimator = clone(estimator).set_params(**{f"{prefix}multi_label": False})
+    return theirs.cross_val_predict(estimator, X, y, method=method, **options)
+
+
+def _innermost(estimator: Any) -> tuple[Any, str]:
+    """The estimator that predicts, in pipelines and searches, and the prefix of its parameters."""
+    if isinstance(estimator, Pipeline):
+        final, prefix = _innermost(estimator.steps[-1][1])
+        return final, f"{estimator.steps[-1][0]}__{prefix}"
+    if isinstance(estimator, BaseSearchCV | FrozenEstimator):
+        final, prefix = _innermost(estimator.estimator)
+        return final, f"estimator__{prefix}"
+    return estimator, ""
 
 
 def cross_val_predict_topk(
-    estimator: Any, X: Any, y: MatrixLike, k: int, **options: Any
+    estimator: Any, X: Any, y: MatrixLike, k: int, *, y_mask: MatrixLike | None = None, **options: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Predict the `k` highest-scoring labels of each sample by a model that was fitted on the other folds.
 
@@ -364,6 +461,9 @@ def cross_val_predict_topk(
         Labels, 0 or 1. Sparse labels are not made dense.
     k : int
         The number of labels per sample, from 1 to the number of labels.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+        labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         `groups`, `cv`, `n_jobs`, `verbose`, `params` and `pre_dispatch`, as in
         `sklearn.model_selection.cross_val_predict`.
@@ -394,12 +494,10 @@ def cross_val_predict_topk(
     """
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
         raise ValueError(f"k must be a positive integer, got {k!r}")
-    if not is_sparse(y):
-        if np.ndim(y) != 2:
-            raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {np.ndim(y)} dimension(s)")
-        found = theirs.cross_val_predict(_Predicting(estimator, "predict_topk", int(k)), X, y, **options)
-    else:
-        found = _on_sparse(theirs.cross_val_predict, _Predicting(estimator, "predict_topk", int(k)), X, y, options)
+    y, options = _prepared(estimator, y, y_mask, options)
+    if len(np.shape(y)) != 2:
+        raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(np.shape(y))} dimension(s)")
+    found = _called(theirs.cross_val_predict, _Predicting(estimator, "predict_topk", int(k)), X, y, options)
     return np.ascontiguousarray(found["labels"]), np.ascontiguousarray(found["scores"])
 
 
@@ -431,8 +529,10 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return get_tags(self.estimator)
 
 
-@_signed_as(theirs.learning_curve)
-def learning_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tuple[NDArray[Any], ...]:
+@_signed_as(theirs.learning_curve, y_mask=None)
+def learning_curve(
+    estimator: Any, X: Any, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: Any
+) -> tuple[NDArray[Any], ...]:
     """Compute cross-validated scores for training sets of different sizes.
 
     This is `sklearn.model_selection.learning_curve`, extended to sparse y.
@@ -445,6 +545,9 @@ def learning_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tup
         Training samples.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets. Sparse y is not made dense.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+        labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         All other parameters of the function in scikit-learn. `exploit_incremental_learning=True` does not support
         sparse y.
@@ -465,15 +568,16 @@ def learning_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tup
     >>> scores.shape
     (2, 2)
     """
-    if not is_sparse(y):
-        return tuple(theirs.learning_curve(estimator, X, y, **options))
-    if options.get("exploit_incremental_learning"):
+    y, options = _prepared(estimator, y, y_mask, options)
+    if is_sparse(y) and options.get("exploit_incremental_learning"):
         raise ValueError("exploit_incremental_learning=True does not support sparse y: it must be False, or y dense")
-    return tuple(_on_sparse(theirs.learning_curve, estimator, X, y, options))
+    return tuple(_called(theirs.learning_curve, estimator, X, y, options))
 
 
-@_signed_as(theirs.validation_curve)
-def validation_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+@_signed_as(theirs.validation_curve, y_mask=None)
+def validation_curve(
+    estimator: Any, X: Any, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: Any
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Compute cross-validated training and test scores for different values of one parameter.
 
     This is `sklearn.model_selection.validation_curve`, extended to sparse y.
@@ -486,6 +590,9 @@ def validation_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> t
         Training samples.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets. Sparse y is not made dense.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+        labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         `param_name`, `param_range` and all other parameters of the function in scikit-learn.
 
@@ -508,16 +615,20 @@ def validation_curve(estimator: Any, X: Any, y: MatrixLike, **options: Any) -> t
     >>> scores[1]
     array([1., 1.])
     """
-    if is_sparse(y):
-        train, test = _on_sparse(theirs.validation_curve, estimator, X, y, options)
-    else:
-        train, test = theirs.validation_curve(estimator, X, y, **options)
+    y, options = _prepared(estimator, y, y_mask, options)
+    train, test = _called(theirs.validation_curve, estimator, X, y, options)
     return train, test
 
 
-@_signed_as(theirs.permutation_test_score)
+@_signed_as(theirs.permutation_test_score, y_mask=None)
 def permutation_test_score(
-    estimator: Any, X: Any, y: MatrixLike, *, groups: ArrayLike | None = None, **options: Any
+    estimator: Any,
+    X: Any,
+    y: MatrixLike,
+    *,
+    groups: ArrayLike | None = None,
+    y_mask: MatrixLike | None = None,
+    **options: Any,
 ) -> tuple[float, NDArray[np.float64], float]:
     """Test the significance of a cross-validated score with permutations of y.
 
@@ -534,6 +645,9 @@ def permutation_test_score(
         Targets. Sparse y is not made dense.
     groups : array-like of shape (n_samples,), default=None
         Groups of the samples. If given, y is permuted within groups.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+        labels. Fits and scores leave them out, if the estimator and the scorer do.
     **options
         `cv`, `n_permutations`, `n_jobs`, `random_state`, `verbose`, `scoring` and `params`, as in scikit-learn.
 
@@ -558,15 +672,12 @@ def permutation_test_score(
     >>> print(score, pvalue)
     1.0 0.1
     """
-    if not is_sparse(y):
-        score, of_permuted, pvalue = theirs.permutation_test_score(estimator, X, y, groups=groups, **options)
-        return score, of_permuted, pvalue
-    options = {**options, "cv": theirs.check_cv(options.get("cv"))}
-    if groups is None:
+    y, options = _prepared(estimator, y, y_mask, options)
+    if is_sparse(y) and groups is None:
         # Without groups scikit-learn calls len(y), which sparse matrices do not support; with one group it does not.
         groups, options["cv"] = np.zeros(_num_samples(y), dtype=np.int64), _WithoutGroups(options["cv"])
     options["groups"] = groups
-    score, of_permuted, pvalue = _on_sparse(theirs.permutation_test_score, estimator, X, y, options)
+    score, of_permuted, pvalue = _called(theirs.permutation_test_score, estimator, X, y, options)
     return score, of_permuted, pvalue
 
 

@@ -23,11 +23,11 @@ from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _best, _calibration, _label_scores, _masks
+from weald import _best, _calibration, _label_scores, _masks, _validation
 from weald._calibration import METHODS, Maps, Sigmoids
 from weald._described import described
 from weald._docs import documented
-from weald._labels_around import LabelsAround, has, is_array, known_labels, n_positive_rows, without
+from weald._labels_around import LabelsAround, has, is_array, n_positive_rows, without
 from weald._reliability_display import LabelReliabilityDisplay
 from weald._targets import LabelFormat, Target
 from weald._thresholds import Objective, tuned
@@ -351,9 +351,10 @@ class TunedThresholds(LabelsAround):
             entries for "micro_f1" and "label_count".
         """
         named = self._named(X)
-        truth, mask = known_labels(y, y_mask)
-        named, truth = without(named, mask), without(truth, mask)
-        rules: dict[str, Any] = {"sample_weight": sample_weight, "zero_division": 0.0}
+        truth, mask = self._read(y, y_mask, named.shape[0])
+        named = without(named, mask)
+        weights = None if sample_weight is None else _validation.check_weights(sample_weight, named.shape[0])
+        rules: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
             return float(precision_score(truth, named, average="micro", **rules))
@@ -627,14 +628,10 @@ class CalibratedLabels(LabelsAround):
             all of these are right.
         """
         named = sparse.csr_array(self.predict(X)).astype(np.bool_)
-        truth, mask = known_labels(y, y_mask)
-        if truth.shape != named.shape:
-            raise ValueError(f"y must have shape {named.shape}, that of the predictions for X, got {truth.shape}")
-        wrong: Any = without(named, mask) != without(truth, mask)
-        right = np.asarray(wrong.sum(axis=1)).ravel() == 0
-        if mask is None:
-            return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
-        return _masks.accuracy_of(right, np.diff(mask.indptr), truth.shape[1], sample_weight)
+        truth, mask = self._read(y, y_mask, named.shape[0])
+        weights = None if sample_weight is None else _validation.check_weights(sample_weight, named.shape[0])
+        wrong: Any = truth != named
+        return _masks.accuracy(wrong, mask, weights)
 
     @documented
     def predict_topk(
