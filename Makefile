@@ -31,7 +31,7 @@ $(VENV)/built: $(INTERPRETER) $(SOURCES)
 	rm -rf $(VENV)/wheels
 	$(BIN)/maturin build --profile $(PROFILE) --strip false --quiet --interpreter $(INTERPRETER) --out $(VENV)/wheels
 	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(VENV)/wheels/*.whl
-	$(BIN)/python -m pip install --quiet weald --find-links $(VENV)/wheels
+	$(BIN)/python -m pip install --quiet $(VENV)/wheels/*.whl
 	touch $@
 
 $(VENV)/group-%: $(INTERPRETER) pyproject.toml $(VENV)/built

@@ -104,6 +104,16 @@ def test_messages_name_packages_of_the_extras():
     assert named <= known
 
 
+def test_no_command_installs_weald_from_the_index_before_it_is_there():
+    # RELEASING.md has the command for the time after the release.
+    pages = [page for page in ROOT.glob("*.md") if page.name != "RELEASING.md"]
+    for folder in ("benches", "docs", "examples", "python", "crates"):
+        pages += [page for kind in ("md", "py", "rs") for page in (ROOT / folder).rglob(f"*.{kind}")]
+    assert len(pages) > 100
+    commands = re.compile(r"pip install [^`\n]*\bweald\b|cargo (?:add|install) weald\b")
+    assert [page.name for page in pages if commands.search(page.read_text(encoding="utf-8"))] == []
+
+
 ADDRESSED = ["CITATION.cff", "Cargo.toml", "README.md", "pyproject.toml"]
 ADDRESSED += ["crates/weald/Cargo.toml", "crates/weald/README.md"]
 ADDRESS = "https://example.org/someone/weald"

@@ -432,7 +432,7 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
 def cases(args: argparse.Namespace) -> Iterator[Case]:
     """One after the other, since the searches take their own time measurements."""
     if absent := [name for name in ("xgboost", "lightgbm", "catboost") if find_spec(name) is None]:
-        print(f"left out: {', '.join(absent)} not installed (pip install 'weald[bench]')")
+        print(f"left out: {', '.join(absent)} not installed (pip install '.[bench]')")
         return
     for part in (rounds, memory, single, races):
         yield from part(args)
