@@ -1,5 +1,9 @@
-"""The Python blocks of the documents run, and their links lead to existing files and headings."""
+"""The Python blocks of the documents run and print what they say, and links lead to existing files and headings."""
 
+import ast
+import contextlib
+import io
+import itertools
 import re
 from pathlib import Path
 from types import ModuleType
@@ -23,11 +27,45 @@ def blocks(page: Path) -> list[str]:
 
 # Blocks marked `py` are parts of programs that need data or packages which the reader has to provide; they are not run.
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
-def test_examples_run(page: Path) -> None:
+def test_examples_run_and_print_what_the_page_says(page: Path) -> None:
     # A page is read from top to bottom: each block can use what the blocks before it have defined.
     known: dict[str, object] = {}
     for block in blocks(page):
-        exec(compile(block, name(page), "exec"), known)
+        for statement in ast.parse(block).body:
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(ast.Module([statement], []), name(page), "exec"), known)
+            if found := " ".join(printed.getvalue().split()):
+                assert says(result_of(block, statement), found), (ast.unparse(statement), found)
+
+
+def result_of(block: str, statement: ast.stmt) -> str:
+    """The comment behind a statement, or on the lines below."""
+    lines = block.splitlines()
+    assert statement.end_lineno is not None
+    behind = lines[statement.end_lineno - 1].encode()[statement.end_col_offset :].decode()
+    below = itertools.takewhile(lambda line: line.startswith("#"), lines[statement.end_lineno :])
+    return " ".join(" ".join(line.strip().removeprefix("#") for line in ([behind] if "#" in behind else below)).split())
+
+
+def says(comment: str, printed: str) -> bool:
+    """Whether a comment is the printed text, which a colon and an explanation may follow.
+
+    Numbers that depend on the platform or the time stand behind "for example", and are not compared; all else is.
+    """
+    result = comment.removeprefix("for example ")
+    if result != comment:
+        result, printed = (re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "0", text) for text in (result, printed))
+    return result == printed or result.startswith(f"{printed}: ")
+
+
+def test_other_results_are_not_accepted() -> None:
+    block = "print(1 + 1)  # 2: two\nprint(\n    'a', 5\n)\n# a\n# 5\nprint(3)\n\n# 3\n"
+    comments = [result_of(block, statement) for statement in ast.parse(block).body]
+    assert comments == ["2: two", "a 5", ""]
+    assert says("2: two", "2")
+    assert says("for example 1.5 MB", "22.75 MB")
+    for comment, printed in [("2: two", "3"), ("20", "2"), ("for example 1.5 MB", "1.5 kB"), ("", "3")]:
+        assert not says(comment, printed)
 
 
 def test_pages_with_examples_are_found() -> None:
