@@ -326,7 +326,7 @@ def test_what_is_no_category_is_refused():
     model = weald.DecisionTreeRegressor().fit(X, y)
     with pytest.raises(
         ValueError,
-        match=r"X must have values like .* in feature 'colour', which is in categorical_features, got numbers",
+        match=r"X must have values like .* in feature 'colour', which is in categorical_features, got the number 1.0",
     ):
         model.predict(X.assign(colour=1.0))
     with pytest.raises(

@@ -171,7 +171,7 @@ def test_names_of_features():
         (X[0, :5], ValueError, r"shape \(6,\) or \(1, 6\), got \(5,\)"),
         (X[:2], ValueError, r"got \(2, 6\)"),
         (3.0, ValueError, r"got \(\)"),
-        (["a"] * 6, TypeError, "must have numbers, got a list"),
+        (["a"] * 6, ValueError, "sample must have numbers in feature 0, got 'a' of type str"),
         (np.array(["1"] * 6), ValueError, "must have numbers, got dtype <U1"),
         (np.full(6, np.inf), ValueError, "infinity"),
         ([1.0] * 5 + [1e39], ValueError, "too large for float32"),

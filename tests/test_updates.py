@@ -94,7 +94,3 @@ def test_bad_samples_change_nothing(rows, y, options, message):
 def test_forests_that_cannot_be_updated():
     with pytest.raises(NotFittedError):
         weald.RandomForestClassifier().update(X, CLASSES)
-    frame = pd.DataFrame({"x": X[:, 0], "word": pd.Categorical(CLASSES)})
-    forest = clone(MODELS["numbers"][0]).fit(frame, NUMBERS)
-    with pytest.raises(ValueError, match="does not support categorical features"):
-        forest.update(frame, NUMBERS, retire=1)

@@ -18,7 +18,6 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from weald import (
     _best,
-    _categories,
     _constraints,
     _frames,
     _label_weight,
@@ -26,6 +25,7 @@ from weald import (
     _output_scaling,
     _projection,
     _proof,
+    _schema,
     _targets,
     _validation,
     _weald,
@@ -33,7 +33,8 @@ from weald import (
 from weald._at_once import of_one_fit
 from weald._docs import documented
 from weald._projection import Growth
-from weald._proof import Kind, check_fitted
+from weald._proof import ENGINE, Kind, check_fitted
+from weald._schema import Schema
 from weald._targets import Target
 from weald._types import (
     CategoricalFeatures,
@@ -159,13 +160,13 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     n_outputs_: int
     target_names_in_: NDArray[np.object_]
-    categories_: _categories.Known
+    categories_: _schema.Known
 
     @property
     def is_categorical_(self) -> NDArray[np.bool_] | None:
         """Mask of the categorical features, of shape (n_features,); None if there are none."""
         check_fitted(self)
-        mask = _categories.mask_of(self)
+        mask = _schema.mask_of(self)
         return None if mask is None else np.array(mask)
 
     def set_output(
@@ -270,24 +271,55 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         if target.names is not None:
             self.target_names_in_ = target.names
 
-    def _check_X(self, X: Any, *, reset: bool) -> Matrix:
+    def _check_X(self, X: Any, *, reset: bool, fitting: bool = False, kept: Schema | None = None) -> Matrix:
+        """X in the engine's form.
+
+        With `reset`, decides what the columns are, unless the schema of an earlier fit is `kept`. `fitting` says that X
+        has other samples of a fit that has not finished.
+        """
         if not reset:
-            X = _validation.check_X(self, _categories.encode(self, X), reset=False)
-            _categories.check_codes(self, X)
-            return X
-        X, known = _categories.learn(self, X)
-        X = _validation.check_X(self, X, reset=True)
-        _categories.declare(self, X, known)
+            schema = Schema.of(self)
+            X = self._to_matrix(schema.read(X), reset=False, fitting=fitting)
+            schema.check_codes(X)
+        elif kept is None:
+            X, known = _schema.learn(getattr(self, "categorical_features", None), X)
+            X = self._to_matrix(X, reset=True, fitting=fitting)
+            _schema.declare(self, X, known)
+        else:
+            X = self._to_matrix(kept.read_again(X), reset=True, fitting=fitting)
+            kept.keep_in(self, X)
         return X
 
+    def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
+        """X whose columns are numbers, as a matrix."""
+        return _validation.check_X(self, X, reset=reset)
+
+    def _frozen_schema(self) -> Schema | None:
+        """The schema of a model that this one is fitted to, if there is one."""
+        return None
+
     def _check_fit(
-        self, X: Any, y: Any, sample_weight: Any, y_mask: Any = None, label_names: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        y_mask: Any = None,
+        label_names: Any = None,
+        *,
+        goes_on: bool = False,
     ) -> tuple[Matrix, Target, Float | None]:
-        """Checked X, y and weights; samples without a known value of y get the weight zero."""
+        """Checked X, y and weights; samples without a known value of y get the weight zero.
+
+        A fit that goes on, as it does with `warm_start`, keeps the features of the fit before.
+        """
         if y is None:
             name = type(self).__name__
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
-        X = self._check_X(X, reset=True)
+        kept = self._frozen_schema()
+        if goes_on or (getattr(self, "warm_start", False) and ENGINE[self._kind] in self.__dict__):
+            kept = Schema.of(self)
+            kept.check_asked(getattr(self, "categorical_features", None), X)
+        X = self._check_X(X, reset=True, kept=kept)
         weights = _validation.check_weights(sample_weight, X.shape[0])
         target = _targets.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
         if y_mask is not None and not self._masks_y:
@@ -325,7 +357,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             "seed": seed,
             "output_projection": None,
             "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
-            "categories": _categories.to_engine(self),
+            "categories": _schema.to_engine(self),
             "monotonic_cst": _constraints.monotonic_to_engine(self, n_outputs),
             "interaction_cst": _constraints.groups_to_engine(self),
             **_output_scaling.to_engine(self, criterion),
@@ -370,11 +402,14 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
         """Mean prediction at each point of `grid`, of shape (n_columns, n_points).
 
-        `grid` has one row for each point and one column for each target feature.
+        `grid` has one row for each point and one column for each target feature, with categories by value.
         `sklearn.inspection.partial_dependence` calls this method, which scikit-learn's trees and forests have as well.
         """
-        points = np.ascontiguousarray(_validation.as_float32(grid))
+        return self._means_of_grid(grid, target_features)
+
+    def _means_of_grid(self, grid: Any, target_features: Any, *, of_samples: bool = False) -> Float:
         features = [int(feature) for feature in target_features]
+        points = Schema.of(self).points(features, grid, of_samples=of_samples)
         return np.ascontiguousarray(self._means_at(features, points).T)
 
     def _means_at(self, features: list[int], points: NDArray[np.float32]) -> Float:

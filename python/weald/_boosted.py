@@ -61,10 +61,10 @@ class BoostedModel(BaseEnsemble):
         assert forest is not None
         return forest
 
-    def _check_X(self, X: Any, *, reset: bool, fitting: bool = False) -> Matrix:
+    def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak
         if weak is None:
-            return super()._check_X(X, reset=reset)
+            return super()._to_matrix(X, reset=reset, fitting=fitting)
         model = weak[0] if isinstance(weak, list) and weak else self.estimator
         return _validation.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
 

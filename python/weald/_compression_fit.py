@@ -18,13 +18,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from weald import (
-    _categories,
     _constraints,
     _frames,
     _label_weight,
     _masks,
     _memory,
-    _validation,
+    _schema,
     _weald,
 )
 from weald._arrays import Tree, decision_path
@@ -36,6 +35,7 @@ from weald._path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._progress import Progress
 from weald._projection import Growth, derived_seed
 from weald._proof import check_fitted
+from weald._schema import Schema
 from weald._targets import Target
 from weald._types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from weald._validation import Float, Matrix, Number, RowWeights, draw_seed, is_float
@@ -338,7 +338,7 @@ class BaseCompressed(BaseEnsemble):
         params = forest.get_params(deep=False)
         forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
         # The validated X contains codes of categories.
-        forest.set_params(categorical_features=_categories.mask_of(self))
+        forest.set_params(categorical_features=_schema.mask_of(self))
         single = target.n_outputs == 1 and target.kind != "labels"
         y_mask = _masks.dense(target.mask)
         forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights, y_mask=y_mask)
@@ -354,13 +354,8 @@ class BaseCompressed(BaseEnsemble):
         features: CategoricalFeatures = "from_dtype" if given is None else given.categorical_features
         return features
 
-    def _check_X(self, X: Any, *, reset: bool) -> Matrix:
-        known = getattr(self._given(), "categories_", None) if reset and self._is_frozen() else None
-        if known is None:
-            return super()._check_X(X, reset=reset)
-        X = _validation.check_X(self, _categories.encode(self._given(), X), reset=True)
-        self.categories_ = known
-        return X
+    def _frozen_schema(self) -> Schema | None:
+        return Schema.of(self._given()) if self._is_frozen() and hasattr(self._given(), "n_features_in_") else None
 
     def _fitted_before(self, target: Target) -> Any:
         """The fitted estimator, after a check that it fits X and y."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald import _categories, _eval_sets, _masks, _output_scaling, _targets
+from weald import _eval_sets, _masks, _output_scaling, _schema, _targets
 from weald._sparse import is_sparse
 from weald._sparse_frames import of_sparse_columns
 from weald._targets import Target, is_binary
@@ -119,7 +119,7 @@ def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Sha
         weighted=weighted,
         n_cells=X.shape[0] * target.n_outputs,
         n_gaps=n_gaps,
-        categories=tuple(filter(None, _categories.to_engine(estimator) or ())),
+        categories=tuple(filter(None, _schema.to_engine(estimator) or ())),
     )
 
 
@@ -491,10 +491,10 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
         is_fortran = bool(getattr(flags, "f_contiguous", False))
         if getattr(X, "dtype", None) != np.float32:
             conversions.append(Term("X as float32", 4 * n * p, "pass X as float32"))
-    categories = tuple(_categories.counts(estimator, X))
-    if categories and _categories.are_by_value(X):
-        # The values of one column at a time are listed; arrays of objects are copied and become float64.
-        copies = 16 * n * p if isinstance(X, np.ndarray) else 0
+    categories = tuple(_schema.counts(estimator, X))
+    if categories and _schema.are_by_value(X):
+        # The values of one column at a time are listed; arrays of objects become float64.
+        copies = 8 * n * p if isinstance(X, np.ndarray) else 0
         n_bytes = 4 * n * len(categories) + 8 * n + copies
         conversions.append(
             Term("the codes of categories", n_bytes, "pass codes, and declare them by categorical_features")

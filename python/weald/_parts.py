@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _digest, _kept_rows
 from weald._described import described
+from weald._schema import Schema
 from weald._types import MatrixLike
 
 __all__ = ["merge"]
@@ -169,6 +170,8 @@ def _check_alike(parts: list[Any]) -> None:
                 f"parts must be fitted to the same X, y and weights: trees {_named(first)} have digest "
                 f"{getattr(first, PART)[2]}, trees {_named(part)} {getattr(part, PART)[2]}"
             )
+        if (where := Schema.of(first).difference(Schema.of(part))) is not None:
+            raise ValueError(f"parts must be fitted to the same X, but differ in {where}")
 
 
 def _is_equal(a: Any, b: Any) -> bool:
@@ -202,7 +205,7 @@ def _set_oob(merged: Any, digest: str, X: Any, y: Any, sample_weight: Any, y_mas
             "merge(parts, X, y, sample_weight)"
         )
     checked = merged._twin()
-    X, target, weights = checked._check_fit(X, y, sample_weight, y_mask, None)
+    X, target, weights = checked._check_fit(X, y, sample_weight, y_mask, None, goes_on=True)
     if _digest.of_data(X, target, weights) != digest:
         raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
     weights = checked._row_weights(target, weights)[0]

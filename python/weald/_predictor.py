@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald import _frames, _validation, _weald
+from weald import _frames, _weald
 from weald._base import BaseModel
+from weald._described import cut
 from weald._proof import check_fitted
+from weald._schema import Schema
 from weald._sparse import is_sparse
 
 __all__ = ["Predictor"]
@@ -46,14 +48,15 @@ class Predictor:
 
     Notes
     -----
-    A sample can be an array, list or tuple of numbers, of shape (n_features,) or (1, n_features), a mapping from the
-    name of every feature to its value if the model has feature names, a data frame with one sample, or a sparse matrix
-    with one sample. NaN is a missing value.
+    A sample can be an array, list or tuple of values, of shape (n_features,) or (1, n_features), a data frame with one
+    sample, or a sparse matrix with one sample. If the model has feature names, it can also be a mapping from the name
+    of every feature to its value, in any order, or a named tuple, a record of NumPy or a Series of pandas with these
+    names, whose values are taken by name. None and NaN are missing values. Categories are given by value.
 
     Contiguous arrays of float32 or float64, lists and tuples are the fastest, and CSR matrices with sorted indices are
-    fast too. The following take a slower path with all checks of the model: models with categorical features, centroid
-    forests, boosted models with an `init` or with weak models other than trees, `predict_topk`, predictions that are
-    sparse, other sparse matrices and data frames.
+    fast too. Mappings and categories take some microseconds more. The following take a slower path with all checks of
+    the model: centroid forests, boosted models with an `init` or with weak models other than trees, `predict_topk`,
+    predictions that are sparse, other sparse matrices and data frames.
 
     Several threads can use the same predictor at the same time.
 
@@ -82,10 +85,10 @@ class Predictor:
         if hasattr(model, "feature_names_in_"):
             self.feature_names_in_: NDArray[np.object_] = model.feature_names_in_
             self._names = dict.fromkeys(str(name) for name in model.feature_names_in_)
-        self._has_categories = hasattr(model, "categories_")
-        if not self._has_categories:
-            # The predictor checks the sample itself.
-            self._model.__dict__["_check_X"] = _as_it_is
+        self._schema = Schema.of(model)
+        self._has_categories = self._schema.known is not None
+        # The predictor checks the sample itself.
+        self._model.__dict__["_check_X"] = _as_it_is
         self._scores_of = _scores_of(self._model)
         self._of_scores = self._model._twin()
         self._of_scores.__dict__["_scores"] = _as_it_is
@@ -195,10 +198,11 @@ class Predictor:
     def _scores(self, sample: Any) -> NDArray[np.float64] | None:
         """Scores of shape (1, n_scores); None for samples of other types and for invalid samples."""
         assert self._scores_of is not None
-        scores = self._scores_of(sample)
-        if scores is None and isinstance(sample, Mapping):
-            return self._scores_of(self._of_mapping(sample))
-        return scores
+        if type(sample) in _PLAIN and not self._has_categories:
+            return self._scores_of(sample)
+        if _is_table(sample):
+            return None if self._has_categories else self._scores_of(sample)
+        return self._scores_of(self._checked(sample))
 
     # --- everything else by the model's methods ----------------------------------------------------------------------
 
@@ -212,14 +216,15 @@ class Predictor:
 
     def _checked(self, sample: Any) -> Any:
         """The sample as float32 of shape (1, n_features), checked."""
-        if is_sparse(sample) or self._has_categories or hasattr(sample, "columns"):
+        if _is_table(sample):
             return self._checked_by_model(sample)
-        if isinstance(sample, Mapping):
-            sample = self._of_mapping(sample)
+        sample = self._of_record(sample)
+        if self._has_categories:
+            sample = self._coded(sample)
         buffer: NDArray[np.float32] | None = getattr(self._local, "sample", None)
         if buffer is None:
             buffer = self._local.sample = np.empty((1, self.n_features_in_), np.float32)
-        values = sample if type(sample) is np.ndarray else _array_of(sample)
+        values = sample if type(sample) is np.ndarray else self._array_of(sample)
         if values.ndim == 2 and values.shape[0] == 1:
             values = values[0]
         if values.shape != (self.n_features_in_,):
@@ -238,13 +243,41 @@ class Predictor:
         return buffer
 
     def _checked_by_model(self, sample: Any) -> Any:
-        is_table = hasattr(sample, "shape") and len(sample.shape) == 2
-        table = sample if is_table else np.asarray(sample, dtype=object).reshape(1, -1)
-        if table.shape[0] != 1:
-            raise ValueError(f"sample must be a single sample, got shape {table.shape}")
-        if self._has_categories:
-            return table
-        return _validation.check_X(self._model, table, reset=False)
+        if sample.shape[0] != 1:
+            raise ValueError(f"sample must be a single sample, got shape {sample.shape}")
+        return type(self._model)._check_X(self._model, sample, reset=False)
+
+    def _coded(self, sample: Any) -> list[float]:
+        """The values of a sample with categories by value as numbers."""
+        values = sample if type(sample) is np.ndarray else np.array(sample, dtype=object)
+        if values.shape not in ((self.n_features_in_,), (1, self.n_features_in_)):
+            raise ValueError(
+                f"sample must have shape ({self.n_features_in_},) or (1, {self.n_features_in_}), got {values.shape}"
+            )
+        return self._schema.row(list(values.reshape(-1)))
+
+    def _array_of(self, sample: Any) -> NDArray[Any]:
+        try:
+            return np.asarray(sample, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            if isinstance(sample, list | tuple) and len(sample) == self.n_features_in_:
+                return np.array(self._schema.row(sample))
+            raise TypeError(f"sample must have numbers, got a {type(sample).__name__} with other values") from error
+
+    def _of_record(self, sample: Any) -> Any:
+        """The values in the order of the features if the sample has names, or else the sample."""
+        if isinstance(sample, Mapping):
+            return self._of_mapping(sample)
+        if type(sample) is np.ndarray and sample.dtype.names is not None and sample.size == 1:
+            sample = sample.reshape(-1)[0]
+        names = _names_of(sample)
+        if names is None:
+            return sample
+        if self._names is None:
+            return list(sample)
+        if len(set(names)) < len(names):
+            raise ValueError(f"sample must have every feature once, got the names {cut(str(names))}")
+        return self._of_mapping(dict(zip(names, sample, strict=True)))
 
     def _of_mapping(self, sample: Mapping[Any, Any]) -> list[Any]:
         """The values in the order of the features."""
@@ -263,7 +296,7 @@ class Predictor:
 
 def _scores_of(model: Any) -> Callable[[Any], NDArray[np.float64] | None] | None:
     """The function of the engine that computes the scores of a sample; None if scores are not computed by it alone."""
-    if model._kind == "centroid" or hasattr(model, "categories_"):
+    if model._kind == "centroid":
         return None
     if model._kind == "boosting" and (model._weak is not None or model._init is not None):
         return None
@@ -282,12 +315,26 @@ def _method(model: Any, name: str) -> Callable[..., Any]:
     return getattr(method, "__wrapped__", method)
 
 
+def _is_table(sample: Any) -> bool:
+    """Whether the sample is a frame or a sparse matrix."""
+    return is_sparse(sample) or (hasattr(sample, "columns") and not isinstance(sample, Mapping))
+
+
+# Samples without names of their values.
+_PLAIN = (np.ndarray, list, tuple)
+
+
 def _as_it_is(X: Any, **_: Any) -> Any:
     return X
 
 
-def _array_of(sample: Any) -> NDArray[Any]:
-    try:
-        return np.asarray(sample, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"sample must have numbers, got a {type(sample).__name__} with other values") from error
+def _names_of(sample: Any) -> list[str] | None:
+    """The names of the values of a named tuple, a record of NumPy or a Series of pandas, or None."""
+    if isinstance(sample, tuple) and hasattr(sample, "_fields"):
+        return list(sample._fields)
+    if isinstance(sample, np.void) and sample.dtype.names is not None:
+        return list(sample.dtype.names)
+    index = getattr(sample, "index", None)
+    if hasattr(sample, "iloc") and index is not None and all(isinstance(name, str) for name in index):
+        return list(index)
+    return None

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _categories, _kept_rows, _parts, _updates, _weald
+from weald import _kept_rows, _parts, _schema, _updates, _weald
 from weald._arrays import Tree
 from weald._described import cut, described
 from weald._frames import CONTAINERS, OUTPUT
@@ -168,7 +168,7 @@ def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> Non
         If an attribute is not valid. The attributes of an estimator that is not fitted are not validated.
     """
     known = fitted_names(kind, classifier)
-    _categories.prove(name, state)
+    _schema.prove(name, state)
     if OUTPUT in state and (type(state[OUTPUT]) is not str or state[OUTPUT] not in CONTAINERS):
         raise ValueError(f"{name}: {OUTPUT} must be one of {', '.join(CONTAINERS)}, got {described(state[OUTPUT])}")
     if ENGINE[kind] not in state:

@@ -24,6 +24,7 @@ from weald._at_once import fitted_at_once
 from weald._base import n_positive
 from weald._boosting_fit import BaseBoosting
 from weald._frames import names_of
+from weald._schema import Schema
 from weald._sparse import is_sparse
 from weald._targets import Target
 from weald._types import MatrixLike
@@ -432,7 +433,7 @@ class _Checked:
         self._grown = grown
         for name in ("_init", "_curves", "_eval_curves"):
             new.__dict__.pop(name, None)
-        self.X = new._check_X(part.X, reset=True)
+        self.X = new._check_X(part.X, reset=True, kept=None if grown is None else Schema.of(new))
         if (categories := new.is_categorical_) is not None and np.any(categories):
             raise ValueError(
                 "fit_part does not support categorical features, got X with some and "

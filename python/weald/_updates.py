@@ -20,8 +20,6 @@ def check(forest: Any, retire: Any) -> None:
     n_trees = forest._forest.n_trees
     if not isinstance(retire, Integral) or isinstance(retire, bool) or not 1 <= int(retire) <= n_trees:
         raise ValueError(f"retire must be an integer from 1 to {n_trees}, the number of trees, got {retire!r}")
-    if hasattr(forest, "categories_"):
-        raise ValueError("update does not support categorical features, since new samples may have other categories")
 
 
 def update(forest: Any, X: Any, y: Any, sample_weight: Any, retire: int) -> None:
@@ -30,7 +28,7 @@ def update(forest: Any, X: Any, y: Any, sample_weight: Any, retire: int) -> None
     n_old = forest._forest.n_trees
     n_grown = before.get(GROWN, n_old)
     known = forest._known_target()
-    X, target, weights = forest._check_fit(X, y, sample_weight)
+    X, target, weights = forest._check_fit(X, y, sample_weight, goes_on=True)
     if X.shape[1] != before["n_features_in_"]:
         raise ValueError(f"X must have {before['n_features_in_']} features, as in the fit, got {X.shape[1]}")
     old, new = (state.get("feature_names_in_") for state in (before, forest.__dict__))

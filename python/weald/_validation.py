@@ -23,6 +23,7 @@ from sklearn.utils import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
+from weald._columns import check_no_dates, naming_columns
 from weald._precision import warn_of_collapsed
 from weald._sparse import is_sparse
 from weald._sparse_frames import with_numbers
@@ -96,17 +97,19 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
             return X
         return check_values(X, is_canonical=is_canonical)
     source = X
+    check_no_dates(X)
     # Values that are too large for float32 are found below, with their own error message.
     with np.errstate(over="ignore"):
         X = with_numbers(X, np.float32)
-        X = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=np.float32,
-            ensure_all_finite=False,
-        )
+        with naming_columns(X):
+            X = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                accept_sparse=("csr", "csc"),
+                dtype=np.float32,
+                ensure_all_finite=False,
+            )
     X = check_values(X, is_canonical=is_canonical)
     if reset:
         warn_of_collapsed(estimator, source, X)
@@ -158,23 +161,27 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
         X = canonical(X, "X")
+    check_no_dates(X)
     X = with_numbers(X, np.float64, np.float32)
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csr", "csc"),
-        dtype=(np.float64, np.float32),
-        ensure_all_finite="allow-nan" if allow_nan else True,
-    )
+    with naming_columns(X):
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=(np.float64, np.float32),
+            ensure_all_finite="allow-nan" if allow_nan else True,
+        )
     return canonical(X, "X") if is_sparse(X) and not is_canonical else X
 
 
 def check_rows(X: Any) -> Matrix:
     """X as `check_X` returns it, without an estimator to compare the features with."""
     with np.errstate(over="ignore"):
+        check_no_dates(X)
         X = with_numbers(X, np.float32)
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
+        with naming_columns(X):
+            X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
     return check_values(X)
 
 

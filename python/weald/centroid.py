@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from weald import _categories, _kept_rows, _label_weight, _output_scaling, _projection, _validation, _weald
+from weald import _kept_rows, _label_weight, _output_scaling, _projection, _schema, _weald
 from weald._at_once import fitted_at_once
 from weald._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._base import Members, as_size, keep
@@ -198,10 +198,13 @@ class BaseCentroidForest(BaseBagging):
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
-    def _check_X(self, X: Any, *, reset: bool) -> Matrix:
+    def _check_X(self, X: Any, *, reset: bool, **options: Any) -> Matrix:
         if reset:
             _check_no_categories(self, X)
-        X = _validation.check_X(self, X, reset=reset)
+        return super()._check_X(X, reset=reset, **options)
+
+    def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
+        X = super()._to_matrix(X, reset=reset, fitting=fitting)
         values = X.data if is_sparse(X) else X
         # Values are finite or NaN, and float64 holds any sum of them: the sum is NaN if and only if a value is.
         if np.isnan(np.sum(values, dtype=np.float64)):
@@ -297,7 +300,7 @@ class BaseCentroidForest(BaseBagging):
 
 def _check_no_categories(model: BaseCentroidForest, X: Any) -> None:
     """Raise for frames with string or categorical columns, for which the distance from a centroid is not defined."""
-    columns = _categories.by_value(X)
+    columns = _schema.by_value(X)
     if columns:
         raise ValueError(
             f"{type(model).__name__} does not support text or categories, got feature {columns[0]!r} of X; "

@@ -13,14 +13,16 @@ from scipy import sparse
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _categories, _frames, _kept_rows, _weald
+from weald import _frames, _kept_rows, _schema, _weald
 from weald._bagging import BaseBagging
 from weald._base import BaseModel
 from weald._boosting_fit import BaseBoosting
+from weald._columns import Columns
 from weald._curve_display import BoostingCurveDisplay
 from weald._path_display import CompressionPathDisplay
 from weald._permutation import permutation_importance
 from weald._readable import check_tests_features, check_trees, fitted
+from weald._schema import Schema
 from weald._shap import Explanation, shap_interaction_values, shap_values
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
@@ -183,7 +185,8 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
     model : estimator
         A fitted estimator of weald.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Samples whose percentiles determine the grid. Missing values (NaN) are ignored.
+        Samples whose percentiles determine the grid, or for categorical features their distinct values. Missing values
+        (NaN) are ignored. The columns of a frame must have the names of the features, in their order.
     features : int, str, or list of int or str
         The features of the grid. With several features, the grid contains all combinations of their values. With sparse
         X only integers are supported.
@@ -250,6 +253,8 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
             "input"
         )
     columns = None
+    schema = Schema.of(model)
+    categories = schema.categories().keys()
     if is_sparse(X):
         # Only the columns of the requested features become dense, and the others are dropped.
         columns = np.asarray(features)
@@ -258,6 +263,11 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
         if custom := options.get("custom_values"):
             options["custom_values"] = {i: custom[j] for i, j in enumerate(columns.tolist()) if j in custom}
         X, features = X.tocsc()[:, columns].toarray(), list(range(len(columns)))
+    elif (table := Columns.of(X)) is not None:
+        schema.check_names(table)
+    are_categories = [j in categories for j in (range(n_features) if columns is None else columns.tolist())]
+    if any(are_categories):
+        options["categorical_features"] = are_categories
     X = _without_gaps(X)
     return sklearn.inspection.partial_dependence(_Recursion(model, columns), X, features, method="recursion", **options)
 
@@ -267,24 +277,35 @@ def _without_gaps(X: Any) -> Any:
 
     Columns without a known value are not changed.
     """
-    is_frame = hasattr(X, "iloc")
-    if not is_frame and (not isinstance(X, np.ndarray) or X.dtype.kind != "f"):
+    table = Columns.of(X)
+    if table is None:
+        if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or not np.isnan(X).any():
+            return X
+        X = X.copy()
+        for j in np.flatnonzero(np.isnan(X).any(axis=0)).tolist():
+            X[:, j] = _filled(X[:, j], np.isnan(X[:, j]))
         return X
-    gaps = np.asarray(X.isna()) if is_frame else np.isnan(X)
-    partly = np.flatnonzero(gaps.any(axis=0) & ~gaps.all(axis=0))
-    if not len(partly):
+    filled = {}
+    for j in range(table.count):
+        distinct, places = table.factors(j)
+        if (places < 0).any() and len(distinct):
+            filled[j] = _filled(np.array(distinct)[places], places < 0)
+    if not filled:
         return X
-    X = X.copy()
-    for j in partly.tolist():
-        column = X[X.columns[j]].to_numpy() if is_frame else X[:, j]
-        present = np.sort(column[~gaps[:, j]])
-        # The known values in ascending order, repeated equally often to fill the column.
-        filled = present[((np.arange(len(X)) + 0.5) * (len(present) / len(X))).astype(np.intp)]
-        if is_frame:
-            X[X.columns[j]] = filled
-        else:
-            X[:, j] = filled
+    if table.have_types:
+        return table.replaced(filled)
+    X = X.astype(object)
+    for j, column in filled.items():
+        X[:, j] = column
     return X
+
+
+def _filled(column: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
+    """The known values in ascending order, repeated equally often to fill the column."""
+    present = np.sort(column[~gaps])
+    if not len(present):
+        return column
+    return present[((np.arange(len(column)) + 0.5) * (len(present) / len(column))).astype(np.intp)]
 
 
 class _Recursion(DecisionTreeRegressor):
@@ -300,7 +321,7 @@ class _Recursion(DecisionTreeRegressor):
 
     def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
         features = target_features if self.columns is None else self.columns[target_features]
-        means: Float = self.model._compute_partial_dependence_recursion(grid, features)
+        means: Float = self.model._means_of_grid(grid, features, of_samples=True)
         return means
 
 
@@ -451,7 +472,7 @@ def export_rules(
         feature_names = getattr(model, "feature_names_in_", None)
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
     columns = _column_names(model, forest, class_names)
-    categories = _categories.names_of(model)
+    categories = _schema.names_of(model)
     rules: str = forest.tree(number).rules(features, columns, decimals, max_depth, int(top_k), categories)
     return rules
 

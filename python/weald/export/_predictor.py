@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald import _categories
+from weald._schema import Schema
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
 from weald._validation import Float, Matrix, check_rows
@@ -67,7 +67,8 @@ class JsonModel:
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Samples, in any form that the estimator accepts. They are converted to float32. NaN is a missing value,
-            entries that sparse X does not store are zero, and frames contain categories by value.
+            entries that sparse X does not store are zero, and frames contain categories by value. The columns of a
+            frame must have the names of the features, in their order.
 
         Returns
         -------
@@ -78,12 +79,14 @@ class JsonModel:
         Raises
         ------
         ValueError
-            If X has a different number of features or infinite values, or if categories are not valid codes.
+            If X has a different number of features, columns with other names or in another order, or infinite values,
+            or if categories are not valid codes.
         """
-        checked = check_rows(_categories.encode(self, X))
+        schema = Schema.of(self)
+        checked = check_rows(schema.read(X))
         if checked.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, got {checked.shape[1]}")
-        _categories.check_codes(self, checked)
+        schema.check_codes(checked)
         model = self._ensemble
         scores = np.empty((checked.shape[0], model.n_scores))
         for rows, block in _blocks(checked, max(model.n_scores, model.n_features)):
