@@ -318,8 +318,9 @@ def is_missing(value: Any) -> bool:
 
 def check_no_dates(X: Any) -> None:
     """Raise for arrays of dates and times, and lists of them, which NumPy would convert to numbers of nanoseconds."""
-    of = np.asarray(X[0]) if isinstance(X, list | tuple) and len(X) else X
-    dtype = getattr(of, "dtype", None)
+    row = X[0] if isinstance(X, list | tuple) and len(X) else None
+    first = row[0] if isinstance(row, list | tuple | np.ndarray) and len(row) else None
+    dtype = X.dtype if isinstance(X, np.ndarray) else getattr(first, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in _DATES:
         raise ValueError(f"X must have numbers, got values of dtype {dtype}: {_OF_DATES}")
 

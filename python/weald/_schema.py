@@ -59,7 +59,7 @@ class Category:
     @property
     def had_values(self) -> bool:
         """Whether `fit` saw any value. If not, no split uses the feature, and every value is unknown."""
-        return self.values.tolist() != _NONE
+        return bool(self.values.tolist() != _NONE)
 
     def codes(
         self, distinct: Sequence[Any], narrow: np.dtype[Any] | None = None, what: str = "X"
