@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
+import weald
 from every import CLASSES, EVERY, MASKED, NUMBERS, PAIRS, Entry, mask_of, problem, public_classes, with_categories
+from one_fit import as_text, during_refits, interrupted, outcome
 from scipy import sparse
+from sklearn.base import clone
+from weald import distribute
+from weald._bagging import BaseBagging
+from weald._base import BaseModel
+from weald._boosting_fit import BaseBoosting
 
 
 def test_the_table_has_every_public_class_with_fit():
@@ -107,3 +118,240 @@ def test_entries_that_are_masked_are_not_scored(name, kind):
     kept = np.flatnonzero(~rows[:, 0])
     # The same terms are added up in another order, or with zeros between them.
     assert model.score(X, y, y_mask=rows) == pytest.approx(model.score(X[kept], y[kept]), rel=1e-12)
+
+
+# --- one fit after another --------------------------------------------------------------------------------------------
+
+
+def framed(kind, refit):
+    """The problem as frames, whose columns have names, for kinds of y that are dense."""
+    X, y = problem(kind, refit)
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    if sparse.issparse(y):
+        return frame, y
+    return frame, pd.Series(y, name="y") if y.ndim == 1 else pd.DataFrame(y).rename(columns="y{}".format)
+
+
+def saved(model) -> bytes | None:
+    """The bytes of the model file, or None for an estimator that has parts which are not of weald."""
+    try:
+        return weald.dumps(model)
+    except TypeError:
+        return None
+
+
+def assert_equal_models(one, other, X):
+    """Check that two estimators have the same attributes, bytes and predictions."""
+    assert vars(one).keys() == vars(other).keys()
+    assert saved(one) == saved(other)
+    for method in ("predict", "predict_proba"):
+        if hasattr(one, method):
+            assert as_text(getattr(one, method)(X)) == as_text(getattr(other, method)(X))
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("name", EVERY)
+def test_a_refit_is_a_fit_of_a_new_estimator(name):
+    entry = EVERY[name]
+    model = entry.build()
+    kinds = entry.outputs
+    # Every kind of y follows every other one, and the names and masks of a fit are not those of the next one.
+    for kind in (*kinds, *kinds[::-1]):
+        if entry.refits:
+            X, y = framed(kind, refit=1)
+            model.fit(X, y, **({"y_mask": mask_of(y)} if kind in entry.masks else {}))
+        X, y = problem(kind)
+        assert_equal_models(model.fit(X, y), entry.build().fit(X, y), X)
+    if name == "RandomForestRegressor-kept":
+        model.set_params(oob_score=False, keep_rows=False)
+        assert_equal_models(model.fit(X, y), clone(model).fit(X, y), X)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_all_that_a_fit_sets_is_replaced_by_the_next_one(name):
+    entry = EVERY[name]
+    for kind in entry.outputs:
+        model = entry.build()
+        before = vars(model).keys() - set()
+        model.fit(*(framed if entry.refits else problem)(kind, 0))
+        assert vars(model).keys() - before <= model._fitted_names()
+
+
+def with_a_note(cls):
+    """A subclass with one more parameter."""
+
+    def init(self, *, note="", **params):
+        cls.__init__(self, **params)
+        self.note = note
+
+    signature = inspect.signature(cls.__init__)
+    *others, last = signature.parameters.values()
+    note = inspect.Parameter("note", inspect.Parameter.KEYWORD_ONLY, default="")
+    init.__signature__ = signature.replace(parameters=[*others, last, note])
+    return type(f"Noted{cls.__name__}", (cls,), {"__init__": init})
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_subclass_may_have_one_more_parameter(name):
+    entry = EVERY[name]
+    X, y = problem(entry.outputs[0])
+    plain = entry.build()
+    model = with_a_note(entry.cls)(**plain.get_params(deep=False), note="mine")
+    assert model.get_params()["note"] == "mine"
+    assert "note='mine'" in repr(model)
+    for fitted in (model.fit(X, y), model.fit(X, y), clone(model).fit(X, y), copy.deepcopy(model), copy.copy(model)):
+        assert type(fitted) is type(model)
+        assert fitted.note == "mine"
+        assert as_text(fitted.predict(X)) == as_text(plain.fit(X, y).predict(X))
+        assert outcome(lambda fitted=fitted: fitted.score(X, y)) == outcome(lambda: plain.score(X, y))
+    with pytest.raises(TypeError, match="Noted"):
+        weald.dumps(model)
+    model.set_params(note="yours").fit(*problem(entry.outputs[0], refit=int(entry.refits)))
+    assert model.note == "yours"
+
+
+# --- names and frames stay --------------------------------------------------------------------------------------------
+
+
+def grown_again(model, X, y):
+    """Estimators that are made of a fitted one in every way that keeps its names and its setting of `set_output`."""
+    yield "a refit", copy.copy(model).fit(X, y)
+    yield "copy", copy.copy(model)
+    yield "deepcopy", copy.deepcopy(model)
+    yield "pickle", pickle.loads(pickle.dumps(model))
+    to_save = copy.copy(model)
+    del to_save.own
+    if saved(to_save) is not None:
+        yield "loads", weald.loads(weald.dumps(to_save))
+    if hasattr(model, "truncated"):
+        yield "truncated", model.truncated(2)
+        if model.estimator is None:
+            yield "refit_leaves", model.refit_leaves(X, y)
+    if hasattr(model, "at"):
+        yield "at", model.at(0.5)
+    if hasattr(model, "prune_reduced_error"):
+        yield "prune_reduced_error", model.prune_reduced_error(X, y)
+    if hasattr(model, "estimators_") and isinstance(model, BaseBagging):
+        with ThreadPoolExecutor(1) as executor:
+            yield "distribute.fit", distribute.fit(copy.copy(model), X, y, executor, n_parts=2)
+        halves = [range(2), range(2, model.n_estimators)]
+        yield "merge", weald.merge([copy.copy(model).fit(X, y, trees=trees) for trees in halves], X, y)
+    if hasattr(model, "update"):
+        yield "update", copy.copy(model).update(X, y, retire=1)
+        yield "compact_leaves", weald.compression.compact_leaves(model, dtype="float16")[0]
+    if isinstance(model, BaseBoosting) and model.estimator is None and not model._patience():
+        fitted = distribute.fit_part(copy.copy(model), X, y, lambda buffer, op: None, n_samples=len(X))
+        yield "fit_part", fitted
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("name", [name for name, entry in EVERY.items() if not entry.is_meta])
+def test_names_and_the_setting_of_frames_stay(name):
+    kind = "labels" if EVERY[name].is_classifier else "numbers"
+    X, y = framed(kind, refit=0)
+    model = EVERY[name].build().fit(X, y).set_output(predict="pandas")
+    model.own = "an attribute of the user"
+    for way, found in grown_again(model, X, y):
+        predicted = found.predict(X)
+        assert isinstance(predicted, pd.DataFrame), way
+        assert list(predicted.columns) == list(y.columns), way
+        assert found.target_names_in_.tolist() == list(y.columns), way
+        if kind == "labels" and hasattr(found, "topk_names"):
+            assert set(found.topk_names(X, 2).ravel()) <= {*y.columns, None}, way
+        assert hasattr(found, "own") == (way != "loads"), way
+
+
+# --- other threads ----------------------------------------------------------------------------------------------------
+
+
+def uses(model, X, y):
+    """Everything that reads attributes of a fitted estimator: properties, attributes, methods and functions."""
+    names = [name for name in dir(type(model)) if isinstance(inspect.getattr_static(type(model), name), property)]
+    names += [name for name in vars(model) if name.endswith("_")]
+    found = {name: lambda m, name=name: getattr(m, name) for name in names if not name.startswith("_")}
+    methods = ["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_sparse", "apply"]
+    methods += ["decision_path", "staged_predict", "staged_predict_proba", "staged_decision_function"]
+    methods += ["predict_quantiles", "sample_y"]
+    found |= {name: lambda m, name=name: getattr(m, name)(X) for name in methods if hasattr(model, name)}
+    if hasattr(model, "predict_topk"):
+        found["predict_topk"] = lambda m: m.predict_topk(X, 2)
+        found["topk"] = lambda m: weald.topk(m, X, 2)
+    if hasattr(model, "at"):
+        found["at"] = lambda m: m.at(0.1)
+    if hasattr(model, "truncated"):
+        found["truncated"] = lambda m: m.truncated(1)
+    if hasattr(model, "refit_leaves"):
+        found["refit_leaves"] = lambda m: m.refit_leaves(X, y)
+    if hasattr(model, "prune_reduced_error"):
+        found["prune_reduced_error"] = lambda m: m.prune_reduced_error(X, y)
+    if isinstance(model, BaseModel):
+        found["Predictor"] = lambda m: weald.Predictor(m).predict(X[0])
+        found["to_json"] = weald.export.to_json
+        found["feature_importances"] = weald.inspection.feature_importances
+    return found | {"score": lambda m: m.score(X, y), "dumps": weald.dumps, "copy": copy.copy, "len": len}
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores", "ignore:divide by zero")
+@pytest.mark.parametrize("name", [name for name, entry in EVERY.items() if entry.refits])
+def test_what_begins_with_one_fit_ends_with_it(name):
+    kind = EVERY[name].outputs[-1]
+    X, y = problem(kind)
+    old, new = (EVERY[name].build().fit(*problem(kind, refit)) for refit in (0, 1))
+    for what, use in uses(old, X[:6], y[:6]).items():
+        right = {outcome(lambda use=use, model=model: use(model)) for model in (old, new)}
+        for n_before, found in enumerate(during_refits(old, new, use)):
+            assert found in right, f"{what}, replaced after {n_before} accesses"
+
+
+# --- fits that fail ---------------------------------------------------------------------------------------------------
+
+
+def assert_unchanged(model, before):
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[key] is before[key] for key in before)
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("name", EVERY)
+def test_a_fit_that_is_interrupted_changes_nothing(name, error):
+    entry = EVERY[name]
+    kind = entry.outputs[-1]
+    model = entry.build().fit(*problem(kind))
+    before = dict(vars(model))
+    X, y = problem(kind, refit=int(entry.refits))
+    with interrupted(0, error) as calls:
+        entry.build().fit(X, y)
+    n_refused = 0
+    # Ten places from the first call to the last one, at which the new state may be there already.
+    for after in np.linspace(1, calls[0], 10).astype(int):
+        try:
+            with interrupted(after, error):
+                model.fit(X, y)
+        except (error, AttributeError):  # any error is one where scikit-learn asks whether a method exists
+            n_refused += 1
+            assert_unchanged(model, before)
+        model.__dict__ = dict(before)
+    assert n_refused >= 5
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_fit_that_is_refused_changes_nothing(name):
+    entry = EVERY[name]
+    X, y = problem(entry.outputs[0])
+    model = entry.build().fit(X, y)
+    before = dict(vars(model))
+    bad = [(X, y[:-1]), (X[:-1], y), (X[:, :0], y), (X, None), (np.where(X > 1, np.inf, X), y)]
+    bad += [
+        (X, y[:0]),
+        (X[:0], y[:0]),
+        (X, np.full(y.shape, "a") if not entry.is_classifier else np.full(y.shape, None)),
+    ]
+    for X_bad, y_bad in bad:
+        with pytest.raises((ValueError, TypeError)):
+            model.fit(X_bad, y_bad)
+        assert_unchanged(model, before)
+    for fit in ({"sample_weight": -np.ones(len(X))}, {"sample_weight": np.zeros(len(X))}, {"y_mask": np.ones((1, 1))}):
+        with pytest.raises((ValueError, TypeError)):
+            model.fit(X, y, **fit)
+        assert_unchanged(model, before)

@@ -1,8 +1,14 @@
-"""Fits that other threads see as a single change, and methods that use the attributes of a single fit."""
+"""Fitted states that are replaced as a whole.
+
+Every method that changes an estimator does so by `fitted_at_once`, and every method and property that uses several of
+its attributes runs by `of_one_fit`. Other threads then see the attributes of one fit or of the other, and a fit that
+fails changes nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -12,21 +18,57 @@ from weald import _frames
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
+class FittedAsOne:
+    """Base class of estimators whose fitted attributes are replaced all at once."""
+
+    @abstractmethod
+    def _fitted_names(self) -> Set[str]:
+        """The names of all attributes that a fit may set."""
+
+    def _twin(self) -> Any:
+        """A shallow copy, whose attributes belong to one fit because `fitted_at_once` assigns all of them at once."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def _forget(self) -> None:
+        """Delete the fitted attributes."""
+        for name in self._fitted_names() & self.__dict__.keys():
+            del self.__dict__[name]
+
+    def _become(self, fitted: Any) -> None:
+        """Take the fitted attributes of another estimator in the place of those of this one."""
+        self._forget()
+        names = self._fitted_names()
+        self.__dict__.update((name, value) for name, value in fitted.__dict__.items() if name in names)
+
+
 @contextmanager
-def fitted_at_once(estimator: Any) -> Iterator[Any]:
+def fitted_at_once(estimator: Any, *, anew: bool = False) -> Iterator[Any]:
     """Yield a copy of `estimator` to fit; at the end, assign the attributes of the copy to `estimator` all at once.
 
-    Other threads therefore always see the attributes of a single fit. `estimator` does not change before the end, and
-    not at all if the fit raises or is interrupted by Ctrl-C. Its parameters are not replaced.
+    With `anew`, the copy has no attribute of an earlier fit. Other threads always see the attributes of a single fit.
+    `estimator` does not change before the end, and not at all if the fit raises or is interrupted by Ctrl-C. Its
+    parameters, the setting of `set_output` and other attributes that are not fitted stay as they are at the end.
     """
     twin = estimator._twin()
     # During a fit, predictions are arrays.
     twin.__dict__.pop(_frames.OUTPUT, None)
+    if anew:
+        twin._forget()
+    before = dict(twin.__dict__)
     yield twin
+    fitted = estimator._fitted_names()
+    kept_from_fit = {*estimator._get_param_names(), _frames.OUTPUT}
+    found = {
+        name: value
+        for name, value in twin.__dict__.items()
+        # Other attributes than the fitted ones are those that a subclass has set during the fit.
+        if name in fitted or (name not in kept_from_fit and before.get(name, twin) is not value)
+    }
     # Parameters may have been changed during the fit, and another fit may have ended.
-    parameters = {name: getattr(estimator, name) for name in estimator._get_param_names()}
-    output = {name: value for name, value in estimator.__dict__.items() if name == _frames.OUTPUT}
-    estimator.__dict__ = {**twin.__dict__, **parameters, **output}
+    others = {name: value for name, value in dict(estimator.__dict__).items() if name not in fitted}
+    estimator.__dict__ = {**others, **found}
 
 
 def of_one_fit(method: _Method) -> _Method:

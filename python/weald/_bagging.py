@@ -250,7 +250,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         self, X: Any, y: Any, sample_weight: Any, min_score: float, y_mask: Any = None
     ) -> tuple[Any, NDArray[np.uint32]]:
         """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
-        with fitted_at_once(self) as new:
+        with fitted_at_once(self, anew=not self.warm_start) as new:
             X, target, weights, config = new._fit(X, y, sample_weight, y_mask, None)
             found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, X, target, weights, min_score)
         return found

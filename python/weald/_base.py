@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from math import ceil
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -30,7 +30,7 @@ from weald import (
     _validation,
     _weald,
 )
-from weald._at_once import of_one_fit
+from weald._at_once import FittedAsOne, of_one_fit
 from weald._docs import documented
 from weald._projection import Growth
 from weald._proof import ENGINE, Kind, check_fitted
@@ -119,7 +119,7 @@ class TreeParameters:
     interaction_cst: InteractionCst
 
 
-class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
+class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
     """Checks and fitted state that all estimators share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -163,6 +163,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     categories_: _schema.Known
 
     @property
+    @of_one_fit
     def is_categorical_(self) -> NDArray[np.bool_] | None:
         """Mask of the categorical features, of shape (n_features,); None if there are none."""
         check_fitted(self)
@@ -233,11 +234,12 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             setattr(self, _frames.OUTPUT, str(predict))
         return self
 
-    def _twin(self) -> Any:
-        """A shallow copy whose attributes belong to one fit, because `fitted_at_once` assigns all of them at once."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        return twin
+    # Fitted attributes that are in no file, because they can be large.
+    _unsaved: ClassVar[tuple[str, ...]] = ()
+
+    def _fitted_names(self) -> Set[str]:
+        known = _proof.fitted_names(self._kind, isinstance(self, ClassifierMixin))
+        return {_proof.ENGINE[self._kind], *known, *self._unsaved} - {_frames.OUTPUT}
 
     n_jobs: int | None
 
@@ -388,6 +390,7 @@ class BaseModel(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         return self._forest.predict(X, self._n_threads(X))
 
     @property
+    @of_one_fit
     def feature_importances_(self) -> Float:
         """Importance of each feature: its fraction of the total decrease of impurity, averaged over the trees.
 

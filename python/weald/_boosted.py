@@ -211,6 +211,7 @@ class BoostedModel(BaseEnsemble):
         return self._fitted("step_sizes_").step_sizes()
 
     @property
+    @of_one_fit
     def train_score_(self) -> Float:
         """The loss on the training samples after each round: a copy, of shape (n_rounds,).
 
@@ -220,6 +221,7 @@ class BoostedModel(BaseEnsemble):
         return self._curve("train", losses)
 
     @property
+    @of_one_fit
     def validation_score_(self) -> Float:
         """The loss on the validation samples after each round: a copy, of shape (n_rounds,).
 
@@ -233,6 +235,7 @@ class BoostedModel(BaseEnsemble):
         return losses
 
     @property
+    @of_one_fit
     def oob_scores_(self) -> Float:
         """The loss after each round on its out-of-bag samples: a copy, of shape (n_rounds,).
 
@@ -249,11 +252,13 @@ class BoostedModel(BaseEnsemble):
         return losses
 
     @property
+    @of_one_fit
     def oob_score_(self) -> float:
         """The last of `oob_scores_`."""
         return float(self.oob_scores_[-1])
 
     @property
+    @of_one_fit
     def oob_improvement_(self) -> Float:
         """The improvement of the loss on the out-of-bag samples by each round: a copy, of shape (n_rounds,).
 
@@ -266,6 +271,7 @@ class BoostedModel(BaseEnsemble):
         return np.concatenate([first, losses[:-1] - losses[1:]])
 
     @property
+    @of_one_fit
     def validation_metric_(self) -> Float:
         """The score of the validation samples after each round: a copy, of shape (n_rounds,).
 
@@ -279,6 +285,7 @@ class BoostedModel(BaseEnsemble):
         return self._curves["score"].copy()
 
     @property
+    @of_one_fit
     def eval_results_(self) -> dict[str, dict[str, Float]]:
         """The loss and the score on each of the `eval_sets` after each stage that was kept.
 
@@ -333,6 +340,7 @@ class BoostedModel(BaseEnsemble):
         return shorter
 
     @property
+    @of_one_fit
     def feature_importances_(self) -> Float:
         """Importance of each feature: its fraction of the total decrease of impurity over all trees.
 
@@ -348,6 +356,7 @@ class BoostedModel(BaseEnsemble):
         return self._model.partial_dependence(features, points, self._n_threads())
 
     @property
+    @of_one_fit
     def estimators_(self) -> Sequence[Any]:
         """The weak models in the order of the stages.
 

@@ -228,7 +228,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         one set at a time.
         """
         tasks = _callbacks.tasks_of(self, int(self.n_estimators), X, y, sample_weight)
-        with fitted_at_once(self) as new:
+        with fitted_at_once(self, anew=not self.warm_start) as new:
             margins = (base_margin, base_margin_val)
             held_out = (X_val, y_val, sample_weight_val)
             new._fit(X, y, sample_weight, held_out, margins, eval_sets, tasks, y_mask, label_names)

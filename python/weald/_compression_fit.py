@@ -81,7 +81,6 @@ class BaseCompressed(BaseEnsemble):
         "verbose": ["verbose"],
     }
     _default_estimator: ClassVar[type[BaseForest]]
-    # The path and the forest before compression are not saved, because they can be large.
     _unsaved: ClassVar[tuple[str, ...]] = ("_path", "estimator_")
 
     estimator: Any
@@ -180,7 +179,7 @@ class BaseCompressed(BaseEnsemble):
         the same memory and that of a forest for each fold that is in progress; `n_jobs` folds are in progress at a
         time.
         """
-        with fitted_at_once(self) as new:
+        with fitted_at_once(self, anew=True) as new:
             new._fit(X, y, sample_weight, y_mask, label_names)
         return self
 
@@ -219,8 +218,6 @@ class BaseCompressed(BaseEnsemble):
                 progress.expect(n_done + len(folds) * (len(self.estimator_) + n_done))
                 in_all = None if told is None else lambda n_more: progress(n_done + n_more)
                 self._cross_validate(X, target, rows, of_labels, folds, seed, in_all)
-            else:
-                self.__dict__.pop("full_loss_", None)
         self._set_model(self._chosen())
 
     # --- parameters --------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from weald import _model_file
+from weald._at_once import fitted_at_once
 from weald._boosting_fit import BaseBoosting
 from weald._samples_apart import fit_part
 from weald._sparse import is_sparse
@@ -136,8 +137,8 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
 
 
 def _take(model: Any, data: bytes) -> None:
-    fitted = _model_file.loads(data)
-    model.__dict__ = fitted.__dict__ | {name: getattr(model, name) for name in model._get_param_names()}
+    with fitted_at_once(model) as new:
+        new._become(_model_file.loads(data))
 
 
 def _keep_stages(

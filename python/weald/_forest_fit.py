@@ -89,7 +89,7 @@ class BaseForest(TreeParameters, BaseBagging):
 
         {determinism_of_forests}
         """
-        with fitted_at_once(self) as new:
+        with fitted_at_once(self, anew=not self.warm_start) as new:
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 

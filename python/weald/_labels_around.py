@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
 from weald import _best, _label_scores, _masks, _ranks, _targets, _validation
+from weald._at_once import FittedAsOne, of_one_fit
 from weald._described import described
 from weald._pipelines import apart
 from weald._predictions import BaseClassifier
@@ -34,7 +35,7 @@ def has(method: str) -> Any:
     return check
 
 
-class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
     """Base class of multi-label meta-estimators: validation of y, scores of unseen samples, and model files."""
 
     _masks_y = True
@@ -97,12 +98,12 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         self.estimator_, self._label_format = model, form
         self.n_outputs_ = target.n_outputs
         self.classes_ = label_classes(target.n_outputs)
-        self.__dict__.pop("target_names_in_", None)
         if target.names is not None:
             self.target_names_in_ = target.names
         return scores, np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
 
     @property
+    @of_one_fit
     def n_features_in_(self) -> int:
         """Number of features of the fitted estimator."""
         if not hasattr(self, "estimator_"):
@@ -111,6 +112,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return n_features
 
     @property
+    @of_one_fit
     def feature_names_in_(self) -> NDArray[np.object_]:
         """Names of the features of the fitted estimator, if it has them."""
         if not hasattr(self, "estimator_"):
@@ -143,10 +145,14 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     # Fitted attributes of the class itself that are saved in files.
     _fitted: ClassVar[tuple[str, ...]]
 
+    def _fitted_names(self) -> Set[str]:
+        return {"estimator_", "classes_", "n_outputs_", "_label_format", "target_names_in_", "_maps", *self._fitted}
+
     @abstractmethod
     def _prove(self, need: Callable[[Any, str, str], None]) -> None:
         """Validate the fitted attributes of the class; `need` takes a condition, an attribute and a message."""
 
+    @of_one_fit
     def _parts(self) -> tuple[Any, bool, dict[str, Any], dict[str, Any]]:
         """The fitted inner estimator, whether it was frozen, the parameters, and the fitted attributes."""
         inner, params = self.estimator_, self.get_params(deep=False)

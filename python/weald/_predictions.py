@@ -169,7 +169,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         if state.get("_label_format") is not None:
             # Files and pickles contain the indices of the labels, with the dtype object of `classes_`: an unpickled
             # dtype is a new object, and a model is pickled to the same bytes again only if shared objects stay shared.
-            state["classes_"] = np.arange(state["n_outputs_"]).astype(self.classes_.dtype)
+            state["classes_"] = np.arange(state["n_outputs_"]).astype(state["classes_"].dtype)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -194,7 +194,7 @@ class BaseCentroidForest(BaseBagging):
         Each level of a tree takes time in proportion to the labels of the clustered samples times `n_projections`, and
         to the stored entries of X times `n_children`.
         """
-        with fitted_at_once(self) as new:
+        with fitted_at_once(self, anew=not self.warm_start) as new:
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 

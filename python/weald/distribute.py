@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from weald import _parts, model_selection
+from weald._at_once import fitted_at_once
 from weald._bagging import BaseBagging
 from weald._dask_samples import fit_samples
 from weald._pipelines import apart
@@ -133,8 +134,8 @@ def fit(
     with Progress(type(estimator).__name__, "tree", cuts[-1][1], int(estimator.verbose)) as progress:
         parts = _results(executor, calls, data, timeout, max_retries, progress, [len(trees) for trees in ranges])
     merged = _parts.merge(parts, X, y, sample_weight, y_mask=fit_params.get("y_mask"))
-    state = merged.__dict__ | {name: getattr(estimator, name) for name in estimator._get_param_names()}
-    estimator.__dict__ = state
+    with fitted_at_once(estimator) as new:
+        new._become(merged)
     return estimator
 
 

@@ -24,6 +24,7 @@ from sklearn.metrics import f1_score, precision_score
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _best, _calibration, _label_scores, _masks, _validation
+from weald._at_once import fitted_at_once, of_one_fit
 from weald._calibration import METHODS, Maps, Sigmoids
 from weald._described import described
 from weald._docs import documented
@@ -201,14 +202,13 @@ class TunedThresholds(LabelsAround):
         """
         self._validate_params()
         objective, shrinkage = Objective.parsed(self.objective), _checked_shrinkage(self.shrinkage)
-        new = TunedThresholds(**self.get_params(deep=False))
-        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
-        scores, weights = new._unseen(X, target, weights, cv)
-        floor = float(self.min_score)
-        found = tuned(scores, target.original, weights, objective, shrinkage, self.toward, floor, target.mask)
-        new.threshold_, new.common_threshold_ = found.of_labels, found.common
-        new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
-        self.__dict__.update(new.__dict__)
+        with fitted_at_once(self, anew=True) as new:
+            target, weights, cv = new._checked(X, y, sample_weight, y_mask)
+            scores, weights = new._unseen(X, target, weights, cv)
+            floor = float(new.min_score)
+            found = tuned(scores, target.original, weights, objective, shrinkage, new.toward, floor, target.mask)
+            new.threshold_, new.common_threshold_ = found.of_labels, found.common
+            new.tuned_score_, new.n_labels_named_ = found.score, found.n_named
         return self
 
     def _validate_params(self) -> None:
@@ -227,6 +227,7 @@ class TunedThresholds(LabelsAround):
             value = getattr(self, name)
             need(isinstance(value, float), name, f"must be a float, got {described(value)}")
 
+    @of_one_fit
     @documented
     def predict(self, X: Any) -> Prediction:
         """Predict the labels whose score is at least their threshold.
@@ -253,6 +254,7 @@ class TunedThresholds(LabelsAround):
         return found
 
     @available_if(has("predict_proba"))
+    @of_one_fit
     @documented
     def predict_proba(self, X: Any) -> Any:
         """Predict the probabilities of the fitted estimator, which tuning does not change.
@@ -270,6 +272,7 @@ class TunedThresholds(LabelsAround):
         return self.estimator_.predict_proba(X)
 
     @available_if(has("decision_function"))
+    @of_one_fit
     @documented
     def decision_function(self, X: Any) -> Any:
         """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores.
@@ -286,6 +289,7 @@ class TunedThresholds(LabelsAround):
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
+    @of_one_fit
     @documented
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict the positive scores of at least `min_score` as a CSR array.
@@ -306,6 +310,7 @@ class TunedThresholds(LabelsAround):
         return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
     @available_if(has("predict_topk"))
+    @of_one_fit
     @documented
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
@@ -327,6 +332,7 @@ class TunedThresholds(LabelsAround):
         check_is_fitted(self)
         return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
 
+    @of_one_fit
     @documented
     def score(
         self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
@@ -502,15 +508,14 @@ class CalibratedLabels(LabelsAround):
             If `estimator` is a class or predicts no scores. The classifier is left unchanged.
         """
         self._validate_params()
-        new = CalibratedLabels(**self.get_params(deep=False))
-        target, weights, cv = new._checked(X, y, sample_weight, y_mask)
-        if self.too_few == "raise":
-            self._check_positives(target, weights)
-        scores, weights = new._unseen(X, target, weights, cv)
-        kept = n_positive_rows(target.original, weights) < int(self.min_positives)
-        new.is_calibrated_ = ~kept
-        new._maps = _calibration.calibrated(scores, target.original, weights, self.method, kept, target.mask)
-        self.__dict__.update(new.__dict__)
+        with fitted_at_once(self, anew=True) as new:
+            target, weights, cv = new._checked(X, y, sample_weight, y_mask)
+            if new.too_few == "raise":
+                new._check_positives(target, weights)
+            scores, weights = new._unseen(X, target, weights, cv)
+            kept = n_positive_rows(target.original, weights) < int(new.min_positives)
+            new.is_calibrated_ = ~kept
+            new._maps = _calibration.calibrated(scores, target.original, weights, new.method, kept, target.mask)
         return self
 
     def _validate_params(self) -> None:
@@ -550,6 +555,7 @@ class CalibratedLabels(LabelsAround):
                 "min_positives, or too_few='keep', which leaves their scores uncalibrated"
             )
 
+    @of_one_fit
     @documented
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict calibrated probabilities of at least `min_score` as a CSR array.
@@ -574,6 +580,7 @@ class CalibratedLabels(LabelsAround):
             found.eliminate_zeros()
         return found
 
+    @of_one_fit
     @documented
     def predict_proba(self, X: Any) -> Float:
         """Predict calibrated probabilities as a dense array.
@@ -590,6 +597,7 @@ class CalibratedLabels(LabelsAround):
         found: Float = self.predict_sparse(X).toarray()
         return found
 
+    @of_one_fit
     @documented
     def predict(self, X: Any) -> Prediction:
         """Predict the labels whose calibrated probability is greater than 0.5.
@@ -606,6 +614,7 @@ class CalibratedLabels(LabelsAround):
         found = self.predict_sparse(X, min_score=0.5)
         return self._built(sparse.csr_array(found > 0.5))
 
+    @of_one_fit
     @documented
     def score(
         self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
@@ -633,6 +642,7 @@ class CalibratedLabels(LabelsAround):
         wrong: Any = truth != named
         return _masks.accuracy(wrong, mask, weights)
 
+    @of_one_fit
     @documented
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None

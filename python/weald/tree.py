@@ -106,7 +106,7 @@ class BaseTree(TreeParameters, BaseModel):
         A balanced tree on dense X takes O(n_features · n_samples · log(n_samples)) time. For sparse X, the number of
         stored entries takes the place of n_features · n_samples.
         """
-        with fitted_at_once(self) as new:
+        with fitted_at_once(self, anew=True) as new:
             checked, target, weights = new._check_fit(X, y, sample_weight, y_mask, label_names)
             growth = Growth(draw_seed(new.random_state))
             config = new._tree_config(n_positive(weights, checked.shape[0]), target, growth, weights)
