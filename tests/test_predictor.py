@@ -68,6 +68,17 @@ def test_samples_are_predicted_as_by_the_model(name):
             assert_same(found[1], expected[1])
 
 
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize("name", ["sparse labels", "sparse numbers"])
+def test_sparse_predictions_of_a_sample_have_one_row(name, container):
+    model = clone(MODELS[name][0]).fit(X, container(MODELS[name][1]))
+    predictor = weald.Predictor(model)
+    for form in (X[0], X[:1], X[0].tolist(), container(X[:1])):
+        found = predictor.predict(form)
+        assert (type(found), found.shape) == (container, (1, model.n_outputs_))
+        assert (found != model.predict(X[:1])).nnz == 0
+
+
 # Zeros, values next to zero, very large values, one, and missing values.
 HOSTILE = np.array([0.0, -0.0, 1e-45, -1e-45, 1e-39, 3.4e38, -3.4e38, 1.0, np.nan, np.nan])
 

@@ -126,7 +126,9 @@ class Predictor:
         """
         if self._predict is not None and (scores := self._scores(sample)) is not None:
             return self._predict(self._of_scores, scores)[0]
-        return self._call("predict", sample)[0]
+        found = self._call("predict", sample)
+        # A row of a sparse array has one dimension; one of a sparse matrix has two.
+        return found[[0]] if is_sparse(found) else found[0]
 
     def predict_proba(self, sample: Any) -> Any:
         """Predict the class or label probabilities of one sample.
