@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from test_export_json import any_model
-from weald.export import to_treelite
+from weald.export import _treelite, to_treelite
 
 treelite = pytest.importorskip("treelite")
 
@@ -46,6 +46,10 @@ def check_same(model, X, run=gtil):
     link = exports.link_of(model)
     if link in NOT_THERE:
         with pytest.raises(ValueError, match=r"to_treelite does not support the predictions .*raw_scores=True"):
+            to_treelite(model)
+        return "same; refused: link"
+    if link == "log" and exports.score_size(model).max() > 709.78:
+        with pytest.raises(ValueError, match="to_treelite does not support exponentials of scores"):
             to_treelite(model)
         return "same; refused: link"
     found = as_columns(model, run(to_treelite(model), rows(X)), len(X))
@@ -109,6 +113,19 @@ def test_compiled(case, tmp_path):
         return tl2cgen.Predictor(str(library)).predict(tl2cgen.DMatrix(X, dtype="float64"))
 
     check_same(model, X, run)
+
+
+def test_exponentials_that_treelite_does_not_limit_are_refused(monkeypatch):
+    X, y = np.arange(60.0).reshape(-1, 1), np.exp(np.arange(60) % 7 * 110 - 330.0)
+    model = make("GradientBoostingRegressor", loss="gamma", learning_rate=1.0).fit(X, y)
+    assert 320 < exports.score_size(model).max() < 709
+    check_same(model, X)
+    # Scores that exceed the logarithm of the largest float64 come from fits that diverge.
+    monkeypatch.setattr(_treelite, "LARGEST_LOG", 320.0)
+    with pytest.raises(ValueError, match=r"to_treelite .* may exceed 320.0, got scores up to 3.*raw_scores=True"):
+        to_treelite(model)
+    found = gtil(to_treelite(model, raw_scores=True), rows(X))
+    exports.check_same(model, X, scores=found.reshape(60, 1), unit=2.0**-48)
 
 
 def test_raw_scores_is_yes_or_no():

@@ -178,7 +178,9 @@ class _Graph:
             scores = self._op("MatMul", scores, self._constant([tree.factors for tree in model.trees()]))
         # Runtimes add the operator's own base values only to scores of which a leaf that is reached has a value.
         if model.start.any():
-            scores = self._op("Add", scores, self._constant(model.start))
+            # onnxruntime removes the addition of a single number that is zero as float32.
+            is_tiny = np.abs(model.start).max() < float(np.finfo(np.float32).smallest_subnormal)
+            scores = self._op("Sum" if is_tiny else "Add", scores, self._constant(model.start))
         return scores if model.divisor == 1 else self._op("Div", scores, self._constant(model.divisor))
 
     def _with_memberships(self, x: str) -> tuple[str, dict[tuple[int, bytes], int]]:

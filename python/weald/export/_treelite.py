@@ -11,6 +11,7 @@ import numpy as np
 from weald._validation import Float
 from weald.export._columns import by_column
 from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, nothing
+from weald.export._predictor import LARGEST_LOG
 
 # For each link function that treelite supports: its name there, and the factor that it applies to scores.
 _POSTPROCESSORS = {
@@ -55,7 +56,7 @@ def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
     ValueError
         If `model` is a centroid forest or boosting with `estimator` or `init`. If `raw_scores` is False, also for
         compressed classifiers with `loss="squared_error"` and for the exponential loss with several classes, since
-        treelite does not support their link functions.
+        treelite does not support their link functions, and for logarithms of predictions that may exceed 709.78.
     sklearn.exceptions.NotFittedError
         If `model` is not fitted.
 
@@ -88,6 +89,12 @@ def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
             f"to_treelite does not support the predictions of this {ensemble.estimator}, whose link is "
             f"{ensemble.link!r}: treelite has {sorted(set(_POSTPROCESSORS) - {'margin'})}; set raw_scores=True and "
             "apply the link to its scores, or use to_onnx"
+        )
+    if not raw_scores and ensemble.link == "log" and (largest := float(ensemble.largest_scores().max())) > LARGEST_LOG:
+        raise ValueError(
+            f"to_treelite does not support exponentials of scores that may exceed {LARGEST_LOG}, got scores up to "
+            f"{largest:.3g}: treelite returns infinity for them; set raw_scores=True and apply the link to its scores, "
+            "or use to_onnx"
         )
     try:
         from treelite import model_builder
