@@ -296,7 +296,8 @@ def test_samples_that_do_not_fit_are_refused():
 
 
 def test_classes_that_json_has_not_are_refused():
-    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
-    model = weald.DecisionTreeClassifier().fit([[0], [1]], days)
-    with pytest.raises(ValueError, match="to_json does not support classes_ of type"):
+    model = weald.DecisionTreeClassifier().fit([[0], [1]], np.array([b"a", b"b"]))
+    with pytest.raises(
+        ValueError, match="to_json does not support classes_ of type bytes: they must be numbers, strings"
+    ):
         to_json(model)

@@ -209,14 +209,15 @@ def test_classes_keep_their_values(classes):
             TypeError,
             "classes of bytes: classes_ must be numbers of at most 64 bits, strings",
         ),
-        (np.array(["2020", "2021"], dtype="datetime64[Y]"), TypeError, "classes of dates: classes_ must be"),
-        (np.array([1, 2], dtype="timedelta64[s]"), TypeError, "classes of durations: classes_ must be"),
+        (np.array([2, 1 + np.longdouble(2) ** 62]), TypeError, "classes of float.*numbers of at most 64 bits"),
         (np.array(["\ud800", "b"], dtype=object), ValueError, r"the class '\\ud800'.*UTF-8"),
         (np.array(["a", "a\0"], dtype=object), ValueError, r"the class 'a\\x00'.*must not end in NUL"),
     ],
-    ids=["bytes", "dates", "durations", "surrogates", "NUL"],
+    ids=["bytes", "long double", "surrogates", "NUL"],
 )
 def test_classes_that_onnx_has_not_are_refused(classes, error, message):
+    if classes.dtype == np.longdouble and (classes.astype(float) == classes).all():
+        pytest.skip("long double is float64")
     model = weald.DecisionTreeClassifier().fit([[0], [1]], classes)
     for ml_opset in (3, 5):
         with pytest.raises(error, match=f"to_onnx does not support {message}"):

@@ -56,7 +56,7 @@ def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
         If `onnx` is not installed (the extra `export` includes it).
     TypeError
         If `model` is something else, or has classes that are neither numbers of at most 64 bits, strings nor bools,
-        such as bytes and dates.
+        such as bytes.
     ValueError
         If `model` is a centroid forest or boosting with `estimator` or `init`, `ml_opset` is neither 3 nor 5, scores
         may exceed the range of float32 with `ml_opset=3`, a class has characters that UTF-8 cannot encode or ends in
@@ -431,7 +431,7 @@ def _values_of_classes(classes: list[NDArray[Any]]) -> NDArray[Any]:
     unsigned = np.uint64 if kind == "u" and values.max() > np.iinfo(np.int64).max else np.int64
     dtype = {"i": np.int64, "u": unsigned, "b": np.bool_, "f": np.float64}.get(kind)
     if dtype is None or (values.astype(dtype) != values).any():
-        names = {"S": "bytes", "M": "dates", "m": "durations", "O": "objects"}
+        names = {"S": "bytes", "O": "objects"}
         raise TypeError(
             f"to_onnx does not support classes of {names.get(kind, values.dtype)}: classes_ must be numbers of at most "
             "64 bits, strings or bools; fit the model to such classes"
