@@ -18,7 +18,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 
 .PHONY: help
 help:  ## Say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # pip 25.1 is the first that knows dependency groups.
 $(INTERPRETER):
@@ -87,6 +87,41 @@ fuzz:  ## Fuzz each target for a minute (needs a nightly toolchain; installs car
 		cargo +nightly fuzz run -O $$target fuzz/corpus/$$target fuzz/regressions/$$target -- -max_total_time=$(FUZZ_SECONDS) \
 			-max_len=16384 -print_final_stats=1; \
 	done
+
+# The data of both is in target/coverage.
+.PHONY: coverage-rust
+coverage-rust:  ## Say which lines of the crate its tests run (needs cargo-llvm-cov)
+	@cargo llvm-cov --version >/dev/null 2>&1 || \
+		{ echo 'make coverage-rust needs: cargo install --locked cargo-llvm-cov'; exit 1; }
+	cargo llvm-cov --package weald --html --output-dir target/coverage/rust
+	cargo llvm-cov report
+
+.PHONY: coverage-python
+coverage-python: export COVERAGE_FILE := $(CURDIR)/target/coverage/data
+coverage-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP) $(VENV)/group-coverage  ## Say which lines of the package its tests run
+	mkdir -p target/coverage
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -m 'not alone' --numprocesses auto --dist worksteal
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage html --quiet --directory target/coverage/python
+	$(BIN)/python -m coverage report
+
+# The part of the crate that is changed, its tests, and which of how many shares of the changes is tried.
+MUTANTS ?= crates/weald/src/exact/**/*.rs
+MUTANT_TESTS ?= exact::
+SHARD ?= 0/1
+
+.PHONY: mutants-rust
+mutants-rust:  ## Change the exact sums in small ways, one at a time: which changes does no test notice? (needs cargo-mutants)
+	@cargo mutants --version >/dev/null 2>&1 || { echo 'make mutants-rust needs: cargo install --locked cargo-mutants'; exit 1; }
+	cargo mutants --package weald --file '$(MUTANTS)' --shard $(SHARD) --output target -- --lib $(MUTANT_TESTS)
+
+# Other changes are drawn each day.
+MUTANTS_FLAGS ?= --sample 60
+
+.PHONY: mutants-python
+mutants-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## The same for the Python modules that check input
+	$(BIN)/python tools/mutants.py $(MUTANTS_FLAGS)
 
 # The crate has no `unsafe`; what it builds on has. Tests ask for more memory than there is on purpose: the sanitizer has to
 # refuse it as the system does, not end the process.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -112,6 +113,26 @@ def test_no_command_installs_weald_from_the_index_before_it_is_there():
     assert len(pages) > 100
     commands = re.compile(r"pip install [^`\n]*\bweald\b|cargo (?:add|install) weald\b")
     assert [page.name for page in pages if commands.search(page.read_text(encoding="utf-8"))] == []
+
+
+def test_small_changes_are_tried_on_modules_and_tests_that_exist():
+    found = runpy.run_path(str(ROOT / "tools" / "mutants.py"))
+    for module, tests in found["TESTS"].items():
+        assert (ROOT / "python" / "weald" / f"{module}.py").is_file(), module
+        assert all((ROOT / "tests" / f"test_{name}.py").is_file() for name in tests), module
+    source = "def f(x: int = 1) -> int:\n    if x is None and not x < 2:\n        raise ValueError\n    return x + 1\n"
+    changes = [what.partition(": ")[2] for what, _ in found["mutants"]("m", source)]
+    assert changes == [
+        "1  ->  2",
+        "x is None  ->  x is not None",
+        "2  ->  3",
+        "x < 2  ->  x <= 2",
+        "x is None and (not x < 2)  ->  x is None or not x < 2",
+        "raise ValueError  ->  raise NoError",
+        "1  ->  2",
+        "x + 1  ->  x - 1",
+    ]
+    assert [changed for _, changed in found["mutants"]("m", source)][5].count("pass") == 1
 
 
 ADDRESSED = ["CITATION.cff", "Cargo.toml", "README.md", "pyproject.toml"]
