@@ -123,6 +123,8 @@ def fit_part(
     and classes. With more samples they are rounded: all workers still have equal models, but the last bits may depend
     on how samples are distributed.
 
+    Progress is not reported, whatever `verbose` is.
+
     The cost is that of `fit` on the samples of the worker, plus that of communication, see `docs/many-machines.md`.
 
     Examples
