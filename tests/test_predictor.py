@@ -79,6 +79,20 @@ def test_sparse_predictions_of_a_sample_have_one_row(name, container):
         assert (found != model.predict(X[:1])).nnz == 0
 
 
+def test_numbers_as_objects_are_numbers_and_dates_and_huge_integers_are_none():
+    model = clone(MODELS["number"][0]).fit(X, MODELS["number"][1])
+    predictor = weald.Predictor(model)
+    assert predictor.predict(X[0].astype(object)) == model.predict(X[:1])[0]
+    for first in (np.datetime64("2020"), np.timedelta64(1, "s")):
+        for form in ([first, 1, 2, 3, 4, 5], np.array([first] * 6)):
+            with pytest.raises(ValueError, match=r"sample must have numbers, got (dtype|dates)"):
+                predictor.predict(form)
+    with pytest.raises(ValueError, match="sample must have numbers that float32 can represent, got a larger integer"):
+        predictor.predict([10**400, 1, 2, 3, 4, 5])
+    with pytest.raises(ValueError, match=r"sample must have numbers in feature 0, got \(1\+0j\)"):
+        predictor.predict([1 + 0j, 1, 2, 3, 4, 5])
+
+
 # Zeros, values next to zero, very large values, one, and missing values.
 HOSTILE = np.array([0.0, -0.0, 1e-45, -1e-45, 1e-39, 3.4e38, -3.4e38, 1.0, np.nan, np.nan])
 

@@ -226,7 +226,7 @@ class Predictor:
         buffer: NDArray[np.float32] | None = getattr(self._local, "sample", None)
         if buffer is None:
             buffer = self._local.sample = np.empty((1, self.n_features_in_), np.float32)
-        values = sample if type(sample) is np.ndarray else self._array_of(sample)
+        values = sample if type(sample) is np.ndarray and sample.dtype != object else self._array_of(sample)
         if values.ndim == 2 and values.shape[0] == 1:
             values = values[0]
         if values.shape != (self.n_features_in_,):
@@ -260,11 +260,17 @@ class Predictor:
 
     def _array_of(self, sample: Any) -> NDArray[Any]:
         try:
-            return np.asarray(sample, dtype=np.float64)
+            found = np.asarray(sample)
+            # NumPy converts dates and durations to numbers without asking.
+            if found.dtype.kind not in "mM" and not (found.dtype == object and any(map(_is_date, found.flat))):
+                return np.asarray(sample, dtype=np.float64)
+        except OverflowError as error:
+            raise ValueError("sample must have numbers that float32 can represent, got a larger integer") from error
         except (TypeError, ValueError) as error:
             if isinstance(sample, list | tuple) and len(sample) == self.n_features_in_:
                 return np.array(self._schema.row(sample))
             raise TypeError(f"sample must have numbers, got a {type(sample).__name__} with other values") from error
+        raise ValueError("sample must have numbers, got dates or durations")
 
     def _of_record(self, sample: Any) -> Any:
         """The values in the order of the features if the sample has names, or else the sample."""
@@ -304,6 +310,10 @@ def _scores_of(model: Any) -> Callable[[Any], NDArray[np.float64] | None] | None
         return None
     engine = model._model if model._kind in ("boosting", "compressed") else model._forest
     return _weald.OneSample(engine).scores
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, np.datetime64 | np.timedelta64)
 
 
 def _is_sparse(model: Any, name: str) -> bool:
