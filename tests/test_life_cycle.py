@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,10 +18,12 @@ from every import CLASSES, EVERY, MASKED, NUMBERS, PAIRS, Entry, mask_of, proble
 from one_fit import as_text, during_refits, interrupted, outcome
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 from weald import distribute
 from weald._bagging import BaseBagging
 from weald._base import BaseModel
 from weald._boosting_fit import BaseBoosting
+from weald.multilabel import TunedThresholds
 
 
 def test_the_table_has_every_public_class_with_fit():
@@ -355,3 +360,78 @@ def test_a_fit_that_is_refused_changes_nothing(name):
         with pytest.raises((ValueError, TypeError)):
             model.fit(X, y, **fit)
         assert_unchanged(model, before)
+
+
+# --- where warnings point ---------------------------------------------------------------------------------------------
+
+
+def warned(call, *args) -> set[str]:
+    """The first words of the warnings of a call, after a check that each points at a line of this file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*args)
+    assert {found.filename for found in caught} <= {__file__}, [(str(f.message), f.filename) for f in caught]
+    return {" ".join(str(found.message).split()[:4]) for found in caught}
+
+
+def of_features(entry, X, y):
+    """Warnings about X, with the first words of each."""
+    large = X + 2.0**40
+    large[:, 0] += np.arange(len(X)) / 1e3
+    named = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    partly = named.assign(x0=pd.arrays.SparseArray(X[:, 0]))
+    yield "X has features with", lambda: entry.build().fit(large, y)
+    yield "X does not have", lambda: entry.build().fit(named, y).predict(X)
+    yield "X has feature names,", lambda: entry.build().fit(X, y).predict(named)
+    yield "pandas.DataFrame with sparse columns", lambda: entry.build().fit(partly, y)
+
+
+OF_X = [name for name in EVERY if not name.endswith(("others", "pipeline", "frozen"))]
+
+
+@pytest.mark.parametrize("name", OF_X)
+def test_warnings_about_X_point_at_the_user(name):
+    entry = EVERY[name]
+    for words, call in of_features(entry, *problem(entry.outputs[0])):
+        # Linear models compare no float32, and forests with few trees have no out-of-bag scores for some samples.
+        assert words in warned(call) or (name.endswith("linear") and words == "X has features with")
+
+
+def test_other_warnings_point_at_the_user():
+    X, y = problem("class")
+    forest = EVERY["RandomForestClassifier"].build()
+    for name in (
+        "RandomForestClassifier",
+        "ExtraTreesRegressor",
+        "GradientBoostingRegressor",
+        "CentroidForestClassifier",
+    ):
+        X, y = problem(EVERY[name].outputs[0])
+        model = EVERY[name].build(warm_start=True).fit(X, y)
+        assert warned(model.fit, X, y) == {"Warm-start fitting without increasing"}
+        column = y[:, None]
+        assert warned(EVERY[name].build().fit, X, column) == {"A column-vector y was"}
+    X, y = problem("class")
+    few = EVERY["RandomForestClassifier-oob"].build(n_estimators=1)
+    assert warned(few.fit, X, y) == {"Some inputs do not"}
+    numbers = problem("number")
+    for name in ("DecisionTreeRegressor", "ExtraTreesRegressor"):
+        tree = EVERY[name].build(criterion="friedman_mse")
+        assert warned(tree.fit, *numbers) == {"criterion 'friedman_mse' is a"}
+    compressed = EVERY["CompressedForestClassifier"].build(cv=50)
+    rare = np.where(np.arange(len(X)) < 3, "rare", y)
+    assert {"cv is 50, but", "The least populated class"} == warned(compressed.fit, X, rare)
+    labels = problem("labels")
+    tuned = TunedThresholds(forest.set_params(n_estimators=1), cv="oob")
+    assert "X has features with" in warned(tuned.fit, labels[0] * 1e3 + 2.0**40, labels[1])
+    # From a subclass in a file of the user, and through scikit-learn.
+    pipeline = make_pipeline(EVERY["RandomForestClassifier"].build(warm_start=True)).fit(X, y)
+    assert warned(pipeline.fit, X, y) == {"Warm-start fitting without increasing"}
+    scores = lambda: weald.model_selection.cross_val_score(few, X, y, cv=2)  # noqa: E731
+    assert warned(scores) == {"Some inputs do not"}
+
+
+def test_the_package_warns_in_one_way():
+    sources = Path(weald.__file__).parent.rglob("*.py")
+    told = {path.name for path in sources if re.search(r"warnings\.(warn|warn_explicit)\(", path.read_text())}
+    assert told == {"_warned.py"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
@@ -14,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt
 
-from weald import _digest, _kept_rows, _masks, _memory, _parts, _updates
+from weald import _digest, _kept_rows, _masks, _memory, _parts, _updates, _warned
 from weald._at_once import fitted_at_once
 from weald._base import BaseEnsemble
 from weald._predictions import BaseClassifier, BaseRegressor
@@ -116,7 +115,7 @@ class BaseBagging(BaseEnsemble):
         weights = row_weights[0]
         config = self._forest_config(target, weights, (n_grown, end))
         if n_more == 0:
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4)
+            _warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
             _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
             with Progress(type(self).__name__, "tree", end, self.verbose, n_grown) as progress:
@@ -194,10 +193,9 @@ class BaseBagging(BaseEnsemble):
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
         if not scored[exists].all():
-            warnings.warn(
+            _warned.warn(
                 "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
-                "reliable OOB estimates.",
-                stacklevel=5,
+                "reliable OOB estimates."
             )
         rows = np.flatnonzero(scored & exists)
         self._set_oob_attributes(scores, target, rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -25,6 +24,7 @@ from weald import (
     _projection,
     _rounds,
     _validation,
+    _warned,
     _weak_models,
     _weald,
 )
@@ -273,7 +273,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             )
         _boosting_checks.check_init_cv(self)
         if n_grown == self.n_estimators:
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new stages.", stacklevel=4)
+            _warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
             self._watch(watched)
             return
         self.__dict__.pop("_init", None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -24,6 +23,7 @@ from weald import (
     _masks,
     _memory,
     _schema,
+    _warned,
     _weald,
 )
 from weald._arrays import Tree, decision_path
@@ -305,18 +305,19 @@ class BaseCompressed(BaseEnsemble):
                     raise ValueError(
                         f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
                     )
-                warnings.warn(
-                    f"cv is {n_folds}, but there are only {most} {of_what} with positive weight: using {most} folds",
-                    stacklevel=5,
+                _warned.warn(
+                    f"cv is {n_folds}, but there are only {most} {of_what} with positive weight: using {most} folds"
                 )
                 n_folds = most
-            cv = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
+            with _warned.at_user():
+                cv = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
             y = y[rows]
         else:
             rows = np.arange(n_samples)
             cv = check_cv(self.cv)
         try:
-            splits = [(rows[train], rows[test]) for train, test in cv.split(np.zeros((len(rows), 1)), y)]
+            with _warned.at_user():
+                splits = [(rows[train], rows[test]) for train, test in cv.split(np.zeros((len(rows), 1)), y)]
         except (ValueError, TypeError, IndexError) as error:
             raise ValueError(f"cv must split the samples into folds, got {self.cv!r}: {error}") from error
         if len(splits) < 2:

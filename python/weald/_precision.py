@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from weald import _warned
 from weald._sparse import is_sparse
 
 # float32 represents every whole number up to `_LEAST`, and float64 up to `_WHOLE`.
@@ -45,7 +45,7 @@ def warn_of_collapsed(estimator: Any, source: Any, X: Any) -> None:
         "must be distinguished, number the values of such a feature 0, 1, 2 and so on "
         "(sklearn.preprocessing.OrdinalEncoder), subtract the smallest value, or split the feature in two"
     )
-    warnings.warn(message, DataConversionWarning, stacklevel=7)
+    _warned.warn(message, DataConversionWarning)
 
 
 def _has_more_digits(source: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import isclass
@@ -13,6 +12,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
+from weald import _warned
 from weald._described import described
 from weald._sparse import is_sparse
 from weald._targets import Target
@@ -87,11 +87,10 @@ def derived_seed(seed: int, path: tuple[int, ...]) -> int:
 def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
     """`criterion`, if this kind of y supports it with these projections; "squared_error" for its former name."""
     if criterion == "friedman_mse":
-        warnings.warn(
+        _warned.warn(
             "criterion 'friedman_mse' is a former name of 'squared_error', with which it was always equivalent; "
             "scikit-learn 1.9 deprecates it: use criterion='squared_error'",
             FutureWarning,
-            stacklevel=7,
         )
         criterion = "squared_error"
     if output_projection is None and criterion == "squared_error" and kind != "numbers":

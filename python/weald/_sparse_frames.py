@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from weald import _warned
 from weald._sparse import with_zeros
 
 
@@ -19,11 +20,25 @@ def with_numbers(X: Any, *dtypes: Any) -> Any:
     value other than zero.
     """
     if not has_sparse_columns(X):
-        return X
+        return _without_sparse_columns(X)
     Sparse = type(X.dtypes.iloc[0])
     if any((X.dtypes == Sparse(dtype, 0)).all() for dtype in dtypes):
         return X
     return with_zeros(X, dtypes[0])
+
+
+def _without_sparse_columns(X: Any) -> Any:
+    """A pandas frame of which some columns are sparse, with dense ones in their place; any other X unchanged."""
+    if getattr(X, "ndim", 0) != 2 or not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
+        return X
+    found = [j for j, dtype in enumerate(X.dtypes) if type(dtype).__name__ == "SparseDtype"]
+    if not found:
+        return X
+    _warned.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.")
+    X = X.copy(deep=False)
+    for j in found:
+        X.isetitem(j, X.iloc[:, j].sparse.to_dense())
+    return X
 
 
 def has_sparse_columns(frame: Any) -> bool:

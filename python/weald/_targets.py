@@ -6,7 +6,6 @@ accepted. The caller's arrays are never modified.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -19,7 +18,7 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
-from weald import _masks
+from weald import _masks, _warned
 from weald._described import described
 from weald._frames import different, label_names, names_of
 from weald._sparse import is_sparse
@@ -495,7 +494,7 @@ def _dense(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel()."
         )
-        warnings.warn(message, DataConversionWarning, stacklevel=5)
+        _warned.warn(message, DataConversionWarning)
     columns: NDArray[Any] = y.reshape(len(y), -1)
     return columns
 

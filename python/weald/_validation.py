@@ -21,8 +21,9 @@ from sklearn.utils import (
     check_random_state,
 )
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_n_features, _get_feature_names, validate_data
 
+from weald import _warned
 from weald._columns import check_no_dates, naming_columns
 from weald._precision import warn_of_collapsed
 from weald._sparse import is_sparse
@@ -102,7 +103,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     with np.errstate(over="ignore"):
         X = with_numbers(X, np.float32)
         with naming_columns(X):
-            X = validate_data(
+            X = _validated(
                 estimator,
                 X,
                 reset=reset,
@@ -113,6 +114,22 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     X = check_values(X, is_canonical=is_canonical)
     if reset:
         warn_of_collapsed(estimator, source, X)
+    return X
+
+
+def _validated(estimator: Any, X: Any, *, reset: bool, **rules: Any) -> Any:
+    """`validate_data` of scikit-learn, whose warnings about names of features point at the line of the user here."""
+    known = getattr(estimator, "feature_names_in_", None)
+    given = None if reset else _get_feature_names(X)
+    if reset or (known is None) == (given is None):
+        return validate_data(estimator, X, reset=reset, **rules)
+    name = type(estimator).__name__
+    if known is None:
+        _warned.warn(f"X has feature names, but {name} was fitted without feature names")
+    else:
+        _warned.warn(f"X does not have valid feature names, but {name} was fitted with feature names")
+    X = check_array(X, estimator=estimator, input_name="X", **rules)
+    _check_n_features(estimator, X, reset=False)
     return X
 
 
@@ -164,7 +181,7 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
     check_no_dates(X)
     X = with_numbers(X, np.float64, np.float32)
     with naming_columns(X):
-        X = validate_data(
+        X = _validated(
             estimator,
             X,
             reset=reset,

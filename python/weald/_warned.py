@@ -1,0 +1,37 @@
+"""Warnings, which point at the line of the user, however deep in this package and in scikit-learn they arise."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# Packages whose frames are not those of the user.
+_OURS = {"weald", "sklearn", "joblib", "contextlib", "_weald"}
+_lock = threading.Lock()
+
+
+def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
+    """Warn at the first frame outside this package, scikit-learn and joblib.
+
+    In a thread that joblib or `concurrent.futures` has started, there may be no such frame: then at the outermost one.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] in _OURS and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level + 1)
+
+
+@contextmanager
+def at_user() -> Iterator[None]:
+    """Let the warnings of the calls inside, of scikit-learn, point at the user as well.
+
+    It is for fits alone, and for calls that take no time: warnings are caught for all threads, one at a time here.
+    """
+    with _lock, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for found in caught:
+        warn(found.message)
