@@ -150,6 +150,17 @@ def test_narrow_and_wide_terminals(columns, monkeypatch):
         assert drawn[-1].startswith("tree 30 of 30, ")
 
 
+@pytest.mark.parametrize("room", [-1, 0, 1])
+def test_the_bar_is_drawn_where_it_just_fits(room, monkeypatch):
+    Clock(monkeypatch)
+    text = "Forest: tree 5 of 5, 0.0 s, 0.0 s left"
+    # The bar with its brackets and a space, and the last column, which stays free.
+    terminal = Terminal(monkeypatch, len(text) + 20 + 3 + 1 + room)
+    with Progress("Forest", "tree", 5, 1) as progress:
+        progress(5)
+    assert terminal.getvalue().strip() == (text if room < 0 else f"[{'#' * 20}] {text}")
+
+
 def test_terminals_that_cannot_draw_a_line_again_get_lines(monkeypatch, capsys):
     terminal = Terminal(monkeypatch, 80)
     monkeypatch.setenv("TERM", "dumb")

@@ -206,7 +206,7 @@ def _mask_of_dense(
     told = None if y_mask is None else _masks.dense(_masks.check(y_mask, y.shape))
     missing = _masks.of_missing(y)
     if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
-        raise ValueError(_OF_ONE_OUTPUT.format(what=what))
+        raise ValueError(_OF_ONE_OUTPUT.format(what=what.removeprefix("its ")))
     mask = _masks.join(missing, told)
     if each_output:
         _masks.weights_of_known(mask, weights, names)
@@ -386,7 +386,7 @@ def are_labels(y: Any) -> bool:
 def _check_told(missing: Any, told: Any, what: str) -> None:
     """Raise for the unknown values of a single label that no mask marks."""
     if told is None or (sparse.csr_array(missing) > sparse.csr_array(told)).nnz:
-        raise ValueError(_OF_ONE_OUTPUT.format(what=what))
+        raise ValueError(_OF_ONE_OUTPUT.format(what=what.removeprefix("its ")))
 
 
 def _apart(y: NDArray[Any], mask: Any) -> tuple[sparse.csr_array, LabelFormat, sparse.csr_array | None]:
@@ -478,7 +478,7 @@ def _dense(
     if there is not None:
         _check_length(y, n_samples, what)
         y = _safe_indexing(y, there)
-    rules: dict[str, Any] = {"ensure_2d": False, "input_name": what, "estimator": name or None}
+    rules: dict[str, Any] = {"ensure_2d": False, "input_name": what.removeprefix("its "), "estimator": name or None}
     rules["ensure_all_finite"] = "allow-nan" if masks else True
     with named(what):
         y = np.atleast_1d(check_array(y, dtype=dtype, **rules))
@@ -516,7 +516,7 @@ def _of_objects(y: NDArray[Any], what: str) -> NDArray[Any]:
     missing = {kind for kind in kinds if kind is type(None) or kind.__name__ in ("NAType", "NaTType")}
     if kinds == missing or not all(issubclass(kind, _NUMBERS) for kind in kinds - missing):
         if missing or any(isinstance(cell, float) and cell != cell for cell in cells):
-            raise ValueError(f"Input {what} contains NaN or None among other values than numbers")
+            raise ValueError(f"Input {what.removeprefix('its ')} contains NaN or None among other values than numbers")
         return y
     if missing:
         cells = [np.nan if type(cell) in missing else cell for cell in cells]
