@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 import warnings
+from concurrent.futures import Executor, Future
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data
-from weald import datasets, metrics, projection
-from weald.inspection import export_rules, feature_importances
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, check_refused, make, make_data
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from weald import datasets, distribute, inspection, metrics, model_selection, projection
+from weald._described import described
+from weald.export import to_c, to_onnx
+from weald.inspection import export_centroids, export_rules, feature_importances
+from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
 
 EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
 HUGE = 10**400
@@ -47,12 +56,30 @@ HOSTILE = [
     object(),
     int,
 ]
+# Numbers of other types, and arrays without numbers.
+ODD = [
+    Fraction(1, 3),
+    Fraction(10**400),
+    Decimal(1),
+    1j,
+    np.complex64(1),
+    np.array(2),
+    np.array(np.nan),
+    np.array([10**400], dtype=object),
+    np.datetime64("2020"),
+    [HUGE] * 3,
+    ["a", None],
+    b"text",
+    {1},
+    range(2),
+    pytest,
+]
 # Between these values and `HUGE` the parameters are valid, but a fit takes too long or too much memory.
 LONG = {"n_estimators": 1000, "max_steps": 1000, "max_samples": 10_000, "n_projections": 10_000}
 
 
 def names(error: Exception, parameter: str) -> bool:
-    return parameter in str(error)
+    return re.search(rf"(?<![a-z_]){parameter}(?![a-z])", str(error)) is not None
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -110,55 +137,158 @@ def test_the_estimate_of_memory_takes_the_same_parameters(name):
 
 
 def calls():
-    """Functions and methods with numerical parameters, and valid arguments for them."""
+    """All functions and methods with parameters that are not samples, and valid arguments for them."""
     X, y = make_data("RandomForestClassifier")
     labels = (X[:, :3] > 0).astype(int)
+    numbers = X[:, :3] + 1.0
     forest = make("RandomForestClassifier").fit(X, y)
+    of_labels = make("RandomForestClassifier", max_depth=3).fit(X, labels)
+    regressor = make("RandomForestRegressor", keep_rows=True).fit(X, numbers)
     boosting = make("GradientBoostingClassifier").fit(X, labels)
+    boosted = make("GradientBoostingRegressor").fit(X, numbers)
     compressed = make("CompressedForestClassifier", l1_norm=None, max_steps=5).fit(X, labels)
+    centroids = make("CentroidForestClassifier").fit(sparse.csr_array(X), labels)
     tree = make("DecisionTreeRegressor", max_depth=3).fit(X, X[:, 0])
+    tuned, calibrated = TunedThresholds(of_labels, cv=2), CalibratedLabels(of_labels, cv=2, min_positives=1)
     scores = np.random.default_rng(0).random(labels.shape)
     few = {"n_samples": 10, "n_outputs": 3, "random_state": 0}
-    yield metrics.precision_at_k, {"y_true": labels, "y_score": scores, "k": 2}, ["k"]
-    yield metrics.ndcg_at_k, {"y_true": labels, "y_score": scores, "k": 2}, ["k"]
-    for model in (forest, boosting, compressed):
+    ranked = {"y_true": labels, "y_score": scores, "k": 2}
+    executor = AtOnce()
+    for metric in (metrics.precision_at_k, metrics.recall_at_k, metrics.ndcg_at_k, metrics.label_coverage_at_k):
+        yield metric, ranked, ["k", "y_mask"]
+    for metric in (metrics.psp_at_k, metrics.psndcg_at_k):
+        yield metric, {**ranked, "propensities": [0.5, 0.6, 0.7]}, ["k", "propensities", "y_mask"]
+    for metric in (metrics.one_error, metrics.coverage_error):
+        yield metric, {"y_true": labels, "y_score": scores}, ["y_true", "y_score", "y_mask"]
+    for metric in (metrics.micro_f1, metrics.macro_f1):
+        yield metric, {"y_true": labels, "y_pred": labels}, ["y_true", "y_pred", "y_mask", "zero_division"]
+    yield metrics.propensities, {"Y": labels}, ["Y", "a", "b"]
+    yield metrics.make_topk_scorer, {"metric": "precision_at_k", "k": 1}, ["metric", "k"]
+    for model in (of_labels, boosting, compressed, centroids, tuned.fit(X, labels), calibrated.fit(X, labels)):
         yield model.predict_topk, {"X": X, "k": 2}, ["k", "min_score", "exclude"]
-    for model in (boosting, compressed):
         yield model.predict_sparse, {"X": X}, ["min_score"]
-    yield weald.topk_chunks, {"model": forest, "X": X, "k": 2}, ["chunk_size"]
+    yield forest.predict_topk, {"X": X, "k": 2}, ["k", "min_score", "exclude"]
+    for model, target in ((forest, y), (regressor, numbers), (boosted, numbers), (tree, X[:, 0]), (tuned, labels)):
+        yield model.fit, {"X": X, "y": target}, ["y", "sample_weight", "y_mask"]
+        yield model.score, {"X": X, "y": target}, ["y", "sample_weight", "y_mask"]
+    yield (
+        boosted.fit,
+        {"X": X, "y": numbers, "X_val": X, "y_val": numbers},
+        ["y_val", "sample_weight_val", "base_margin", "base_margin_val"],
+    )
+    yield boosted.fit, {"X": X, "y": numbers}, ["eval_sets"]
+    yield boosting.fit, {"X": X, "y": labels}, ["label_names"]
+    yield forest.fit, {"X": X, "y": y}, ["trees"]
+    yield boosted.predict, {"X": X}, ["n_stages", "base_margin"]
+    yield boosted.truncated, {"n_stages": 2}, ["n_stages"]
+    yield boosted.refit_leaves, {"X": X, "y": numbers}, ["y", "sample_weight", "base_margin"]
+    yield regressor.predict_quantiles, {"X": X, "q": 0.5}, ["q"]
+    yield regressor.sample_y, {"X": X[:2], "n_samples": 2}, ["n_samples", "random_state"]
+    yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight"]
+    yield forest.prune_reduced_error, {"X_val": X, "y_val": y}, ["y_val", "sample_weight"]
+    yield tree.cost_complexity_pruning_path, {"X": X, "y": X[:, 0]}, ["y", "sample_weight"]
+    yield weald.topk, {"model": of_labels, "X": X, "k": 2}, ["k", "min_score", "exclude"]
+    yield weald.topk_chunks, {"model": forest, "X": X, "k": 2}, ["k", "chunk_size", "min_score"]
+    yield weald.estimate_fit_memory, {"estimator": forest, "X": X, "y": y}, ["y", "y_mask"]
     yield compressed.at, {"l1_norm": 0.1}, ["l1_norm"]
-    yield export_rules, {"model": tree}, ["tree", "decimals", "max_depth", "top_k"]
-    yield feature_importances, {"model": forest}, ["outputs"]
-    yield weald.compression.compact_leaves, {"model": forest}, ["top_k", "dtype"]
+    yield export_rules, {"model": tree}, ["tree", "decimals", "max_depth", "top_k", "feature_names"]
+    yield export_centroids, {"model": centroids}, ["tree", "node", "n_features", "decimals", "feature_names"]
+    yield feature_importances, {"model": forest}, ["outputs", "kind"]
+    yield inspection.similar_rows, {"model": regressor, "X": X}, ["k"]
+    yield inspection.shap_values, {"model": tree, "X": X[:2]}, ["outputs", "background"]
+    yield inspection.shap_interaction_values, {"model": tree, "X": X[:2]}, ["output", "background"]
+    yield inspection.partial_dependence, {"model": tree, "X": X, "features": 0}, ["features"]
+    permuted = {"model": tree, "X": sparse.csr_array(X), "y": X[:, 0], "n_repeats": 1}
+    yield inspection.permutation_importance, permuted, ["y", "n_repeats", "scoring", "random_state"]
+    yield weald.compression.compact_leaves, {"model": forest}, ["top_k", "dtype", "max_change"]
+    yield weald.compression.compact_leaves, {"model": boosted, "max_change": 0.1, "X": X}, ["max_change"]
     yield projection.johnson_lindenstrauss_dim, {"n_samples": 10, "eps": 0.5}, ["n_samples", "eps"]
     yield projection.RademacherProjection, {}, ["sparsity"]
     yield projection.SubsampleProjection, {}, ["replacement"]
+    drawn = ["n_outputs", "n_projections", "random_state"]
     for family in (projection.GaussianProjection(), projection.HadamardProjection()):
-        yield family.draw, {"n_outputs": 4, "n_projections": 1}, ["n_outputs", "n_projections"]
+        yield family.draw, {"n_outputs": 4, "n_projections": 1}, drawn
+    of_y = {"n_outputs": 3, "n_projections": 1, "y": numbers}
+    yield projection.PCAProjection().draw, of_y, [*drawn, "y", "sample_weight"]
     for made in (datasets.make_friedman1_chain, datasets.make_friedman1_group, datasets.make_friedman1_ind):
-        yield made, few, ["n_samples", "n_outputs", "noisy_outputs"]
-    yield datasets.make_twonorm, {"n_samples": 10, "random_state": 0}, ["n_samples"]
+        yield made, few, ["n_samples", "n_outputs", "noisy_outputs", "random_state"]
+    yield datasets.make_twonorm, {"n_samples": 10, "random_state": 0}, ["n_samples", "n_features", "random_state"]
+    lines = {"path_or_buffer": b"0,1 1:1 2:3\n"}
+    yield datasets.load_svmlight_multilabel, lines, ["n_features", "n_labels", "zero_based"]
+    sent = {"X": X, "y": y, "executor": executor}
+    yield distribute.fit, {"estimator": forest, **sent}, ["n_parts", "sample_weight", "timeout", "max_retries"]
+    checked = {"estimator": forest, **sent, "cv": 2}
+    yield distribute.cross_validate, checked, ["settings", "cv", "scoring", "timeout", "max_retries"]
+    best = {"model": of_labels, "X": X, "k": 2, "executor": executor}
+    yield distribute.predict_topk, best, ["k", "n_parts", "min_score", "timeout", "max_retries"]
+    alone = {"model": clone(boosted), "X": X, "y": numbers, "all_reduce": lambda values, _: values, "n_samples": len(X)}
+    yield distribute.fit_part, alone, ["y", "n_samples", "sample_weight"]
+    yield model_selection.MultilabelStratifiedKFold, {}, ["n_splits", "shuffle"]
+    yield model_selection.check_cv, {"y": labels, "classifier": True}, ["cv"]
+    folds = {"estimator": forest, "X": X, "y": labels, "cv": 2}
+    yield model_selection.cross_validate, folds, ["cv", "y_mask"]
+    yield model_selection.cross_val_score, folds, ["cv", "y_mask"]
+    yield model_selection.cross_val_predict, {**folds, "method": "predict_topk", "k": 1}, ["k", "cv", "y_mask"]
+    yield model_selection.cross_val_predict, folds, ["method"]
+    yield model_selection.cross_val_predict_topk, {**folds, "k": 1}, ["k", "y_mask"]
+    of_pairs = {"y_true": labels, "y_score": scores}
+    yield LabelReliabilityDisplay.from_predictions, of_pairs, ["n_bins", "strategy", "labels"]
+    yield to_onnx, {"model": tree}, ["ml_opset"]
+    yield to_c, {"model": tree}, ["name"]
+
+
+class AtOnce(Executor):
+    """Runs each call when it is submitted."""
+
+    def submit(self, function, /, *args, **kwargs):
+        future = Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+# Between these values and `HUGE` the arguments are valid, but the results take long or are large.
+LARGE = {
+    "n_projections",
+    "n_samples",
+    "n_outputs",
+    "noisy_outputs",
+    "n_features",
+    "n_labels",
+    "n_bins",
+    "n_repeats",
+    "chunk_size",
+}
+# Values that have nothing in common with numbers but a method: classes and callables, where the argument is one.
+CALLABLES = {"metric", "scoring"}
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("function", "arguments", "parameters"), list(calls()), ids=lambda a: getattr(a, "__name__", "")
+    ("function", "arguments", "parameters"), list(calls()), ids=lambda a: getattr(a, "__qualname__", "")
 )
-def test_every_number_of_every_function(function, arguments, parameters):
+def test_every_argument_of_every_function(function, arguments, parameters):
     faults = []
     for parameter in parameters:
         assert parameter in inspect.signature(function).parameters
-        for value in HOSTILE:
-            if isinstance(value, int | np.integer) and 2**31 <= int(value) < HUGE:
-                continue  # the result would be as large as this value
+        for value in HOSTILE + ODD:
+            if parameter in LARGE and isinstance(value, int | np.integer) and 1000 < int(value) < 2**64:
+                continue
+            if parameter in CALLABLES and callable(value):
+                continue
             try:
-                function(**{**arguments, parameter: value})
+                found = function(**{**arguments, parameter: value})
+                if inspect.isgenerator(found):
+                    next(found)
             except (ValueError, TypeError) as error:
-                if not names(error, parameter):
-                    faults.append((parameter, value, repr(error)))
+                # A number of labels that contradicts the file is told by its line.
+                if not names(error, parameter) and not (parameter == "n_labels" and "line 1: " in str(error)):
+                    faults.append(f"{parameter}={described(value)}: {error!r:.200}")
             except Exception as error:
-                faults.append((parameter, value, repr(error)))
-    assert not faults
+                faults.append(f"{parameter}={described(value)}: {error!r:.200}")
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("bad", [[{"a": 1}, {"b": 1}], [1], [None], {"a": -1}, {"a": np.inf}, {"a": None}], ids=str)
@@ -194,3 +324,31 @@ def test_a_great_number_of_threads_is_no_work():
         few, many = (make("RandomForestClassifier", n_jobs=n).fit(X, y) for n in (1, HUGE))
     assert many._n_threads() <= 256
     np.testing.assert_array_equal(few.predict_proba(X), many.predict_proba(X))
+
+
+class Returning(BaseEstimator):
+    """An initial model or weak model whose predictions are a constant."""
+
+    def __init__(self, value=0.0):
+        self.value = value
+
+    def fit(self, X, y, sample_weight=None):
+        return None
+
+    def predict(self, X):
+        return self.value
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "hinge"])
+def test_init_without_decision_function_is_refused_and_the_estimator_is_left(loss):
+    X, y = make_data("GradientBoostingClassifier")
+    model = make("GradientBoostingClassifier").fit(X, y == "a")
+    model.set_params(loss=loss, init=weald.DecisionTreeClassifier())
+    check_refused(model, TypeError, r"^init must have the method decision_function .*got DecisionTree", X, y == "a")
+
+
+@pytest.mark.parametrize("value", [None, "text", np.nan, [1.0], np.zeros((60, 2)), np.full(60, np.inf), [HUGE] * 60])
+def test_models_that_predict_something_else_are_refused_by_name(value):
+    X, y = make_data("GradientBoostingRegressor")
+    model = make("GradientBoostingRegressor", init=Returning(value))
+    check_refused(model, (ValueError, TypeError), r"\binit\b", X, y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from weald._ranks import ranking_precision
 from weald._sparse import csr_of, is_sparse, r2
 from weald._targets import Target
 from weald._types import OobScore, RandomState
-from weald._validation import MOST, Float, Matrix, Number, RowWeights, draw_seed
+from weald._validation import MOST, Float, Matrix, Number, RowWeights, draw_seed, is_float, named, shown
 
 # Constraints of the parameters that all of them have.
 BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
@@ -213,6 +213,15 @@ class BaseBagging(BaseEnsemble):
         """Set the out-of-bag predictions of all samples and the score over `rows`, the samples that have some."""
 
 
+def score_of(score: Callable[..., Any], truth: Any, predicted: Any) -> float:
+    """The result of a callable `oob_score`, which must be a number."""
+    with named("oob_score"):
+        found = score(truth, predicted)
+    if not isinstance(found, Real) or not is_float(found):
+        raise ValueError(f"oob_score must return a number, but returned {shown(found)}")
+    return float(found)
+
+
 class BaseBaggingClassifier(BaseBagging, BaseClassifier):
     """Ensembles of independent trees for classes and labels."""
 
@@ -266,7 +275,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
             return
         truth, predicted = target.original[rows, 0], self.classes_.take(found.argmax(axis=1))
         if callable(self.oob_score):
-            self.oob_score_ = self.oob_score(truth, predicted)
+            self.oob_score_ = score_of(self.oob_score, truth, predicted)
         else:
             self.oob_score_ = float(np.mean(truth == predicted)) if len(rows) else np.nan
 
@@ -274,8 +283,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         truth = target.original[rows]
         mask = None if target.mask is None else target.mask[rows]
         if callable(self.oob_score):
-            score: Callable[..., float] = self.oob_score
-            return score(truth if is_sparse(found) else truth.toarray(), found > 0.5)
+            return score_of(self.oob_score, truth if is_sparse(found) else truth.toarray(), found > 0.5)
         if not len(rows):
             return np.nan
         if target.n_outputs > _FEW_LABELS:
@@ -296,7 +304,7 @@ class BaseBaggingRegressor(BaseBagging, BaseRegressor):
         if target.container is not None:
             self.oob_prediction_ = scores
             if callable(self.oob_score):
-                self.oob_score_ = self.oob_score(truth[rows].toarray(), scores[rows])
+                self.oob_score_ = score_of(self.oob_score, truth[rows].toarray(), scores[rows])
             else:
                 self.oob_score_ = r2(truth[rows], lambda part: scores[rows[part]], len(rows)) if len(rows) else np.nan
             return

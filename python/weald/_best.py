@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy import sparse
 
 from weald._ranks import are_entries_in
 from weald._sparse import is_sparse
-from weald._validation import Float
+from weald._validation import Float, integer, number
 
 # Padding in place of a label.
 NONE = -1
@@ -23,17 +22,11 @@ BLOCK_SCORES = 1 << 23
 
 
 def checked_k(k: Any, width: int) -> int:
-    if isinstance(k, bool | np.bool_) or not isinstance(k, Integral) or not 1 <= int(k) <= width:
-        raise ValueError(f"k must be an integer from 1 to {width}, got {k!r}")
-    return int(k)
+    return integer("k", k, 1, width)
 
 
 def checked_min_score(min_score: Any) -> float:
-    is_number = isinstance(min_score, Real) and not isinstance(min_score, bool | np.bool_)
-    # Compared before conversion, since very large integers cannot be converted to float.
-    if not is_number or not 0 <= min_score <= 1:
-        raise ValueError(f"min_score must be a number from 0 to 1, got {min_score!r}")
-    return float(min_score)
+    return number("min_score", min_score, lambda found: 0 <= found <= 1, "a number from 0 to 1")
 
 
 def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:

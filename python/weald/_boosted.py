@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import isclass
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -88,15 +87,14 @@ class BoostedModel(BaseEnsemble):
             raise ValueError(f"init must be an instance, got the class {self.init.__name__}")
         if isinstance(self.init, FrozenEstimator):
             return self.init
-        estimator = clone(self.init)
         X, y, weights = _validation.without_absent(X, y, weights)
-        if weights is None:
-            return estimator.fit(X, y)
-        if not has_fit_parameter(estimator, "sample_weight"):
-            raise ValueError(
-                f"init must support sample_weight in fit, since samples have weights, got {type(estimator).__name__}"
-            )
-        return estimator.fit(X, y, sample_weight=weights)
+        with _validation.named("init"):
+            estimator = clone(self.init)
+            if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+                name = type(estimator).__name__
+                raise ValueError(f"init must support sample_weight in fit, since samples have weights, got {name}")
+            estimator.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
+        return estimator
 
     def _start_margins(self, X: Matrix, margins: Any, name: str, target: Target | None = None) -> Float | None:
         """Initial scores of samples, of shape (n_samples, n_columns), in the engine's unit."""
@@ -104,7 +102,8 @@ class BoostedModel(BaseEnsemble):
         if margins is not None:
             if self._init is not None:
                 raise ValueError(f"{name} is not supported with init: one of them must be None")
-            margins = np.asarray(margins, dtype=np.float64)
+            with _validation.named(name):
+                margins = np.asarray(margins, dtype=np.float64)
             margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
             if margins.shape != (X.shape[0], width):
                 raise ValueError(f"{name} must have shape {(X.shape[0], width)}, got an array of shape {margins.shape}")
@@ -118,7 +117,8 @@ class BoostedModel(BaseEnsemble):
         return np.ascontiguousarray(found, dtype=np.float64)
 
     def _margins_of_init(self, init: Any, X: Matrix, width: int) -> Float:
-        found = self._margins_of(init, X)
+        with _validation.named("init"):
+            found = self._margins_of(init, X)
         if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
             raise ValueError(
                 f"init must predict finite numbers of shape {(X.shape[0], width)}, got an array of shape "
@@ -164,10 +164,7 @@ class BoostedModel(BaseEnsemble):
         return scores if margins is None else scores + margins
 
     def _check_stages(self, n_stages: Any, *, least: int = 0) -> int:
-        is_integer = isinstance(n_stages, Integral) and not isinstance(n_stages, bool)
-        if not is_integer or not least <= n_stages <= self.n_estimators_:
-            raise ValueError(f"n_stages must be an integer from {least} to {self.n_estimators_}, got {n_stages!r}")
-        return int(n_stages)
+        return _validation.integer("n_stages", n_stages, least, self.n_estimators_)
 
     def _staged(self, X: Any) -> Iterator[Float]:
         """Raw scores after each stage, each a new array."""

@@ -81,7 +81,7 @@ def _of_each(name: str, values: Any, n_outputs: int) -> list[float]:
     accepted = f"a float in the range (0.0, 1.0), or {n_outputs} of them, one for each output"
     try:
         found = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{name} must be {accepted}, got {values!r}") from error
     if found.shape != (n_outputs,) or not ((found > 0) & (found < 1)).all():
         raise ValueError(f"{name} must be {accepted}, got {values!r}")

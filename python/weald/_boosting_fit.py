@@ -387,7 +387,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         def score(model: _weald.Boosted, scores: Float) -> float:
             held.__dict__.update(_model=model, _weak=None, n_estimators_=0, _scores_at_stage=scores)
             extra = {} if weights is None else {"sample_weight": weights}
-            return _rounds.checked_score(scorer(held, X, y, **extra), name)
+            with _validation.named("scoring"):
+                return _rounds.checked_score(scorer(held, X, y, **extra), name)
 
         return score
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from numbers import Integral, Real
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -149,16 +148,15 @@ def compact_leaves(
     check_is_fitted(model)
     if isinstance(model, BaseBoosting) and model._weak is not None:
         raise TypeError(f"model must have trees, got a {type(model).__name__} with estimator=, which has none")
-    if top_k is not None and (not isinstance(top_k, Integral) or isinstance(top_k, bool) or top_k < 1):
-        raise ValueError(f"top_k must be None or an integer of at least 1, got {top_k!r}")
-    if dtype not in (None, "float32", "float16", "int8"):
+    if top_k is not None:
+        _validation.integer("top_k", top_k, 1, also=", or None")
+    if dtype is not None and (not isinstance(dtype, str) or dtype not in ("float32", "float16", "int8")):
         raise ValueError(f'dtype must be None, "float32", "float16" or "int8", got {dtype!r}')
     if top_k is not None and training_data is not None:
         raise ValueError("top_k is not supported with training_data: one of them must be None")
     if max_change is not None:
-        is_number = isinstance(max_change, Real) and not isinstance(max_change, bool) and 0 <= max_change < np.inf
-        if not is_number:
-            raise ValueError(f"max_change must be None or a finite number of at least 0, got {max_change!r}")
+        accepted = "None or a finite number of at least 0"
+        max_change = _validation.number("max_change", max_change, lambda found: 0 <= found < np.inf, accepted)
         if not isinstance(model, BaseBoosting):
             raise ValueError(f"max_change is only supported for boosted models: it must be None, got {max_change!r}")
     if isinstance(model, BaseBoosting):

@@ -13,7 +13,6 @@ from collections import defaultdict
 from contextlib import suppress
 from hashlib import sha256
 from itertools import chain
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from weald._at_once import fitted_at_once
 from weald._boosting_fit import BaseBoosting
 from weald._samples_apart import fit_part
 from weald._sparse import is_sparse
+from weald._validation import number
 
 # The name of the handler for messages between workers, and of the attribute in which workers store them.
 _HANDLER = "weald_samples"
@@ -97,8 +97,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
         raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
     if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "nthreads")):
         raise TypeError(f"client must be a distributed.Client, got a {type(client).__name__}")
-    if not isinstance(timeout, Real) or isinstance(timeout, bool) or not 0 < float(timeout) < np.inf:
-        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
+    timeout = number("timeout", timeout, lambda found: 0 < found < np.inf, "a positive number of seconds")
     by_worker = _by_worker(blocks, client, float(timeout))
     token, addresses = uuid.uuid4().hex, list(by_worker)
     holders = [address for address, own in by_worker.items() for _ in own]

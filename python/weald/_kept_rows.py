@@ -7,17 +7,16 @@ quantiles and joint draws of all outputs are computed from these weights.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from weald._described import described
-from weald._validation import Float
+from weald._validation import Float, generator, integer, named
 
 # Attributes of a forest with `keep_rows`: the leaf of each training sample in each tree, int32 of shape
 # (n_samples, n_trees); the sample weights; and for regressors the targets of shape (n_samples, n_outputs).
@@ -130,7 +129,8 @@ def _reached(weights: sparse.csr_array, shares: Float, side: Literal["left", "ri
 
 def check_quantiles(q: Any) -> Float:
     """Check quantile levels: a number from 0 to 1, or a list of such numbers."""
-    shares = np.asarray(q, dtype=np.float64)
+    with named("q"):
+        shares = np.asarray(q, dtype=np.float64)
     if shares.ndim > 1 or not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(f"q must be a number from 0 to 1, or a list of such numbers, got {q!r}")
     return shares
@@ -141,10 +141,9 @@ def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) 
 
     All outputs of a draw come from the same training sample.
     """
-    if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
+    n_samples = integer("n_samples", n_samples, 1, sys.maxsize)
     targets: Float = getattr(forest, TARGETS)
-    rng = check_random_state(random_state)
+    rng = generator(random_state)
     parts = []
     for weights in weights_of(forest, leaves):
         shares = rng.uniform(size=(weights.shape[0], int(n_samples)))
@@ -154,9 +153,7 @@ def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) 
 
 def check_k(k: Any) -> int | None:
     """Check a number of samples to return; None stands for all."""
-    if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
-        raise ValueError(f"k must be a positive integer or None, got {k!r}")
-    return None if k is None else int(k)
+    return None if k is None else integer("k", k, 1, also=" or None")
 
 
 def prove(name: str, state: dict[str, Any], node_counts: list[int], n_outputs: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from weald import _ranks, _targets
+from weald._validation import number
 
 
 def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -39,6 +39,4 @@ def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
 
 
 def check_zero_division(value: Any) -> float:
-    if isinstance(value, Real) and (value in (0, 1) or np.isnan(float(value))):
-        return float(value)
-    raise ValueError(f"zero_division must be 0.0, 1.0 or np.nan, got {value!r}")
+    return number("zero_division", value, lambda found: found in (0, 1) or np.isnan(found), "0.0, 1.0 or np.nan")

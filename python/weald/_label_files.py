@@ -10,7 +10,6 @@ import xml.etree.ElementTree as ElementTree
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from numbers import Integral
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -348,9 +347,7 @@ def _naming(name: str | None) -> Iterator[None]:
 def _count(count: Any, what: str) -> int | None:
     if count is None:
         return None
-    if isinstance(count, bool) or not isinstance(count, Integral) or not 0 <= int(count) <= _validation.MOST:
-        raise ValueError(f"{what} must be an integer from 0 to {_validation.MOST}, or None, got {count!r}")
-    return int(count)
+    return _validation.integer(what, count, 0, _validation.MOST, also=", or None")
 
 
 class _LabelNames:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from weald import _ranks
-from weald._validation import Float
+from weald._validation import Float, named
 
 
 class Ranking:
@@ -49,7 +49,8 @@ class Ranking:
 
 
 def _check_propensities(values: Any, n_labels: int) -> Float:
-    values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
+    with named("propensities"):
+        values = check_array(values, ensure_2d=False, dtype=np.float64, input_name="propensities")
     if values.shape != (n_labels,):
         raise ValueError(f"propensities must have shape ({n_labels},), one value for each label, got {values.shape}")
     if values.min() <= 0 or values.max() > 1:

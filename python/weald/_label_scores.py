@@ -21,7 +21,7 @@ from weald._bagging import BaseBaggingClassifier
 from weald._pipelines import apart
 from weald._progress import Progress
 from weald._sparse import is_sparse
-from weald._validation import Float
+from weald._validation import Float, folds_of
 
 
 def blocks_of(X: Any, width: int) -> Iterator[Any]:
@@ -69,7 +69,7 @@ def _dense_scores(estimator: Any, X: Any) -> Float:
     if hasattr(estimator, "predict_proba"):
         found = estimator.predict_proba(X)
         if isinstance(found, list):
-            columns = [_of_one(part, classes) for part, classes in zip(found, estimator.classes_, strict=True)]
+            columns = [of_one_label(part, classes) for part, classes in zip(found, estimator.classes_, strict=True)]
             found = np.column_stack(columns)
     else:
         found = expit(np.asarray(estimator.decision_function(X), dtype=np.float64))
@@ -77,7 +77,7 @@ def _dense_scores(estimator: Any, X: Any) -> Float:
     return found.reshape(len(found), -1)
 
 
-def _of_one(proba: Any, classes: Any) -> Float:
+def of_one_label(proba: Any, classes: Any) -> Float:
     """Probabilities of class 1 of a single label, which may have only one class in training."""
     at = np.flatnonzero(np.asarray(classes) == 1)
     return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))
@@ -157,13 +157,8 @@ def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
                 "tree was grown on all samples; use cv=int"
             )
         return cv
-    if isinstance(cv, bool) or (isinstance(cv, int | np.integer) and cv < 2):
-        raise ValueError(
-            f"cv must be 'oob', an integer of at least 2, a cross-validation generator, or None, got {cv!r}"
-        )
-    if isinstance(cv, int | np.integer):
-        return KFold(int(cv), shuffle=True, random_state=random_state)
-    return check_cv(cv)
+    cv = folds_of(cv, None, "'oob', an integer of at least 2, a cross-validation generator, or None")
+    return KFold(cv, shuffle=True, random_state=random_state) if isinstance(cv, int) else check_cv(cv)
 
 
 def unseen_scores(

@@ -60,7 +60,7 @@ def shares(weights: Float | None) -> Float | None:
 def _checked(given: Any, n_labels: int) -> Float:
     try:
         array = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"label_weight must be a list of numbers: {error}") from error
     if array.shape != (n_labels,):
         raise ValueError(f"label_weight must have shape ({n_labels},), one value for each label, got {array.shape}")

@@ -46,7 +46,7 @@ def numbers(name: str, values: Any) -> list[float] | None:
         return None
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a list of numbers: {error}") from error
     if array.ndim != 1:
         raise ValueError(f"{name} must have shape (n_outputs,), one value for each output, got {array.shape}")

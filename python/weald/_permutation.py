@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Collection, Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ from sklearn.inspection import permutation_importance as of_dense
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_random_state
 
+from weald._described import described
 from weald._sparse import is_sparse
 from weald._targets import check_array_of_y
 from weald._types import MatrixLike, RandomState
-from weald._validation import canonical
+from weald._validation import canonical, generator, integer, named
 
 __all__ = ["permutation_importance"]
 
@@ -95,27 +96,30 @@ def permutation_importance(
     >>> int(found.importances_mean.argmax())
     2
     """
-    if isinstance(n_repeats, bool) or not isinstance(n_repeats, Integral) or n_repeats < 1:
-        raise ValueError(f"n_repeats must be a positive integer, got {n_repeats!r}")
+    n_repeats = integer("n_repeats", n_repeats, 1, sys.maxsize)
     check_array_of_y(y, "y")
+    if isinstance(scoring, Mapping) and not (scoring and all(map(callable, scoring.values()))):
+        raise ValueError(f"scoring must have callables as values, got {described(scoring)}")
     if not is_sparse(X):
         # The decorator of scikit-learn's function refuses sparse y.
         function = inspect.unwrap(of_dense) if is_sparse(y) else of_dense
-        options: dict[str, Any] = {"scoring": scoring, "n_repeats": int(n_repeats), "n_jobs": n_jobs}
+        options: dict[str, Any] = {"scoring": scoring, "n_repeats": n_repeats, "n_jobs": n_jobs}
         found: Bunch = function(model, X, y, random_state=random_state, sample_weight=sample_weight, **options)
         return found
-    if X.shape[0] == 0:
+    matrix: Any = X
+    if matrix.shape[0] == 0:
         raise ValueError("X must have at least one sample, got none")
     columns = sparse.csc_array(canonical(X, "X"))
     columns.sum_duplicates()
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    scorer = check_scoring(model, scoring=scoring)
+    with named("scoring"):
+        scorer = check_scoring(model, scoring=scoring)
     # As in scikit-learn, there is one seed for all features.
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
+    seed = generator(random_state).randint(np.iinfo(np.int32).max + 1)
     baseline = scorer(model, X, y, **weights)
 
     def shuffled(j: int) -> list[Any]:
-        return [scorer(model, of_repeat, y, **weights) for of_repeat in _shuffled(columns, j, seed, int(n_repeats))]
+        return [scorer(model, of_repeat, y, **weights) for of_repeat in _shuffled(columns, j, seed, n_repeats)]
 
     with_entries = np.flatnonzero(np.diff(columns.indptr)).tolist()
     scores = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(shuffled)(j) for j in with_entries)

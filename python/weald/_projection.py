@@ -16,7 +16,7 @@ from weald import _warned
 from weald._described import described
 from weald._sparse import is_sparse
 from weald._targets import Target
-from weald._validation import Number, canonical
+from weald._validation import Number, canonical, named
 from weald.projection import (
     GaussianProjection,
     HadamardProjection,
@@ -175,7 +175,8 @@ def drawn(output_projection: Any, n_projections: int, n_outputs: int, growth: Gr
         return {"family": output_projection._family(), "matrices": [], "n_projections": q, "shared": growth.shared}
     name = "output_projection(n_outputs, n_projections, random_state)"
     seeds = growth.projection_seeds
-    matrices = [_matrix(output_projection(n_outputs, q, seed), name, n_outputs, q) for seed in seeds]
+    with named("output_projection"):
+        matrices = [_matrix(output_projection(n_outputs, q, seed), name, n_outputs, q) for seed in seeds]
     return {"family": None, "matrices": matrices, "n_projections": q, "shared": growth.shared}
 
 
@@ -211,7 +212,7 @@ def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _
             ensure_min_features=0,
             ensure_all_finite=False,
         )
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a matrix of numbers: {error}") from error
     n_rows = n_projections or max(1, phi.shape[0] if phi.ndim else 0)
     if phi.shape != (n_rows, n_outputs):

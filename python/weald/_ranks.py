@@ -6,7 +6,6 @@ among equal scores. It is padded with -1. Masked entries are in no ranking.
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils import check_array
 
 from weald import _masks, _targets, _validation
 from weald._sparse import is_sparse
+from weald._validation import named
 
 Index = NDArray[np.int64]
 
@@ -91,9 +91,7 @@ def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array
 
 
 def check_k(k: Any, most: int) -> int:
-    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= most:
-        raise ValueError(f"k must be an integer from 1 to {most}, got {k!r}")
-    return int(k)
+    return _validation.integer("k", k, 1, most)
 
 
 def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array | None) -> Index:
@@ -102,7 +100,8 @@ def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array |
         labels, its_scores = y_score
         ranked = listed(labels, its_scores, shape, mask)
         return ranked[:, : check_k(k, ranked.shape[1])]
-    y_score = check_array(y_score, accept_sparse=True, dtype=None, input_name="y_score")
+    with named("y_score"):
+        y_score = check_array(y_score, accept_sparse=True, dtype=None, input_name="y_score")
     if not is_sparse(y_score) and y_score.dtype.kind in "iu":
         k = check_k(k, y_score.shape[1])
         if mask is None and (y_score[:, :k] >= 0).all():
@@ -126,7 +125,8 @@ def of_all_labels(y_score: Any, shape: tuple[int, int]) -> Any:
         raise ValueError(f"y_score must have {shape[1]} columns, as y_true, got {y_score.shape[1]}")
     if is_sparse(y_score):
         y_score = _stored(y_score, "y_score")
-    return y_score if y_score.dtype in (np.float32, np.float64) else y_score.astype(np.float64)
+    with named("y_score"):
+        return y_score if y_score.dtype in (np.float32, np.float64) else y_score.astype(np.float64)
 
 
 def _check_rows(n_rows: int, expected: int) -> None:
@@ -136,7 +136,8 @@ def _check_rows(n_rows: int, expected: int) -> None:
 
 def listed(labels: Any, scores: Any, shape: tuple[int, int], mask: sparse.csr_array | None = None) -> Index:
     """The ranking of listed labels, by their scores if these are given, and otherwise in the order of the list."""
-    labels = check_array(labels, dtype=None, input_name="y_score")
+    with named("y_score"):
+        labels = check_array(labels, dtype=None, input_name="y_score")
     n, d = shape
     _check_rows(len(labels), n)
     if labels.dtype.kind not in "iu":
@@ -170,7 +171,8 @@ def _by_score(labels: Index, scores: Any) -> Index:
     if scores.shape != labels.shape:
         raise ValueError(f"y_score must have scores of shape {labels.shape}, that of its labels, got {scores.shape}")
     # The scores of padding are ignored.
-    scores = check_array(np.where(labels < 0, 0, scores), dtype=np.float64, input_name="y_score")
+    with named("y_score"):
+        scores = check_array(np.where(labels < 0, 0, scores), dtype=np.float64, input_name="y_score")
     order = np.lexsort((labels, -scores), axis=1)
     return np.take_along_axis(labels, order, axis=1)
 

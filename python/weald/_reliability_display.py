@@ -15,7 +15,7 @@ from weald._displays import pyplot, style
 from weald._label_scores import check_scores, scores_at_least
 from weald._ranks import are_entries_in
 from weald._sparse import is_sparse
-from weald._validation import Float
+from weald._validation import MOST, Float, integer, named
 
 
 def bins_of(truth: Any, scores: Any, labels: Any, n_bins: int, strategy: str) -> tuple[Float, Float, Float]:
@@ -221,20 +221,21 @@ class LabelReliabilityDisplay:
             raise ValueError(f"y_score must have shape {truth.shape}, that of y_true, got {scores.shape}")
         if not ((scores.data >= 0) & (scores.data <= 1)).all():
             raise ValueError("y_score must be probabilities from 0 to 1, got other values")
-        if isinstance(n_bins, bool) or not isinstance(n_bins, Integral) or n_bins < 1:
-            raise ValueError(f"n_bins must be a positive integer, got {n_bins!r}")
+        n_bins = integer("n_bins", n_bins, 1, MOST)
         if not isinstance(strategy, str) or strategy not in ("uniform", "quantile"):
             raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}")
         d = truth.shape[1]
         asked: list[Any] = [np.arange(d)]
         names = ["all labels" if name is None else name]
         if labels is not None:
+            with named("labels"):
+                labels = list(labels)
             wrong = [j for j in labels if isinstance(j, bool) or not isinstance(j, Integral) or not 0 <= j < d]
             if wrong or not len(labels):
                 raise ValueError(f"labels must be a list of integers from 0 to {d - 1}, got {labels!r}")
             asked = [np.array([j]) for j in labels]
             names = [f"label {j}" if name is None else f"{name}, label {j}" for j in labels]
-        curves = [bins_of(truth, scores, columns, int(n_bins), strategy) for columns in asked]
+        curves = [bins_of(truth, scores, columns, n_bins, strategy) for columns in asked]
         mean, fraction, cells = (list(part) for part in zip(*curves, strict=True))
         display = cls(mean, fraction, cells, names=names)
         return display.plot(ax, ref_line=ref_line, line_kw=line_kw, ref_line_kw=ref_line_kw)

@@ -13,7 +13,7 @@ from sklearn.metrics import check_scoring
 from weald import _weald
 from weald._callbacks import Tasks
 from weald._progress import Progress
-from weald._validation import Float
+from weald._validation import Float, is_float, named, shown
 
 
 @dataclass
@@ -68,7 +68,9 @@ class Rounds:
             if self.scores:
                 parts.append(f"{self.scoring} {self.scores[-1]:.5g}")
             self.lines(stage + 1, *parts)
-        ends = [bool(callback.on_round(stage, train, validation)) for callback in self.callbacks]
+        told = [callback.on_round(stage, train, validation) for callback in self.callbacks]
+        with named("callbacks"):
+            ends = list(map(bool, told))
         if self.tasks is not None:
             ends.append(self._end_task(model))
         is_over = any(ends) or self._is_over()
@@ -106,8 +108,8 @@ def scorer_of(estimator: Any, scoring: Any) -> tuple[Callable[[Any, Any, Any], A
 
 
 def checked_score(score: Any, name: str) -> float:
-    if not isinstance(score, Real) or not np.isfinite(float(score)):
-        raise ValueError(f"scoring must return finite numbers, but {name} returned {score!r} after a stage")
+    if not isinstance(score, Real) or not is_float(score) or not np.isfinite(float(score)):
+        raise ValueError(f"scoring must return finite numbers, but {name} returned {shown(score)} after a stage")
     return float(score)
 
 

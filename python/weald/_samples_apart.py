@@ -28,7 +28,7 @@ from weald._schema import Schema
 from weald._sparse import is_sparse
 from weald._targets import Target
 from weald._types import MatrixLike
-from weald._validation import Float, Matrix
+from weald._validation import Float, Matrix, integer
 
 __all__ = ["fit_part"]
 
@@ -147,8 +147,7 @@ def fit_part(
             "all_reduce must be a callable with the arguments buffer and 'sum' or 'max', got a "
             f"{type(all_reduce).__name__}"
         )
-    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
-        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
+    n_samples = integer("n_samples", n_samples, 1)
     workers = _Workers(all_reduce)
     part = workers.agree(lambda: _Part(model, X, y, sample_weight), lambda part: part.told())
     found = sum(part.n_given for part in workers.told)

@@ -357,7 +357,9 @@ def with_gaps(y: Any, y_mask: Any) -> Any:
 
 def columns_of(y: Any) -> NDArray[Any]:
     """Dense y of any container as columns of an array, with NaN where it is unknown."""
-    return _dense(y, None, _num_samples(y), "", warn_column=False, masks=True)
+    with named("y"):
+        n_samples = _num_samples(y)
+    return _dense(y, None, n_samples, "", warn_column=False, masks=True)
 
 
 def filled(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
@@ -473,7 +475,7 @@ def _dense(
 ) -> NDArray[Any]:
     """Columns of y. Samples with weight zero get the y of another sample. With `masks`, floats may be NaN."""
     if y is None:
-        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+        raise ValueError(f"This {name} estimator requires {what} to be passed, but the target {what} is None.")
     there = rows_there(weights)
     if there is not None:
         _check_length(y, n_samples, what)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from weald._pipelines import apart
 from weald._progress import Progress
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
-from weald._validation import Float
+from weald._validation import Float, integer
 
 __all__ = ["topk", "topk_chunks"]
 
@@ -135,9 +134,7 @@ def topk_chunks(
     >>> [indices.shape for indices, scores in weald.topk_chunks(forest, X, k=2, chunk_size=4)]
     [(4, 2), (2, 2)]
     """
-    if isinstance(chunk_size, bool) or not isinstance(chunk_size, Integral) or chunk_size < 1:
-        raise ValueError(f"chunk_size must be a positive integer, got {chunk_size!r}")
-    return _chunks(model, X, k, int(chunk_size), min_score, exclude, progress)
+    return _chunks(model, X, k, integer("chunk_size", chunk_size, 1), min_score, exclude, progress)
 
 
 def _chunks(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from weald import _kept_rows, _memory, _parts
 from weald._targets import Target
+from weald._validation import integer
 
 # An attribute of updated forests: the number of trees that were ever grown.
 GROWN = "_n_grown"
@@ -18,8 +18,7 @@ GROWN = "_n_grown"
 def check(forest: Any, retire: Any) -> None:
     """Raise if `retire` is out of range or if the forest cannot be updated."""
     n_trees = forest._forest.n_trees
-    if not isinstance(retire, Integral) or isinstance(retire, bool) or not 1 <= int(retire) <= n_trees:
-        raise ValueError(f"retire must be an integer from 1 to {n_trees}, the number of trees, got {retire!r}")
+    integer("retire", retire, 1, n_trees, also=", the number of trees")
 
 
 def update(forest: Any, X: Any, y: Any, sample_weight: Any, retire: int) -> None:

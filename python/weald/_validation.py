@@ -6,9 +6,10 @@ Errors name the argument and what is accepted. The caller's arrays are never mod
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ from sklearn.utils.validation import _check_n_features, _get_feature_names, vali
 
 from weald import _warned
 from weald._columns import check_no_dates, naming_columns
+from weald._described import cut, described
 from weald._precision import warn_of_collapsed
 from weald._sparse import is_sparse
 from weald._sparse_frames import with_numbers
@@ -54,14 +56,26 @@ def is_float(value: Any) -> bool:
 
 
 @contextmanager
-def named(what: str) -> Iterator[None]:
-    """Make errors of conversions name the argument `what`. Numbers too large for a type raise ValueError."""
+def representable(what: str) -> Iterator[None]:
+    """Raise ValueError, which names the argument `what`, for integers that are too large for float64."""
     try:
         yield
     except OverflowError as error:
         raise ValueError(f"{what} must have numbers that float64 can represent, got a larger one") from error
-    except (TypeError, ValueError) as error:
-        if re.search(rf"(?<!\w){re.escape(what)}(?!\w)", str(error)):
+
+
+@contextmanager
+def named(what: str) -> Iterator[None]:
+    """Make errors of conversions and of the caller's objects name the argument `what`.
+
+    Numbers too large for a type raise ValueError. Errors of classes outside of Python and NumPy pass unchanged.
+    """
+    try:
+        with representable(what):
+            yield
+    except (TypeError, ValueError, IndexError) as error:
+        is_named = re.search(rf"(?<!\w){re.escape(what)}(?!\w)", str(error))
+        if is_named or type(error).__module__.partition(".")[0] not in ("builtins", "numpy"):
             raise
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{what}: {error}") from error
 
@@ -74,9 +88,57 @@ class Number(Interval):  # type: ignore[misc]
         return is_float(val) and bool(super().is_satisfied_by(val))
 
 
+def integer(name: str, value: Any, least: int, most: int | None = None, *, also: str = "") -> int:
+    """The argument `name`, which must be an integer in this range; `also` names other accepted values."""
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    if is_integer and least <= int(value) and (most is None or int(value) <= most):
+        return int(value)
+    if most is not None and most != sys.maxsize:
+        accepted = f"an integer from {least} to {most}"
+    else:
+        accepted = "a positive integer" if least == 1 else f"an integer of at least {least}"
+    raise ValueError(f"{name} must be {accepted}{also}, got {shown(value)}")
+
+
+def number(name: str, value: Any, accepts: Callable[[float], bool], accepted: str) -> float:
+    """The argument `name` as a float, which must be a number that float64 can represent and that `accepts` accepts."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if is_number and is_float(value) and accepts(float(value)):
+        return float(value)
+    raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """A value in an error message: integers of any size are cut."""
+    return described(value) if isinstance(value, int) else cut(repr(value))
+
+
 def draw_seed(random_state: Any) -> int:
     """The seed for the engine: one draw from scikit-learn's generator."""
-    return int(check_random_state(random_state).randint(0, 2**64, dtype=np.uint64))
+    return int(generator(random_state).randint(0, 2**64, dtype=np.uint64))
+
+
+def generator(random_state: Any) -> np.random.RandomState:
+    """scikit-learn's generator."""
+    with named("random_state"):
+        found: np.random.RandomState = check_random_state(random_state)
+    return found
+
+
+def folds_of(cv: Any, n_samples: int | None, accepted: str) -> Any:
+    """`cv`, after a check of numbers and of iterables, which become lists. `accepted` is for messages."""
+    if cv is None or (hasattr(cv, "split") and not isinstance(cv, str | bytes)):
+        return cv
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        if int(cv) >= 2 and (n_samples is None or int(cv) <= n_samples):
+            return int(cv)
+        most = "" if n_samples is None else f" and at most the number of samples, {n_samples}"
+        raise ValueError(f"cv must be {accepted}; integers must be at least 2{most}, got {shown(cv)}")
+    is_scalar = isinstance(cv, str | bytes | Mapping | Set) or (isinstance(cv, np.ndarray) and cv.ndim == 0)
+    pairs = list(cv) if isinstance(cv, Iterable) and not is_scalar else []
+    if not pairs or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
+        raise ValueError(f"cv must be {accepted}, got {shown(cv)}")
+    return pairs
 
 
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
@@ -100,7 +162,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     source = X
     check_no_dates(X)
     # Values that are too large for float32 are found below, with their own error message.
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"), representable("X"):
         X = with_numbers(X, np.float32)
         with naming_columns(X):
             X = _validated(
@@ -179,8 +241,8 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
     if is_canonical:
         X = canonical(X, "X")
     check_no_dates(X)
-    X = with_numbers(X, np.float64, np.float32)
-    with naming_columns(X):
+    with representable("X"), naming_columns(X):
+        X = with_numbers(X, np.float64, np.float32)
         X = _validated(
             estimator,
             X,
@@ -194,7 +256,7 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
 
 def check_rows(X: Any) -> Matrix:
     """X as `check_X` returns it, without an estimator to compare the features with."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"), representable("X"):
         check_no_dates(X)
         X = with_numbers(X, np.float32)
         with naming_columns(X):

@@ -16,7 +16,7 @@ from weald._projection import derived_seed
 from weald._rounds import Rounds
 from weald._sparse import is_sparse
 from weald._targets import Target
-from weald._validation import Float, Matrix
+from weald._validation import Float, Matrix, named
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig, _Targets
@@ -50,7 +50,8 @@ def fitted(
     weak: list[Any] = [] if n_grown == 0 else list(boosting._weak or [])
 
     def predict(estimator: Any, X: Matrix, n_targets: int) -> Float:
-        found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+        with named("estimator"):
+            found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
         if found.shape[1] != n_targets:
             raise ValueError(f"estimator must predict {n_targets} columns, got {found.shape[1]} from {name}")
         if not np.isfinite(found).all():
@@ -69,7 +70,9 @@ def fitted(
                 extra = {"sample_weight": w}
             all_rows = len(rows) == n_samples
             y = targets[:, 0] if targets.shape[1] == 1 else targets
-            weak.append(estimator.fit(X if all_rows else _rows_of(X, rows), y, **extra))
+            with named("estimator"):
+                estimator.fit(X if all_rows else _rows_of(X, rows), y, **extra)
+            weak.append(estimator)
         held = None if validation is None else predict(weak[stage], validation[0], targets.shape[1])
         return predict(weak[stage], X, targets.shape[1]), held
 

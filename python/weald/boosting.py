@@ -20,6 +20,7 @@ from weald._boosting_docs import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRES
 from weald._boosting_fit import BaseBoosting
 from weald._docs import documented, documented_by
 from weald._estimator_docs import SHARED
+from weald._label_scores import of_one_label
 from weald._predictions import BaseClassifier, BaseRegressor
 from weald._proof import check_fitted
 from weald._types import (
@@ -548,17 +549,25 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return "_scores_at_stage" in self.__dict__
 
     def _margins_of(self, estimator: Any, X: Matrix) -> Float:
-        if self._shared["loss"] not in _WITH_PROBABILITIES:
-            return columns_of(estimator.decision_function(X), X.shape[0])
-        if not hasattr(estimator, "predict_proba"):
-            return columns_of(estimator.decision_function(X), X.shape[0]) / self._unit()
+        loss = self._shared["loss"]
+        has_proba = loss in _WITH_PROBABILITIES and hasattr(estimator, "predict_proba")
+        if not has_proba:
+            if not hasattr(estimator, "decision_function"):
+                methods = f"{'predict_proba or ' if loss in _WITH_PROBABILITIES else ''}decision_function"
+                raise TypeError(
+                    f"init must have the method {methods} after a fit to this y with loss={loss!r}, got "
+                    f"{type(estimator).__name__}"
+                )
+            found = columns_of(estimator.decision_function(X), X.shape[0])
+            return found / self._unit() if loss in _WITH_PROBABILITIES else found
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
-            # Several outputs: for labels, the arrays hold the probabilities of 0 and 1.
-            is_labels = self._label_format is not None
-            proba = np.column_stack([part[:, 1] if is_labels else part for part in proba])
+            # Several outputs: for labels, the arrays hold the probabilities of their classes.
+            if self._label_format is not None:
+                proba = [of_one_label(*pair) for pair in zip(proba, estimator.classes_, strict=True)]
+            proba = np.column_stack(proba)
         elif self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ == 2:
-            proba = np.asarray(proba)[:, 1:]
+            proba = columns_of(proba, X.shape[0])[:, 1:]
         p: Float = np.clip(columns_of(proba, X.shape[0]), _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
         logarithms: Float = np.log(p)
         # Half the log-odds, for both losses.

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from weald._label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
+from weald._validation import generator
 
 __all__ = [
     "LabelData",
@@ -262,7 +262,7 @@ def _checked(n_samples: int, n_outputs: int, noisy_outputs: int, random_state: S
     _check_count("n_samples", n_samples, 1)
     _check_count("n_outputs", n_outputs, 1)
     _check_count("noisy_outputs", noisy_outputs, 0)
-    rng: np.random.RandomState = check_random_state(random_state)
+    rng: np.random.RandomState = generator(random_state)
     return rng
 
 
@@ -311,7 +311,7 @@ def make_twonorm(
     """
     _check_count("n_samples", n_samples, 1)
     _check_count("n_features", n_features, 1)
-    rng = check_random_state(random_state)
+    rng = generator(random_state)
     y = rng.randint(2, size=n_samples).astype(np.int64)
     X = rng.standard_normal((n_samples, n_features)) + (2 * y[:, None] - 1) * 2 / np.sqrt(n_features)
     return X, y

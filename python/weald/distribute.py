@@ -22,7 +22,8 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
-from numbers import Integral, Real
+from numbers import Integral
+from threading import TIMEOUT_MAX
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from weald._samples_apart import fit_part
 from weald._sparse import is_sparse
 from weald._topk import topk
 from weald._types import MatrixLike
+from weald._validation import integer, named, number, shown
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 
@@ -285,7 +287,8 @@ def cross_validate(
     """
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
         raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")
-    candidates = [dict(setting) for setting in settings]
+    with named("settings"):
+        candidates = [dict(setting) for setting in settings]
     if not candidates:
         raise ValueError("settings must have at least one dict of parameters, got none")
     for setting in candidates:
@@ -340,10 +343,8 @@ def _count_parts(n_parts: Any, executor: Any) -> int:
         found = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
         return max(1, int(found))
     if not isinstance(n_parts, Integral) or isinstance(n_parts, bool):
-        raise TypeError(f"n_parts must be a positive integer or None, got {n_parts!r}")
-    if n_parts < 1:
-        raise ValueError(f"n_parts must be a positive integer or None, got {n_parts}")
-    return int(n_parts)
+        raise TypeError(f"n_parts must be a positive integer or None, got {shown(n_parts)}")
+    return integer("n_parts", n_parts, 1, also=" or None")
 
 
 def _cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
@@ -371,8 +372,7 @@ def _results(
 ) -> list[Any]:
     """The results of the calls, in the order of the calls; `sizes` are the units of progress of each."""
     ends = _end_of(timeout)
-    if not isinstance(max_retries, Integral) or isinstance(max_retries, bool) or max_retries < 0:
-        raise ValueError(f"max_retries must be an integer of at least 0, got {max_retries!r}")
+    max_retries = integer("max_retries", max_retries, 0)
     found: list[Any] = [None] * len(calls)
     n_lost = [0] * len(calls)
     pending: dict[Future[Any], int] = {}
@@ -380,7 +380,7 @@ def _results(
         for i, (name, call) in enumerate(calls):
             pending[_submitted(executor, name, call, data)] = i
         while pending:
-            left = None if ends is None else max(0.0, ends - time.monotonic())
+            left = None if ends is None else min(max(0.0, ends - time.monotonic()), TIMEOUT_MAX)
             done, _ = wait(pending, timeout=left, return_when=FIRST_COMPLETED)
             if not done:
                 names = [calls[i][0] for i in sorted(pending.values())]
@@ -411,9 +411,9 @@ def _results(
 def _end_of(timeout: Any) -> float | None:
     if timeout is None:
         return None
-    if not isinstance(timeout, Real) or isinstance(timeout, bool) or not float(timeout) > 0:
-        raise ValueError(f"timeout must be a positive number of seconds, or None, got {timeout!r}")
-    return time.monotonic() + float(timeout)
+    seconds = number("timeout", timeout, lambda found: found > 0, "a positive number of seconds, or None")
+    # Longer times cannot be waited for, and would be centuries.
+    return time.monotonic() + min(seconds, TIMEOUT_MAX)
 
 
 def _submitted(executor: Any, name: str, call: tuple[Callable[..., Any], Any], data: Any) -> Future[Any]:

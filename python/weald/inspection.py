@@ -19,6 +19,7 @@ from weald._base import BaseModel
 from weald._boosting_fit import BaseBoosting
 from weald._columns import Columns
 from weald._curve_display import BoostingCurveDisplay
+from weald._described import described
 from weald._path_display import CompressionPathDisplay
 from weald._permutation import permutation_importance
 from weald._readable import check_tests_features, check_trees, fitted
@@ -26,7 +27,7 @@ from weald._schema import Schema
 from weald._shap import Explanation, shap_interaction_values, shap_values
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
-from weald._validation import Float
+from weald._validation import Float, integer, named
 from weald.centroid import BaseCentroidForest
 from weald.tree import DecisionTreeRegressor
 
@@ -269,7 +270,10 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
     if any(are_categories):
         options["categorical_features"] = are_categories
     X = _without_gaps(X)
-    return sklearn.inspection.partial_dependence(_Recursion(model, columns), X, features, method="recursion", **options)
+    with named("features"):
+        return sklearn.inspection.partial_dependence(
+            _Recursion(model, columns), X, features, method="recursion", **options
+        )
 
 
 def _without_gaps(X: Any) -> Any:
@@ -466,8 +470,7 @@ def export_rules(
     for name, (size, least, most) in sizes.items():
         if size is None and name != "top_k":
             continue
-        if not isinstance(size, Integral) or not least <= size <= most:
-            raise ValueError(f"{name} must be an integer from {least} to {most}, got {size!r}")
+        integer(name, size, least, most)
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
@@ -479,9 +482,7 @@ def export_rules(
 
 def _checked_tree(tree: Any, n_trees: int) -> int:
     """The non-negative index of a tree, given an index that may count from the end."""
-    if not isinstance(tree, Integral) or not -n_trees <= int(tree) < n_trees:
-        raise ValueError(f"tree must be an integer from {-n_trees} to {n_trees - 1}, got {tree!r}")
-    return range(n_trees)[int(tree)]
+    return range(n_trees)[integer("tree", tree, -n_trees, n_trees - 1)]
 
 
 def export_centroids(
@@ -550,8 +551,7 @@ def export_centroids(
         "decimals": (decimals, 0, 30),
     }
     for name, (size, least, most) in sizes.items():
-        if not isinstance(size, Integral) or isinstance(size, bool) or not least <= size <= most:
-            raise ValueError(f"{name} must be an integer from {least} to {most}, got {size!r}")
+        integer(name, size, least, most)
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)
     names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
@@ -568,8 +568,8 @@ def export_centroids(
 def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) -> list[str] | None:
     if names is None:
         return None
-    if isinstance(names, str) or len(names) != expected:
-        got = repr(names) if isinstance(names, str) else f"{len(names)} names"
+    if isinstance(names, str) or not hasattr(names, "__len__") or np.ndim(names) == 0 or len(names) != expected:
+        got = f"{len(names)} names" if hasattr(names, "__len__") and np.ndim(names) else described(names)
         raise ValueError(f"{what} must have length {expected}, {meaning}, got {got}")
     return [str(name) for name in names]
 

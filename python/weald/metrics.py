@@ -19,7 +19,6 @@ samples without a known entry are ignored.
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,6 +32,7 @@ from weald._label_gains import Ranking, mean_ratio, ratio
 from weald._scorers import TopkScorer
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
+from weald._validation import integer, named, number
 
 __all__ = [
     "coverage_error",
@@ -210,10 +210,8 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     >>> propensities([[1, 0], [1, 0], [1, 0], [1, 1]]).round(2)
     array([0.8 , 0.72])
     """
-    for name, value, least in (("a", a, "of at least 0"), ("b", b, "above 0")):
-        in_range = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < np.inf
-        if not in_range or (value == 0 and name == "b"):
-            raise ValueError(f"{name} must be a finite number {least}, got {value!r}")
+    a = number("a", a, lambda found: 0 <= found < np.inf, "a finite number of at least 0")
+    b = number("b", b, lambda found: 0 < found < np.inf, "a finite number above 0")
     labels = _targets.labels(Y, what="Y", masks=False).original
     n, d = labels.shape
     frequencies = np.bincount(labels.indices, minlength=d)
@@ -367,7 +365,8 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     if _ranks.is_pair(y_score):
         raise ValueError("y_score must be scores of all labels, got labels and their scores")
     labels, mask = _ranks.known_labels(y_true, y_mask)
-    y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
+    with named("y_score"):
+        y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
     scores = _ranks.of_all_labels(y_score, labels.shape)
     rows, n_right = _ranks.rows_of(labels), np.diff(labels.indptr)
     n_known = np.full(labels.shape[0], labels.shape[1]) - (0 if mask is None else np.diff(mask.indptr))
@@ -531,11 +530,10 @@ def make_topk_scorer(
         raise ValueError(
             "metric must be a metric of the first k labels, got coverage_error, which needs scores of all labels"
         )
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k must be a positive integer, got {k!r}")
+    k = integer("k", k, 1)
     if greater_is_better is None:
         greater_is_better = metric is not one_error
-    return TopkScorer(metric, int(k), 1 if greater_is_better else -1, options)
+    return TopkScorer(metric, k, 1 if greater_is_better else -1, options)
 
 
 _TOPK_METRICS: dict[str, Callable[..., float]] = {

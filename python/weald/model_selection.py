@@ -12,8 +12,7 @@ See `docs/sparse-labels.md` for the other parts of scikit-learn that support spa
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
-from numbers import Integral
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -25,7 +24,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_consistent_length, check_random_state, get_tags
+from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import _num_samples
 
 from weald import _stratify, _targets
@@ -35,6 +34,7 @@ from weald._predictions import BaseClassifier
 from weald._scorers import predict_topk
 from weald._sparse import is_sparse
 from weald._types import MatrixLike, Prediction, RandomState
+from weald._validation import folds_of, generator, integer, named
 
 __all__ = [
     "MultilabelStratifiedKFold",
@@ -100,15 +100,14 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
     random_state: RandomState
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: RandomState = None) -> None:
-        if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 2:
-            raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
+        n_splits = integer("n_splits", n_splits, 2)
         if not isinstance(shuffle, bool | np.bool_):
             raise TypeError(f"shuffle must be True or False, got {shuffle!r}")
         if not shuffle and random_state is not None:
             raise ValueError(
                 f"random_state must be None with shuffle=False, which draws no random numbers, got {random_state!r}"
             )
-        self.n_splits = int(n_splits)
+        self.n_splits = n_splits
         self.shuffle = bool(shuffle)
         self.random_state = random_state
 
@@ -173,7 +172,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
             raise ValueError(f"n_splits must be at most the number of samples, {n}, got {self.n_splits}")
         if not self.shuffle:
             return _stratify.folds(labels, self.n_splits, np.arange(n_labels))
-        rng = check_random_state(self.random_state)
+        rng = generator(self.random_state)
         order, priority = rng.permutation(n), rng.permutation(n_labels)
         fold = np.empty(n, dtype=np.int64)
         fold[order] = _stratify.folds(labels[order], self.n_splits, priority)
@@ -227,12 +226,10 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
     >>> check_cv(3, np.array([[0, np.nan], [1, 0], [np.nan, 1]]), classifier=True)
     KFold(n_splits=3, random_state=None, shuffle=False)
     """
-    is_number = isinstance(cv, Integral) and not isinstance(cv, bool) and int(cv) >= 2
-    if not (cv is None or is_number or hasattr(cv, "split") or isinstance(cv, Iterable)):
-        raise ValueError(
-            f"cv must be an integer of at least 2, a cross-validation generator, an iterable or None, got {cv!r}"
-        )
     _targets.check_array_of_y(y, "y")
+    with named("y"):
+        n_samples = None if y is None else _num_samples(y)
+    cv = folds_of(cv, n_samples, "the number of folds, a cross-validation generator, an iterable of pairs or None")
     if is_sparse(y) or (len(np.shape(y)) == 2 and np.shape(y)[1] > 1):
         y = None
     return theirs.check_cv(cv, y, classifier=classifier)
@@ -492,12 +489,11 @@ def cross_val_predict_topk(
     >>> precision_at_k(Y, found, k=1)
     1.0
     """
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k must be a positive integer, got {k!r}")
-    y, options = _prepared(estimator, y, y_mask, options)
-    if len(np.shape(y)) != 2:
-        raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(np.shape(y))} dimension(s)")
-    found = _called(theirs.cross_val_predict, _Predicting(estimator, "predict_topk", int(k)), X, y, options)
+    k = integer("k", k, 1)
+    known, options = _prepared(estimator, y, y_mask, options)
+    if len(shape := np.shape(known)) != 2:
+        raise ValueError(f"y must have shape (n_samples, n_labels), got an array with {len(shape)} dimension(s)")
+    found = _called(theirs.cross_val_predict, _Predicting(estimator, "predict_topk", k), X, known, options)
     return np.ascontiguousarray(found["labels"]), np.ascontiguousarray(found["scores"])
 
 

@@ -14,7 +14,6 @@ size n_samples × n_labels unless dense labels or dense predictions are asked fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -368,11 +367,7 @@ class TunedThresholds(LabelsAround):
 
 
 def _checked_shrinkage(shrinkage: Any) -> float:
-    is_number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool | np.bool_)
-    if not is_number or not shrinkage >= 0:
-        raise ValueError(f"shrinkage must be a number of at least 0, or infinity, got {shrinkage!r}")
-    # Integers beyond the largest float cannot be converted.
-    return float(shrinkage) if shrinkage <= np.finfo(np.float64).max else np.inf
+    return _validation.number("shrinkage", shrinkage, lambda found: found >= 0, "a number of at least 0, or infinity")
 
 
 class CalibratedLabels(LabelsAround):
@@ -523,9 +518,7 @@ class CalibratedLabels(LabelsAround):
             raise ValueError(f"method must be 'isotonic' or 'sigmoid', got {self.method!r}")
         if not isinstance(self.too_few, str) or self.too_few not in ("raise", "keep"):
             raise ValueError(f"too_few must be 'raise' or 'keep', got {self.too_few!r}")
-        least = self.min_positives
-        if isinstance(least, bool) or not isinstance(least, Integral) or least < 1:
-            raise ValueError(f"min_positives must be a positive integer, got {least!r}")
+        _validation.integer("min_positives", self.min_positives, 1)
         super()._validate_params()
 
     @property

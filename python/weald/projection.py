@@ -107,7 +107,8 @@ def count_projections(n_projections: Any, n_outputs: int) -> int:
         if isinstance(n_projections, RealNotInt) and 0 < float(n_projections) <= 1:
             return _weald.count_projections(n_outputs, share=float(n_projections))
     raise ValueError(
-        f'n_projections must be "log", an integer of at least 1, or a fraction in (0, 1], got {n_projections!r}'
+        'n_projections must be "log", an integer of at least 1, or a fraction in (0, 1], got '
+        f"{_validation.shown(n_projections)}"
     )
 
 
@@ -154,9 +155,7 @@ class Projection:
         self, n_outputs: Any, n_projections: Any, random_state: Any, y: Any, sample_weight: Float | None
     ) -> Float | sparse.csr_array:
         most = _validation.MOST
-        if isinstance(n_outputs, bool) or not isinstance(n_outputs, Integral) or not 1 <= int(n_outputs) <= most:
-            raise ValueError(f"n_outputs must be an integer from 1 to {most}, got {n_outputs!r}")
-        d = int(n_outputs)
+        d = _validation.integer("n_outputs", n_outputs, 1, most)
         q = count_projections(n_projections, d)
         seed = _validation.draw_seed(random_state)
         drawn = _weald.draw_projection(self._family(), d, q, seed, y, sample_weight)
@@ -236,7 +235,8 @@ class RademacherProjection(Projection):
             )
         if not known:
             raise ValueError(
-                f'sparsity must be a finite number of at least 1, "achlioptas" (3) or "sqrt" (√d), got {s!r}'
+                f'sparsity must be a finite number of at least 1, "achlioptas" (3) or "sqrt" (√d), got '
+                f"{_validation.shown(s)}"
             )
 
     def _family(self) -> _ProjectionFamily:
@@ -357,7 +357,8 @@ class PCAProjection(Projection):
                 "y must be given for the principal directions of y, got None: PCAProjection().draw(..., y=y)"
             )
         name = type(self).__name__
-        n_samples = _num_samples(y)
+        with _validation.named("y"):
+            n_samples = _num_samples(y)
         weights = _validation.check_weights(sample_weight, n_samples)
         if is_sparse(y):
             target = _targets.classes(y, weights, n_samples, name, warn_column=False)
@@ -402,8 +403,6 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     >>> johnson_lindenstrauss_dim(1000, 0.5)
     222
     """
-    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or not 1 <= n_samples <= sys.maxsize:
-        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}")
-    if isinstance(eps, bool) or not isinstance(eps, Real) or not _validation.is_float(eps):
-        raise ValueError(f"eps must be a number greater than 0 and less than 1, got {eps!r}")
-    return _weald.johnson_lindenstrauss_dim(int(n_samples), float(eps))
+    n_samples = _validation.integer("n_samples", n_samples, 1, sys.maxsize)
+    eps = _validation.number("eps", eps, lambda _: True, "a number greater than 0 and less than 1")
+    return _weald.johnson_lindenstrauss_dim(n_samples, eps)
