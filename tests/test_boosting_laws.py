@@ -78,25 +78,80 @@ def possible(name, loss, outputs, params):
     return params
 
 
+# Bins for all values of X, for fewer, and none; the last without a minimum weight of leaves, so that a leaf may be any
+# sample.
+BINS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "few bins": {"max_bins": 8},
+    "exact": {"max_bins": None, "min_weight_leaf": 0.0},
+}
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_bins", [None, 8])
+@pytest.mark.parametrize("bins", BINS)
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_one_model_for_every_layout(name, loss, outputs, params, max_bins, weighted):
+def test_one_model_for_every_layout(name, loss, outputs, params, bins, weighted):
     X, y = data_for(name, loss, outputs=outputs)
     X = X.astype(np.float32)
-    forms = layouts(X)
-    if max_bins is not None:  # sparse X is not binned
-        forms = {form: Z for form, Z in forms.items() if not sparse.issparse(Z)}
-    params = possible(name, loss, outputs, params) | {"loss": loss, "max_bins": max_bins}
+    rng = np.random.default_rng(2)
+    new = np.where(rng.random(X.shape) < 0.3, 0, X[::-1] + rng.normal(size=X.shape)).astype(np.float32)
+    params = possible(name, loss, outputs, params) | BINS[bins] | {"loss": loss}
     # The weights are not sums of few powers of two, so that sums of them are rounded.
-    w = np.random.default_rng(2).uniform(0.5, 2, len(X)) if weighted else None
+    w = rng.uniform(0.5, 2, len(X)) if weighted else None
     expected = make(name, **params).fit(X, y, sample_weight=w, X_val=X[:20], y_val=y[:20])
-    predicted, scores = expected.predict(X), expected._scores(X)
-    for form, Z in forms.items():
+    predicted = [expected.predict(new), expected._scores(X), expected._scores(new)]
+    for form, Z in layouts(X).items():
         model = make(name, **params).fit(Z, y, sample_weight=w, X_val=sparse_rows(Z)[:20], y_val=y[:20])
         assert model_bytes(model) == model_bytes(expected), form
-        np.testing.assert_array_equal(expected.predict(Z), predicted, err_msg=form)
-        np.testing.assert_array_equal(expected._scores(Z), scores, err_msg=form)
+        np.testing.assert_array_equal(expected._scores(Z), predicted[1], err_msg=form)
+        for of_model, of_expected in zip(
+            (model.predict(new), model._scores(X), model._scores(new)), predicted, strict=True
+        ):
+            np.testing.assert_array_equal(of_model, of_expected, err_msg=form)
+
+
+# Losses whose trees are grown on second derivatives, if each score has trees of its own.
+CURVED = [
+    (name, loss, outputs) for name, loss, outputs in CASES if loss in ("log_loss", "exponential", "poisson", "gamma")
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"max_bins": None, "min_weight_leaf": 0.0}], ids=["bins", "exact"])
+@pytest.mark.parametrize(("name", "loss", "outputs"), CURVED)
+def test_weights_of_any_size_have_one_model_for_every_layout(name, loss, outputs, options):
+    """Weights times second derivatives may have more bits than sums hold."""
+    X, y = data_for(name, loss, n=300, p=5, outputs=outputs)
+    X, rng = X.round().astype(np.float32), np.random.default_rng(3)
+    new = (X + rng.normal(size=X.shape)).astype(np.float32)
+    params = {"loss": loss, "n_estimators": 10, "output_strategy": "single_target", **options}
+    below_one = np.nextafter(1, 0)
+    hostile = {
+        "uniform": rng.random(len(X)) + 0.1,
+        "below one": np.full(len(X), below_one),
+        "beside": np.where(rng.random(len(X)) < 0.5, below_one, np.nextafter(1, 2)),
+        "decades": 10.0 ** rng.uniform(-30, 0, len(X)),
+        "denormal": 5e-324 * rng.integers(1, 5, len(X)),
+        "large": np.ldexp(rng.random(len(X)) + 0.5, 1000),
+        "beside 2^52": 2.0**52 + rng.integers(-2, 3, len(X)),
+    }
+    for kind, w in hostile.items():
+        dense = make(name, **params).fit(X, y, sample_weight=w)
+        for Z in (sparse.csr_array(X), sparse.csc_array(X), np.asfortranarray(X)):
+            other = make(name, **params).fit(Z, y, sample_weight=w)
+            assert model_bytes(other) == model_bytes(dense), kind
+            np.testing.assert_array_equal(other._scores(new), dense._scores(new), err_msg=kind)
+        assert model_bytes(pickle.loads(pickle.dumps(dense))) == model_bytes(dense)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+def test_weights_next_to_one_are_nearly_weights_of_one(loss):
+    """The total of these weights is a power of two but for rounding, where one bit more is needed."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4096, 3))
+    y = (X[:, 0] > 0).astype(int)
+    for w in (np.nextafter(1, 0), 1 - 2.0**-40, np.nextafter(2, 0), 1 / 3):
+        model = make(CLASSIFIER, loss=loss, n_estimators=20).fit(X, y, sample_weight=np.full(4096, w))
+        assert model.score(X, y) > 0.95, w
 
 
 def test_bins_are_no_approximation_for_features_of_few_values(params):
@@ -321,7 +376,8 @@ def problems(draw):
     strategy = draw(st.sampled_from(sorted(strategies)))
     seed = draw(st.integers(0, 2**32 - 1))
     n, d = draw(st.integers(2, 30)), draw(st.integers(1, 5))
-    weighting, rule = draw(st.sampled_from([None, "counts", "shares"])), draw(st.sampled_from(RULES))
+    weighting = draw(st.sampled_from([None, "counts", "shares", "decades", "whole decades"]))
+    rule = draw(st.sampled_from(RULES))
     return loss, strategy, seed, n, d, weighting, rule
 
 
@@ -338,7 +394,13 @@ def test_the_training_loss_never_rises(problem):
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, (n, 4)).astype(np.float32)
     numbers = X[:, :1] * rng.normal(size=d) + rng.normal(size=(n, d))
-    w = {None: None, "counts": rng.integers(1, 4, n).astype(float), "shares": rng.uniform(0.1, 2, n)}[weighting]
+    w = {
+        None: None,
+        "counts": rng.integers(1, 4, n).astype(float),
+        "shares": rng.uniform(0.1, 2, n),
+        "decades": 10.0 ** (-rng.choice([6, 20, 40]) * rng.random(n)),
+        "whole decades": np.floor(10.0 ** (6 * rng.random(n))),
+    }[weighting]
     params = {"learning_rate": 1.0, "n_estimators": 8, "max_depth": 2, **rule, **STRATEGIES[strategy]}
     params["n_projections"] = min(d, params.get("n_projections", 1))
     groups = None
@@ -376,7 +438,25 @@ def test_the_training_loss_never_rises(problem):
     slack = 1e-9 * losses[0]
     if loss in ("log_loss", "hinge", "softmax"):
         slack += 2.0**-22 * twin.w.sum() * max(1.0, max(np.abs(f).max() for f in scores)) * targets.shape[1]
+    if weighting == "decades":
+        # A weight below the unit, which is about 2^-51 of the total of these samples or less, counts as one unit.
+        slack += 2.0**-48 * twin.w.sum() * max(losses[0] / twin.w.sum(), 1 + np.abs(targets).max() ** 2) * len(X)
     assert (np.diff(losses) <= slack).all(), losses
+
+
+@pytest.mark.parametrize(("decades", "seed"), [(6, 338), (20, 248), (40, 80)])
+@pytest.mark.parametrize("strategy", ["single_target", "joint", "projected"])
+def test_steps_that_light_samples_want_do_not_raise_the_loss_of_heavy_ones(strategy, decades, seed):
+    """Derivatives of heavy samples that are far below those of light ones must not be rounded away."""
+    for draw in (seed, *range(20)):
+        rng = np.random.default_rng(draw)
+        n = int(rng.integers(5, 30))
+        X, Y = rng.normal(size=(n, 2)).astype(np.float32), (rng.random((n, 3)) < 0.4).astype(int)
+        w = 10.0 ** (-decades * rng.random(n))
+        model = make(CLASSIFIER, n_estimators=12, learning_rate=1.0, **FREE, **STRATEGIES[strategy])
+        rises = np.diff(model.fit(X, Y, sample_weight=w).train_score_)
+        # Scores are float32, and the loss of a sample rises by twice the rounding of its score, which may be 100.
+        assert rises.max() <= 2e-5, draw
 
 
 # Side by side with scikit-learn

@@ -141,9 +141,8 @@ subsample : float, default={default}
 """,
     "max_bins": """
 max_bins : int, default={default}
-    Maximum number of bins for each feature of dense X, from 2 to 255. Features with at most this number of distinct
-    values are split exactly, as are categorical features. None: all features are split exactly. Sparse X is always
-    split exactly.
+    Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
+    split exactly, as are categorical features. None: all features are split exactly.
 """,
     "max_depth": """
 max_depth : int, default={default}

@@ -214,9 +214,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         {after_errors}
 
         The model is a function of the data, the parameters and the seed. It does not depend on `n_jobs`, on whether it
-        was grown by one fit or by several with `warm_start`, or on the layout of X, with one exception: dense X is
-        binned (`max_bins`) and sparse X is not, so that they can give different models if a feature has more than
-        `max_bins` distinct values.
+        was grown by one fit or by several with `warm_start`, or on the layout of X.
 
         A stage takes the time of growing its trees, which is O(n_features · n_samples) for each level with `max_bins`,
         on as many columns as the strategy has, and O(n_samples · n_outputs) for updating the scores. The fit holds a

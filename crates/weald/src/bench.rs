@@ -8,8 +8,8 @@ use crate::data::sort::sort_by_value;
 use crate::data::train_y::TrainY;
 use crate::data::{Matrix, SparseColumns, SparseView, Targets};
 use crate::error::Result;
-use crate::exact::Grid;
 use crate::exact::reduce::Workers;
+use crate::exact::{Grid, Total};
 use crate::forest::config::ForestConfig;
 use crate::forest::grow::{seconds_of_projecting, seconds_of_tree};
 use crate::loss::LogLoss;
@@ -278,7 +278,7 @@ pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([Row
         gradients: time(&mut |row, r| sum += loss.negative_gradients(RowTargets::On(&on), row, r)),
         loss: time(&mut |row, _| sum += loss.loss(RowTargets::On(&on), row)),
     });
-    let grids = vec![Grid::for_sums(8.0, n_rows as f64); width];
+    let grids = vec![Grid::for_sums(8.0, Total::new(n_rows as u64).expect("few samples")); width];
     let mut sums = vec![0.0; width];
     let adding = time(&mut |row, _| vectorised(|| add_rounded(2.0, row, &grids, &mut sums)));
     std::hint::black_box((sum, sums));

@@ -104,7 +104,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
             weights.extend(rows.iter().map(|row| units(row) as f64));
             Some(weights)
         };
-        let grids = Grids::new(leaves.weights.iter().sum());
+        let grids = Grids::new(leaves.total);
         Ok(StageColumns { data, scores, leaves, control, rows, weights, pieces, on_ptr, on, grids })
     }
 

@@ -167,12 +167,11 @@ impl<'a> LowRank<'a> {
         }
         products.iter_mut().zip(&self.start).for_each(|(sum, c)| *sum -= c * weight);
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |largest, g| largest.max(g.abs()));
-        let total: f64 = leaves.weights.iter().sum();
         for term in &self.terms {
             control.check()?;
             // Values are rounded so that the sum over samples is exact.
             let bound = largest(values) * largest(&term.values);
-            let grid = Grid::for_sums(bound, total);
+            let grid = Grid::for_sums(bound, leaves.total);
             let mut own = 0.0;
             for (leaf, &g) in values.iter().enumerate() {
                 for &row in leaves.rows(leaf) {

@@ -19,7 +19,7 @@ use super::problem::Problem;
 use super::projector::Projector;
 use super::stage_projection::{Needs, StageProjection, Statistics, TargetRows};
 use super::state::{Data, Leaves, Losses, Scored};
-use super::steps::{LeafValues, MOST_UNITS};
+use super::steps::LeafValues;
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::slots::Slots;
@@ -30,8 +30,8 @@ use crate::data::{Matrix, Outputs, SparseTargets, Targets, Weights};
 use crate::error::{
     Error, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_results, try_with_capacity,
 };
-use crate::exact::exact_means_of_all;
 use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::{Total, exact_means_of_all};
 use crate::forest::bootstrap::{Urn, tree_key};
 use crate::forest::config::Sampling;
 use crate::loss::column::LeafRule;
@@ -419,14 +419,14 @@ impl<'f> Fitting<'f> {
         let ratios = curved.as_ref().map(|curved| curved.ratios(targets)).transpose()?;
         let values = ratios.as_deref().unwrap_or(targets);
         let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
-        let parts = |row: usize| units(row) * curved.as_ref().map_or(1, |curved| curved.units(row));
+        let parts = |row: usize| curved.as_ref().map_or(units(row), |curved| curved.parts(row, units(row)));
         let mut sample = Sample::new(rows, n, parts, self.weights.exact, &y, self.weights.workers())?;
-        if curved.is_some() {
+        if let Some(curved) = &curved {
             // A sample counts towards the minimum weight of a leaf by its second derivative, relative to the largest
             // one.
             let workers = self.weights.workers();
-            let total = workers.sum_of(rows.iter().map(|&row| units(row as usize)).sum())?;
-            sample.of_a_sample = MOST_UNITS * of_a_sample(rows, total, self.weights.exact, workers)?;
+            let total = Total::of_all(rows.iter().map(|&row| units(row as usize)), workers)?;
+            sample.of_a_sample = curved.most_parts(of_a_sample(rows, total, self.weights.exact, workers)?);
         }
         let growth = key.child(GROWTH);
         let drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;

@@ -21,7 +21,7 @@ use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
 use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::exact::{Grid, exact_mean_of_all};
+use crate::exact::{Grid, Total, exact_mean_of_all};
 use crate::loss::float::Float;
 use crate::loss::rows::{LeafRows, RowLoss, RowSums, RowTargets};
 use crate::loss::vector::{TILE_ROWS, add, add_rounded, add_scaled, take_largest, vectorised};
@@ -414,6 +414,8 @@ pub(crate) struct Leaves<'s> {
     ranges: Vec<Range<u32>>,
     /// The total weight of each leaf, in units.
     pub(crate) weights: Vec<f64>,
+    /// The total weight of all leaves.
+    pub(crate) total: Total,
 }
 
 impl<'s> Leaves<'s> {
@@ -427,12 +429,12 @@ impl<'s> Leaves<'s> {
     }
 
     pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, weights: &Weights) -> Result<Self> {
-        let mut leaves = Leaves { order, ranges, weights: Vec::new() };
-        let total = |leaf| leaves.rows(leaf).iter().map(|&row| weights.units(row as usize)).sum::<u64>() as f64;
-        let mut totals = try_collected(LEAVES, (0..leaves.ranges.len()).map(total))?;
+        let rows_of = |range: &Range<u32>| order[range.start as usize..range.end as usize].iter();
+        let total = |range| rows_of(range).map(|&row| weights.units(row as usize)).sum::<u64>() as f64;
+        let mut totals = try_collected(LEAVES, ranges.iter().map(total))?;
         weights.workers().sum(&mut totals)?;
-        leaves.weights = totals;
-        Ok(leaves)
+        let total = Total::of_sum(totals.iter().sum())?;
+        Ok(Leaves { order, ranges, weights: totals, total })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -514,8 +516,7 @@ pub(crate) fn leaf_sums<T: Float>(
     mut visit: impl FnMut(usize, &[f64]),
 ) -> Result<()> {
     let width = data.width;
-    let total: f64 = leaves.weights.iter().sum();
-    let grids = try_collected(SUMS, bounds.iter().map(|&bound| Grid::for_sums(bound.to_f64(), total)))?;
+    let grids = try_collected(SUMS, bounds.iter().map(|&bound| Grid::for_sums(bound.to_f64(), leaves.total)))?;
     let blocks = data.of_row.in_blocks();
     let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
     let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
@@ -559,14 +560,13 @@ pub(crate) fn leaf_derivatives<T: Float>(
     visit: impl FnMut(usize, &[f64]) -> Result<()>,
 ) -> Result<()> {
     let width = data.width;
-    let total_units = leaves.weights.iter().sum();
     let y = |row: u32| data.row(row as usize);
     let scores = |row: u32| &scores[row as usize * width..][..width];
     let units = |row: u32| data.weights.units(row as usize);
     let add = |_: &mut (), ids: &[u32], sums: &mut [f64]| {
         let (gradients, sums) = sums.split_at_mut(width);
         let (curvatures, on) = sums.split_at_mut(width);
-        let rows = LeafRows { ids, y: &y, scores: &scores, units: &units, total_units };
+        let rows = LeafRows { ids, y: &y, scores: &scores, units: &units, total: leaves.total };
         sums_of.add(&rows, gradients, curvatures)?;
         ids.iter().for_each(|&row| y(row).each_on(|j| on[j] += units(row) as f64));
         Ok(())

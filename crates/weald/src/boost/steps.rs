@@ -13,8 +13,10 @@ use super::config::{LeafEstimation, LeafFit};
 use super::newton::{newton, ones};
 use super::state::{Data, HeldScores, Leaves, Scored, Scores, leaf_sums};
 use crate::control::Control;
+use crate::data::weights::EXACT_BITS;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::exact::reduce::Reduce;
+use crate::exact::{Shift, Total};
 use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
 use crate::loss::line_search::LineSearch;
@@ -113,14 +115,31 @@ pub(crate) struct Curvatures {
     units: Vec<u32>,
     /// The value of a unit.
     value: f64,
+    /// How far the products of units of weight and units of curvature are shifted.
+    shift: Shift,
 }
 
-/// The number of units of the largest second derivative, and thereby the resolution for those of other samples.
-pub(super) const MOST_UNITS: f64 = 4096.0;
+/// The number of bits of the units of the largest second derivative, and thereby the resolution for those of other
+/// samples.
+const UNIT_BITS: u32 = 12;
+const MOST_UNITS: u64 = 1 << UNIT_BITS;
+
+/// Products of units of weight and units of curvature are shifted until their total has at most this number of bits.
+/// That each sample keeps at least one unit, for up to 2³² samples, then cannot bring the total to the limit.
+const PRODUCT_BITS: u32 = Total::BITS - 1;
 
 impl Curvatures {
-    pub(crate) fn units(&self, row: usize) -> u64 {
-        self.units[row].into()
+    /// Returns the weight times the second derivative of a sample with this weight, in shifted units. Neither a product
+    /// nor the sum of all overflows: the total of weights is below 2⁵², and a second derivative has at most 2¹² units.
+    #[inline]
+    pub(crate) fn parts(&self, row: usize, units: u64) -> u64 {
+        self.shift.units(units * u64::from(self.units[row]))
+    }
+
+    /// Returns how much weight times second derivative a sample of this weight has, if its second derivative is the
+    /// largest one, in shifted units.
+    pub(crate) fn most_parts(&self, units: f64) -> f64 {
+        self.shift.weight(MOST_UNITS as f64 * units)
     }
 
     /// Returns r / h of each sample: multiplied by the units, it is r again.
@@ -158,8 +177,17 @@ impl<T: Float> Scored<'_, T> {
         if !(largest > 0.0 && largest.is_finite()) {
             return Ok(None);
         }
-        let units = found.iter().map(|h| ((h / largest * MOST_UNITS) as u32).max(1));
-        Ok(Some(Curvatures { units: try_collected(WHAT, units)?, value: largest / MOST_UNITS }))
+        let units = found.iter().map(|h| ((h / largest * MOST_UNITS as f64) as u32).max(1));
+        let units = try_collected(WHAT, units)?;
+        let weights = &data.weights;
+        let shift = if weights.exact {
+            const { assert!(EXACT_BITS + UNIT_BITS <= PRODUCT_BITS) };
+            Shift::NONE
+        } else {
+            let part = |&row: &u32| weights.units(row as usize) * u64::from(units[row as usize]);
+            Shift::to_bits(weights.workers().sum_of(rows.iter().map(part).sum())?, PRODUCT_BITS)
+        };
+        Ok(Some(Curvatures { units, value: largest / MOST_UNITS as f64, shift }))
     }
 }
 

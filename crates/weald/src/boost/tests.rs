@@ -3,10 +3,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::control::Control;
+use crate::data::weights::tests::hostile_weights;
 use crate::data::{Dataset, LabelView, Matrix, OutputScaling, Targets};
 use crate::loss::LossKind;
 use crate::projection::{NProjections, Projection, ProjectionMatrix};
 use crate::rng::{Key, Stream};
+use crate::testing::models;
+use crate::tree::config::TreeConfig;
 
 /// A small problem with few distinct values, so that ties are common.
 struct Made {
@@ -102,13 +105,59 @@ fn with_factors(rule: usize, y: &Targets<'_>, config: BoostConfig) -> BoostConfi
     }
 }
 
+/// Draws a number of samples, and weights for them: none, or weights whose units are difficult to add.
+fn weighted(n: std::ops::Range<usize>) -> impl Strategy<Value = (usize, Option<Vec<f64>>)> {
+    n.prop_flat_map(|n| {
+        let whole = prop::collection::vec((0f64..6.0).prop_map(|e| 10f64.powf(e).floor()), n);
+        let some = prop_oneof![2 => hostile_weights(n), 1 => whole].prop_map(Some);
+        (Just(n), prop_oneof![1 => Just(None), 2 => some])
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
+    fn one_model_for_every_layout_whatever_the_weights(
+        seed in 0u64..1000, (n, weights) in weighted(2..150), bins in 0usize..3, joint in any::<bool>(), least in any::<bool>(),
+    ) {
+        let rows = models::rows(seed, n, 4);
+        let mut stream = Stream::new(Key::from_seed(seed));
+        let new = rows.c_order.mapv(|x| x + stream.below(3) as f32 - 1.0);
+        let numbers = Array2::from_shape_fn((n, 2), |(i, j)| f64::from(rows.c_order[[i, j]].clamp(0.1, 9.0)) + stream.below(3) as f64);
+        let codes = numbers.mapv(|y| u32::from(y > 2.0));
+        for loss in [LossKind::LogLoss, LossKind::Exponential, LossKind::Poisson, LossKind::SquaredError] {
+            let y = match loss {
+                LossKind::LogLoss | LossKind::Exponential => Targets::Classes { codes: codes.view(), n_classes: vec![2, 2] },
+                _ => Targets::Real(numbers.view()),
+            };
+            let config = BoostConfig {
+                strategy: if joint { OutputStrategy::Joint } else { OutputStrategy::SingleTarget },
+                n_estimators: 4,
+                max_bins: [None, Some(4), Some(255)][bins],
+                ..BoostConfig::new(loss)
+            };
+            let config = if least { config } else { BoostConfig { tree: TreeConfig { min_weight_leaf: 0.0, ..config.tree }, ..config } };
+            let mut first: Option<(Vec<u8>, Array2<f64>)> = None;
+            for x in rows.layouts() {
+                for n_threads in [1, 3] {
+                    let control = Control::with_threads(n_threads);
+                    let data = Dataset::new(x.view(), y.view());
+                    let data = if let Some(w) = &weights { data.sample_weight(&w[..]) } else { data };
+                    let model = config.fit(data, &control).unwrap();
+                    let found = (model.to_bytes().unwrap(), model.predict_scores(&new, &control).unwrap());
+                    let first = first.get_or_insert_with(|| found.clone());
+                    prop_assert!(*first == found, "{:?}", config.loss);
+                    prop_assert_eq!(Boosted::from_bytes(&found.0).unwrap().to_bytes().unwrap(), found.0);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn at_learning_rate_one_the_training_loss_never_rises(
-        seed in 0u64..1000, n in 2usize..40, d in 2usize..5, strategy in 0usize..6, narrow in any::<bool>(), rule in 0usize..3,
-        factors in 0usize..3,
+        seed in 0u64..1000, (n, weights) in weighted(2..40), d in 2usize..5, strategy in 0usize..6, narrow in any::<bool>(),
+        rule in 0usize..3, factors in 0usize..3,
     ) {
         let made = made(seed, n, 3, d);
         let x = Matrix::from(made.x.view());
@@ -132,7 +181,9 @@ proptest! {
             }
             for y in ys {
                 let config = with_factors(factors, &y, with_leaves(rule, config(kind.clone())));
-                let model = config.fit((&x, &y), &control).unwrap();
+                let data = Dataset::new(x.view(), y.view());
+                let data = if let Some(w) = &weights { data.sample_weight(&w[..]) } else { data };
+                let model = config.fit(data, &control).unwrap();
                 let losses = model.train_score();
                 // The scores of labels are in float32.
                 prop_assert!(losses.windows(2).all(|w| w[1] <= w[0] + 1e-6 * (1.0 + w[0].abs())), "{kind:?} {losses:?}");

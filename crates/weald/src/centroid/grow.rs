@@ -14,6 +14,8 @@ use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::error::{ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_resize, try_with_capacity};
+use crate::exact::reduce::Workers;
+use crate::exact::{Shift, Total};
 use crate::rng::{Key, Stream};
 use crate::tree::grow::Structure;
 
@@ -32,8 +34,8 @@ pub(super) const FEATURES: u64 = 4;
 pub(super) const CHILDREN: u64 = 1 << 8;
 pub(super) const OTHER_TRIES: u64 = 1 << 40;
 
-/// The total weight of the points of a node is below this.
-const MOST_WEIGHT: u64 = 1 << 31;
+/// The number of bits of the total weight of the points of a node, before each of them is given at least one unit.
+const WEIGHT_BITS: u32 = 31;
 
 /// The samples on which one tree is grown, and their weights.
 #[derive(Debug)]
@@ -59,10 +61,10 @@ impl Sample<'_> {
 
     /// Writes the weights of `rows` in units; the last bits are dropped if the weights are too large.
     fn weigh(&self, rows: &[u32], weights: &mut Vec<u32>) -> Result<()> {
-        let total: u64 = rows.iter().map(|&row| self.units(row)).sum();
-        let shift = (total / MOST_WEIGHT).checked_ilog2().map_or(0, |log| log + 1);
+        let total = Total::of_all(rows.iter().map(|&row| self.units(row)), &Workers::One)?;
+        let shift = Shift::to_bits(total.units(), WEIGHT_BITS);
         weights.clear();
-        try_extend(WHAT, weights, rows.iter().map(|&row| (self.units(row) >> shift).max(1) as u32))
+        try_extend(WHAT, weights, rows.iter().map(|&row| shift.units(self.units(row)) as u32))
     }
 }
 

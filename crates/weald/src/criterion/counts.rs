@@ -16,6 +16,7 @@ use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::exact::debug_assert_exact;
 use crate::exact::reduce::{Reduce, Workers};
 
 /// The Gini index in the table of criteria.
@@ -201,6 +202,8 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
 
     /// Computes the statistics of a node from its totals.
     fn summarize(&mut self, n: u32, weight: U) -> NodeStats {
+        debug_assert!(n > 0 && weight > U::default(), "every sample has a weight");
+        debug_assert_exact(weight.to_f64());
         (self.n, self.weight) = (n, weight);
         self.squares = U::Square::default();
         let mut pure = true;

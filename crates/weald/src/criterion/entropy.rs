@@ -11,6 +11,7 @@ use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::{Total, debug_assert_exact};
 
 const WHAT: &str = "the counts of a node";
 
@@ -27,7 +28,7 @@ impl CriterionKind for ShannonEntropy {
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
-            TrainY::Slots(y) => taker.take(Entropy::new(y, data.units, data.total_weight)?.with_workers(data.workers)),
+            TrainY::Slots(y) => taker.take(Entropy::new(y, data.units, data.total)?.with_workers(data.workers)),
             TrainY::MaskedSlots(y) => match y.n_class_outputs() {
                 Some(_) => {
                     taker.take(MaskedCounts::<U, EntropyOfClasses>::new(y, data.units)?.with_workers(data.workers))
@@ -69,9 +70,9 @@ pub(crate) struct Entropy<'a, U: Units> {
 }
 
 impl<'a, U: Units> Entropy<'a, U> {
-    /// `total_weight` is the weight of the root, in units.
-    pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U], total_weight: f64) -> Result<Self> {
-        let len = if total_weight < TABLE as f64 { total_weight as usize + 1 } else { 0 };
+    /// `of_root` is the weight of the root, in units.
+    pub(crate) fn new(y: &'a Slots<'a>, weights: &'a [U], of_root: Total) -> Result<Self> {
+        let len = usize::try_from(of_root.units()).map_or(0, |total| if total < TABLE { total + 1 } else { 0 });
         Ok(Entropy {
             y,
             weights,
@@ -138,6 +139,7 @@ impl<U: Units> NodeCriterion for Entropy<'_, U> {
         self.workers.sum_sparse(&mut self.total, &mut self.present)?;
         let n = self.workers.sum_of(rows.len() as u32)?;
         self.weight = self.workers.sum_of(self.weight)?;
+        debug_assert_exact(self.weight);
         self.present.sort_unstable();
         let pure = self.present.iter().all(|&slot| self.total[slot as usize] == self.weight);
         self.node_entropy = if pure { 0.0 } else { self.side(self.weight, |slot| self.total[slot]) };

@@ -15,6 +15,7 @@ use std::marker::PhantomData;
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::masked::MaskedSlots;
 use crate::error::{Result, try_filled, try_with_capacity};
+use crate::exact::debug_assert_exact;
 use crate::exact::reduce::{Reduce, Workers};
 
 const WHAT: &str = "the counts of a node";
@@ -207,11 +208,11 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.clear();
         let known = self.y.known();
-        let (mut weight, mut mostly, mut cells) = (0.0, 0.0, 0.0);
+        let (mut weight, mut mostly, mut cells) = (0.0, 0.0, 0i128);
         for &row in rows {
             let w = self.weights[row as usize].to_f64();
             weight += w;
-            cells += w * known.n_known(row) as f64;
+            cells += w as i128 * known.n_known(row) as i128;
             let (is_mostly, listed) = known.of(row);
             mostly += if is_mostly { w } else { 0.0 };
             let more = if is_mostly { -w } else { w };
@@ -220,11 +221,12 @@ impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
         }
         self.workers.sum(&mut self.counts)?;
         self.workers.sum(&mut self.more)?;
-        let mut sums = [weight, mostly, cells];
-        self.workers.sum(&mut sums)?;
-        let [weight, mostly, cells] = sums;
+        let [weight, mostly] = self.workers.sums_of([weight, mostly])?;
+        [weight, mostly].into_iter().chain(self.counts.iter().copied()).for_each(debug_assert_exact);
         (self.weight, self.mostly) = (weight, mostly);
-        self.cells_of_a_sample.get_or_insert(cells / weight);
+        // Over all outputs, the sum may have more bits than a sum of weights.
+        let cells = self.workers.sum_of(cells)?;
+        self.cells_of_a_sample.get_or_insert(cells as f64 / weight);
         let (mut pure, mut whole) = (true, 0.0);
         self.base = 0.0;
         for (slot, total) in (0u32..).zip(&mut self.counts).filter(|(_, total)| **total > 0.0) {

@@ -17,7 +17,7 @@ use crate::control::Control;
 use crate::data::masked::MaskedNumbers;
 use crate::error::{Result, try_filled};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::exact::{FixedPoint, Grid, PowerOfTwo, exponent_above};
+use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total, debug_assert_exact, exponent_above};
 
 #[derive(Debug)]
 pub(crate) struct MaskedVariance<'a, U> {
@@ -77,30 +77,31 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
     fn find_ranges(&mut self, rows: &[u32]) -> Result<f64> {
         self.low.fill(f64::INFINITY);
         self.high.fill(f64::NEG_INFINITY);
-        let mut cells = 0.0;
+        let mut cells = 0i128;
         for piece in self.control.pieces(rows, self.low.len()) {
             for &row in piece? {
-                let mut n_known = 0u32;
+                let mut n_known = 0i128;
                 for (y, (low, high)) in self.y.searched(row).zip(self.low.iter_mut().zip(&mut self.high)) {
                     // Comparisons with NaN are false.
                     *low = if y < *low { y } else { *low };
                     *high = if y > *high { y } else { *high };
-                    n_known += u32::from(!y.is_nan());
+                    n_known += i128::from(!y.is_nan());
                 }
-                cells += self.weights[row as usize].to_f64() * f64::from(n_known);
+                cells += self.weights[row as usize].to_f64() as i128 * n_known;
             }
         }
         for (low, high) in self.low.iter_mut().zip(&mut self.high) {
             (*low, *high) = self.workers.range((*low, *high))?;
         }
-        self.workers.sum_of(cells)
+        Ok(self.workers.sum_of(cells)? as f64)
     }
 
     /// Rounds the samples of the node to a grid and sums them. Returns the sum of squares around the means of outputs,
     /// and its unit. `reach` must be at least the distance of each value from the middle of its output's range.
     fn round(&mut self, rows: &[u32], reach: f64) -> Result<(f64, PowerOfTwo)> {
         let q = self.low.len();
-        let fixed = FixedPoint::with_bits(reach, 51 - exponent_above(self.weight));
+        // Rounding adds at most half a spacing for each unit of weight, for which one bit is left.
+        let fixed = FixedPoint::with_bits(reach, Total::BITS as i32 - 1 - Total::of_sum(self.weight)?.exponent_above());
         let for_squares = FixedPoint::with_bits(reach, self.square_bits);
         let mut squares = 0i128;
         let mut sums = self.moved.reset();
@@ -129,6 +130,7 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
         }
         self.moved.totals(&sums, &mut self.total);
         self.workers.sum(&mut self.total)?;
+        self.total.iter().for_each(|&sum| debug_assert_exact(sum));
         let squares = self.workers.sum_of(squares)? as f64;
         self.grid = PowerOfTwo::new(-fixed.exponent());
         self.base = terms(&self.total);

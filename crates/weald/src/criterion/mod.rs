@@ -5,9 +5,10 @@
 //!
 //! **Sums are exact.** Weights are integer multiples of a unit (see `data::weights`), class counts are integers, and
 //! the variance criterion rounds the targets of each node to a grid that is fine enough for their values and for which
-//! all sums are exact integers below 2⁵². Exact sums do not depend on the order of addition. Therefore neither the
-//! layout of X, nor the way in which entries are found, nor the number of threads can change a tree, and "rest = node −
-//! moved" has no rounding error.
+//! all sums are exact integers below 2⁵². The type [`Total`](crate::exact::Total) refuses totals of weights that are not
+//! below 2⁵². Exact sums do not depend on the order of addition. Therefore neither the layout of X, nor the way in which
+//! entries are found, nor the number of threads can change a tree, and "rest = node − moved" has no rounding error: as
+//! each sample weighs at least one unit, a side has no weight if and only if it has no sample.
 //!
 //! A criterion describes itself, see `table`: its name, the outputs that it supports, the statistics of nodes, the
 //! values of leaves, and what importances need.
@@ -275,6 +276,7 @@ impl Units for u32 {
     }
 
     fn of_whole(whole: i128) -> Self {
+        debug_assert!((0..1 << 31).contains(&whole), "a total below 2³¹: {whole}");
         whole as u32
     }
 
@@ -283,7 +285,7 @@ impl Units for u32 {
     }
 }
 
-/// For total weights below 2⁵².
+/// For total weights below the limit of [`Total`](crate::exact::Total), 2⁵².
 impl Units for u64 {
     type Square = i128;
 
@@ -301,6 +303,7 @@ impl Units for u64 {
     }
 
     fn of_whole(whole: i128) -> Self {
+        debug_assert!((0..1 << 52).contains(&whole), "a total below 2⁵²: {whole}");
         whole as u64
     }
 

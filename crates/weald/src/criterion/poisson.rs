@@ -18,8 +18,8 @@ use super::table::{
 use super::{Criterion, NodeCriterion, NodeStats, Units};
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::error::{Error, Result, try_filled, try_with_capacity};
-use crate::exact::FixedPoint;
 use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::{FixedPoint, Total, debug_assert_exact};
 
 /// The Poisson deviance in the table of criteria.
 pub(crate) struct PoissonDeviance;
@@ -31,7 +31,7 @@ impl CriterionKind for PoissonDeviance {
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
-            TrainY::Real(y) => taker.take(Poisson::new(y, data.units, data.total_weight)?.with_workers(data.workers)),
+            TrainY::Real(y) => taker.take(Poisson::new(y, data.units, data.total)?.with_workers(data.workers)),
             TrainY::MaskedReal(_) => Err(refused_where_masked(Criterion::Poisson)),
             TrainY::SparseReal(_) | TrainY::Slots(_) | TrainY::MaskedSlots(_) => Err(data.refused_by::<Self>()),
         }
@@ -105,14 +105,14 @@ pub(crate) struct Poisson<'a, U> {
 }
 
 impl<'a, U: Units> Poisson<'a, U> {
-    /// `total_weight` is the weight of the root, in units.
-    pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], total_weight: f64) -> Result<Self> {
+    /// `total` is the weight of the root, in units.
+    pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], total: Total) -> Result<Self> {
         const WHAT: &str = "the sums of a node";
         Ok(Poisson {
             y,
             weights,
             workers: Workers::One,
-            whole: FixedPoint::with_bits(total_weight, 119),
+            whole: FixedPoint::with_bits(total.as_f64(), 119),
             size: None,
             rounded: try_filled("the rounded targets", 0, weights.len() * y.n_outputs)?,
             deviances: try_with_capacity("the deviances of samples", weights.len())?,
@@ -198,6 +198,8 @@ impl<U: Units> NodeCriterion for Poisson<'_, U> {
         self.workers.sum(&mut self.total)?;
         let n = self.workers.sum_of(rows.len() as u32)?;
         self.weight = self.workers.sum_of(self.weight)?;
+        debug_assert_exact(self.weight);
+        debug_assert!(self.total.iter().all(|&total| (0..1 << 120).contains(&total)), "sums of 120 bits");
         for (mean, &total) in self.means.iter_mut().zip(&self.total) {
             *mean = self.whole.down(total as f64) / self.weight;
         }

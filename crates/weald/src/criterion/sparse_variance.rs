@@ -16,7 +16,7 @@ use crate::control::Control;
 use crate::data::sparse_targets::SparseNumbers;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::exact::{FixedPoint, exponent_above};
+use crate::exact::{FixedPoint, debug_assert_exact, exponent_above};
 
 const WHAT: &str = "the sums of a node";
 
@@ -231,6 +231,8 @@ impl<'a, U: Units> SparseVariance<'a, U> {
     /// Computes the statistics of a node from its sums. `rows` are the samples of this worker.
     fn summarize(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.squares = self.present.iter().map(|&j| i128::from(self.of_outputs[j as usize].total).pow(2)).sum();
+        debug_assert!(self.squares >= 0 && self.own_squares >= 0, "squares of 127 bits");
+        debug_assert_exact(self.weight.to_f64());
         let w = self.weight.to_f64();
         let mean_square = self.squares as f64 / (w * w);
         let longest =

@@ -12,6 +12,7 @@ use crate::control::Control;
 use crate::data::Outputs;
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Result};
+use crate::exact::Total;
 use crate::exact::reduce::Workers;
 
 /// Defines [`Criterion`] and its methods from rows, each with documentation, a name, and a type that defines the rest.
@@ -128,7 +129,7 @@ pub(crate) struct NodeData<'a, U> {
     /// Whether units are integer multiples of samples (see `data::weights`).
     pub(crate) exact_weights: bool,
     /// The weight of the root, in units.
-    pub(crate) total_weight: f64,
+    pub(crate) total: Total,
     pub(crate) workers: &'a Workers,
     pub(crate) control: &'a Control,
 }

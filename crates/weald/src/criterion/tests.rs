@@ -11,6 +11,7 @@ use crate::control::Control;
 use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
 use crate::data::{LabelView, SparseTargets, Targets, Weights};
+use crate::exact::Total;
 use crate::exact::reduce::Workers;
 use crate::exact::reduce::tests::by_two;
 
@@ -59,7 +60,7 @@ proptest! {
         };
         let nodes = [of_worker(None), of_worker(Some(0)), of_worker(Some(1))];
         let units: Vec<u32> = rows.iter().map(|row| row.2).collect();
-        let total: f64 = units.iter().map(|&u| f64::from(u)).sum();
+        let total = Total::of_all(units.iter().map(|&u| u.into()), &Workers::One).unwrap();
         let on: Vec<Vec<u32>> = rows.iter().map(|row| (0..3).filter(|label| row.3 >> label & 1 == 1).collect()).collect();
         let ptr: Vec<usize> = (0..=n).map(|i| on[..i].iter().map(Vec::len).sum()).collect();
         let labels = Targets::Labels(LabelView::try_new(ptr, on.concat(), 3).unwrap());

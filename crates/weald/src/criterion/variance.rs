@@ -24,7 +24,7 @@ use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::{Part, Reduce, Workers};
-use crate::exact::{FixedPoint, Grid, PowerOfTwo, exponent_above};
+use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total, debug_assert_exact, exponent_above};
 
 /// The variance in the table of criteria.
 pub(crate) struct VarianceOfNumbers;
@@ -106,6 +106,9 @@ const LOST_SHARE: f64 = 1.0 / (1u64 << 26) as f64;
 /// Nodes with fewer samples are not remembered, because reading the larger child costs no more than a subtraction.
 const FEW_SAMPLES: u32 = 4;
 
+/// The number of bits of sums of rounded targets before they are rounded.
+const BITS_OF_SUMS: i32 = Total::BITS as i32 - 1;
+
 /// The purpose of memory for frames, for error messages.
 const FRAMES: &str = "the grids of nodes";
 
@@ -128,6 +131,16 @@ impl Sums {
         try_extend("the waiting nodes of a tree", &mut self.total, other.total.iter().copied())?;
         (self.weight, self.squares) = (other.weight, other.squares);
         Ok(())
+    }
+
+    /// Checks, in builds with debug assertions, that sums over at least one sample are exact.
+    #[inline(always)]
+    fn debug_assert_exact(&self) {
+        if cfg!(debug_assertions) {
+            debug_assert!(self.weight >= 1.0, "a node without samples");
+            debug_assert!(self.squares >= 0, "squares beyond 127 bits");
+            self.total.iter().chain([&self.weight]).for_each(|&sum| debug_assert_exact(sum));
+        }
     }
 
     /// Returns |mean|².
@@ -317,7 +330,8 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         if reach == 0.0 {
             return Ok(self.low == self.high);
         }
-        let fixed = FixedPoint::with_bits(reach, 51 - exponent_above(weight));
+        // Rounding adds at most half a spacing for each unit of weight, for which one bit is left.
+        let fixed = FixedPoint::with_bits(reach, BITS_OF_SUMS - Total::of_sum(weight)?.exponent_above());
         let fixed_for_squares = FixedPoint::with_bits(reach, self.square_bits);
         let frame = self.frames.len() as u32;
         for piece in self.control.pieces(rows, q) {
@@ -386,6 +400,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             Part::Counts(slice::from_mut(&mut n_who_know)),
         ])?;
         self.n_samples = n;
+        self.node.debug_assert_exact();
         Ok((frame / f64::from(n_who_know.max(1))) as u32)
     }
 
@@ -537,6 +552,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
             shift += (*rest * of_rest - s * of_whole).powi(2);
         }
         self.distance = whole.distance + shift.sqrt();
+        self.node.debug_assert_exact();
         self.summarize(rows)
     }
 

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result, try_collected, try_copied};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::exact::{PowerOfTwo, exponent_above, lowest_bit};
+use crate::exact::{PowerOfTwo, Total, exponent_above, lowest_bit};
 
 /// The weights of all samples, in units.
 #[derive(Debug)]
@@ -26,10 +26,11 @@ pub(crate) struct Weights {
     workers: Workers,
 }
 
-/// Total units of exact weights stay below 2³¹: squares of counts fit 64 bits.
-const EXACT_TOTAL: f64 = (1u64 << 31) as f64;
-/// Total units of rounded weights stay below 2⁵²: sums of units are exact as float64.
-const ROUNDED_TOTAL: f64 = (1u64 << 52) as f64;
+/// Total units of exact weights have this number of bits: squares of counts fit 64 bits.
+pub(crate) const EXACT_BITS: u32 = 31;
+const EXACT_TOTAL: f64 = (1u64 << EXACT_BITS) as f64;
+/// Total units of rounded weights stay below the limit of [`Total`]: sums of units are exact as float64.
+const ROUNDED_TOTAL: f64 = Total::LIMIT as f64;
 /// Extra low bits that exact weights may have below one: 1/64, as products with targets share 52 bits.
 const MAX_FRACTION_BITS: i32 = 6;
 /// The least positive float64 is 2⁻¹⁰⁷⁴: a finer unit has no weight of its own.
@@ -90,14 +91,18 @@ impl Weights {
             return multiples(common);
         }
         // The power of two that puts the largest possible total just below the limit. A positive weight keeps at least
-        // one unit, so that no sample is lost.
-        let exponent = ((ROUNDED_TOTAL / draws).log2().floor() as i32 - exponent_above(largest)).min(MOST_BITS);
-        let to_units = |&w: &f64| if w == 0.0 { 0 } else { (PowerOfTwo::new(exponent).times(w).round() as u64).max(1) };
+        // one unit, so that no sample is lost. The largest weight is below a power of two, and is not rounded up to it:
+        // the total would then be the limit.
+        let bits = (ROUNDED_TOTAL / draws).log2().floor() as i32;
+        let (exponent, most) = ((bits - exponent_above(largest)).min(MOST_BITS), (1 << bits) - 1);
+        let to_units =
+            |&w: &f64| if w == 0.0 { 0 } else { (PowerOfTwo::new(exponent).times(w).round() as u64).clamp(1, most) };
         let units = try_collected(WHAT, w.iter().map(to_units))?;
         Weights::of_units(units, PowerOfTwo::new(-exponent).value(), false, workers)
     }
 
     fn of_units(units: Vec<u64>, unit: f64, exact: bool, workers: &Workers) -> Result<Self> {
+        Total::of_all(units.iter().copied(), workers)?;
         let largest = workers.max_of(units.iter().copied().max().unwrap_or(0))? as f64;
         let sum_unit = if (1.0 / FAR..=FAR).contains(&unit) { unit } else { 2f64.powi(-exponent_above(largest)) };
         let unit = unit.min(LARGEST_UNIT);
@@ -165,8 +170,52 @@ pub(crate) enum RowUnits {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Weights of nearly the same size whose units are difficult to add: next to powers of two, or denormal.
+    pub(crate) fn weights_on_the_edge(n: usize) -> impl Strategy<Value = Vec<f64>> {
+        let near = |x: f64| prop::sample::select(vec![x, x.next_down(), x.next_up()]);
+        prop_oneof![
+            prop::collection::vec(near(1.0), n),
+            Just(vec![1f64.next_down(); n]),
+            prop::collection::vec(near(ROUNDED_TOTAL), n),
+            prop::collection::vec(near(EXACT_TOTAL), n),
+            prop::collection::vec((1u64..9).prop_map(f64::from_bits), n),
+        ]
+    }
+
+    /// The same, or weights over many decades.
+    pub(crate) fn hostile_weights(n: usize) -> impl Strategy<Value = Vec<f64>> {
+        prop_oneof![
+            2 => weights_on_the_edge(n),
+            1 => prop::collection::vec((-300f64..300.0).prop_map(|e| 10f64.powf(e)), n),
+            1 => prop::collection::vec((-15f64..1.0).prop_map(|e| 10f64.powf(e)), n),
+            1 => prop::collection::vec(prop_oneof![Just(0.0), Just(f64::MAX), 0.1f64..3.0], n)
+                .prop_filter("some weight", |w| w.iter().any(|&w| w > 0.0)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn units_of_hostile_weights_are_within_their_total_and_nearly_proportional(
+            w in (1usize..50).prop_flat_map(hostile_weights), draws in 1usize..100,
+        ) {
+            let of = Weights::new(Some(&w), w.len(), w.len() * draws).unwrap();
+            let units: Vec<u64> = (0..w.len()).map(|i| of.units(i)).collect();
+            let largest = w.iter().copied().fold(0.0, f64::max);
+            let most = *units.iter().max().unwrap();
+            prop_assert!(Total::new(most * (w.len() * draws) as u64).is_ok(), "{units:?}");
+            for (&w, &units) in w.iter().zip(&units) {
+                prop_assert_eq!(w > 0.0, units > 0);
+                // Half a unit is lost to rounding, and the smallest weights keep one unit.
+                let share = (w / largest) * most as f64;
+                prop_assert!((units as f64 - share).abs() <= 1.0 + 1e-15 * share, "{w:e} {units} {share}");
+            }
+        }
+    }
 
     fn units(w: &[f64]) -> Weights {
         Weights::new(Some(w), w.len(), w.len()).unwrap()
@@ -202,13 +251,29 @@ mod tests {
             let w = units(&weights);
             assert!(w.unit > 0.0 && w.unit.is_finite(), "{scale}");
             let total: u64 = (0..4).map(|i| w.units(i)).sum();
-            assert!((total as f64) < ROUNDED_TOTAL, "{scale}: {total}");
+            assert!(Total::new(total).is_ok(), "{scale}: {total}");
             assert_eq!(w.units(3), 0);
             for (i, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
                 assert!(w.units(i) >= 1, "{scale}");
                 let back = w.units(i) as f64 * w.unit;
                 // The tolerance is about half a unit, 2⁻⁵⁰ of the largest weight. Weights below a unit become one unit.
                 assert!((back - weight).abs() <= scale * 1e-14 + 5e-324, "{scale}: {weight} became {back}");
+            }
+        }
+    }
+
+    #[test]
+    fn totals_stay_below_their_limit_where_all_weights_are_rounded_up() {
+        let below_one = 1f64.next_down();
+        for n in [1, 2, 3, 4096, 4097, 1 << 16] {
+            for scale in [1.0, 0.5, two_to(1000), two_to(-1000)] {
+                for weight in [below_one, below_one.next_down(), 1f64.next_up(), 2f64.next_down(), 1.0 / 3.0] {
+                    let w = units(&vec![weight * scale; n]);
+                    let total: u64 = (0..n).map(|i| w.units(i)).sum();
+                    assert!(Total::new(total).is_ok(), "{n} {weight} {scale}: {total}");
+                    // One bit is lost to the power of two above n, and one to that above the weight.
+                    assert!(w.exact || total >= Total::LIMIT / 4, "{n} {weight} {scale}: {total}");
+                }
             }
         }
     }

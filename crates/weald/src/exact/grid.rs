@@ -3,7 +3,7 @@
 use std::ops::{Add, Sub};
 
 use super::reduce::Largest;
-use super::{PowerOfTwo, exponent_above};
+use super::{PowerOfTwo, Total, exponent_above};
 
 /// A type of floats that are rounded to a grid before they are added up in float64.
 pub(crate) trait GridFloat: Largest + Add<Output = Self> + Sub<Output = Self> {
@@ -38,7 +38,7 @@ impl GridFloat for f64 {
 }
 
 /// The number of bits of sums in float64.
-const BITS_OF_SUMS: i32 = 52;
+const BITS_OF_SUMS: i32 = Total::BITS as i32;
 /// Weights that had to be rounded may have units that fill all these bits. Terms keep at least this many bits
 /// nevertheless, and the sums are then rounded.
 const FEWEST_BITS: i32 = 26;
@@ -61,13 +61,13 @@ impl<T: GridFloat> Grid<T> {
         if bound == 0.0 { Grid(T::from_f64(0.0)) } else { Grid::of_spacing(exponent_above(bound) - bits) }
     }
 
-    /// Returns the grid for |x| ≤ `bound` with which sums of x times integer weights, up to `total_units` in total, are
-    /// exact in any order. For float32 and up to 2³⁰ units, the spacing is 2⁻²² times the power of two at or above the
+    /// Returns the grid for |x| ≤ `bound` with which sums of x times integer weights, up to `total` in total, are exact
+    /// in any order. For float32 and up to 2³⁰ units, the spacing is 2⁻²² times the power of two at or above the
     /// bound. For float64, it is as small as possible if sums have 52 bits.
-    pub(crate) fn for_sums(bound: f64, total_units: f64) -> Self {
+    pub(crate) fn for_sums(bound: f64, total: Total) -> Self {
         // The exponent of the power of two at or above x.
         let exponent_at = |x: f64| exponent_above(x) - i32::from(x.to_bits() << 12 == 0);
-        let bits = BITS_OF_SUMS - exponent_at(total_units.max(1.0));
+        let bits = BITS_OF_SUMS - exponent_at(total.as_f64().max(1.0));
         let bits = bits.clamp(FEWEST_BITS.min(T::MOST_BITS), T::MOST_BITS);
         if bound > 0.0 {
             Grid::of_spacing(exponent_at(bound.max(T::LEAST_BOUND)) - bits)
@@ -121,7 +121,7 @@ mod tests {
 
     fn sums<T: GridFloat + Into<f64>>(rows: &[(u8, f64)], bound: f64) -> Result<(), TestCaseError> {
         let total: f64 = rows.iter().map(|r| f64::from(r.0)).sum();
-        let grid = Grid::<T>::for_sums(bound, total);
+        let grid = Grid::<T>::for_sums(bound, Total::of_sum(total).unwrap());
         let rounded = |x: f64| -> f64 { grid.round(T::from_f64(x)).into() };
         let sum = |rows: &mut dyn Iterator<Item = (f64, f64)>| {
             let mut sums = [0.0];
@@ -153,7 +153,7 @@ mod tests {
         fn sums_of_bits_are_those_of_rounded_numbers(
             terms in prop::collection::vec(-1.0f32..=1.0, 1..=Grid::TERMS_OF_BITS), bound in prop::sample::select(vec![2.0, 1.0, 0.3, 1e6]), extreme in any::<bool>(),
         ) {
-            let grid = Grid::<f32>::for_sums(bound, terms.len() as f64);
+            let grid = Grid::<f32>::for_sums(bound, Total::new(terms.len() as u64).unwrap());
             let terms: Vec<f32> = terms.iter().map(|x| if extreme { x.signum() } else { *x } * bound as f32).collect();
             let bits = terms.iter().fold(0u32, |sum, &x| sum.wrapping_add(grid.bits(x)));
             let sum: f64 = terms.iter().map(|&x| f64::from(grid.round(x))).sum();
@@ -164,16 +164,17 @@ mod tests {
     #[test]
     fn bounds_and_totals_of_any_size() {
         for bound in [0.0, 1e-30, 1.0, 2.0, 1e30] {
-            for total in [0.0, 1.0, 1e9, 1e15] {
+            for total in [0, 1, 1_000_000_000, 1_000_000_000_000_000, Total::LIMIT - 1] {
+                let total = Total::new(total).unwrap();
                 let (a, b) = (Grid::<f32>::for_sums(bound, total), Grid::<f64>::for_sums(bound, total));
                 for x in [-bound, 0.0, bound] {
                     // Even the coarsest grid represents the bound up to a factor of two.
-                    assert!((f64::from(a.round(x as f32)) - x).abs() <= bound * 0.5, "{bound} {total}");
-                    assert!((b.round(x) - x).abs() <= bound * 0.5, "{bound} {total}");
+                    assert!((f64::from(a.round(x as f32)) - x).abs() <= bound * 0.5, "{bound} {total:?}");
+                    assert!((b.round(x) - x).abs() <= bound * 0.5, "{bound} {total:?}");
                 }
             }
         }
-        assert_eq!(Grid::<f64>::for_sums(f64::MAX, 10.0).round(1.0), 0.0);
+        assert_eq!(Grid::<f64>::for_sums(f64::MAX, Total::new(10).unwrap()).round(1.0), 0.0);
     }
 
     #[test]

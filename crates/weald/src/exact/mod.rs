@@ -7,6 +7,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `total` | totals of weights, which bound all exact sums |
 //! | `power` | powers of two that neither overflow nor underflow, and the exponents of floats |
 //! | `grid` | rounding to the multiples of a spacing, and the choice of the spacing for a bound and a total weight |
 //! | `fixed_point` | conversion of floats to integers, and back |
@@ -23,6 +24,7 @@ pub(crate) mod merge;
 mod power;
 pub(crate) mod reduce;
 mod sums;
+mod total;
 
 pub(crate) use deviation::exact_deviation_of_all;
 pub(crate) use fixed_point::FixedPoint;
@@ -30,3 +32,4 @@ pub(crate) use grid::{Grid, GridFloat};
 pub(crate) use mean::{exact_mean, exact_mean_of_all, exact_means_of_all};
 pub(crate) use power::{PowerOfTwo, exponent_above, lowest_bit};
 pub(crate) use sums::{bits_left, weighted_sum, weighted_sum_of_all};
+pub(crate) use total::{Shift, Total, debug_assert_exact};

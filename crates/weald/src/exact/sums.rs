@@ -1,9 +1,10 @@
 //! Weighted sums in float64 that do not depend on the order of their terms.
 
 use super::reduce::{Reduce, Workers};
-use super::{Grid, exponent_above, lowest_bit};
+use super::{Grid, Total, exponent_above, lowest_bit};
 use crate::error::Result;
 
+const BITS_OF_SUMS: i32 = Total::BITS as i32;
 /// Weights are counted in 64ths, as [`crate::data::weights`] stores them, or in finer units if they are finer. They are
 /// never counted in coarser units, because four samples of weight 1 must be rounded like two of weight 2.
 const UNIT: i32 = -6;
@@ -15,19 +16,29 @@ const ROUNDED_BITS: i32 = 30;
 /// Returns the number of bits that are left for a term when products of terms and weights are summed in float64: 52
 /// minus the bits of the total weight.
 pub(crate) fn bits_left(weights: &[f64]) -> i32 {
-    let unit = weights.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).fold(UNIT, i32::min);
-    let total: f64 = weights.iter().sum();
-    bits_of_total(total, unit)
+    bits_of_total(weights.iter().sum(), unit_of(weights))
+}
+
+/// Returns the exponent of the unit of which all weights are multiples.
+fn unit_of(weights: &[f64]) -> i32 {
+    weights.iter().filter(|&&w| w > 0.0).map(|&w| lowest_bit(w)).fold(UNIT, i32::min)
 }
 
 fn bits_of_total(total: f64, unit: i32) -> i32 {
-    let bits = if total == 0.0 { 52 } else { 52 - (exponent_above(total) - unit) };
+    let bits = BITS_OF_SUMS - bits_of_units(total, unit);
     if bits >= FEWEST_BITS { bits } else { ROUNDED_BITS }
+}
+
+/// Returns the number of bits of a total weight in units.
+fn bits_of_units(total: f64, unit: i32) -> i32 {
+    if total == 0.0 { 0 } else { exponent_above(total) - unit }
 }
 
 /// Returns Σ w x. Terms are split into two parts on grids, each of which is summed exactly. As long as weights are
 /// multiples of 1/64 and their total is below 2²⁶, the result does not depend on the order, a sample of weight 2 is
-/// equivalent to two samples, and a sample of weight 0 is ignored, whatever its term is.
+/// equivalent to two samples, and a sample of weight 0 is ignored, whatever its term is. With finer weights, the products
+/// w x are split instead of the terms, so that the largest product, not the largest term, determines the accuracy: the
+/// largest terms may be those of samples with very little weight. The result does not depend on the order either.
 pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
     let there = || weights.iter().zip(terms).filter(|(w, _)| **w > 0.0).map(|(&w, &x)| (w, x));
     let bound = there().fold(0.0, |bound: f64, (_, x)| if x.is_nan() { f64::NAN } else { bound.max(x.abs()) });
@@ -37,7 +48,12 @@ pub(crate) fn weighted_sum(weights: &[f64], terms: &[f64]) -> f64 {
     if !bound.is_finite() || there().any(|(_, x)| x.is_nan()) {
         return there().map(|(w, x)| w * x).sum();
     }
-    let [high, low] = sums_of_parts(there(), bound, bits_left(weights));
+    let (unit, total) = (unit_of(weights), weights.iter().sum());
+    let [high, low] = if unit < UNIT && BITS_OF_SUMS - bits_of_units(total, unit) < FEWEST_BITS {
+        sums_of_products(there())
+    } else {
+        sums_of_parts(there(), bound, bits_of_total(total, unit))
+    };
     high + low
 }
 
@@ -51,6 +67,17 @@ fn sums_of_parts(terms: impl Iterator<Item = (f64, f64)>, bound: f64, bits: i32)
         low += w * fine.round(x - rounded);
     }
     [high, low]
+}
+
+/// Returns the sums of the two parts of finite products, exactly.
+fn sums_of_products(terms: impl Iterator<Item = (f64, f64)> + Clone) -> [f64; 2] {
+    let products = terms.map(|(w, x)| (1.0, w * x));
+    let (n, bound) = products.clone().fold((0.0, 0.0), |(n, bound): (f64, f64), (_, x)| (n + 1.0, bound.max(x.abs())));
+    if bound.is_finite() {
+        sums_of_parts(products, bound, BITS_OF_SUMS - exponent_above(n))
+    } else {
+        [products.map(|(_, x)| x).sum(), 0.0]
+    }
 }
 
 /// Returns the sum over the terms of all workers, whose weights are multiples of 1/64.
@@ -82,6 +109,8 @@ pub(crate) fn weighted_sum_of_all(weights: &[f64], terms: &[f64], workers: &Work
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Weights;
+    use crate::data::weights::tests::hostile_weights;
     use proptest::prelude::*;
 
     #[test]
@@ -108,6 +137,29 @@ mod tests {
             let plain: f64 = w.iter().zip(&x).map(|(w, x)| w * x).sum();
             // The tolerance covers the rounding of the plain sum at each of its terms.
             prop_assert!((sum - plain).abs() <= 1e-13 * largest * scale * 40.0, "{sum} {plain}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sums_with_hostile_weights_have_the_accuracy_of_the_largest_product_in_any_order(
+            (w, x) in (1usize..40).prop_flat_map(|n| {
+                let terms = prop::collection::vec((-1f64..1.0, 0f64..30.0).prop_map(|(m, e)| m * 10f64.powf(e)), n);
+                (hostile_weights(n), terms)
+            }),
+        ) {
+            let of = Weights::new(Some(&w), w.len(), w.len()).unwrap();
+            let w: Vec<f64> = (0..w.len()).map(|i| of.in_sums(of.units(i))).collect();
+            // Sums with whole weights, and few more, have the accuracy of the largest term.
+            prop_assume!(unit_of(&w) < UNIT && bits_left(&w) == ROUNDED_BITS);
+            let sum = weighted_sum(&w, &x);
+            let reversed = |v: &[f64]| v.iter().rev().copied().collect::<Vec<_>>();
+            prop_assert_eq!(sum.to_bits(), weighted_sum(&reversed(&w), &reversed(&x)).to_bits());
+            let products = || w.iter().zip(&x).map(|(w, x)| w * x);
+            let largest = products().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+            // The plain sum is rounded at each of its terms, and each product once.
+            let plain: f64 = products().sum();
+            prop_assert!((sum - plain).abs() <= largest * 40.0 * f64::EPSILON, "{sum:e} {plain:e} {largest:e}");
         }
     }
 

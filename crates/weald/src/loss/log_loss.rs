@@ -2,7 +2,7 @@
 
 use super::column::{ColumnLoss, LeafRule};
 use super::log_loss_rows::LogLossRows;
-use super::newton::{Change, LeafTotals, self_concordant_bound};
+use super::newton::{Change, ErrorOfSums, LeafTotals, self_concordant_bound};
 use super::off_sums::OffSums;
 use super::rows::{RowLoss, RowSums};
 use super::{Bounds, Domain, LineProblem, Link, Loss, half_log_odds};
@@ -66,12 +66,20 @@ impl Loss for LogLoss {
     }
 }
 
+/// Probabilities of scores and changes up to this magnitude are normal numbers, as are their products.
+const FAR: f64 = 150.0;
+
+/// Returns log(e^a + e^b), of which one may be zero.
+fn log_of_sum(a: f64, b: f64) -> f64 {
+    a.max(b) + (-(a - b).abs()).exp().ln_1p()
+}
+
 /// Returns q(p) = log(1 + p (e^(2v) − 1)), the change of the loss of an absent label if its score moves by v; `off` is
 /// 1 − p.
 fn change_off(p: f64, off: f64, v: f64) -> f64 {
-    if v > 300.0 {
-        // The exponential would overflow.
-        2.0 * v + (p + (-2.0 * v).exp()).ln()
+    if v.abs() > FAR {
+        // The exponential would overflow or underflow.
+        log_of_sum(off.ln(), p.ln() + 2.0 * v)
     } else if v < 0.0 && p > 0.5 {
         // This avoids the cancellation in 1 − p (1 − e^(2v)), which may be small.
         ((2.0 * v).exp() - off * (2.0 * v).exp_m1()).ln()
@@ -80,8 +88,8 @@ fn change_off(p: f64, off: f64, v: f64) -> f64 {
     }
 }
 
-/// The accuracy of means of probabilities and of their squares, which are computed from sums of terms that are rounded
-/// to a grid of 2⁻²¹.
+/// The accuracy of gradients and curvatures of samples, and of means of probabilities and of their squares, which are
+/// computed from sums of terms that are rounded to a grid of 2⁻²¹.
 const OF_MEANS: f64 = 1e-6;
 
 /// Returns a mean of q, from the mean and the mean square of probabilities, and v.
@@ -108,7 +116,8 @@ impl ColumnLoss for LogLoss {
         true
     }
 
-    /// The bounds are computed from the slope and the curvature at 0 or, if this does not show that the loss decreases,
+    /// A step down cannot raise the loss of absent labels, nor a step up that of present ones. The other bounds are
+    /// computed from the slope and the curvature at 0 or, if this does not show that the loss decreases,
     /// from the mean and the mean square of the probabilities of the leaf. The third derivative of q by p has the sign
     /// of v. Of all distributions with this mean and this mean square, those on 0 and one more point have the smallest
     /// mean of q, and those on 1 and one more point have the largest, if v > 0 (Chebyshev and Markov; Karlin and
@@ -118,28 +127,36 @@ impl ColumnLoss for LogLoss {
             return Change::UNKNOWN;
         };
         let (falls, bends, reach) = (gradient * step, curvature * step * step, 2.0 * step.abs());
-        let most = self_concordant_bound(falls, bends, reach);
+        let error = ErrorOfSums::new(weight, OF_MEANS, &[step], 1.0);
+        let opposed = if step < 0.0 { on } else { weight - on };
+        let most = (self_concordant_bound(falls, bends, reach) + error.most).min(reach * opposed);
         if most <= 0.0 {
             // ω is convex, so its tangent at 0 is a lower bound.
-            return Change { least: bends * (0.5 - reach / 6.0).max(0.0) - falls, most };
+            let bends = (bends - error.bends).max(0.0);
+            return Change { least: bends * (0.5 - reach / 6.0).max(0.0) - falls - error.falls, most };
         }
         // If all labels were absent, the gradients of cells would be −2p, and the curvatures 4p(1 − p).
         let mean = (on - 0.5 * gradient) / weight;
-        let square = mean - 0.25 * curvature / weight;
+        let spread = 0.25 * curvature / weight;
         let (to_least, to_most): (OfMeans, OfMeans) =
             if step > 0.0 { (with_zeros, with_ones) } else { (with_ones, with_zeros) };
-        // q is concave: the more probabilities differ, the smaller is its mean.
-        let near = |mean_of: OfMeans, square: f64| {
+        // q is concave: the more probabilities differ, the smaller is its mean. The mean of p (1 − p) is the difference of
+        // the mean and the mean square, whose errors are not independent.
+        let near = |mean_of: OfMeans, spread: f64| {
             [mean - OF_MEANS, mean + OF_MEANS].map(|m| {
                 let m = m.clamp(0.0, 1.0);
-                weight * mean_of(m, square.clamp(m * m, m), step) - 2.0 * step * on
+                weight * mean_of(m, (m - spread).clamp(m * m, m), step) - 2.0 * step * on
             })
         };
-        let (least, other) = (near(to_least, square + OF_MEANS), near(to_most, square - OF_MEANS));
+        let (least, other) = (near(to_least, spread - OF_MEANS), near(to_most, spread + OF_MEANS));
         Change { least: least[0].min(least[1]), most: other[0].max(other[1]).min(most) }
     }
 
     fn change(&self, y: f64, score: f64, step: f64) -> f64 {
+        if score.abs() > FAR || step.abs() > FAR {
+            // The exponentials would underflow. The difference of losses of this size loses few digits.
+            return self.value(y, score + step) - self.value(y, score);
+        }
         let on = if y > 0.0 { 2.0 * step } else { 0.0 };
         change_off(probability(score), probability(-score), step) - on
     }

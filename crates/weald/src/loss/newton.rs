@@ -123,6 +123,41 @@ fn omega(t: f64) -> f64 {
     if t < 1e-3 { 0.5 + t * (1.0 / 6.0 + t * (1.0 / 24.0 + t / 120.0)) } else { (t.exp_m1() - t) / (t * t) }
 }
 
+/// A step up to this length changes a loss by hardly more than the rounding of the float32 scores that it is added to, so
+/// that errors of sums over samples do not matter.
+const SHORT: f64 = 1.0 / 1024.0;
+
+/// By how much the terms of a bound on a change may be wrong, because the derivatives of samples are rounded before they
+/// are summed. Samples of much weight may have derivatives far below the error of rounding and thus sums of zero, and yet
+/// oppose a long step that samples of little weight want.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ErrorOfSums {
+    /// The error of G v.
+    pub(crate) falls: f64,
+    /// The error of H v².
+    pub(crate) bends: f64,
+    /// The error of an upper bound, in which the second is multiplied by ω.
+    pub(crate) most: f64,
+}
+
+impl ErrorOfSums {
+    /// Returns the errors for a leaf of this weight; `of_terms` is the error of the derivatives of a sample. `shares` is
+    /// the number of times that H v² counts.
+    pub(crate) fn new(weight: f64, of_terms: f64, steps: &[f64], shares: f64) -> Self {
+        let longest = steps.iter().fold(0.0, |longest: f64, step| longest.max(step.abs()));
+        if longest <= SHORT {
+            return ErrorOfSums::default();
+        }
+        let of_leaf = weight * of_terms;
+        let falls = of_leaf * steps.iter().map(|step| step.abs()).sum::<f64>();
+        let bends = of_leaf * shares * steps.iter().map(|step| step * step).sum::<f64>();
+        // The reach of the steps is at most twice the longest.
+        let reach = 2.0 * longest;
+        let most = falls + bends * if reach <= CERTAIN { 1.0 } else { omega(reach) };
+        ErrorOfSums { falls, bends, most }
+    }
+}
+
 /// The maximum number of halvings of a step. Convex losses need fewer.
 const MOST_HALVINGS: u32 = 64;
 
@@ -253,6 +288,56 @@ mod tests {
             assert!((omega(t) - series).abs() <= 1e-9, "{t} {} {series}", omega(t));
         }
         assert!(omega(CERTAIN) <= 1.0 && omega(CERTAIN + 0.01) > 1.0);
+    }
+
+    #[test]
+    fn changes_are_those_of_the_loss_however_far_scores_are() {
+        let sizes = [0.0, 1e-3, 1.0, 100.0, 149.0, 151.0, 299.0, 301.0, 400.0, 1000.0, 3000.0];
+        let numbers: Vec<f64> = sizes.iter().flat_map(|&size| [size, -size]).collect();
+        for &score in &numbers {
+            for &step in &numbers {
+                // The plain change is a difference of rounded losses.
+                let tolerance = 1e-14 * (1.0 + score.abs() + step.abs());
+                for y in [1.0, -1.0] {
+                    let (change, plain) =
+                        (LogLoss.change(y, score, step), LogLoss.value(y, score + step) - LogLoss.value(y, score));
+                    assert!((change - plain).abs() <= tolerance, "{y} {score} {step}: {change} {plain}");
+                }
+                for class in 0..3 {
+                    let (scores, steps) = ([score, 0.0, -1.0], [step, 0.0, 2.0]);
+                    let moved = [score + step, 0.0, 1.0];
+                    let change = crate::loss::softmax::change(class, &scores, &steps);
+                    let plain = crate::loss::softmax::loss(class, &moved) - crate::loss::softmax::loss(class, &scores);
+                    assert!((change - plain).abs() <= 10.0 * tolerance, "{class} {score} {step}: {change} {plain}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_that_are_rounded_to_zero_prove_nothing_about_samples_of_much_weight() {
+        // A sample of weight 10⁹ is absent with near certainty: its gradient and curvature are far below the grid of sums
+        // in float32. A present sample of weight 1 wants a step up.
+        let (heavy, score, step) = (1e9, -9.5, 10.0);
+        let leaf = LeafTotals { weight: heavy + 1.0, on: &[1.0], gradients: &[1.0], curvatures: &[1.0] };
+        let change = heavy * LogLoss.change(-1.0, score, step) + LogLoss.change(1.0, 0.0, step);
+        assert!(change > 1e8);
+        assert_eq!(LogLoss.bounds_of_change(leaf, 0.5 * step).rises(), None);
+        assert!(LogLoss.bounds_of_change(leaf, step).most >= change);
+        // No sample opposes steps in the direction of all labels.
+        for (on, step) in [([0.0], -10.0), ([heavy], 10.0), ([0.0], -2e3), ([heavy], 2e3)] {
+            let alike = LeafTotals { weight: heavy, on: &on, gradients: &[0.0], curvatures: &[0.0] };
+            assert_eq!(LogLoss.bounds_of_change(alike, step).rises(), Some(false));
+            assert_eq!(LogLoss.bounds_of_change(alike, -step).rises(), None);
+            // The scores may be as near to zero as sums of zero allow, or far away.
+            let (y, back) = (step.signum(), -step);
+            let near = heavy * LogLoss.change(y, 8.0 * y, back);
+            assert!(near > 0.0 && LogLoss.bounds_of_change(alike, back).most >= near, "{step}");
+        }
+        // The same of three classes.
+        let (on, zeros) = ([heavy, 1.0, 0.0], [0.0; 3]);
+        let leaf = LeafTotals { weight: heavy + 1.0, on: &on, gradients: &zeros, curvatures: &zeros };
+        assert_eq!(Softmax::bounds_of_change(leaf, &[0.0, 10.0, 0.0]).rises(), None);
     }
 
     /// The samples of a leaf: y, score and weight.

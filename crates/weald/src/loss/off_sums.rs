@@ -10,7 +10,7 @@
 use super::rows::{LeafRows, RowSums};
 use super::vector::vectorised;
 use crate::error::{Result, try_filled};
-use crate::exact::Grid;
+use crate::exact::{Grid, Total};
 
 /// The maximum number of terms of a sum.
 pub(crate) const IN_A_SUM: usize = Grid::TERMS_OF_BITS;
@@ -27,8 +27,8 @@ pub(crate) struct Grids {
 
 impl Grids {
     /// Returns the grids for sums over samples with this total weight.
-    pub(crate) fn new(total_units: f64) -> Self {
-        Grids { gradient: Grid::for_sums(2.0, total_units), curvature: Grid::for_sums(1.0, total_units) }
+    pub(crate) fn new(total: Total) -> Self {
+        Grids { gradient: Grid::for_sums(2.0, total), curvature: Grid::for_sums(1.0, total) }
     }
 
     /// Returns the sums of `n` gradients and of `n` curvatures from the sums of their bits.
@@ -72,7 +72,7 @@ pub(crate) struct OffSums;
 
 impl RowSums<f32> for OffSums {
     fn add(&self, rows: &LeafRows<'_, '_, f32>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
-        let grids = Grids::new(rows.total_units);
+        let grids = Grids::new(rows.total);
         let mut lanes = Lanes::new(gradients.len())?;
         for ids in rows.ids.chunks(IN_A_SUM) {
             let piece = LeafRows { ids, ..*rows };
@@ -258,9 +258,9 @@ mod tests {
     proptest! {
         #[test]
         fn sums_of_rows_and_columns_agree_to_the_bit_on_any_registers(
-            rows in prop::collection::vec((-50f32..50.0, 1u8..4), 1..=IN_A_SUM), step in -2f32..2.0, total in 1f64..1e12,
+            rows in prop::collection::vec((-50f32..50.0, 1u8..4), 1..=IN_A_SUM), step in -2f32..2.0, total in 1u64..1_000_000_000_000,
         ) {
-            let grids = Grids::new(total.max(1e3));
+            let grids = Grids::new(Total::new(total.max(1000)).unwrap());
             let scores: Vec<f32> = rows.iter().map(|r| r.0).collect();
             let weights: Vec<f64> = rows.iter().map(|r| r.1.into()).collect();
             let sums = of_column(&scores, step, None, grids);
@@ -278,7 +278,7 @@ mod tests {
             }
             prop_assert_eq!((vec![weighted.0; 3], vec![weighted.1; 3]), (wide.0.to_vec(), wide.1.to_vec()));
             let truth: f64 = scores.iter().map(|&f| -LogLoss.negative_gradient(-1.0, f64::from(f + step))).sum();
-            let coarse = 2f64.powi(-21).max(total * 2f64.powi(-50));
+            let coarse = 2f64.powi(-21).max(total as f64 * 2f64.powi(-50));
             // Each sample is rounded to the grid, and its float32 gradient has the error of the test above.
             prop_assert!((sums.0 - truth).abs() <= rows.len() as f64 * (coarse + 5e-7), "{} {}", sums.0, truth);
         }
@@ -292,20 +292,20 @@ mod tests {
             let on: Vec<Vec<u32>> = (0..n).map(|_| (0..width as u32).filter(|_| stream.below(4) == 0).collect()).collect();
             let weights: Vec<u64> = (0..n).map(|_| if weighted { stream.below(4) } else { 1 }).collect();
             let ids: Vec<u32> = (0..n as u32).rev().collect();
-            let total_units = 2.0 * n as f64;
+            let total = Total::new(2 * n as u64).unwrap();
             let rows = LeafRows {
                 ids: &ids,
                 y: &|row| RowTargets::On(&on[row as usize]),
                 scores: &|row| &scores[row as usize * width..][..width],
                 units: &|row| weights[row as usize],
-                total_units,
+                total,
             };
             let (mut gradients, mut curvatures) = (vec![0.0; width], vec![0.0; width]);
             OffSums.add(&rows, &mut gradients, &mut curvatures).unwrap();
             for j in 0..width {
                 let (mut gradient, mut curvature) = (0.0, 0.0);
                 for i in 0..n {
-                    let (r, h) = of_column(&[scores[i * width + j]], 0.0, None, Grids::new(total_units));
+                    let (r, h) = of_column(&[scores[i * width + j]], 0.0, None, Grids::new(total));
                     let on = if on[i].contains(&(j as u32)) { 2.0 } else { 0.0 };
                     gradient += weights[i] as f64 * (on - r);
                     curvature += weights[i] as f64 * h;

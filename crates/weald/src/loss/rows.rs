@@ -12,6 +12,7 @@ use super::column::ColumnLoss;
 use super::float::Float;
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::exact::Total;
 
 /// y of one sample.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +91,7 @@ pub(crate) struct LeafRows<'a, 'd, T> {
     /// Returns the weight of a sample.
     pub(crate) units: &'a dyn Fn(u32) -> u64,
     /// The total weight of all samples of all leaves. Sums are exact, and the same for any division into pieces.
-    pub(crate) total_units: f64,
+    pub(crate) total: Total,
 }
 
 /// Sums over the samples of leaves, for losses whose Newton steps are computed from them.

@@ -40,9 +40,26 @@ pub(crate) fn loss<T: Float>(class: usize, scores: &[T]) -> f64 {
     )
 }
 
+/// If a class that has nearly all of the probability moves down by more than this, relative to the class of the sample, the
+/// sum of shares loses its digits.
+const FAR: f64 = 4.0;
+
+/// Returns the loss of a sample with these scores, in float64.
+fn of_scores(class: usize, scores: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = scores.clone().fold(f64::NEG_INFINITY, f64::max);
+    let of_class = scores.clone().nth(class).unwrap_or(most);
+    most - of_class + scores.map(|score| (score - most).exp()).sum::<f64>().ln()
+}
+
 /// Returns log Σ p e^v − v of the sample's class: the change of the loss of a sample if its scores move by `steps`.
 pub(crate) fn change<T: Float>(class: usize, scores: &[T], steps: &[f64]) -> f64 {
     let most = largest(scores);
+    if steps.iter().any(|step| (step - steps[class]).abs() > FAR) {
+        // The difference of losses loses few digits.
+        let of =
+            |by: f64| of_scores(class, scores.iter().zip(steps).map(move |(score, step)| score.to_f64() + by * step));
+        return of(1.0) - of(0.0);
+    }
     let (mut total, mut moved) = (0.0, 0.0);
     for (score, step) in scores.iter().zip(steps) {
         let share = (score.to_f64() - most).exp();

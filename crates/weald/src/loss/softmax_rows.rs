@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::float::Float;
-use super::newton::{Change, LeafTotals, Regularization, self_concordant_bound};
+use super::newton::{Change, ErrorOfSums, LeafTotals, Regularization, self_concordant_bound};
 use super::rows::{LeafRows, RowLoss, RowSums, RowTargets};
 use super::softmax;
 use super::softmax_step::SoftmaxProblem;
@@ -15,7 +15,8 @@ use crate::data::targets::starts;
 use crate::error::{Result, try_collected, try_filled};
 use crate::exact::Grid;
 
-/// The accuracy of means of probabilities, which are computed from gradients that are rounded to a grid of 2⁻²².
+/// The accuracy of gradients and curvatures of samples, and of means of probabilities, which are computed from gradients
+/// that are rounded to a grid of 2⁻²².
 const OF_MEANS: f64 = 5e-7;
 
 /// The softmax for each output: see [`softmax`].
@@ -68,13 +69,14 @@ impl Softmax {
             least = v.min(least);
             most = v.max(most);
         }
-        let bound = self_concordant_bound(falls, bends, most - least);
+        let error = ErrorOfSums::new(leaf.weight, OF_MEANS, steps, 2.0);
+        let bound = self_concordant_bound(falls, bends, most - least) + error.most;
         if bound <= 0.0 {
-            return Change { least: -falls, most: bound };
+            return Change { least: -falls - error.falls, most: bound };
         }
         let mean = |k: usize| ((leaf.on[k] - leaf.gradients[k]) / leaf.weight).max(0.0) + OF_MEANS;
         let total: f64 = steps.iter().enumerate().map(|(k, v)| mean(k) * (v - most).exp()).sum();
-        Change { least: -falls, most: bound.min(leaf.weight * (most + total.ln()) - moved_on) }
+        Change { least: -falls - error.falls, most: bound.min(leaf.weight * (most + total.ln()) - moved_on) }
     }
 
     /// Returns the change of the loss of an output of a sample if the scores of its classes move.
@@ -123,7 +125,7 @@ impl<T: Float> RowSums<T> for Softmax {
         let width = gradients.len();
         let zeros = || try_filled(WHAT, T::from_f64(0.0), width);
         let (mut r, mut h) = (zeros()?, zeros()?);
-        let grids = try_filled(WHAT, Grid::for_sums(1.0, rows.total_units), width)?;
+        let grids = try_filled(WHAT, Grid::for_sums(1.0, rows.total), width)?;
         for &row in rows.ids {
             (&self).negative_gradients((rows.y)(row), (rows.scores)(row), &mut r);
             let weight = (rows.units)(row) as f64;

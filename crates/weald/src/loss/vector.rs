@@ -114,6 +114,7 @@ pub(crate) fn take_largest<T: Float>(largest: &mut [T], values: &[T]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exact::Total;
     use proptest::prelude::*;
 
     /// Returns the results of every loop.
@@ -126,7 +127,7 @@ mod tests {
         add(&mut scores, &other);
         add_scaled(&mut scores, T::from_f64(factor), &r);
         take_largest(&mut scores, &other);
-        let grids = vec![Grid::for_sums(1e3, 1e4); r.len()];
+        let grids = vec![Grid::for_sums(1e3, Total::new(10_000).unwrap()); r.len()];
         add_rounded(factor, &r, &grids, &mut sums);
         let bits = |x: f64| x.to_bits();
         (bits(dot(&r, &phi)), scores.iter().map(|s| bits(s.to_f64())).collect(), sums.into_iter().map(bits).collect())

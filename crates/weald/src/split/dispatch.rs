@@ -89,9 +89,9 @@ impl<'a> SearchData<'a> {
     }
 
     fn with_units<U: Units>(self, units: &'a [U]) -> Result<Box<dyn SplitSearch + 'a>> {
-        let (y, exact_weights, total_weight) = (self.y, self.exact_weights, self.rules.total_weight);
+        let (y, exact_weights, total) = (self.y, self.exact_weights, self.rules.total);
         let (workers, control) = (self.workers, self.control);
-        self.criterion.statistics(&NodeData { y, units, exact_weights, total_weight, workers, control }, self)
+        self.criterion.statistics(&NodeData { y, units, exact_weights, total, workers, control }, self)
     }
 
     fn with_variance<U: Units, M: BinnedSums + 'a>(

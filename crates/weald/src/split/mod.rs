@@ -49,6 +49,7 @@ use cut::Cut;
 use crate::criterion::NodeStats;
 use crate::data::Category;
 use crate::error::Result;
+use crate::exact::Total;
 use crate::partition::Span;
 use crate::rng::Key;
 
@@ -84,7 +85,7 @@ pub(crate) struct Rules {
     /// Whether each feature is categorical; `None` if no feature is.
     pub(crate) categories: Option<Arc<[bool]>>,
     /// Weight of the root, in units.
-    pub(crate) total_weight: f64,
+    pub(crate) total: Total,
     /// Largest weight of a sample, in units.
     pub(crate) largest_weight: f64,
 }
@@ -106,7 +107,7 @@ impl Rules {
     }
 
     fn accepts_decrease(&self, node: &NodeStats, decrease: f64) -> bool {
-        node.weight / self.total_weight * decrease >= self.min_impurity_decrease
+        node.weight / self.total.as_f64() * decrease >= self.min_impurity_decrease
     }
 }
 

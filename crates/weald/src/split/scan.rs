@@ -184,6 +184,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
     #[inline]
     fn admits(&mut self, feature: u32, MovedSide { n, moved, side }: MovedSide<'_, C>) -> bool {
         let weight = self.criterion.moved_weight(moved);
+        debug_assert!(weight >= 1.0 && self.weight - weight >= 1.0, "a side without samples");
         let rest = CutSide { n: self.n_samples - n, weight: self.weight - weight };
         self.rules.constraints.admit([CutSide { n, weight }, rest])
             && match &mut self.in_range {

@@ -12,7 +12,9 @@ use super::entries::Entries;
 use super::expand::NodeSearch;
 use super::*;
 use crate::Control;
+use crate::data::weights::tests::weights_on_the_edge;
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
+use crate::exact::reduce::Workers;
 use crate::partition::Partitioner;
 use crate::partition::decision::{Decision, Side, Test};
 use crate::partition::lottery::Lottery;
@@ -71,7 +73,12 @@ fn problem() -> impl Strategy<Value = Problem> {
             prop::collection::vec(any::<bool>(), n * q).prop_map(move |y| Y::Labels(y, q)),
         ];
         let weight = prop_oneof![Just(0.0f64), Just(1.0), Just(2.0), Just(0.5), 0.1f64..3.0];
-        let weights = prop_oneof![Just(None), prop::collection::vec(weight, n).prop_map(Some)];
+        let weights = prop_oneof![
+            2 => Just(None),
+            2 => prop::collection::vec(weight, n).prop_map(Some),
+            // Over many decades, naive sums lose too many digits.
+            1 => weights_on_the_edge(n).prop_map(Some),
+        ];
         let some_cells = prop::collection::vec(prop::bool::weighted(0.4), n * q);
         let mask = prop_oneof![
             2 => Just(None),
@@ -205,7 +212,7 @@ impl Problem {
                 n_drawn: self.n_drawn,
                 n_features: self.p,
                 categories: self.categories.contains(&true).then(|| self.categories.clone().into()),
-                total_weight: units.iter().sum::<u64>() as f64,
+                total: Total::of_all(units.iter().copied(), &Workers::One).unwrap(),
                 largest_weight: units.iter().copied().max().unwrap() as f64,
             },
             units,

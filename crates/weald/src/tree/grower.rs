@@ -10,7 +10,8 @@ use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::data::worker_bins::{bin_dense_of, bin_sparse_of};
 use crate::data::{Bins, DenseColumns, FeatureSubset, Matrix, SparseColumns, SparseView};
-use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::exact::Total;
 use crate::exact::reduce::{Reduce, Workers};
 use crate::partition::dense::SortedOrder;
 use crate::partition::lottery::Lottery;
@@ -36,7 +37,7 @@ pub(crate) struct Sample<'a> {
     exact: bool,
     /// The weight of one sample in the minimum weight of leaves, in units.
     pub(crate) of_a_sample: f64,
-    total: u64,
+    total: Total,
     largest: u64,
     pub(crate) workers: &'a Workers,
 }
@@ -53,9 +54,10 @@ impl<'a> Sample<'a> {
         y: &TrainY<'_>,
         workers: &'a Workers,
     ) -> Result<Self> {
-        let total = workers.sum_of((0..n_samples).map(&units).sum())?;
+        let total = Total::of_all((0..n_samples).map(&units), workers)?;
+        debug_assert!(rows.iter().all(|&row| units(row as usize) > 0), "every sample has a weight");
         let largest = workers.max_of((0..n_samples).map(&units).max().unwrap_or(0))?;
-        let units = if fits_narrow(y, total) {
+        let units = if fits_narrow(y, total)? {
             let mut narrow = try_filled("the weights of a tree", 0u32, n_samples)?;
             narrow.iter_mut().enumerate().for_each(|(row, u)| *u = units(row) as u32);
             RowUnits::Narrow(narrow)
@@ -71,8 +73,8 @@ impl<'a> Sample<'a> {
 
 /// Returns the weight of one sample in the minimum weight of leaves: one unit or, if weights are rounded, the mean
 /// weight of `rows`, whose total over all workers is `total`.
-pub(crate) fn of_a_sample(rows: &[u32], total: u64, exact: bool, workers: &Workers) -> Result<f64> {
-    Ok(if exact { 1.0 } else { total as f64 / workers.sum_of(rows.len() as u64)? as f64 })
+pub(crate) fn of_a_sample(rows: &[u32], total: Total, exact: bool, workers: &Workers) -> Result<f64> {
+    Ok(if exact { 1.0 } else { total.as_f64() / workers.sum_of(rows.len() as u64)? as f64 })
 }
 
 /// The targets with which splits are searched, or leaves are filled.
@@ -314,7 +316,7 @@ impl<'a> Grower<'a> {
     }
 
     fn rules(&self, config: &TreeConfig, monotonic: Option<&MonotonicColumns>, sample: &Sample<'_>) -> Result<Rules> {
-        let total_weight = sample.total as f64;
+        let total_weight = sample.total.as_f64();
         Ok(Rules {
             splitter: config.splitter,
             max_depth: config.max_depth.unwrap_or(usize::MAX),
@@ -332,7 +334,7 @@ impl<'a> Grower<'a> {
             n_drawn: config.max_features.resolve(self.n_held())? as u32,
             n_features: self.n_held(),
             categories: self.held_categories()?,
-            total_weight,
+            total: sample.total,
             largest_weight: sample.largest as f64,
         })
     }
@@ -395,12 +397,20 @@ fn sorted<'a>(by_column: SparseView<'a>, control: &Control) -> Result<TrainX<'a>
 }
 
 /// Returns whether the squares of slot totals, summed over the slots of a sample, fit in 62 bits.
-fn fits_narrow(y: &TrainY<'_>, total: u64) -> bool {
+///
+/// # Errors
+/// [`ErrorKind::TooMany`] if they do not fit in 126 bits either.
+fn fits_narrow(y: &TrainY<'_>, total: Total) -> Result<bool> {
     let per_sample = match y {
         TrainY::Real(_) | TrainY::SparseReal(_) | TrainY::MaskedReal(_) | TrainY::MaskedSlots(_) => 1,
         TrainY::Slots(y) => y.most_in_a_row() as u128,
     };
-    total < 1 << 31 && u128::from(total) * u128::from(total) * per_sample < 1 << 61
+    let square = u128::from(total.units()) * u128::from(total.units());
+    if square.checked_mul(per_sample).is_none_or(|squares| squares >= 1 << 125) {
+        // This takes millions of labels of one sample, and weights that had to be rounded.
+        return Err(ErrorKind::TooMany { what: "labels of a sample", limit: ((1 << 125) / square) as usize }.into());
+    }
+    Ok(total.units() < 1 << 31 && square * per_sample < 1 << 61)
 }
 
 impl TreeConfig {

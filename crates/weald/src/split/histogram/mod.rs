@@ -5,8 +5,9 @@
 //! × rounded target (see [`crate::criterion::variance`]). Scanning bins instead of samples visits the same cuts with
 //! the same sums, so that the result is bit for bit that of every other search on the same codes.
 //!
-//! Sums are exact: the histogram of the larger child is that of its parent minus that of the smaller child, and no bit
-//! is lost. Nodes that wait to be split keep their histograms, up to a number of bytes. If there is no histogram, or if
+//! Sums are exact ([`Total`](crate::exact::Total)): the histogram of the larger child is that of its parent minus that
+//! of the smaller child, and no bit is lost. A bin has no sample if and only if its weight is zero, because each sample
+//! weighs at least one unit. Nodes that wait to be split keep their histograms, up to a number of bytes. If there is no histogram, or if
 //! one of the two children has a frame of its own, it is built from the samples. Small nodes have none: their samples
 //! are sorted as elsewhere.
 //!
@@ -40,6 +41,7 @@ use crate::data::Category;
 use crate::data::Codes;
 use crate::data::codes::{Code, CodeColumn};
 use crate::error::{Result, try_grow, try_reserve, try_with_capacity};
+use crate::exact::debug_assert_exact;
 use crate::exact::reduce::Reduce;
 use crate::partition::decision::{Decision, Side};
 use crate::partition::lottery::Lottery;
@@ -144,6 +146,17 @@ impl<'a> Histograms<'a> {
     }
 }
 
+/// Checks, in builds with debug assertions, the weights of bins from which a part has been subtracted.
+#[inline(always)]
+fn debug_assert_rest(sums: &[f64], len: usize) {
+    if cfg!(debug_assertions) {
+        for weight in sums.iter().step_by(len) {
+            debug_assert!(*weight >= 0.0, "a part that is not in the whole: {weight}");
+            debug_assert_exact(*weight);
+        }
+    }
+}
+
 /// Passes the sums of a bin, each with its output, to `visit`, and returns their weight.
 fn show_sums(sums: &[f64], visit: &mut dyn FnMut(u32, f64)) -> f64 {
     (0..).zip(&sums[1..]).for_each(|(output, &sum)| visit(output, sum));
@@ -227,7 +240,8 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         for feature in wanted {
             let bins = self.x.bins(feature);
             let sums = bins.start * self.builder.len..bins.end * self.builder.len;
-            M::take_away(&mut whole.sums[sums.clone()], &part.sums[sums], self.builder.len);
+            M::take_away(&mut whole.sums[sums.clone()], &part.sums[sums.clone()], self.builder.len);
+            debug_assert_rest(&whole.sums[sums], self.builder.len);
             if let Counting::InBins = self.builder.counting {
                 let pairs = whole.counts[bins.clone()].iter_mut().zip(&part.counts[bins]);
                 pairs.for_each(|(whole, part)| *whole -= part);

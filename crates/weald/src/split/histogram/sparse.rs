@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::builder::{Counting, Histogram};
 use super::cells::SparseCells;
 use super::spare::{MOST_BYTES, Spare, Unused, WHAT};
-use super::{BinnedSums, FEW_SAMPLES, show_sums};
+use super::{BinnedSums, FEW_SAMPLES, debug_assert_rest, show_sums};
 use crate::control::Control;
 use crate::criterion::variance::Variance;
 use crate::criterion::{NodeCriterion, Units};
@@ -240,6 +240,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
                 return Ok(None);
             }
         }
+        debug_assert_rest(&whole.sums, self.len);
         Ok(Some(whole))
     }
 

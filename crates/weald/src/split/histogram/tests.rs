@@ -9,7 +9,9 @@ use crate::criterion::variance;
 use crate::data::Category;
 use crate::data::bins::{bin_dense, bin_sparse};
 use crate::data::train_y::RealTargets;
+use crate::data::weights::tests::hostile_weights;
 use crate::data::{Bins as Edges, DenseColumns, SparseColumns, SparseView, Weights};
+use crate::exact::Total;
 use crate::exact::reduce::Workers;
 use crate::exact::reduce::tests::by_two;
 use crate::partition::sorted_entries::{SortedEntries, SortedOrder};
@@ -58,8 +60,12 @@ fn problem() -> impl Strategy<Value = Problem> {
             prop::collection::vec(prop_oneof![8 => -1.0..1.0, 1 => Just(1e15), 1 => Just(-1e9)], n * q),
         ];
         let weight = prop_oneof![Just(0.0f64), Just(1.0), Just(2.0), Just(0.5), 0.1f64..3.0];
-        let weights =
-            prop_oneof![Just(None), Just(Some(vec![0.3; n])), prop::collection::vec(weight, n).prop_map(Some)];
+        let weights = prop_oneof![
+            Just(None),
+            Just(Some(vec![0.3; n])),
+            prop::collection::vec(weight, n).prop_map(Some),
+            hostile_weights(n).prop_map(Some),
+        ];
         (
             (
                 prop_oneof![
@@ -170,7 +176,7 @@ impl Problem {
             n_drawn: self.n_drawn,
             n_features: self.x.ncols(),
             categories: self.kinds().map(Into::into),
-            total_weight: data.units.iter().sum::<u64>() as f64,
+            total: Total::of_all(data.units.iter().copied(), &Workers::One).unwrap(),
             largest_weight: data.units.iter().copied().max().unwrap() as f64,
         }
     }

@@ -24,7 +24,7 @@ pub(super) type Make<'a> = dyn FnMut() -> Box<dyn AnyCriterion + 'a> + 'a;
 /// Calls `body` with each criterion that fits the targets, for each width of units.
 pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str, &mut Make<'_>)) {
     fn with_units<U: Units + Whole>(data: &Prepared<'_>, units: &[U], body: &mut impl FnMut(&str, &mut Make<'_>)) {
-        let total = data.rules.total_weight;
+        let total = data.rules.total;
         let weights: Vec<f64> = data.units.iter().map(|&units| units as f64).collect();
         let dataset =
             Dataset::new(&data.x, &data.targets).sample_weight(&weights[..]).y_mask(data.mask.map(Mask::from));
@@ -80,7 +80,7 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
             }
         }
     }
-    if data.rules.total_weight < (1u64 << 31) as f64 {
+    if data.rules.total.units() < 1 << 31 {
         with_units(data, &data.units.iter().map(|&u| u as u32).collect::<Vec<_>>(), &mut body);
     }
     with_units(data, &data.units, &mut body);
