@@ -482,7 +482,7 @@ def _dense(
         y = _safe_indexing(y, there)
     rules: dict[str, Any] = {"ensure_2d": False, "input_name": what.removeprefix("its "), "estimator": name or None}
     rules["ensure_all_finite"] = "allow-nan" if masks else True
-    with named(what):
+    with named(rules["input_name"]):
         y = np.atleast_1d(check_array(y, dtype=dtype, **rules))
         if y.dtype.kind == "O":
             y = check_array(_of_objects(y, what), dtype=None, **rules)
