@@ -6,6 +6,7 @@ form of `fit`, or raises the error of the variation.
 
 from __future__ import annotations
 
+import collections
 import functools
 import pickle
 from concurrent.futures import Future
@@ -13,11 +14,13 @@ from concurrent.futures import Future
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.inspection
 import weald
-from conftest import model_bytes
+from conftest import check_refused, model_bytes
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
+from sklearn.pipeline import make_pipeline
 
 SMALL = {"n_estimators": 3, "random_state": 0}
 N = 48
@@ -49,9 +52,6 @@ def model(name):
         "labels": lambda: weald.RandomForestClassifier(**SMALL).fit(X, LABELS),
         "numbers": lambda: weald.RandomForestRegressor(keep_rows=True, **SMALL).fit(X, NUMBER),
         "boosting": lambda: weald.GradientBoostingClassifier(**SMALL).fit(X, CLASSES),
-        "weak": lambda: weald.GradientBoostingRegressor(
-            estimator=weald.DecisionTreeRegressor(max_depth=3), **SMALL
-        ).fit(X, NUMBER),
         "compressed": lambda: weald.CompressedForestRegressor(random_state=0, l1_norm=5.0).fit(X, NUMBER),
         "thresholds": lambda: weald.multilabel.TunedThresholds(weald.RandomForestClassifier(**SMALL), cv=2).fit(
             X, LABELS
@@ -112,7 +112,6 @@ OF_SAMPLES = {
     "predict_log_proba": lambda form: model("tree").predict_log_proba(form),
     "decision_function": lambda form: model("boosting").decision_function(form),
     "staged_predict": lambda form: np.array(list(model("boosting").staged_predict(form))).T,
-    "weak models": lambda form: model("weak").predict(form),
     "predict_topk": lambda form: model("labels").predict_topk(form, 2)[1],
     "predict_quantiles": lambda form: model("numbers").predict_quantiles(form, [0.2, 0.7]),
     "apply": lambda form: model("forest").apply(form),
@@ -268,3 +267,262 @@ def test_other_columns_are_refused_by_name(door):
     for vary, message in WRONG.values():
         with pytest.raises(ValueError, match=f"(?s){message}"):
             call(vary(X))
+
+
+# What fit decides
+
+
+EMPTY = {
+    "object": lambda n: pd.Series([None] * n, dtype=object),
+    "str": lambda n: pd.Series([None] * n, dtype="str"),
+    "string": lambda n: pd.Series([None] * n, dtype="string"),
+    "category": lambda n: pd.Series([None] * n, dtype="category"),
+}
+
+
+@pytest.mark.parametrize("library", [None, *CONTAINERS])
+@pytest.mark.parametrize("dtype", EMPTY)
+def test_a_column_without_values_in_fit_says_nothing_about_its_values(dtype, library):
+    convert = CONTAINERS.get(library, lambda X: X)
+    Z = put(X[["x"]], c=EMPTY[dtype](N))
+    tree = weald.DecisionTreeRegressor(random_state=0).fit(convert(Z), NUMBER)
+    assert tree.is_categorical_.tolist() == [False, True]
+    for value in ("a", 1.5, None, True):
+        np.testing.assert_array_equal(tree.predict(convert(put(Z, c=value))), tree.predict(convert(Z)))
+    forest = weald.RandomForestRegressor(warm_start=True, **SMALL).fit(Z, NUMBER)
+    same_again = clone(forest).fit(Z, NUMBER).set_params(n_estimators=5).fit(Z, NUMBER)
+    assert model_bytes(forest.set_params(n_estimators=5).fit(put(Z, c="a"), NUMBER)) == model_bytes(same_again)
+
+
+@pytest.mark.parametrize("wrap", [list, pd.Categorical])
+@pytest.mark.parametrize("values", [[1, "1"], [True, "True"], ["a", 2.5]])
+def test_texts_and_numbers_in_one_column_are_refused(values, wrap):
+    column = wrap(pd.Series(values * 4, dtype=object))
+    message = "X must have either texts or numbers as categories in feature 'c', got '.*' and .*: convert the column"
+    model = weald.DecisionTreeRegressor()
+    check_refused(model.fit(X, NUMBER), ValueError, message, pd.DataFrame({"c": column}), np.arange(8.0))
+
+
+@pytest.mark.parametrize("kind", [bool, int, float])
+def test_numbers_are_categories_by_value_whatever_their_type(kind):
+    values = np.array([0, 1] * 6).astype(kind)
+    y = np.arange(12.0) % 2
+    tree = weald.DecisionTreeRegressor().fit(pd.DataFrame({"c": pd.Categorical(values)}), y)
+    assert type(tree.categories_[0].tolist()[0]) is kind
+    for dtype in (bool, int, float, "float32", "boolean", "Int8", object, "category"):
+        np.testing.assert_array_equal(tree.predict(pd.DataFrame({"c": values.astype(bool)}).astype(dtype)), y)
+    with pytest.raises(ValueError, match=r"got the value '1'|got the value 'True'"):
+        tree.predict(pd.DataFrame({"c": ["1" if kind is not bool else "True"]}))
+
+
+def test_float32_has_the_categories_of_float64():
+    tree = weald.DecisionTreeRegressor().fit(pd.DataFrame({"c": pd.Categorical([0.1, 0.7] * 6)}), [0.0, 1.0] * 6)
+    for form in (pd.DataFrame({"c": np.float32([0.1, 0.7])}), pd.DataFrame({"c": [0.1, 0.7]}).astype("Float32")):
+        np.testing.assert_array_equal(tree.predict(form), [0, 1])
+    assert weald.Predictor(tree).predict(np.float32([0.7])) == 1
+    near = pd.DataFrame({"c": pd.Categorical([0.1, 0.1 + 1e-12] * 6)})
+    tree = weald.DecisionTreeRegressor().fit(near, [0.0, 1.0] * 6)
+    np.testing.assert_array_equal(tree.predict(near[:2]), [0, 1])
+    with pytest.raises(ValueError, match=r"X must be float64 in feature 'c'.*float32 does not distinguish"):
+        tree.predict(pd.DataFrame({"c": np.float32([0.1])}))
+
+
+def test_intervals_are_known_by_their_text():
+    cut = pd.cut(X["x"], 3)
+    tree = weald.DecisionTreeRegressor().fit(pd.DataFrame({"c": cut}), cut.cat.codes.astype(float))
+    for form in (cut, cut.astype(str), cut.cat.set_categories(cut.cat.categories[::-1])):
+        np.testing.assert_array_equal(tree.predict(pd.DataFrame({"c": form})), cut.cat.codes)
+
+
+def test_missing_values_of_a_category_of_numbers_are_missing_in_numbers():
+    column = pd.Categorical([10, None] * 6)
+    tree = weald.DecisionTreeRegressor(categorical_features=None)
+    one, two = (clone(tree).fit(pd.DataFrame({"k": k}), [0.0, 1.0] * 6) for k in (column, [10, np.nan] * 6))
+    assert model_bytes(one) == model_bytes(two)
+    np.testing.assert_array_equal(two.predict(pd.DataFrame({"k": column})), [0, 1] * 6)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], [2, 1, 0], [10, 20, 30], [("a", 1), ("a", 2), ("b", 1)]])
+def test_labels_that_are_not_strings_keep_their_order(labels):
+    Z = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)))
+    Z.columns = pd.MultiIndex.from_tuples(labels) if isinstance(labels[0], tuple) else labels
+    forest = weald.RandomForestRegressor(**SMALL).fit(Z, Z.iloc[:, 0])
+    others = [weald.loads(weald.dumps(forest)), weald.export.from_json(weald.export.to_json(forest))]
+    for model in (forest, *others):
+        np.testing.assert_array_equal(model.predict(Z), model.predict(Z.to_numpy()))
+        np.testing.assert_array_equal(model.predict(Z.set_axis([7, 8, 9], axis=1)), model.predict(Z))
+        with pytest.raises(ValueError, match=r"X must have its columns in the same order as in fit, .*, got "):
+            model.predict(Z.iloc[:, ::-1])
+    forest.set_params(warm_start=True, n_estimators=4)
+    check_refused(forest, ValueError, "X must have its columns in the same order", Z.iloc[:, ::-1], Z.iloc[:, 0])
+
+
+def test_a_fit_that_goes_on_has_the_same_categorical_features():
+    numbers = put(X, c=1.0, k=1.0)
+    for estimator in (weald.RandomForestRegressor(**SMALL), weald.GradientBoostingRegressor(**SMALL)):
+        grown = clone(estimator).set_params(warm_start=True).fit(numbers, NUMBER).set_params(n_estimators=4)
+        message = "X must have numbers in feature '.', as in the previous fit, got a column of dtype (str|category)"
+        check_refused(grown, ValueError, message, X, NUMBER)
+        check_refused(grown, ValueError, message, put(numbers, k=pd.Categorical([1.0] * N)), NUMBER)
+        grown.set_params(categorical_features=["k"])
+        message = r"categorical_features must be the features of the previous fit, \[\], got \[2\]"
+        check_refused(grown, ValueError, message, numbers, NUMBER)
+    forest = weald.RandomForestRegressor(4, random_state=0)
+    one, two = (pd.DataFrame({"c": list(names) * 8}) for names in ("ab", "xy"))
+    y = np.arange(16.0) % 2
+    parts = [clone(forest).fit(Z, y, trees=trees) for Z, trees in ((one, range(2)), (two, range(2, 4)))]
+    parts_alike = [clone(forest).fit(one, y, trees=trees) for trees in (range(2), range(2, 4))]
+    np.testing.assert_array_equal(weald.merge(parts_alike).predict(one), forest.fit(one, y).predict(one))
+    with pytest.raises(ValueError, match="parts must be fitted to the same X, but differ in the categories"):
+        weald.merge(parts)
+
+
+WHEN = pd.date_range("2020-01-01", periods=N)
+# Columns that are not numbers, and whether the message is that of dates.
+NO_NUMBERS = {
+    "datetime": (WHEN, True),
+    "with a time zone": (WHEN.tz_localize("UTC"), True),
+    "timedelta": (WHEN - WHEN[0], True),
+    "period": (WHEN.to_period("D"), True),
+    "date objects": (WHEN.date, True),
+    "complex": (np.full(N, 1j), False),
+    "interval": (pd.interval_range(0, N), False),
+    "lists": ([[1, 2]] * N, False),
+    "arrays": ([np.zeros(2)] * N, False),
+    "dicts": ([{}] * N, False),
+    "bytes": ([b"1"] * N, False),
+}
+
+
+@pytest.mark.parametrize("what", NO_NUMBERS)
+def test_columns_that_are_no_numbers_are_named(what):
+    column, is_date = NO_NUMBERS[what]
+    message = "X must have numbers in feature 'when', got .*a column of dtype .*: convert it to numbers first, "
+    message += "such as the year" if is_date else "pass categories as"
+    for Z in (X[["x"]], X):
+        bad = Z.assign(when=pd.Series(column))
+        for estimator in (
+            weald.DecisionTreeRegressor(),
+            weald.GradientBoostingRegressor(**SMALL),
+            weald.CompressedForestRegressor(l1_norm=1.0),
+        ):
+            with pytest.raises(ValueError, match=message):
+                estimator.fit(bad, NUMBER)
+    forest = weald.CentroidForestRegressor(2, random_state=0)
+    for call in (forest.fit, forest.fit(X[["x"]].assign(when=0.0), NUMBER).score):
+        with pytest.raises(ValueError, match=message):
+            call(X[["x"]].assign(when=pd.Series(column)), NUMBER)
+
+
+def test_columns_of_other_libraries_that_are_no_numbers_are_named():
+    pl = pytest.importorskip("polars")
+    rows = [WHEN[0].to_pydatetime(), WHEN[0].date(), WHEN[0].time(), WHEN[1] - WHEN[0], [1, 2], {"a": 1}, b"1"]
+    for value in rows:
+        table = pl.DataFrame({"x": NUMBER.to_numpy(), "when": [value] * N})
+        for Z in (table, table.to_arrow()):
+            with pytest.raises(ValueError, match="X must have numbers in feature 'when', got a column of dtype "):
+                weald.DecisionTreeRegressor().fit(Z, NUMBER)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ([[1.0, WHEN[0]]] * N, "feature 1, got Timestamp"),
+        ([[1.0, [1, 2]]] * N, r"feature 1, got \[1, 2\] of type list"),
+        (np.array([[1.0, {}]] * N, dtype=object), "feature 1, got {} of type dict"),
+        (np.array([["1", "b"]] * N), "feature 1, got 'b' of type str"),
+        (WHEN.to_numpy().reshape(-1, 1), "numbers, got values of dtype datetime64"),
+        ([[WHEN.to_numpy()[0]]] * N, "numbers, got values of dtype datetime64"),
+    ],
+)
+def test_values_of_arrays_and_lists_that_are_no_numbers_are_named(bad, message):
+    tree = weald.DecisionTreeRegressor()
+    with pytest.raises((ValueError, TypeError), match=f"X must have .*{message}"):
+        tree.fit(bad, NUMBER)
+
+
+# One sample with names
+
+
+def test_samples_with_names_are_read_by_name():
+    predictor = weald.Predictor(model("forest"))
+    expected = model("forest").predict_proba(X)
+    for i in range(1, 6):
+        row = X.iloc[i].to_dict()
+        backwards = dict(reversed(row.items()))
+        named = collections.namedtuple("Sample", backwards)(**backwards)
+        record = np.array([tuple(backwards.values())], dtype=[(name, object) for name in backwards])
+        polars_row = in_polars(X[i : i + 1])
+        samples = [row, backwards, named, record, record[0], pd.Series(backwards), list(row.values()), (*row.values(),)]
+        samples += [X[i : i + 1], polars_row, polars_row.row(0, named=True), np.array([*row.values()], dtype=object)]
+        for sample in samples:
+            np.testing.assert_array_equal(predictor.predict_proba(sample), expected[i])
+    missing = dict.fromkeys(X)
+    np.testing.assert_array_equal(
+        predictor.predict_proba(missing), model("forest").predict_proba(put(X, **missing)[:1].astype({"x": float}))[0]
+    )
+    numbers = X[["x", "z"]]
+    forest = weald.RandomForestRegressor(**SMALL).fit(numbers, NUMBER)
+    predictor, expected = weald.Predictor(forest), forest.predict(numbers)
+    for i, sample in enumerate(numbers[["z", "x"]].itertuples(index=False)):
+        assert predictor.predict(sample) == predictor.predict(pd.Series(sample._asdict())) == expected[i]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"c": 1}, "sample must have values like .* in feature 'c'.*got the number 1"),
+        ({"c": ["a"]}, "sample must have values like .* in feature 'c'.*got a list"),
+        ({"k": "10"}, "sample must have values like .* in feature 'k'.*got the value '10'"),
+        ({"x": WHEN[0]}, "sample must have numbers in feature 'x', got Timestamp"),
+        ({"x": np.inf}, "sample must have finite values"),
+        ({"t": 1.0}, "names of features of the model as keys, got 't'"),
+    ],
+)
+def test_values_of_samples_are_refused_by_name(change, message):
+    with pytest.raises(ValueError, match=message):
+        weald.Predictor(model("forest")).predict(X.iloc[1].to_dict() | change)
+
+
+# Partial dependence
+
+
+@pytest.mark.parametrize("features", [["c"], ["k"], ["c", "k"]])
+def test_partial_dependence_of_categories_is_that_of_their_values(features):
+    """On all combinations of categories, recursion and brute force are the same mean."""
+    Z = pd.DataFrame([(c, k) for c in "abd" for k in (10, 20, 40)] * 2, columns=["c", "k"])
+    y = (Z["c"] == "b") * 3.0 + (Z["k"] == 20) * 5.0 + (Z["k"] == 40) * (Z["c"] == "d")
+    for kind in ("category", object):
+        Z["k"] = Z["k"].astype("category" if kind == "category" else str)
+        forest = weald.RandomForestRegressor(3, bootstrap=False, random_state=0).fit(Z, y)
+        options = {"kind": "average", "categorical_features": ["c", "k"]}
+        brute = sklearn.inspection.partial_dependence(forest, Z, features, method="brute", **options)["average"]
+        recursion = sklearn.inspection.partial_dependence(forest, Z, features, method="recursion", **options)
+        # The two are sums of the same terms in another order.
+        np.testing.assert_allclose(recursion["average"], brute, atol=1e-12)
+        for form in (Z, in_polars(Z)):
+            found = weald.inspection.partial_dependence(forest, form, features)["average"]
+            np.testing.assert_allclose(found, brute, atol=1e-12)
+        with pytest.raises(ValueError, match="in the same order as they were in fit"):
+            weald.inspection.partial_dependence(forest, Z[["k", "c"]], features)
+
+
+def test_partial_dependence_between_categories_is_refused():
+    Z = pd.DataFrame({"k": pd.Categorical([1.5, 2.5, 9.0] * 8), "x": np.arange(24.0)})
+    forest = weald.RandomForestRegressor(**SMALL).fit(Z, Z["x"])
+    with pytest.raises(ValueError, match=r"the grid must have categories of feature 'k', got .*categorical_features"):
+        sklearn.inspection.partial_dependence(forest, Z.astype({"k": float}), ["k"], grid_resolution=3)
+    found = weald.inspection.partial_dependence(forest, Z, ["k"])
+    assert found["grid_values"][0].tolist() == [1.5, 2.5, 9.0]
+
+
+def test_a_frozen_init_with_categories_by_value_is_refused():
+    """`init` receives codes, which it would take for values."""
+    Z = X[["x", "k"]]
+    init = weald.RandomForestRegressor(**SMALL).fit(Z, NUMBER)
+    for frozen in (FrozenEstimator(init), FrozenEstimator(make_pipeline("passthrough", init))):
+        boosting = weald.GradientBoostingRegressor(init=frozen, **SMALL)
+        with pytest.raises(ValueError, match=r"init must not have categories by value .* like \[10\] in feature 'k'"):
+            boosting.fit(Z, NUMBER)
+    fitted = weald.GradientBoostingRegressor(init=clone(init), **SMALL).fit(Z, NUMBER)
+    np.testing.assert_array_equal(fitted.predict(put(Z, k=Z["k"].astype(float))), fitted.predict(Z))

@@ -284,9 +284,9 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
             X = self._to_matrix(schema.read(X), reset=False, fitting=fitting)
             schema.check_codes(X)
         elif kept is None:
-            X, known = _schema.learn(getattr(self, "categorical_features", None), X)
+            X, learned = _schema.learn(self._asked_categories(), X)
             X = self._to_matrix(X, reset=True, fitting=fitting)
-            _schema.declare(self, X, known)
+            _schema.declare(self, X, learned)
         else:
             X = self._to_matrix(kept.read_again(X), reset=True, fitting=fitting)
             kept.keep_in(self, X)
@@ -295,6 +295,10 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
     def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
         """X whose columns are numbers, as a matrix."""
         return _validation.check_X(self, X, reset=reset)
+
+    def _asked_categories(self) -> Any:
+        """The parameter `categorical_features`; None for models without categories."""
+        return getattr(self, "categorical_features", None)
 
     def _frozen_schema(self) -> Schema | None:
         """The schema of a model that this one is fitted to, if there is one."""
@@ -320,7 +324,7 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
         kept = self._frozen_schema()
         if goes_on or (getattr(self, "warm_start", False) and ENGINE[self._kind] in self.__dict__):
             kept = Schema.of(self)
-            kept.check_asked(getattr(self, "categorical_features", None), X)
+            kept.check_asked(self._asked_categories(), X)
         X = self._check_X(X, reset=True, kept=kept)
         weights = _validation.check_weights(sample_weight, X.shape[0])
         target = _targets.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)

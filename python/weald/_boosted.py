@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from weald import _validation, _weald
 from weald._arrays import Tree
 from weald._at_once import of_one_fit
-from weald._base import BaseEnsemble, Members
+from weald._base import BaseEnsemble, BaseModel, Members
 from weald._docs import documented
 from weald._proof import WITH_LOG_LINK, check_fitted
+from weald._schema import Schema
 from weald._sparse import is_sparse
 from weald._targets import Target
 from weald._types import MatrixLike, available_if
@@ -60,6 +62,10 @@ class BoostedModel(BaseEnsemble):
         assert forest is not None
         return forest
 
+    def _asked_categories(self) -> Any:
+        # Weak models of scikit-learn have no categories.
+        return None if self.estimator is not None else super()._asked_categories()
+
     def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak
         if weak is None:
@@ -86,6 +92,7 @@ class BoostedModel(BaseEnsemble):
         if isclass(self.init):
             raise ValueError(f"init must be an instance, got the class {self.init.__name__}")
         if isinstance(self.init, FrozenEstimator):
+            check_takes_codes(self.init)
             return self.init
         X, y, weights = _validation.without_absent(X, y, weights)
         with _validation.named("init"):
@@ -394,6 +401,21 @@ class BoostedModel(BaseEnsemble):
             Indices of nodes, with a column for each tree, in the order of the stages.
         """
         return super().apply(X)
+
+
+def check_takes_codes(init: FrozenEstimator) -> None:
+    """Raise for a fitted `init` that knows categories by value, since it receives codes."""
+    inner: Any = init
+    while isinstance(inner, FrozenEstimator | Pipeline):
+        inner = inner.estimator if isinstance(inner, FrozenEstimator) else inner[-1]
+    if not isinstance(inner, BaseModel):
+        return
+    for category in Schema.of(inner).categories().values():
+        if not category.are_codes:
+            raise ValueError(
+                f"init must not have categories by value if it is frozen, since it receives their codes, got "
+                f"{type(inner).__name__} with categories like {category.values.tolist()[:1]} in feature {category.name}"
+            )
 
 
 def columns_of(values: Any, n_samples: int) -> Float:

@@ -340,7 +340,7 @@ class BaseCompressed(BaseEnsemble):
         single = target.n_outputs == 1 and target.kind != "labels"
         y_mask = _masks.dense(target.mask)
         forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights, y_mask=y_mask)
-        for name in ("feature_names_in_", "target_names_in_", "categories_"):
+        for name in ("feature_names_in_", "target_names_in_", "categories_", _schema.LABELS):
             if hasattr(self, name):
                 setattr(forest, name, getattr(self, name))
         return forest

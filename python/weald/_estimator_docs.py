@@ -64,13 +64,14 @@ categorical_features : "from_dtype", array-like or None, default={default}
     Features to treat as unordered categories:
 
     - a boolean mask of length n_features, a list of indices, or a list of feature names;
-    - "from_dtype": the categorical and string columns of pandas and polars frames;
+    - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
     - None: no feature is treated as categorical.
 
     A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
-    recognized by value: see `categories_`. Numerical columns must hold codes, which are whole numbers from 0; in sparse
-    X an entry that is not stored is category 0. A feature may have at most 65,535 categories. Missing categories, and
-    categories that are unknown at prediction, go to the side to which the split sends categories that it has not seen.
+    recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
+    must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
+    may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
+    side to which the split sends categories that it has not seen.
 
     For one numerical output or two classes, the best set is found (Fisher 1958). For several outputs, it is the best
     set along the direction in which the means of the categories differ most, or the best of all sets if a node has at
@@ -102,7 +103,8 @@ interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of feature
     "categories_": """
 categories_ : list of length n_features
     The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
-    only if there are categorical features. `is_categorical_` is the mask of these features.
+    only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+    have these categories whatever their dtype; all others are unknown.
 """,
     "classes_": """
 classes_ : ndarray or list of ndarray

@@ -157,7 +157,7 @@ class BaseForest(TreeParameters, BaseBagging):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The new samples, with the features of `fit`.
+            The new samples, with the features of `fit`. Categories that `fit` did not have are unknown.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             Their target values, with the outputs of `fit`. Classes must be among those of `fit`; some may be absent.
         sample_weight : array-like of shape (n_samples,), default=None

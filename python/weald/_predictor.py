@@ -276,7 +276,7 @@ class Predictor:
         """The values in the order of the features if the sample has names, or else the sample."""
         if isinstance(sample, Mapping):
             return self._of_mapping(sample)
-        if type(sample) is np.ndarray and sample.dtype.names is not None and sample.size == 1:
+        if isinstance(sample, np.ndarray) and sample.dtype.names is not None and sample.size == 1:
             sample = sample.reshape(-1)[0]
         names = _names_of(sample)
         if names is None:

@@ -42,6 +42,7 @@ _OF_ALL = {
     "feature_names_in_": False,
     "target_names_in_": False,
     "categories_": False,
+    _schema.LABELS: False,
     OUTPUT: False,
 }
 _OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
@@ -273,6 +274,8 @@ class _Proof:
             self.equal(attribute, value, expected)
         if "feature_names_in_" in self.state:
             self.names("feature_names_in_", self.model.n_features, "feature")
+        if _schema.LABELS in self.state:
+            self.names(_schema.LABELS, self.model.n_features, "feature")
         if "target_names_in_" in self.state:
             self.names("target_names_in_", self.model.n_outputs, "output")
             names = self.state["target_names_in_"]

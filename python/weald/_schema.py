@@ -1,8 +1,9 @@
 """What the columns of X are: numbers, or categories with their values. `learn` decides it in `fit`, once.
 
 The public attributes `n_features_in_`, `feature_names_in_` and `categories_` record the decision, in copies and files,
-too. `Schema.of` reads them, and everything that takes samples later asks the schema: it checks the names of the columns
-and finds the code of each value, whatever the dtypes of the columns of these samples are.
+too; a private one has labels of columns that are not strings. `Schema.of` reads them, and everything that takes
+samples later asks the schema: it checks the names of the columns and finds the code of each value, whatever the dtypes
+of the columns of these samples are.
 
 A category is a number or a text. Numbers are compared by value (1, 1.0 and True are one category), and a text is not
 the number that it writes. Values of other types, such as intervals, are known by their text. A numerical feature that
@@ -11,7 +12,7 @@ is declared as categorical contains codes, which are whole numbers from 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from types import SimpleNamespace
@@ -33,6 +34,8 @@ MOST_CATEGORIES = 65_535
 Known: TypeAlias = list[NDArray[Any] | None]
 # The attributes that `fit` sets.
 NAMES, CATEGORIES = "feature_names_in_", "categories_"
+# The labels of columns, as text, unless they are strings or the numbers 0, 1 and so on.
+LABELS = "_column_labels"
 
 _ACCEPTED = '"from_dtype", None, a mask of shape (n_features,), or indices or column names of features'
 # The categories of a feature without any value in `fit`; the engine needs one.
@@ -87,12 +90,12 @@ class Category:
             f"categorical_features, got {got}; its categories are {kind}, as in fit"
         )
 
-    def check_codes(self, values: NDArray[Any]) -> None:
+    def check_codes(self, values: NDArray[Any], what: str = "X") -> None:
         """Raise for values that are not codes. Codes that did not occur in training are unknown categories."""
         wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
         if wrong.any():
             raise ValueError(
-                f"X must have integers from 0 or NaN in feature {self.name}, which is in categorical_features, "
+                f"{what} must have integers from 0 or NaN in feature {self.name}, which is in categorical_features, "
                 f"got {values[wrong][0]:g}"
             )
 
@@ -118,12 +121,14 @@ class Schema:
     # The names of the features if all are strings.
     names: NDArray[np.object_] | None
     known: Known | None
+    # The labels of the columns as text if there are no names.
+    labels: list[str]
 
     @classmethod
     def of(cls, model: Any) -> Schema:
         """The schema of a fitted model."""
-        names, known = getattr(model, NAMES, None), getattr(model, CATEGORIES, None)
-        return cls(type(model).__name__, model.n_features_in_, names, known)
+        names, known, labels = (getattr(model, attribute, None) for attribute in (NAMES, CATEGORIES, LABELS))
+        return cls(type(model).__name__, model.n_features_in_, names, known, _listed(labels))
 
     def category(self, j: int) -> Category | None:
         """The categorical feature j, or None if it is numerical."""
@@ -145,6 +150,8 @@ class Schema:
             return f"{self.n_features} and {other.n_features} features"
         if not np.array_equal(_listed(self.names), _listed(other.names)):
             return "the names of features"
+        if self.labels != other.labels:
+            return "the labels of columns"
         for j in range(self.n_features):
             a, b = self.category(j), other.category(j)
             values = ([] if c is None else [(type(value), value) for value in c.values.tolist()] for c in (a, b))
@@ -212,11 +219,13 @@ class Schema:
         if self.names is not None and all(isinstance(label, str) for label in labels):
             if labels != self.names.tolist():
                 _check_feature_names(SimpleNamespace(feature_names_in_=self.names), columns.table, reset=False)
-        elif self.names is None and labels != list(range(len(labels))) and _are_moved(labels):
-            raise ValueError(
-                "The columns of X should be in the order that they had during fit, got the column labels "
-                f"{cut(str(labels))}"
-            )
+        elif self.names is None:
+            found, expected = _as_text(labels), self.labels or list(map(str, range(self.n_features)))
+            if found != expected and sorted(found) == sorted(expected):
+                raise ValueError(
+                    f"X must have its columns in the same order as in fit, {cut(', '.join(expected))}, got "
+                    f"{cut(', '.join(found))}"
+                )
 
     def _read_numbers(self, X: Any, by_value: dict[int, Category]) -> Any:
         """X without dtypes of columns, where categories are known by value."""
@@ -261,6 +270,8 @@ class Schema:
         self.check_codes(X)
         if self.names is not None:
             setattr(model, NAMES, self.names)
+        if self.labels:
+            setattr(model, LABELS, np.array(self.labels, dtype=object))
         if self.known is None:
             model.__dict__.pop(CATEGORIES, None)
         else:
@@ -271,17 +282,19 @@ class Schema:
         found = []
         for j, value in enumerate(values):
             category = self.category(j)
+            narrow = value.dtype if isinstance(value, np.float32 | np.float16) else None
             if is_missing(value):
                 found.append(np.nan)
             elif category is None:
                 if (number := number_of(value)) is None:
                     raise no_number("sample", self._labels()[j], value)
                 found.append(number)
+            elif not isinstance(value, Hashable):
+                raise category.refused(f"a {type(value).__name__}", "sample")
             else:
-                is_narrow = isinstance(value, np.float32 | np.float16)
-                codes = category.codes([plain(value)], value.dtype if is_narrow else None, "sample")
+                codes = category.codes([plain(value)], narrow, "sample")
                 if category.are_codes:
-                    category.check_codes(codes)
+                    category.check_codes(codes, "sample")
                 found.append(float(codes[0]))
         return found
 
@@ -312,31 +325,42 @@ class Schema:
                 distinct = [values[text] if text in values else _number(text) for text in distinct]
             codes = category.codes(distinct, what="the grid")
             if category.are_codes:
-                category.check_codes(codes)
+                category.check_codes(codes, "the grid")
             elif not (of_samples or category.is_text) and np.isnan(codes).any():
                 unknown = distinct[int(np.isnan(codes).argmax())]
                 raise ValueError(
                     f"the grid must have categories of feature {category.name}, got {unknown!r}: pass the feature in "
                     "categorical_features"
                 )
-            found[:, k] = np.append(codes, np.float32(np.nan))[places]
+            # A value that is unknown or missing goes with the categories that a split has not seen.
+            codes[np.isnan(codes)] = len(category.values)
+            found[:, k] = np.append(codes, np.float32(len(category.values)))[places]
         return found
 
 
 # --- fit -------------------------------------------------------------------------------------------------------------
 
 
-def learn(asked: Any, X: Any) -> tuple[Any, Known | None]:
-    """X with categories encoded, and the categories, which are None if no feature is categorical.
+@dataclass(frozen=True)
+class Learned:
+    """What `fit` learns of the columns before X is validated."""
 
-    `asked` is the parameter `categorical_features`. For features that contain codes already, the categories are unknown
-    before X is converted. They are empty, and `declare` finds them.
+    # None if no feature is categorical; empty for features that contain codes already, which `declare` finds.
+    known: Known | None
+    # None if the columns have no labels, or their names are the labels.
+    labels: list[str] | None
+
+
+def learn(asked: Any, X: Any) -> tuple[Any, Learned]:
+    """X with categories encoded, and what its columns are.
+
+    `asked` is the parameter `categorical_features`.
     """
     if not (asked is None or _is_from_dtype(asked) or is_sparse(X) or hasattr(X, "shape")):
         X = _array(X)
     columns = None if is_sparse(X) else Columns.of(X)
-    if columns is not None:
-        check_distinct(columns.labels() or ())
+    found = None if columns is None else columns.labels()
+    check_distinct(found or ())
     named = _named(asked, X, columns)
     known: Known = [None] * (_width(X) if named else 0)
     codes = {}
@@ -347,14 +371,20 @@ def learn(asked: Any, X: Any) -> tuple[Any, Known | None]:
             known[j] = category.values
             distinct, places = columns.factors(j)
             codes[j] = np.append(category.codes(distinct), np.float32(np.nan))[places]
+    labels = None if found is None or all(isinstance(label, str) for label in found) else _as_text(found)
+    learned = Learned(known if named else None, labels)
     if columns is None or not (columns.have_types or named):
-        return X, known if named else None
-    return _with_numbers(columns, X, codes), known if named else None
+        return X, learned
+    return _with_numbers(columns, X, codes), learned
 
 
-def declare(estimator: Any, X: Any, known: Known | None) -> None:
-    """Set `categories_` on the estimator, from encoded X."""
-    estimator.__dict__.pop(CATEGORIES, None)
+def declare(estimator: Any, X: Any, learned: Learned) -> None:
+    """Set `categories_` and the labels of columns on the estimator, from encoded X."""
+    known, labels = learned.known, learned.labels
+    for attribute in (CATEGORIES, LABELS):
+        estimator.__dict__.pop(attribute, None)
+    if labels is not None and labels != list(map(str, range(len(labels)))):
+        setattr(estimator, LABELS, np.array(labels, dtype=object))
     if known is None:
         return
     schema = Schema.of(estimator)
@@ -401,9 +431,9 @@ def counts(estimator: Any, X: Any) -> list[int]:
     """Estimated number of categories of each feature of X before validation, 0 if it would not be categorical."""
     if not hasattr(estimator, "categorical_features"):
         return []
-    X, known = learn(estimator.categorical_features, X)
+    X, learned = learn(estimator.categorical_features, X)
     found = []
-    for j, categories in enumerate(known or ()):
+    for j, categories in enumerate(learned.known or ()):
         if categories is not None and len(categories):
             found.append(len(categories))
         elif categories is not None:
@@ -561,10 +591,9 @@ def _array(X: Any) -> Any:
     return found if found.ndim == 2 else X
 
 
-def _are_moved(labels: list[Any]) -> bool:
-    """Whether the labels of columns are the numbers 0, 1 and so on in another order."""
-    is_number = all(isinstance(label, Integral) and not isinstance(label, bool) for label in labels)
-    return is_number and sorted(labels) == list(range(len(labels)))
+def _as_text(labels: Sequence[Any]) -> list[str]:
+    """Labels of columns as text, such as "3" or "('a', 3)"."""
+    return [repr(tuple(map(plain, label)) if isinstance(label, tuple) else plain(label)) for label in labels]
 
 
 def _dense_column(X: Any, j: int) -> NDArray[Any]:

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald._base import BaseModel
 from weald._described import kind_of
+from weald._schema import LABELS
 from weald._validation import Float
 
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
@@ -94,6 +95,8 @@ class Ensemble:
     output_names: list[str] | None
     # For each feature, its categories, whose codes are their positions, or None. None if no feature is categorical.
     categories: list[NDArray[Any] | None] | None
+    # The labels of the columns of X as text, if they are neither names nor the numbers 0, 1 and so on.
+    column_labels: list[str] | None = None
 
     def trees(self) -> Iterator[EnsembleTree]:
         """Iterate over all trees, each of which is created when it is reached."""
@@ -245,6 +248,7 @@ def _described(fitted: Any, **parts: Any) -> Ensemble:
         feature_names=names("feature_names_in_"),
         output_names=names("target_names_in_"),
         categories=getattr(fitted, "categories_", None),
+        column_labels=names(LABELS),
         **{**parts, "threshold": 0.0 if kind == "numbers" else parts["threshold"]},
     )
 

@@ -84,6 +84,8 @@ def to_json(model: Any) -> str:
         "link": ensemble.link,
         "threshold": ensemble.threshold,
     }
+    if ensemble.column_labels is not None:
+        head["column_labels"] = ensemble.column_labels
     # Tree by tree, so that only the lists of one tree are in memory in addition to the text.
     trees = (json.dumps(_tree(tree), allow_nan=False, separators=(",", ":")) for tree in ensemble.trees())
     return f'{json.dumps(head, allow_nan=False)[:-1]}, "trees": [\n' + ",\n".join(trees) + "\n]}\n"
@@ -217,6 +219,7 @@ def _read(content: Any) -> Ensemble:
         feature_names=_names(content, "feature_names", n_features),
         output_names=_names(content, "output_names", n_outputs),
         categories=categories,
+        column_labels=_names(content, "column_labels", n_features),
     )
 
 

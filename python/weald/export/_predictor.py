@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._schema import Schema
+from weald._schema import LABELS, Schema
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
 from weald._validation import Float, Matrix, check_rows
@@ -52,6 +52,8 @@ class JsonModel:
             self.classes_: Any = ensemble.classes[0] if ensemble.n_outputs == 1 else ensemble.classes
         if ensemble.feature_names is not None:
             self.feature_names_in_ = np.array(ensemble.feature_names, dtype=object)
+        if ensemble.column_labels is not None:
+            setattr(self, LABELS, np.array(ensemble.column_labels, dtype=object))
         if ensemble.output_names is not None:
             self.target_names_in_ = np.array(ensemble.output_names, dtype=object)
         if ensemble.categories is not None:
