@@ -215,7 +215,7 @@ class BaseCompressed(BaseEnsemble):
             self._set_path(self._path)
             if folds:
                 n_done = progress.n_done
-                progress.expect(n_done + len(folds) * (len(self.estimator_) + n_done))
+                progress.expect(n_done + len(folds) * (self.estimator_._forest.n_trees + n_done))
                 in_all = None if told is None else lambda n_more: progress(n_done + n_more)
                 self._cross_validate(X, target, rows, of_labels, folds, seed, in_all)
         self._set_model(self._chosen())
