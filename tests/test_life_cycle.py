@@ -23,6 +23,7 @@ from weald import distribute
 from weald._bagging import BaseBagging
 from weald._base import BaseModel
 from weald._boosting_fit import BaseBoosting
+from weald.model_selection import MultilabelStratifiedKFold, cross_validate
 from weald.multilabel import TunedThresholds
 
 
@@ -123,6 +124,21 @@ def test_entries_that_are_masked_are_not_scored(name, kind):
     kept = np.flatnonzero(~rows[:, 0])
     # The same terms are added up in another order, or with zeros between them.
     assert model.score(X, y, y_mask=rows) == pytest.approx(model.score(X[kept], y[kept]), rel=1e-12)
+
+
+def test_folds_and_scores_of_a_mask_are_those_of_NaN():
+    X, y = problem("labels", refit=1)
+    mask = mask_of(y)
+    gaps = np.where(mask, np.nan, y)
+    cv = MultilabelStratifiedKFold(3)
+    assert as_text(list(cv.split(X, y, y_mask=mask))) == as_text(list(cv.split(X, gaps)))
+    forest = EVERY["RandomForestClassifier"].build()
+    with ThreadPoolExecutor(1) as executor:
+        told = distribute.cross_validate(forest, X, y, executor, cv=cv, y_mask=mask)["test_score"]
+        other = distribute.cross_validate(forest, X, gaps, executor, cv=cv)["test_score"]
+    assert told.tolist() == other.tolist()
+    expected = cross_validate(forest, X, y, cv=list(cv.split(X, y, y_mask=mask)), y_mask=mask)["test_score"]
+    assert told[0].tolist() == expected.tolist()
 
 
 # --- one fit after another --------------------------------------------------------------------------------------------

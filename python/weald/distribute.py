@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
-from weald import _parts, model_selection
+from weald import _parts, _targets, model_selection
 from weald._at_once import fitted_at_once
 from weald._bagging import BaseBagging
 from weald._dask_samples import fit_samples
@@ -228,6 +228,7 @@ def cross_validate(
     settings: Sequence[dict[str, Any]] = ({},),
     cv: Any = None,
     scoring: str | Callable[..., float] | None = None,
+    y_mask: MatrixLike | None = None,
     timeout: float | None = None,
     max_retries: int = 2,
     verbose: int = 0,
@@ -250,6 +251,8 @@ def cross_validate(
         The folds, as in `weald.model_selection.check_cv`. They are generated once, in the calling process.
     scoring : str or callable, default=None
         A single score. If None, the `score` method of the estimator is used.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown entries of y, as in `weald.model_selection.cross_validate`.
     timeout : float, default=None
         Number of seconds after which all tasks must be complete. If None, there is no limit.
     max_retries : int, default=2
@@ -293,6 +296,7 @@ def cross_validate(
         raise ValueError("settings must have at least one dict of parameters, got none")
     for setting in candidates:
         clone(estimator).set_params(**setting)
+    y = _targets.with_gaps(y, y_mask)
     folds = list(model_selection.check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
     data = _sent(executor, (X, y, scoring))
     calls = [

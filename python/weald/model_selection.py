@@ -126,7 +126,9 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         """
         return self.n_splits
 
-    def split(self, X: Any, y: MatrixLike, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def split(
+        self, X: Any, y: MatrixLike, groups: Any = None, *, y_mask: MatrixLike | None = None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
         Parameters
@@ -139,6 +141,8 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
             frequent in all folds.
         groups : object
             Always ignored, exists for compatibility.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks unknown entries of y, in addition to those that are NaN.
 
         Yields
         ------
@@ -153,14 +157,14 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
             If `y` is not a label matrix, `X` and `y` have different numbers of samples, or there are fewer samples than
             folds.
         """
-        fold = self._folds(y)
+        fold = self._folds(y, y_mask)
         if X is not None:
             check_consistent_length(X, fold)
         for j in range(self.n_splits):
             yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
 
-    def _folds(self, y: Any) -> NDArray[np.int64]:
-        target = _targets.labels(y)
+    def _folds(self, y: Any, y_mask: Any = None) -> NDArray[np.int64]:
+        target = _targets.labels(y, y_mask=y_mask)
         labels = target.original
         if target.mask is not None:
             # Unknown entries are distributed like those of a label, so that known negatives are as well.
