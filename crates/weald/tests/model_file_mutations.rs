@@ -6,12 +6,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test, helpers included")]
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 use weald::model_file::{Array, Extra, Values};
 use weald::{
-    BoostConfig, CompressConfig, Control, Criterion, Dataset, ErrorKind, Forest, ForestConfig, LabelView, LossKind,
-    Matrix, Model, ModelFile, NProjections, OutputStrategy, Precision, Projection, RowWeights, SparseView, StepDtype,
-    Targets,
+    BoostConfig, CentroidForestConfig, CentroidPrecision, CompressConfig, Control, Criterion, Dataset, ErrorKind,
+    Forest, ForestConfig, LabelView, LossKind, Matrix, Model, ModelFile, NProjections, OutputStrategy, Outputs,
+    Precision, Projection, Routing, RowWeights, SparseView, StepDtype, Targets, WeakLearner, WeakPredictions,
 };
 
 const N: usize = 24;
@@ -44,6 +44,21 @@ fn labels(d: usize) -> LabelView<'static> {
         ptr.push(indices.len());
     }
     LabelView::try_new(ptr, indices, d).unwrap()
+}
+
+/// Predicts half of the targets that it is fitted to.
+struct Halves;
+
+impl WeakLearner for Halves {
+    fn fit_predict(
+        &mut self,
+        _: usize,
+        _: &[u32],
+        targets: ArrayView2<'_, f64>,
+        _: &[f64],
+    ) -> Result<WeakPredictions, weald::Error> {
+        Ok(WeakPredictions { train: targets.mapv(|target| target / 2.0), validation: None })
+    }
 }
 
 /// Returns small models of every kind, with every form of leaves.
@@ -85,6 +100,10 @@ fn models() -> Vec<(&'static str, ModelFile)> {
         ("rows of numbers", rows(&of_numbers, Criterion::Variance).into()),
         ("rows of classes", rows(&classes(), Criterion::Entropy).into()),
     ];
+    let float16 = sparse.with_precision(Precision::Half, &control).unwrap();
+    all.push(("float16 labels", float16.into()));
+    let most = fit(&classes(), Criterion::Gini).0.with_top_k(1, &control).unwrap();
+    all.push(("most frequent classes", most.into()));
     let merged = Forest::merge(&[&dense, &rows(&of_numbers, Criterion::Variance)]).unwrap();
     all.push(("all forms of numbers", merged.into()));
     let boost = |loss, strategy, y: &Targets<'_>| {
@@ -106,6 +125,22 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     let of_counts = Targets::Real(counts.view());
     all.push(("boosting, logarithms", boost(LossKind::Poisson, OutputStrategy::Joint, &of_counts).into()));
     all.push(("boosting, softmax", boost(LossKind::LogLoss, OutputStrategy::SingleTarget, &classes()).into()));
+    let weak = BoostConfig::new(LossKind::SquaredError).n_estimators(3).strategy(OutputStrategy::Joint);
+    let weak = weak.fit_with(&mut Halves, (N, P), &of_numbers, None, None, &control).unwrap();
+    all.push(("boosting of other models", weak.into()));
+    let centroids = |y: &Targets<'_>, config: CentroidForestConfig| {
+        config.n_trees(2).n_children(3).max_leaf_samples(3).seed(1).fit((&x, y), &control).unwrap()
+    };
+    let shared = || CentroidForestConfig::default();
+    let listed = || CentroidForestConfig::default().store_rows(false);
+    let half = CentroidForestConfig::plain().centroid_precision(CentroidPrecision::Half);
+    all.push(("centroids of labels", centroids(&of_labels, shared()).into()));
+    all.push(("centroids of listed labels", centroids(&of_labels, listed()).into()));
+    all.push(("centroids of classes", centroids(&classes(), listed()).into()));
+    all.push(("centroids of rows of classes", centroids(&classes(), shared()).into()));
+    all.push(("centroids of numbers", centroids(&of_numbers, listed()).into()));
+    all.push(("plain centroids of numbers", centroids(&of_numbers, CentroidForestConfig::plain()).into()));
+    all.push(("plain centroids in float16", centroids(&of_labels, half.routing(Routing::Nearest)).into()));
     for (name, y, forest) in [("compressed labels", &of_labels, &sparse), ("compressed numbers", &of_numbers, &dense)] {
         let path = CompressConfig::stagewise(0.2).path(forest, (&x, y), None, &control).unwrap();
         all.push((name, path.at_step(path.n_steps().min(20), &control).unwrap().into()));
@@ -170,6 +205,7 @@ impl Outcomes {
             Model::Forest(forest) => (forest.n_features(), forest.outputs().width()),
             Model::Boosted(boosted) => (boosted.n_features(), boosted.outputs().width()),
             Model::Compressed(compressed) => (compressed.forest().n_features(), compressed.outputs().width()),
+            Model::Centroid(forest) => (forest.n_features(), forest.outputs().width()),
             other => panic!("{other:?} is a new kind of model"),
         };
         if n_features > 10_000 || width > 10_000 {
@@ -186,10 +222,22 @@ impl Outcomes {
         }
         let csr = Matrix::Csr(SparseView::try_new(ptr, indices, values, n_features).unwrap());
         let control = Control::default();
+        // The scores and, where there are any, the probabilities.
         let predict = |x: &Matrix<'_>| match &file.model {
-            Model::Forest(forest) => forest.predict(x, &control).unwrap(),
-            Model::Boosted(boosted) => boosted.predict_scores(x, &control).unwrap(),
-            Model::Compressed(compressed) => compressed.predict_scores(x, &control).unwrap(),
+            Model::Forest(forest) => with_range(forest.outputs(), forest.predict(x, &control).unwrap()),
+            Model::Centroid(forest) => with_range(forest.outputs(), forest.predict(x, &control).unwrap()),
+            Model::Compressed(compressed) => {
+                with_range(compressed.outputs(), compressed.predict(x, &control).unwrap());
+                compressed.predict_scores(x, &control).unwrap()
+            }
+            Model::Boosted(boosted) if boosted.forest().is_none() => boosted.step_sizes().unwrap(),
+            Model::Boosted(boosted) => {
+                let scores = boosted.predict_scores(x, &control).unwrap();
+                if boosted.has_probabilities() {
+                    with_range(boosted.outputs(), boosted.to_predictions(scores.view(), &control).unwrap());
+                }
+                scores
+            }
             other => panic!("{other:?} is a new kind of model"),
         };
         let found = predict(&Matrix::from(&x));
@@ -204,6 +252,15 @@ impl Outcomes {
         let Outcomes { refused, loaded, too_wide, peak } = self;
         println!("{name}: {refused} refused, {loaded} loaded ({too_wide} too wide), at most {peak} bytes held");
     }
+}
+
+/// Checks that predictions of labels and classes are probabilities, and that predictions are finite, and returns them.
+fn with_range(outputs: &Outputs, predictions: Array2<f64>) -> Array2<f64> {
+    // Shares of a sample that is sent to two children are float32, so that their sum may be one plus its rounding.
+    let range = if let Outputs::Real { .. } = outputs { f64::MIN..=f64::MAX } else { 0.0..=1.0 + 1e-6 };
+    let strange = predictions.iter().find(|p| !range.contains(p));
+    assert!(strange.is_none(), "{strange:?} is predicted for {outputs:?}");
+    predictions
 }
 
 fn header_end(file: &[u8]) -> usize {

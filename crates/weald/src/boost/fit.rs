@@ -220,7 +220,7 @@ impl BoostConfig {
         });
         let categories = data.categories()?;
         let training = Training { x: &x, y: &y, categories, sample_weight: sample_weight.as_deref(), margins };
-        fit(&Fitting::new(config, problem, training, validation.as_ref(), workers, control)?)
+        fit(&Fitting::new(config, problem, training, validation.as_ref(), workers, control)?)?.with_finite_scores()
     }
 }
 

@@ -156,6 +156,44 @@ impl Boosted {
         }
     }
 
+    /// Returns whether scores are finite for every sample. Predictions of weak models other than trees are not known
+    /// here, and only steps are considered.
+    pub(crate) fn has_finite_scores(&self) -> Result<bool> {
+        let is_finite = |step: f64| (self.learning_rate * step).is_finite();
+        let steps = || (0..self.n_stages()).all(|stage| self.step_sizes.of_stage(stage, self.width).all(is_finite));
+        Ok(match self.combine {
+            Combine::Leaves | Combine::Columns => self.additive()?.has_finite_scores(),
+            Combine::RankOne => steps() && self.additive()?.has_finite_scores(),
+            Combine::OtherRankOne | Combine::OtherEach => steps(),
+        })
+    }
+
+    /// Returns an error that names the learning rate if the stage that was added last, which has `n_trees` trees, left
+    /// the range of numbers: scores that move by more than the loss asks for may move further in every stage.
+    pub(super) fn check_last_stage(&self, n_trees: usize) -> Result<()> {
+        let losses = [&self.train_score, &self.validation_score, &self.oob_losses].map(|losses| losses.last());
+        let trees = &self.trees[self.trees.len() - n_trees..];
+        let impurities = trees.iter().flat_map(|tree| &tree.impurity);
+        if losses.into_iter().flatten().chain(impurities).all(|value| value.is_finite()) {
+            Ok(())
+        } else {
+            Err(self.diverged())
+        }
+    }
+
+    /// Returns the model, or an error like that of [`Boosted::check_last_stage`] if its scores are not finite.
+    pub(super) fn with_finite_scores(self) -> Result<Self> {
+        if self.has_finite_scores()? { Ok(self) } else { Err(self.diverged()) }
+    }
+
+    fn diverged(&self) -> Error {
+        if self.learning_rate > 1.0 {
+            let must = "be lower, as the loss grew from stage to stage until it was too large for a float";
+            return Error::invalid("learning_rate", self.learning_rate, must);
+        }
+        Error::invalid("base_margin", "initial scores that are too large", "have a loss that is a finite float")
+    }
+
     /// Returns the trees in the order of the stages (for single targets, one for each score and stage); `None` if the
     /// weak models are not trees.
     ///

@@ -556,10 +556,12 @@ impl<'f> Fitting<'f> {
         grown.record_oob(self.mean_of_known(stages.iter().map(|stage| stage.losses.out_of_bag)));
         grown.train_score.push(train_loss);
         grown.validation_score.extend(validation_loss);
+        let n_trees = stages.len();
         for Stage { tree, steps, .. } in stages {
             try_push(STAGES, &mut grown.trees, Arc::new(tree))?;
             grown.step_sizes.extend(steps)?;
         }
+        grown.check_last_stage(n_trees)?;
         Ok((train_loss, validation_loss))
     }
 

@@ -688,3 +688,43 @@ fn smaller_leaves_change_scores_by_no_more_than_they_say() {
         assert!(model.largest_change(&model.truncated(3).unwrap(), &control).is_err());
     }
 }
+
+/// Fits that diverge end with an error that names the learning rate; all others give models that can be read.
+#[test]
+fn a_fit_that_diverges_names_the_learning_rate() {
+    let made = made(3, 40, 2, 3);
+    let mut n_refused = 0;
+    for kind in kinds(3) {
+        let numbers = in_domain(&kind, &made.numbers);
+        for strategy in strategies() {
+            for rate in [2.0, 5.0, 1e10, 1e300] {
+                let config = BoostConfig::new(kind.clone()).strategy(strategy.clone()).n_estimators(30);
+                let config = config.learning_rate(rate).max_leaf_nodes(5);
+                match config.fit((&made.x, &Targets::Real(numbers.view())), &Control::default()) {
+                    Ok(model) => {
+                        assert!(model.train_score().iter().all(|loss| loss.is_finite()));
+                        #[cfg(feature = "model-files")]
+                        assert_eq!(Boosted::from_bytes(&model.to_bytes().unwrap()).unwrap(), model);
+                    }
+                    Err(error) => {
+                        // Losses of labels alone are refused for numerical outputs.
+                        let text = error.to_string();
+                        n_refused += usize::from(text.contains("learning_rate must be lower"));
+                        assert!(text.contains("learning_rate must be lower") || text.contains("loss"), "{text}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(n_refused > 20, "{n_refused}");
+}
+
+#[test]
+fn margins_whose_loss_overflows_are_refused() {
+    let made = made(3, 20, 2, 1);
+    let y = Targets::Real(made.numbers.view());
+    let far = Array2::from_elem((20, 1), 1e200);
+    let data = Dataset::new(&made.x, &y).base_margin(far.view());
+    let error = BoostConfig::new(LossKind::SquaredError).n_estimators(2).fit(data, &Control::default()).unwrap_err();
+    assert!(error.to_string().contains("base_margin"), "{error}");
+}

@@ -132,7 +132,9 @@ impl BoostConfig {
         } else {
             fitting.fit::<f64>(weak, &mut model, &columns, sample_weight, validation)?;
         }
-        if self.n_iter_no_change.is_some() { model.truncated(least(&model.validation_score) + 1) } else { Ok(model) }
+        let model =
+            if self.n_iter_no_change.is_some() { model.truncated(least(&model.validation_score) + 1)? } else { model };
+        model.with_finite_scores()
     }
 }
 
@@ -252,6 +254,7 @@ impl Fitting<'_> {
                 validation_loss = Some(loss);
             }
             model.step_sizes.extend(steps)?;
+            model.check_last_stage(0)?;
             weak.after(&StageReport::of_last(model, losses.all, validation_loss))?;
             Ok(ControlFlow::Continue(validation_loss))
         })

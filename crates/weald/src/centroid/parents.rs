@@ -8,6 +8,7 @@
 use super::CentroidTree;
 use crate::data::Outputs;
 use crate::error::{Result, try_extend, try_filled, try_push};
+use crate::exact::{PowerOfTwo, exponent_above};
 use crate::tree::LeafTable;
 use crate::tree::leaves::LeafTableBuilder;
 
@@ -92,6 +93,9 @@ impl Sum {
     /// Appends the values of a node: amounts divided by their total, or weighted means.
     fn push(&mut self, tree: &CentroidTree, node: usize, are_counts: bool, table: &mut LeafTableBuilder) -> Result<()> {
         let mut total = 0.0;
+        // Weights are divided by a power of two, which changes no bit of the means, so that their products with large
+        // values are finite.
+        let scale = PowerOfTwo::new(-exponent_above(tree.weighted_n_node_samples[node]));
         self.columns.clear();
         try_push(WHAT, &mut self.below, node as u32)?;
         while let Some(node) = self.below.pop() {
@@ -101,7 +105,7 @@ impl Sum {
                 continue;
             }
             let leaf = tree.leaf_of[node] as usize;
-            let weight = if are_counts { 1.0 } else { tree.weighted_n_node_samples[node] };
+            let weight = if are_counts { 1.0 } else { scale.times(tree.weighted_n_node_samples[node]) };
             total += tree.leaves.total(leaf).filter(|_| are_counts).unwrap_or(weight);
             for (column, amount) in tree.leaves.cells(leaf) {
                 try_push(WHAT, &mut self.columns, column)?;

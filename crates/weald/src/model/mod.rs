@@ -48,6 +48,7 @@
 //! | `paths` | the leaves that samples reach, and the nodes on the way |
 //! | `partial_dependence` | mean scores when the values of some features are fixed |
 //! | `shap` | Shapley values: how features move a score away from the mean |
+//! | `bounds` | whether scores are finite for every sample |
 //! | `importance` | how much each feature reduced the impurity |
 //! | `step_sizes` | the factors of directions, stored in eight bytes or in one |
 //! | `matrix` | allocation of row-major results |
@@ -56,6 +57,7 @@
 //! Memory is that of the result and of one scratch area for each thread.
 
 mod at_least;
+pub(crate) mod bounds;
 mod importance;
 mod matrix;
 pub(crate) mod means;

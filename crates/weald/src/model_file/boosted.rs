@@ -22,7 +22,7 @@ use super::extra::Extra;
 use super::header::{Form, Header, Sizes, object};
 use super::names::{name_of, value_of};
 use super::read::File;
-use super::scores::{ScoreMeaning, check_scores};
+use super::scores::{ScoreMeaning, infinite_scores};
 use super::validate::trees;
 use super::write::{Parts, Tensor, WHAT, bytes, narrowest, tensors};
 use crate::boost::Boosted;
@@ -166,29 +166,7 @@ impl Boosted {
         if !is_whole {
             return Err(Error::corrupt("the numbers of stages, trees, steps and losses are inconsistent"));
         }
-        model.check_scores()?;
-        Ok(model)
-    }
-
-    /// Checks that scores are finite for every sample. Predictions of weak models other than trees are not known here.
-    fn check_scores(&self) -> Result<()> {
-        match self.combine {
-            Combine::Leaves | Combine::Columns => check_scores(&self.additive()?),
-            Combine::RankOne => {
-                self.check_steps()?;
-                check_scores(&self.additive()?)
-            }
-            Combine::OtherRankOne | Combine::OtherEach => self.check_steps(),
-        }
-    }
-
-    fn check_steps(&self) -> Result<()> {
-        let is_finite = |step: f64| (self.learning_rate * step).is_finite();
-        if (0..self.n_stages()).all(|stage| self.step_sizes.of_stage(stage, self.width).all(is_finite)) {
-            Ok(())
-        } else {
-            Err(Error::corrupt("a step is not finite"))
-        }
+        if model.has_finite_scores()? { Ok(model) } else { Err(infinite_scores()) }
     }
 
     /// Returns the number of values in a leaf of a tree.

@@ -11,7 +11,7 @@ use super::header::{Form, Header, object};
 use super::leaves::LeafTensors;
 use super::read::{File, TensorReader, with_whole};
 use super::rows::{self, Packed};
-use super::validate::{check_sum, largest_values};
+use super::scores::infinite_scores;
 use super::write::{Parts, Tensor, bytes, leaf_tensors, narrowest};
 use super::{ABOVE, Kind};
 use crate::centroid::{
@@ -20,6 +20,7 @@ use crate::centroid::{
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::model::bounds::{has_finite_sum, largest_values};
 use crate::tree::LeafTable;
 use crate::tree::leaves::Half;
 
@@ -192,7 +193,9 @@ impl CentroidForest {
         }
         tensors.finish()?;
         let tables = trees.iter().flat_map(|tree: &Arc<CentroidTree>| tree.tables());
-        check_sum(largest_values(tables))?;
+        if !has_finite_sum(largest_values(tables)) {
+            return Err(infinite_scores());
+        }
         let idf = idf(file)?;
         let (n_features, outputs) = (header.n_features, header.outputs.try_clone()?);
         Ok(CentroidForest { n_features, outputs, normalize, idf, routing, leaf_shrinkage, trees })

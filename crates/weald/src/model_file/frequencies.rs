@@ -1,4 +1,5 @@
-//! Frequencies of classes. For each output they sum to one, unless some classes were left out on purpose.
+//! Frequencies of labels and classes. None is negative or above one, and those of the classes of an output sum to one,
+//! unless some classes were left out on purpose.
 //!
 //! If leaves have totals, amounts are whole numbers, and their sums are compared exactly as long as float64 can
 //! represent them. Frequencies with fewer bits were rounded separately, so their sums may differ from one by the
@@ -20,8 +21,8 @@ const OF_LARGE_TOTALS: f64 = 1.0 / (1u64 << 40) as f64;
 /// The sums of the frequencies of the classes of an output, over all leaves and outputs of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sums {
-    /// All sums are one. This is also the result for outputs that are not classes, and for stored samples, whose slots
-    /// are checked elsewhere.
+    /// All sums are one. This is also the result for labels if no frequency is above one, for numerical outputs, and for
+    /// stored samples, whose slots are checked elsewhere.
     One,
     /// Some sums are below one but positive, and none is above one.
     Less,
@@ -31,7 +32,16 @@ pub(super) enum Sums {
 
 /// Computes what the frequencies of classes sum to, in O(stored amounts) time.
 pub(super) fn sums(table: &LeafTable, outputs: &Outputs) -> Sums {
-    let Outputs::Classes { n_classes } = outputs else { return Sums::One };
+    let n_classes = match outputs {
+        Outputs::Real { .. } => return Sums::One,
+        // Amounts are at most their totals, which is checked elsewhere.
+        Outputs::Labels { .. } if table.has_rows() || table.totals.is_some() => return Sums::One,
+        Outputs::Labels { .. } => {
+            let mut values = (0..table.n_leaves).flat_map(|leaf| table.value(leaf));
+            return if values.all(|(_, value)| is_frequency(value)) { Sums::One } else { Sums::Wrong };
+        }
+        Outputs::Classes { n_classes } => n_classes,
+    };
     match (&table.totals, &table.amounts) {
         _ if table.has_rows() => Sums::One,
         (Some(totals), Amounts::U8(v)) => of_amounts(v, totals, table, n_classes),
@@ -89,13 +99,18 @@ fn of_means(table: &LeafTable, n_classes: &[u32]) -> Sums {
             end += k;
             let mut sum = 0.0;
             while let Some((_, value)) = cells.next_if(|&(column, _)| column < end) {
-                found.wrong |= value < 0.0;
+                found.wrong |= !is_frequency(value);
                 sum += value;
             }
             found.add(sum, 1.0, 2f64.powi(-9) + f64::from(k) * 2f64.powi(-23));
         }
     }
     found.sums()
+}
+
+/// Rounding to fewer bits keeps zero and one, and the order.
+fn is_frequency(value: f64) -> bool {
+    (0.0..=1.0).contains(&value)
 }
 
 #[derive(Default)]

@@ -82,9 +82,9 @@ impl<'f> LeafTensors<'f> {
         match (sums(&leaves, outputs), layout & PARTIAL != 0) {
             (Sums::One, false) | (Sums::Less, true) => Ok(leaves),
             (Sums::One, true) => Err(Error::corrupt("a tree is marked as lacking classes, but has all of them")),
-            (Sums::Less, false) | (Sums::Wrong, _) => {
-                Err(Error::corrupt("the frequencies of the classes of a leaf do not sum to one"))
-            }
+            (Sums::Less, false) | (Sums::Wrong, _) => Err(Error::corrupt(
+                "the frequencies of a leaf are not from 0 to 1, or those of classes do not sum to one",
+            )),
         }
     }
 

@@ -21,8 +21,8 @@ use crate::error::{Error, Result, try_collected, try_filled, try_reserve, try_wi
 use crate::forest::Forest;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Side;
-use crate::tree::leaves::{Amounts, Half, StoredRows, StoredValues};
-use crate::tree::{LeafTable, Node, Tree};
+use crate::tree::leaves::Half;
+use crate::tree::{Node, Tree};
 
 const WHAT: &str = "the model";
 
@@ -82,57 +82,6 @@ pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
     }
     tensors.finish()?;
     Ok(trees)
-}
-
-/// Returns the largest magnitude of a value of each table, which bounds the predictions of its tree.
-pub(super) fn largest_values<'t>(tables: impl Iterator<Item = &'t LeafTable> + 't) -> impl Iterator<Item = f64> + 't {
-    let mut last: Option<(&Arc<StoredRows>, f64)> = None;
-    tables.map(move |leaves| match leaves.stored_rows() {
-        // Values with totals are frequencies.
-        _ if leaves.totals.is_some() => 1.0,
-        None => {
-            let of_leaves = leaves.leaf_scales.iter().flatten().copied().reduce(f64::max);
-            largest(&leaves.amounts, leaves.scales.as_deref()) * of_leaves.unwrap_or(1.0)
-        }
-        // Values are means of stored samples; most trees have the same set of samples.
-        Some(stored) => match last {
-            Some((before, value)) if Arc::ptr_eq(before, stored) => value,
-            Some(_) | None => {
-                let value = match &stored.values {
-                    StoredValues::Slots { .. } => 1.0,
-                    StoredValues::Numbers { values, scales } => largest(values, scales.as_deref()),
-                };
-                last = Some((stored, value));
-                value
-            }
-        },
-    })
-}
-
-fn largest(values: &Amounts, scales: Option<&[f64]>) -> f64 {
-    fn largest<T: Copy + Into<f64>>(values: &[T]) -> f64 {
-        values.iter().fold(0.0, |most, &value| f64::max(most, value.into().abs()))
-    }
-    let most = match values {
-        Amounts::U8(v) => largest(v),
-        Amounts::U16(v) => largest(v),
-        Amounts::U32(v) => largest(v),
-        Amounts::I8(v) => largest(v),
-        Amounts::F16(v) => largest(v),
-        Amounts::F32(v) => largest(v),
-        Amounts::F64(v) => largest(v),
-    };
-    most * scales.map_or(1.0, largest)
-}
-
-/// Checks that the sum of numbers with these magnitudes is finite, in whatever order they are added.
-pub(super) fn check_sum(magnitudes: impl Iterator<Item = f64>) -> Result<()> {
-    // The remaining half of the range is far more than rounding can add.
-    if magnitudes.sum::<f64>() <= f64::MAX / 2.0 {
-        Ok(())
-    } else {
-        Err(Error::corrupt("the values of leaves add up to infinity"))
-    }
 }
 
 /// The parts of the tensors that later trees will read.

@@ -31,9 +31,7 @@ pub use compact::Precision;
 
 pub(crate) use amounts::{Amounts, Indices};
 pub(crate) use half::Half;
-pub(crate) use rows::StoredRows;
-#[cfg(feature = "model-files")]
-pub(crate) use rows::StoredValues;
+pub(crate) use rows::{StoredRows, StoredValues};
 
 const WHAT: &str = "the table of leaf values";
 

@@ -394,3 +394,20 @@ fn no_byte_of_a_file_is_trusted() {
         }
     }
 }
+
+/// Leaves are shrunk towards means that are weighted with the weights of leaves, whose products with y may overflow.
+#[test]
+fn shrunk_leaves_are_finite_for_weights_and_y_of_any_size() {
+    let x = Array2::from_shape_fn((30, 3), |(i, j)| ((i * (j + 2)) % 7) as f32);
+    let y = Array2::from_shape_fn((30, 2), |(i, j)| ((i + j) % 5) as f64 * 1e100);
+    let config = CentroidForestConfig::default().n_trees(3).max_leaf_samples(3).store_rows(false);
+    for unit in [2f64.powi(980), 1.0, 2f64.powi(-1000)] {
+        let weights: Vec<f64> = (0..30).map(|i| f64::from(1 + i % 3) * unit).collect();
+        let data = Dataset::new(&x, Targets::Real(y.view())).sample_weight(&weights[..]);
+        let forest = config.clone().leaf_shrinkage(0.5 * unit).fit(data, &control()).unwrap();
+        assert!(forest.trees().iter().any(|tree| tree.n_nodes() > 1));
+        assert!(forest.predict(&x, &control()).unwrap().iter().all(|v| (0.0..=4e100).contains(v)));
+        #[cfg(feature = "model-files")]
+        assert_eq!(CentroidForest::from_bytes(&forest.to_bytes().unwrap()).unwrap(), forest);
+    }
+}

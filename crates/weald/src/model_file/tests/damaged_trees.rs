@@ -8,7 +8,7 @@ use crate::tree::leaves::{Amounts, Half};
 #[test]
 fn frequencies_of_classes_sum_to_one() {
     let control = Control::default();
-    let why = "the frequencies of the classes of a leaf do not sum to one";
+    let why = "or those of classes do not sum to one";
     // Counts: one amount is decreased by one, so that all amounts are still below their totals.
     let mut file = parts();
     file.edit("leaf_amounts", None, |amounts| {
@@ -225,6 +225,35 @@ fn lengths_that_do_not_fit_each_other() {
             if name != "leaf_amounts" {
                 assert!(inspect_bytes(&file.bytes()).is_err(), "{name}");
             }
+        }
+    }
+}
+
+#[test]
+fn frequencies_of_labels_are_from_zero_to_one() {
+    let shape = models::Shape { n_features: 3, outputs: Outputs::Labels { n_labels: 5 }, max_leaves: 9, unit: 1.0 };
+    let file = models::forest(4, 3, &shape).to_bytes().unwrap();
+    // Counts become the frequencies themselves.
+    let mut edited = Parts::new(&file);
+    edited.edit("leaf_layout", None, |layouts| layouts.iter_mut().for_each(|layout| *layout &= !2));
+    corrupt(&edited.bytes(), "the frequencies of a leaf are not from 0 to 1");
+    // The type of floats is that of the layout: values within the range are another forest, and others are refused.
+    let narrow = models::forest(4, 3, &shape).with_precision(crate::Precision::Half, &Control::default()).unwrap();
+    let fullest = (0..3).max_by_key(|&t| narrow.trees[t].leaves.n_stored()).unwrap();
+    for (value, is_right) in [(0.0, true), (0.5, true), (1.0, true), (1.001, false), (-0.25, false), (60.0, false)] {
+        let mut changed = narrow.clone();
+        let mut tree = crate::Tree::clone(&changed.trees[fullest]);
+        let n = tree.leaves.n_stored();
+        assert!(n > 0);
+        tree.leaves.amounts = match &tree.leaves.amounts {
+            Amounts::F16(_) => Amounts::F16(vec![Half::nearest(value); n]),
+            _ => Amounts::F64(vec![value; n]),
+        };
+        tree.leaves.totals = None;
+        changed.trees[fullest] = tree.into();
+        match Forest::from_bytes(&changed.to_bytes().unwrap()) {
+            Ok(read) => assert!(is_right && read == changed, "{value}"),
+            Err(error) => assert!(!is_right && error.to_string().contains("not from 0 to 1"), "{value}: {error}"),
         }
     }
 }
