@@ -452,7 +452,9 @@ class BaseCompressed(BaseEnsemble):
         # Point s is step s of each fold. A fold whose path has ended keeps its last loss.
         losses = losses[:, np.minimum(np.arange(n_points), losses.shape[1] - 1)]
         self.path_["test_loss_mean"] = losses.mean(axis=0)
-        self.path_["test_loss_std"] = losses.std(axis=0)
+        # Losses are divided by a power of two, which changes no bit of the result, so that no square overflows.
+        exponent = np.frexp(losses.max())[1]
+        self.path_["test_loss_std"] = np.ldexp(np.ldexp(losses, -exponent).std(axis=0), exponent)
         self.full_loss_ = float(full.mean())
 
     def _chosen(self) -> _weald.Compressed:

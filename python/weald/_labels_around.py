@@ -178,11 +178,14 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         names = {"n_outputs_", "_label_format", *self._fitted}
         wrong = sorted(names ^ (fitted.keys() - {"target_names_in_"}))
         need(not wrong, "attributes", f"must be {sorted(names)}, got {sorted(fitted)}")
-        is_fitted = is_classifier(inner) and hasattr(inner, "n_outputs_")
+        final, _ = apart(inner)
+        is_own = isinstance(final, BaseClassifier | LabelsAround)
+        is_fitted = is_classifier(inner) and (not is_own or hasattr(final, "n_outputs_"))
         need(is_fitted, "estimator_", f"must be a fitted classifier, got {described(inner)}")
         n_labels, form = fitted["n_outputs_"], fitted["_label_format"]
-        fits = type(n_labels) is int and n_labels == inner.n_outputs_
-        need(fits, "n_outputs_", f"must be {inner.n_outputs_}, as in estimator_, got {described(n_labels)}")
+        need(type(n_labels) is int and n_labels > 0, "n_outputs_", f"must be positive, got {described(n_labels)}")
+        fits = not is_own or n_labels == final.n_outputs_
+        need(fits, "n_outputs_", f"must be the number of labels of estimator_, got {described(n_labels)}")
         need(is_label_format(form), "_label_format", f"must be a format of labels, got {described(form)}")
         if "target_names_in_" in fitted:
             prove_names(need, "target_names_in_", fitted["target_names_in_"], n_labels)
@@ -190,6 +193,15 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         self.classes_ = label_classes(n_labels)
         self.__dict__.update(fitted)
         self._prove(need)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # States from pickle, joblib and skops come from an untrusted source.
+        if "estimator_" in state:
+            proven = object.__new__(type(self))
+            proven.__dict__.update(state)
+            inner, is_frozen, _, fitted = proven._parts()
+            proven._put_together(inner, is_frozen, fitted)
+        super().__setstate__(state)
 
 
 def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: Any, expected: int) -> None:

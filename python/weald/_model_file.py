@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _pipeline_files, _weald
+from weald import _archives, _weald
 from weald._described import kind_and_module
-from weald._model_parts import apart, classes, classes_around, is_of_weald, nested, nested_again, put_together
+from weald._model_parts import NESTED, apart, classes_around, is_of_weald, nested, put_together, trusted
 from weald._proof import most_values
 from weald._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 
@@ -42,22 +43,6 @@ _DTYPES = {
 }
 
 
-def _trusted() -> list[str]:
-    """The types of weald that a pipeline may contain."""
-    return _pipeline_files.trusted_types([*classes().values(), *classes_around().values()])
-
-
-def _pipeline_of(data: Any) -> Any:
-    """The pipeline of an archive."""
-    pipeline = _pipeline_files.loads(data, _trusted())
-    for i, (name, step) in enumerate(pipeline.steps):
-        # Other estimators of weald validate their state when they are unpickled. Meta-estimators do not: they are
-        # validated by a round trip through their own format.
-        if classes_around().get(type(step).__name__) is type(step):
-            pipeline.steps[i] = (name, loads(dumps(step)))
-    return pipeline
-
-
 def save(model: Any, path: Any) -> None:
     """Save a fitted estimator to a file from which it can be loaded without running code of the file.
 
@@ -69,9 +54,9 @@ def save(model: Any, path: Any) -> None:
     ----------
     model : estimator or Pipeline
         A fitted tree, forest, centroid forest, boosting model or compressed forest of weald; `TunedThresholds` or
-        `CalibratedLabels` with one of them as `estimator`; or a fitted `sklearn.pipeline.Pipeline`, which is written in
-        the format of skops, see the notes. As in a pickle, compressed forests are saved without their path and the
-        forest before compression.
+        `CalibratedLabels` around any classifier; or a fitted `sklearn.pipeline.Pipeline`. Pipelines, and objects of
+        scikit-learn inside a model, are written in the format of skops, see the notes. As in a pickle, compressed
+        forests are saved without their path and the forest before compression.
     path : str, os.PathLike or binary file object
         The path of the file, or an object with a method `write`, which is called once with all bytes of the file.
 
@@ -86,11 +71,12 @@ def save(model: Any, path: Any) -> None:
     ------
     TypeError
         If `model` is neither an estimator of weald nor a pipeline. If a parameter or an attribute is not a plain
-        value but for example a function or an estimator of another library, such as `estimator` of boosting; the
-        message names it. Such models can be pickled. If a pipeline contains types of libraries other than scikit-learn,
-        NumPy, SciPy and weald, or functions such as lambdas.
+        value but for example a function or an estimator of a library other than scikit-learn; the message names it,
+        and how such a model can be stored. If a pipeline, or an object of scikit-learn inside a model, contains types
+        of other libraries than scikit-learn, NumPy, SciPy and weald, functions such as lambdas, or types that skops
+        does not trust, such as the trees of scikit-learn.
     ImportError
-        If `model` is a pipeline and skops is not installed.
+        If `model` is a pipeline, or contains an object of scikit-learn, and skops is not installed.
     ValueError
         If a parameter has been set to a value that `fit` would not accept, two features have the same name, or the JSON
         of parameters and attributes would contain more than 4 million lists or one million objects, where each entry of
@@ -113,16 +99,17 @@ def save(model: Any, path: Any) -> None:
     -----
     Time and memory are proportional to the size of the file.
 
-    Pipelines contain transformers of scikit-learn, which the format of weald does not support. They are written by
-    skops (the extra `skops`) to a zip archive, which can also be loaded without running code of the file:
-    `save` and `load` raise an error for types that neither skops nor weald trusts. Like a pickle, the archive depends
-    on the version of scikit-learn. Saving the same pipeline twice may give different bytes.
+    Objects of scikit-learn are written by skops (the extra `skops`) to a zip archive, which can also be loaded without
+    running code of the file: `save` and `load` raise an error for types that neither skops nor weald trusts. Like a
+    pickle, the archive depends on the version of scikit-learn. Objects inside an estimator of weald, such as `init`
+    and `estimator` of boosting or `cv`, are part of its model file. A pipeline, and a meta-estimator around a model of
+    scikit-learn, is an archive as a whole.
 
     `pickle`, `copy` and `joblib` use the same bytes for trees, and validate trees and fitted attributes in the same
     way, but unpickling runs code that the file chooses before any validation. skops does not, and validates as much as
     `load`: call `skops.io.load(file, trusted=[...])` with the name of the class of the estimator, such as
-    "weald.forest.RandomForestClassifier", and for multi-label classifiers also "weald.multilabel.LabelFormat" and
-    "numpy.dtype".
+    "weald.forest.RandomForestClassifier", and for multi-label classifiers also "weald.multilabel.LabelFormat",
+    "numpy.dtype" and, if y was sparse, "scipy.sparse._csr.csr_matrix" or "scipy.sparse._csr.csr_array".
 
     Examples
     --------
@@ -140,8 +127,8 @@ def save(model: Any, path: Any) -> None:
     (True, 10)
     """
     write = None if isinstance(path, str | PathLike) else _method_of(path, "write")
-    if isinstance(model, Pipeline):
-        data = _pipeline_files.dumps(model, _trusted())
+    if _is_archived(model):
+        data = _archive_of(model)
         if write is None:
             _weald.write_file(os.fsdecode(path), data)
         else:
@@ -165,7 +152,8 @@ def dumps(model: Any) -> bytes:
     Returns
     -------
     bytes
-        The content of the file that `save` writes. Equal models give equal bytes, except for pipelines.
+        The content of the file that `save` writes. Equal models give equal bytes. In pipelines, some attributes of
+        scikit-learn hold addresses in memory, such as those of `stop_words`, which differ between two fits.
 
     Raises
     ------
@@ -186,8 +174,8 @@ def dumps(model: Any) -> bytes:
     >>> bool((weald.loads(weald.dumps(tree)).predict(X) == tree.predict(X)).all())
     True
     """
-    if isinstance(model, Pipeline):
-        return _pipeline_files.dumps(model, _trusted())
+    if _is_archived(model):
+        return _archive_of(model)
     return _weald.write_model(*_checked_parts(model))
 
 
@@ -212,7 +200,7 @@ def loads(data: Any) -> Any:
         If `data` is not a model, not a valid model, or a model of a newer version of the format. The message contains
         the check that failed.
     ImportError
-        If `data` is a pipeline and skops is not installed.
+        If `data` contains a pipeline or an object of scikit-learn, and skops is not installed.
     MemoryError
         If memory does not suffice.
 
@@ -228,10 +216,13 @@ def loads(data: Any) -> Any:
             raise ValueError("data must be the bytes of a model, got no bytes") from error
         raise TypeError(f"data must be bytes, such as weald.dumps returns, got {kind_and_module(data)}") from error
     with _faults_of("data"):
-        _refuse_pickle(buffer[:2].tobytes())
-        if _pipeline_files.is_start_of(buffer[:4].tobytes()):
-            return _pipeline_of(buffer)
-        return _estimator_of(_weald.inspect_bytes(buffer), lambda: _weald.read_model(buffer))
+        try:
+            summary = _weald.inspect_bytes(buffer)
+        except ValueError:
+            if _is_archive(buffer[:_N_START].tobytes()):
+                return _archives.load_model(buffer, trusted())
+            raise
+        return _estimator_of(summary, lambda: _weald.read_model(buffer))
 
 
 def _method_of(file: Any, name: str) -> Any:
@@ -257,13 +248,41 @@ def _faults_of(source: str) -> Iterator[None]:
         raise ValueError(f"{source}: {error}") from error
 
 
-def _refuse_pickle(start: bytes) -> None:
-    """Pickles of protocol 2 and later start with these bytes; the length of a header is never as large."""
-    if len(start) == 2 and start[0] == 0x80 and start[1] <= 5:
+# The number of bytes that tell what a file is that is not a model: the length of the header, and its first character.
+_N_START = 9
+# The engine refuses longer headers.
+_MOST_HEADER_BYTES = 100_000_000
+
+
+def _is_archive(start: bytes) -> bool:
+    """Whether something that is not a valid model, and starts with these bytes, is an archive. Refuses pickles.
+
+    Any bytes may be the length of a header, and therefore this is asked only about what is not a model. A model that is
+    damaged still has a header.
+    """
+    if start[8:9] == b"{" and int.from_bytes(start[:8], "little") <= _MOST_HEADER_BYTES:
+        return False
+    if len(start) >= 2 and start[0] == 0x80 and 2 <= start[1] <= 5:  # protocols of pickle
         raise ValueError(
             "not a valid weald model: the file must be one that weald.save wrote, got a pickle, which runs code "
             "when it is loaded; if you trust it, load it with pickle or joblib, and save it again with weald.save"
         )
+    return _archives.is_start_of(start)
+
+
+def _is_archived(model: Any) -> bool:
+    """Whether a model is saved as an archive: a pipeline, or a meta-estimator around a model of scikit-learn."""
+    if classes_around().get(type(model).__name__) is not type(model):
+        return isinstance(model, Pipeline)
+    inner = getattr(model, "estimator_", None)
+    while isinstance(inner, FrozenEstimator):
+        inner = inner.estimator
+    return _archives.is_of_others(inner) or _is_archived(inner)
+
+
+def _archive_of(model: Any) -> bytes:
+    check_is_fitted(model)
+    return _archives.dumps(model, "model", trusted())
 
 
 def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
@@ -279,8 +298,7 @@ def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     try:
         prove_size(text)
     except ValueError as error:
-        message = f"{name}: {error}. Pickle the estimator; nothing was written"
-        raise ValueError(message) from error
+        raise ValueError(f"{name}: {error}; {_archives.ELSEWHERE}; nothing was written") from error
     return engine, text, encoder.arrays
 
 
@@ -317,7 +335,7 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
     TypeError
         If `path` is not a path or file object, for example the bytes of a model, for which `loads` must be used.
     ImportError
-        If the file contains a pipeline and skops is not installed.
+        If the file contains a pipeline or an object of scikit-learn, and skops is not installed.
     OSError
         If the operating system reports an error, such as `FileNotFoundError`.
     MemoryError
@@ -359,10 +377,9 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
         except ValueError:
             # A regular file, as has been checked before.
             with open(name, "rb") as file:
-                start = file.read(len(_pipeline_files.START))
-                _refuse_pickle(start[:2])
-                if _pipeline_files.is_start_of(start):
-                    return _pipeline_of(start + file.read())
+                start = file.read(_N_START)
+                if _is_archive(start):
+                    return _archives.load_model(start + file.read(), trusted())
             raise
         read_parts = _mapped if mmap_mode == "r" else _weald.load_model
         return _estimator_of(summary, lambda: read_parts(name))
@@ -372,7 +389,7 @@ def _estimator_of(summary: _ModelSummary, read: Any) -> Any:
     """The estimator of a model file, after validation of all parts."""
     _prove_sizes(summary)
     engine, text, arrays = read()
-    decoder = Decoder(arrays, nested_again)
+    decoder = Decoder(arrays, NESTED)
     estimator = put_together(decoder, from_text(text or ""), engine)
     decoder.finish()
     return estimator
@@ -426,7 +443,7 @@ def inspect_model(path: Path) -> _ModelSummary:
         return _weald.inspect_model(name)
     except ValueError as error:
         with open(name, "rb") as file:
-            if _pipeline_files.is_start_of(file.read(len(_pipeline_files.START))):
+            if _archives.is_start_of(file.read(_N_START)):
                 raise ValueError(
                     f"{name}: the file must contain a single estimator, got a zip archive, as which pipelines are "
                     "saved; weald.load reads pipelines, and skops.io.visualize shows their content"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
+from weald import _archives
 from weald._callbacks import CALLBACKS
 from weald._described import described, kind_and_module
 from weald._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
@@ -80,8 +82,8 @@ def apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any
     params = {n: value for n, value in params.items() if n not in _ADDED_AROUND or value != _ADDED_AROUND[n]}
     if not is_of_weald(inner):
         raise TypeError(
-            f"{name}: {prefix}estimator_ must be an estimator of weald, got {kind_and_module(inner)}: "
-            f"pickle the {name}, or save the last step of a pipeline; nothing was written"
+            f"{name}: {prefix}estimator_ must be an estimator of weald or scikit-learn, got {kind_and_module(inner)}; "
+            f"{_archives.ELSEWHERE}; nothing was written"
         )
     encoded = {
         part: {n: encoder.named(n, f"{name}: the {what} {prefix}{n}", values[n]) for n in sorted(values)}
@@ -119,7 +121,7 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
         if attribute not in known:
             raise TypeError(
                 f"{name}: the attribute {prefix}{attribute} is not supported in model files, which contain those of "
-                "weald alone: delete it, or pickle the estimator; nothing was written"
+                f"weald alone: delete it; {_archives.ELSEWHERE}; nothing was written"
             )
     fitted = {n: encoder.named(n, f"{name}: the attribute {prefix}{n}", state[n]) for n in sorted(state)}
     return engine, {"class": name, "params": params, "fitted": fitted}
@@ -135,24 +137,32 @@ def _prove_names(prefix: str, state: dict[str, Any]) -> None:
         if isinstance(name, str) and name in seen:
             raise ValueError(
                 f"{prefix}feature_names_in_ must have distinct names in model files, got {name[:80]!r} twice: rename "
-                "one of the columns of X, or pickle the estimator"
+                "one of the columns of X"
             )
         if isinstance(name, str):
             seen.add(name)
 
 
+def trusted() -> list[str]:
+    """The types of weald that an archive may contain."""
+    return _archives.trusted_types([*classes().values(), *classes_around().values()])
+
+
 def nested(encoder: Encoder, value: Any) -> dict[str, Any]:
-    """An estimator of weald that is a parameter of another one, for JSON."""
+    """An object that is a parameter or a part of an estimator, for JSON."""
+    if isinstance(value, list) or _archives.is_of_others(value):
+        data = _archives.dumps(value, encoder.what, trusted())
+        return {"archive": encoder.encode(np.frombuffer(data, dtype=np.uint8))}
     if classes_around().get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
         params = value.get_params(deep=False)
         named = {n: encoder.named(n, f"{encoder.what}: the parameter {n}", params[n]) for n in sorted(params)}
-        return {"class": type(value).__name__, "params": named, "fitted": {}}
+        return {"estimator": {"class": type(value).__name__, "params": named, "fitted": {}}}
     if classes().get(type(value).__name__) is not type(value):
         raise encoder.refused(value)
     engine, content = _taken_apart(encoder, value, f"{encoder.attribute}.")
     if engine is not None:
         content["model"] = encoder.encode(np.frombuffer(engine.to_bytes(), dtype=np.uint8))
-    return content
+    return {"estimator": content}
 
 
 def _class_named(name: Any) -> Any:
@@ -222,14 +232,30 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
     return estimator
 
 
-def nested_again(decoder: Decoder, content: Any) -> Any:
+def _estimator_again(decoder: Decoder, content: Any) -> Any:
     if not isinstance(content, dict):
         raise ValueError(f"an estimator must be an object, got {described(content)}")
     rest = dict(content)
     engine = None
     if "model" in rest:
-        data = decoder.decode(rest.pop("model"))
-        if type(data) is not np.ndarray or data.dtype != np.uint8 or data.ndim != 1:
-            raise ValueError(f"the model of an estimator must be an array of bytes, got {described(data)}")
-        engine = engine_of(engine_from(_class_named(rest.get("class"))._kind, data.tobytes()))
+        data = _bytes_of(decoder, rest.pop("model"))
+        engine = engine_of(engine_from(_class_named(rest.get("class"))._kind, data))
     return put_together(decoder, rest, engine)
+
+
+def _bytes_of(decoder: Decoder, content: Any) -> bytes:
+    data = decoder.decode(content)
+    if type(data) is not np.ndarray or data.dtype != np.uint8 or data.ndim != 1:
+        raise ValueError(f"the model of an estimator must be an array of bytes, got {described(data)}")
+    return data.tobytes()
+
+
+def _archive_again(decoder: Decoder, content: Any) -> Any:
+    value = _archives.loads(_bytes_of(decoder, content), "archive of scikit-learn's objects", trusted())
+    if not all(map(_archives.is_of_others, value if type(value) is list else [value])):
+        raise ValueError(f"an archive must have objects of scikit-learn, got {described(value)}")
+    return value
+
+
+# The decoders of what `nested` encodes, by tag.
+NESTED: dict[str, Callable[[Decoder, Any], Any]] = {"estimator": _estimator_again, "archive": _archive_again}

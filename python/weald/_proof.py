@@ -101,6 +101,7 @@ _OF_TRAINING = {
     "_eval_curves",
     "_init",
     "_knots",
+    "_weak",
     *_kept_rows.ATTRIBUTES,
 }
 _OF_LABELS = {"classes_", "threshold_", "is_calibrated_"}
@@ -402,6 +403,13 @@ class _Proof:
             self.need(model.forest is None, "_weak", f"must be None for a model with trees, got {described(weak)}")
             is_list = type(weak) is list and len(weak) == model.n_stages
             self.need(is_list, "_weak", f"must be a list of length {model.n_stages}, got {described(weak)}")
+            for part in weak:
+                fits = (
+                    hasattr(part, "predict") and getattr(part, "n_features_in_", model.n_features) == model.n_features
+                )
+                self.need(fits, "_weak", f"must have models of {model.n_features} features, got {described(part)}")
+        init = self.state.get("_init")
+        self.need(init is None or hasattr(init, "predict"), "_init", f"must be a model or None, got {described(init)}")
         fits = (name is None) == (weak is None)
         self.need(fits, "_weak", f"must be None if and only if estimator is, got {described(weak)} with {name!r:.80}")
         curves = self.state.get("_curves", {})

@@ -8,7 +8,7 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 |---|---|
 | `float` | "nan", "inf", "-inf" |
 | `int` | in hexadecimal, if it has more than 53 bits |
-| `tuple`, `dict` | list of items, list of [key, value] in the order of their texts |
+| `tuple`, `set`, `frozenset`, `dict` | list of items, those of sets and [key, value] in the order of their texts |
 | `scalar` | dtype and value of a numpy scalar |
 | `array` | dtype, shape, and `values` or the name of a `tensor` |
 | `sparse` | format, container, shape, and three arrays |
@@ -16,6 +16,7 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 | `random_state` | state of a Mersenne twister |
 | `label_format` | dtype and container |
 | `estimator` | class, parameters, fitted attributes, and bytes of the engine's model, of an estimator of weald |
+| `archive` | array of the bytes in which skops stores an object of scikit-learn, or a list of such objects |
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,6 +34,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from weald import projection
+from weald._archives import ELSEWHERE, is_of_others
 from weald._described import cut, described
 from weald._targets import LabelFormat
 
@@ -69,16 +72,19 @@ _MOST_LEVELS = 100
 _MOST_BRACKETS = {"[": 1 << 22, "{": 1 << 20}
 # The dtypes of tensors; arrays of other types are stored as bytes.
 _TENSOR_TYPES = {"|b1", "|u1", "<i4", "<i8", "<u4", "<u8", "<f4", "<f8"}
-_DTYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|U[1-9][0-9]{0,8})")
+_DTYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|[US][1-9][0-9]{0,8})")
+# The kinds of dtypes that arrays may have.
+_KINDS = "biufUS"
 _EXACT = 2**53
 
 
 class Encoder:
     """Converts values to a text and its arrays."""
 
-    def __init__(self, estimator: Callable[[Encoder, Any], Any]) -> None:
+    def __init__(self, objects: Callable[[Encoder, Any], dict[str, Any]]) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
-        self._estimator = estimator
+        # Encodes estimators and objects of scikit-learn, with their tag.
+        self._objects = objects
         # The attribute that is being encoded, for names of tensors and for error messages.
         self.attribute = ""
         self.what = ""
@@ -118,10 +124,12 @@ class Encoder:
             return value if abs(value) < _EXACT else {"int": hex(value)}
         if kind is float:
             return value if math.isfinite(value) else {"float": str(value)}
-        if kind is list:
+        if kind is list and not (value and all(map(is_of_others, value))):
             return [self.encode(item) for item in value]
         if kind is tuple:
             return {"tuple": [self.encode(item) for item in value]}
+        if kind is set or kind is frozenset:
+            return {kind.__name__: sorted((self.encode(item) for item in value), key=to_text)}
         if kind is dict:
             keys = [(self.encode(key), key) for key in value]
             # Values get their tensors in this order, too.
@@ -144,7 +152,7 @@ class Encoder:
         if kind is LabelFormat:
             container = None if value.container is None else value.container.__name__
             return {"label_format": [self._dtype(value.dtype), container]}
-        return {"estimator": self._estimator(self, value)}
+        return self._objects(self, value)
 
     def _dtype(self, dtype: np.dtype[Any]) -> str:
         if dtype.str != "|O" and not _DTYPE.fullmatch(dtype.str):
@@ -166,7 +174,7 @@ class Encoder:
             return about | {"values": items}
         is_small = array.size <= _SMALL and array.nbytes <= _SMALL_BYTES
         if is_small or (len(self.arrays) >= _MOST_TENSORS and array.nbytes <= _MOST_BYTES):
-            return about | {"values": [self.encode(item) for item in array.ravel().tolist()]}
+            return about | {"values": [self.encode(item) for item in _plain(array.ravel())]}
         little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         if little.dtype.str not in _TENSOR_TYPES:
             little = little.reshape(-1).view(np.uint8)
@@ -187,8 +195,8 @@ class Encoder:
 
     def _refused(self, why: str) -> TypeError:
         return TypeError(
-            f"{self.what} {why}; model files contain plain values, arrays and objects of weald, and no code. "
-            "Pickle the estimator, or save it with joblib; nothing was written"
+            f"{self.what} {why}; model files contain plain values, arrays and objects of weald and scikit-learn, and "
+            f"no code; {ELSEWHERE}; nothing was written"
         )
 
     def refused(self, value: Any) -> TypeError:
@@ -212,10 +220,11 @@ def prove_size(text: str) -> None:
 class Decoder:
     """Converts a text and its arrays to values. Every error is a `ValueError`."""
 
-    def __init__(self, arrays: dict[str, NDArray[Any]], estimator: Callable[[Decoder, Any], Any]) -> None:
+    def __init__(self, arrays: dict[str, NDArray[Any]], objects: dict[str, Callable[[Decoder, Any], Any]]) -> None:
         # The arrays that have not been used yet: each must be used exactly once.
         self._arrays = dict(arrays)
-        self._estimator = estimator
+        # Decodes estimators and objects of scikit-learn, by tag.
+        self._objects = objects
         self._level = 0
 
     def finish(self) -> None:
@@ -244,6 +253,8 @@ class Decoder:
             "float": self._float,
             "int": self._int,
             "tuple": lambda items: tuple(self.decode(item) for item in _list(items)),
+            "set": lambda items: self._set(items, set),
+            "frozenset": lambda items: self._set(items, frozenset),
             "dict": self._dict,
             "scalar": self._scalar,
             "array": self._array,
@@ -251,7 +262,7 @@ class Decoder:
             "projection": self._projection,
             "random_state": self._random_state,
             "label_format": self._label_format,
-            "estimator": lambda content: self._estimator(self, content),
+            **{tag: partial(decode, self) for tag, decode in self._objects.items()},
         }
         if tag not in known:
             raise ValueError(f"the tag of a value must be one of {', '.join(known)}, got {described(tag)}")
@@ -266,6 +277,16 @@ class Decoder:
         if not isinstance(text, str) or not re.fullmatch(r"-?0x[0-9a-f]+", text):
             raise ValueError(f"an integer must be a hexadecimal string, got {described(text)}")
         return int(text, 16)
+
+    def _set(self, items: Any, kind: type) -> Any:
+        values = [self.decode(item) for item in _list(items)]
+        try:
+            found = kind(values)
+        except TypeError as error:
+            raise ValueError(f"items of a set must be hashable, got {described(values)}") from error
+        if len(found) != len(values):
+            raise ValueError(f"a set must have distinct items, got {described(values)}")
+        return found
 
     def _dict(self, items: Any) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
@@ -289,7 +310,12 @@ class Decoder:
 
     def _values(self, dtype: np.dtype[Any], items: list[Any]) -> NDArray[Any]:
         """An array of items, after a check that the type represents them exactly."""
-        kinds: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
+        if dtype.kind == "S":
+            try:
+                items = [item.encode("latin-1") for item in items]
+            except (AttributeError, UnicodeEncodeError) as error:
+                raise ValueError(f"values of an array must be of its type {dtype}, got others") from error
+        kinds: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": bytes}
         if not all(type(item) is kinds[dtype.kind] for item in items):
             raise ValueError(f"values of an array must be of its type {dtype}, got others")
         beyond = f"values of an array must be within the range of its type {dtype}, got others"
@@ -317,7 +343,7 @@ class Decoder:
         shape = _shape(content["shape"])
         size = math.prod(shape)
         if "tensor" in content:
-            return self._tensor(_dtype(content["dtype"], "biufU"), content["tensor"], shape)
+            return self._tensor(_dtype(content["dtype"], _KINDS), content["tensor"], shape)
         items = [self.decode(item) for item in _list(content["values"])]
         if len(items) != size:
             raise ValueError(f"an array of shape {tuple(shape)} must have {size} values, got {len(items)}")
@@ -327,7 +353,7 @@ class Decoder:
             array = np.empty(size, dtype=object)
             array[:] = items
             return array.reshape(shape)
-        dtype = _dtype(content["dtype"], "biufU")
+        dtype = _dtype(content["dtype"], _KINDS)
         if size * dtype.itemsize > _MOST_BYTES:
             raise ValueError(
                 f"arrays in the text must have at most {_MOST_BYTES} bytes, got {size} values of type {dtype}"
@@ -397,6 +423,12 @@ class Decoder:
         return LabelFormat(_dtype(dtype, "biuf"), _LABEL_CONTAINERS[container])
 
 
+def _plain(array: NDArray[Any]) -> list[Any]:
+    """The values of an array as JSON has them: bytes are characters."""
+    values: list[Any] = array.tolist()
+    return [value.decode("latin-1") for value in values] if array.dtype.kind == "S" else values
+
+
 def arrays_of(encoded: Any) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
     """Name, type and shape of each tensor that a text refers to, as stated in the text."""
     to_come = [encoded]
@@ -405,7 +437,7 @@ def arrays_of(encoded: Any) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
         if isinstance(part, dict):
             array = part.get("array")
             if isinstance(array, dict) and "tensor" in array:
-                yield array["tensor"], _dtype(array.get("dtype"), "biufU"), _shape(array.get("shape"))
+                yield array["tensor"], _dtype(array.get("dtype"), _KINDS), _shape(array.get("shape"))
             to_come.extend(part.values())
         elif isinstance(part, list):
             to_come.extend(part)

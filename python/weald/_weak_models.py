@@ -94,4 +94,5 @@ def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:
 def _seeded(estimator: Any, seed: int, stage: int) -> Any:
     """`estimator` with every `random_state`, including those of nested estimators, set for the stage."""
     names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
-    return estimator.set_params(**{name: derived_seed(seed, (stage, i)) for i, name in enumerate(sorted(names))})
+    estimator.set_params(**{name: derived_seed(seed, (stage, i)) for i, name in enumerate(sorted(names))})
+    return estimator
