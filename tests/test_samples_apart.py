@@ -1,7 +1,9 @@
 """Boosting with the samples on several workers: the same model as on one machine, byte for byte, and errors."""
 
+import signal
 import threading
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -444,6 +446,97 @@ def test_warm_start_wants_the_same_stages_on_every_worker():
     for error in outcomes([clone(small).fit(X, numbers).set_params(n_estimators=2) for _ in range(2)]):
         assert isinstance(error, ValueError)
         assert "n_estimators must be at least 3 with warm_start=True" in str(error)
+
+
+class WrongReduce:
+    """An all-reduce that returns other values than the workers sent, from some call on."""
+
+    def __init__(self, name, after, seed, right=None):
+        self.name, self.left, self.right, self.rng = name, after, right, np.random.default_rng(seed)
+
+    def __call__(self, buffer, op):
+        own = buffer.copy()
+        if self.right is not None:
+            self.right(buffer, op)
+        if self.left > 0:
+            self.left -= 1
+        elif self.name == "shuffled":
+            self.rng.shuffle(buffer)
+        elif self.name == "own":
+            buffer[:] = own
+        else:
+            wrong = {
+                "zeros": 0,
+                "ones": 1,
+                "doubled": buffer * 2,
+                "negative": -buffer,
+                "largest": 2**62,
+                "less": buffer - 1,
+            }
+            wrong |= (
+                {"NaN": np.nan, "infinite": np.inf} if buffer.dtype == np.float64 else {"NaN": -1, "infinite": 7**9}
+            )
+            buffer[:] = wrong[self.name]
+
+
+@contextmanager
+def deadline(seconds):
+    """Raise TimeoutError in the main thread at its next call of Python code after this time."""
+
+    def ended(*_):
+        raise TimeoutError(f"no end after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, ended)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+WRONG = ["zeros", "ones", "doubled", "negative", "largest", "less", "NaN", "infinite", "shuffled"]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_all_reduce_that_returns_what_nobody_sent_ends_the_fit(name):
+    with deadline(60):
+        ended = 0
+        for kind, after in enumerate([0, 1, 2, 3, 4, 6, 7, 9, 12, 15, 20, 30, 45, 60, 90]):
+            X, numbers, _ = data(after)
+            is_labels = kind % 2 == 1
+            model = (Classifier if is_labels else Regressor)(**{**SMALL, "subsample": 0.7 if kind % 3 else 1.0})
+            y = (numbers > 0.5).astype(int) if is_labels else numbers
+            before = dict(model.__dict__)
+            try:
+                fit_part(model, X, y, WrongReduce(name, after, kind), n_samples=N)
+            except (RuntimeError, ValueError) as error:
+                ended += isinstance(error, RuntimeError)
+                assert model.__dict__ == before
+        assert ended >= 8
+
+
+def test_a_worker_that_gets_only_its_own_values_is_noticed():
+    X, numbers, _ = data()
+    parts = [np.arange(20), np.arange(20, N)]
+    for after in (0, 5, 9, 14, 25):
+        meeting, found = Meeting(2), [None, None]
+
+        def run(worker, after=after, meeting=meeting, found=found):
+            right = meeting.all_reduce_of(worker)
+            wrong = WrongReduce("own", after, 0, right) if worker else right
+            try:
+                fit_part(Regressor(**SMALL), X[parts[worker]], numbers[parts[worker]], wrong, n_samples=N)
+            except (RuntimeError, ValueError) as error:
+                found[worker] = error
+                meeting.barrier.abort()
+
+        threads = [threading.Thread(target=run, args=(worker,)) for worker in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert isinstance(found[1], RuntimeError | ValueError), found
 
 
 def test_an_all_reduce_that_returns_its_sums_is_refused():

@@ -40,6 +40,11 @@ _FREE = {"n_jobs", "verbose"}
 _UNSET = ("estimator", "init", "scoring", "callbacks", "monotonic_cst")
 _LOSSES = ("squared_error", "log_loss")
 _MOST_DRAWS = 64
+_MOST_WORKERS = 1 << 20
+# The number that every worker sends with each buffer, as the engine does.
+_MARK = 1_000_003
+# The largest message of one worker in bytes: its parameters, and the classes of y.
+_MOST_BYTES = 1 << 32
 
 
 def fit_part(
@@ -99,7 +104,7 @@ def fit_part(
         `n_samples` samples, or have different parameters, features, kinds of y or versions of weald; this is raised
         on all workers. If another worker raised an error for its data; the message contains the index of that worker.
     RuntimeError
-        If `all_reduce` gives different values to different workers.
+        If `all_reduce` gives different values to different workers, or values that the workers have not sent.
 
     Notes
     -----
@@ -122,8 +127,6 @@ def fit_part(
     Sums are exact for up to 2**26 samples (67 million) with regression targets, and for up to 2**30 samples with labels
     and classes. With more samples they are rounded: all workers still have equal models, but the last bits may depend
     on how samples are distributed.
-
-    Progress is not reported, whatever `verbose` is.
 
     The cost is that of `fit` on the samples of the worker, plus that of communication, see `docs/many-machines.md`.
 
@@ -228,13 +231,18 @@ class _Workers:
 
     def __init__(self, all_reduce: AllReduce) -> None:
         self._all_reduce = all_reduce
+        self.n_workers = 0  # not known yet
         self.place, self.n_workers = self._find_place()
         self.told: list[_Told] = []
 
     def _reduced(self, values: Any, op: str) -> NDArray[np.int64]:
-        buffer = np.array(values, dtype=np.int64)
+        """The sums or maxima of what all workers send, with a mark at the end that shows who took part."""
+        buffer = np.append(np.array(values, dtype=np.int64), _MARK)
         self._all_reduce(buffer, op)
-        return buffer
+        expected = _MARK * (self.n_workers if op == "sum" else 1)
+        if buffer[-1] != expected and expected:
+            raise _other_sums()
+        return buffer[:-1]
 
     def _find_place(self) -> tuple[int, int]:
         """The index of this worker and the number of workers.
@@ -243,7 +251,12 @@ class _Workers:
         """
         for _ in range(_MOST_DRAWS):
             own, place, n_workers, are_apart = 1 + secrets.randbits(62), -1, 0, True
+            last = 1 << 63
             while (largest := int(self._reduced([own if place < 0 else 0], "max")[0])) > 0:
+                # Numbers that no worker has drawn would not end the loop.
+                if largest >= last or n_workers == _MOST_WORKERS:
+                    raise _other_sums()
+                last = largest
                 is_own = place < 0 and own == largest
                 place = n_workers if is_own else place
                 are_apart &= int(self._reduced([is_own], "sum")[0]) == 1
@@ -256,12 +269,17 @@ class _Workers:
         lengths = np.zeros(self.n_workers, dtype=np.int64)
         lengths[self.place] = len(message)
         lengths = self._reduced(lengths, "sum")
+        if lengths[self.place] != len(message) or (lengths < 1).any() or (lengths > _MOST_BYTES).any():
+            raise _other_sums()
         starts = np.concatenate([[0], np.cumsum((lengths + 7) // 8)])
         words = np.zeros(starts[-1], dtype=np.int64)
         padded = message + bytes(-len(message) % 8)
         words[starts[self.place] : starts[self.place + 1]] = np.frombuffer(padded, dtype="<i8")
         words = self._reduced(words, "sum").astype("<i8")
-        return [words[starts[i] : starts[i + 1]].tobytes()[:n] for i, n in enumerate(lengths)]
+        found = [words[starts[i] : starts[i + 1]].tobytes()[:n] for i, n in enumerate(lengths)]
+        if found[self.place] != message:
+            raise _other_sums()
+        return found
 
     def agree(self, check: Callable[[], Any], tell: Callable[[Any], _Told]) -> Any:
         """The result of `check` if it succeeds and agrees on all workers, or else its error or that of another one."""
@@ -281,8 +299,11 @@ class _Workers:
             raise refused
         for i, other in enumerate(messages):
             if other[:1] == b"-":
-                raise ValueError(f"worker {i} of {self.n_workers} {other[1:].decode()}")
-        self.told = [_Told.unpacked(other[1:]) for other in messages]
+                raise ValueError(f"worker {i} of {self.n_workers} {other[1:].decode(errors='replace')}")
+        try:
+            self.told = [_Told.unpacked(other[1:]) for other in messages]
+        except (ValueError, TypeError, EOFError) as error:
+            raise _other_sums() from error
         first = self.told[0].same
         for i, told in enumerate(self.told):
             for name in first | told.same:
@@ -292,6 +313,12 @@ class _Workers:
                         f"{told.same.get(name)} on worker {i}"
                     )
         return found
+
+
+def _other_sums() -> RuntimeError:
+    return RuntimeError(
+        "all_reduce must return the same values on all workers, sums and maxima of what they send, got others"
+    )
 
 
 def _as_text(value: Any) -> str:

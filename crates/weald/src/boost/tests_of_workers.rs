@@ -10,6 +10,7 @@ use super::*;
 use crate::control::Control;
 use crate::data::{Dataset, LabelView, Matrix, SparseView, Targets};
 use crate::error::{ErrorKind, Result};
+use crate::exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 use crate::loss::LossKind;
 use crate::projection::{NProjections, Projection};
 use crate::rng::{Key, Stream};
@@ -235,5 +236,70 @@ impl StageObserver for Done {
 
     fn failed(&mut self, done: &Boosted) {
         self.0 = Some(done.truncated(done.n_stages()).unwrap());
+    }
+}
+
+/// A reduction that returns other values than the workers sent, from some call on.
+#[derive(Debug)]
+struct Wrong {
+    kind: usize,
+    n_right: std::sync::atomic::AtomicUsize,
+}
+
+impl AllReduce for Wrong {
+    fn all_reduce(
+        &self,
+        buffer: ReduceBuffer<'_>,
+        _: ReduceOp,
+    ) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        use std::sync::atomic::Ordering::Relaxed;
+        if self.n_right.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
+            return Ok(());
+        }
+        match buffer {
+            ReduceBuffer::Float64(own) => own.iter_mut().for_each(|x| {
+                *x = match self.kind {
+                    0 => 0.0,
+                    1 => 2.0 * *x,
+                    2 => -*x,
+                    3 => f64::NAN,
+                    4 => f64::INFINITY,
+                    _ => 1.0,
+                }
+            }),
+            ReduceBuffer::Int64(own) if self.kind == 6 => own.reverse(),
+            ReduceBuffer::Int64(own) => own.iter_mut().for_each(|x| {
+                *x = match self.kind {
+                    0 => 0,
+                    1 => x.wrapping_mul(2),
+                    2 => x.wrapping_neg(),
+                    3 => i64::MAX,
+                    4 => i64::MIN,
+                    _ => 1,
+                }
+            }),
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// One worker has all samples, so that a right reduction changes nothing.
+    #[test]
+    fn a_reduction_of_other_values_ends_the_fit(
+        seed in 0u64..1000, kind in 0usize..7, n_right in 0usize..150, is_sparse in any::<bool>(), labels in any::<bool>(),
+    ) {
+        let samples = Samples::drawn(seed, 30, 4, 2);
+        let of = if labels { Kind::Labels } else { Kind::Numbers };
+        let config = config(seed, of);
+        let reduce: Arc<dyn AllReduce> = Arc::new(Wrong { kind, n_right: n_right.into() });
+        let fitted = samples.fit(of, is_sparse, |data| config.fit_part(data.view(), reduce, &Control::default()));
+        let whole = samples.fit(of, is_sparse, |data| config.fit(data.view(), &Control::default()));
+        if let (Ok(fitted), Ok(whole)) = (fitted, whole) {
+            // The fit has made fewer calls, or all buffers were ones.
+            prop_assert!(fitted == whole || kind >= 5);
+        }
     }
 }

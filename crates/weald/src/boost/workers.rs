@@ -76,6 +76,8 @@ impl BoostConfig {
         control: &Control,
     ) -> Result<Boosted> {
         let (workers, data) = (Workers::many(reduce), data.into());
+        // From now on every sum shows whether all workers took part in it.
+        workers.place()?;
         workers.agree(self.check_of_worker(&data))?;
         self.check_is_same(&workers, model, &data)?;
         let stand_in = if data.n_samples() == 0 { Some(StandIn::of(&data)?) } else { None };

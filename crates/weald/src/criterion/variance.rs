@@ -23,7 +23,7 @@ use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
-use crate::exact::reduce::{Part, Reduce, Workers};
+use crate::exact::reduce::{Part, Reduce, Workers, other_sums};
 use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total, debug_assert_exact, exponent_above};
 
 /// The variance in the table of criteria.
@@ -248,7 +248,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 
     /// Returns the frame of a node.
     fn frame_of_node(&self, rows: &[u32]) -> Result<Frame> {
-        Ok(self.frames[self.number_of_frame(rows)? as usize])
+        self.frames.get(self.number_of_frame(rows)? as usize).copied().ok_or_else(other_sums)
     }
 
     /// Returns all samples, each in its own frame.
@@ -495,7 +495,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
             return self.summarize(rows);
         }
         let number = self.sum(rows)?;
-        self.frame = self.frames[number as usize];
+        self.frame = self.frames.get(number as usize).copied().ok_or_else(other_sums)?;
         self.inherited.set(&self.node)?;
         if self.n_samples > 1 {
             self.distance = self.find_distance(rows)?;

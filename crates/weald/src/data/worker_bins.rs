@@ -10,7 +10,7 @@ use super::{DenseColumns, SparseView};
 use crate::control::Control;
 use crate::error::{Result, try_filled, try_grow, try_push, try_with_capacity};
 use crate::exact::merge::{Item, merge};
-use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::reduce::{Reduce, Workers, other_sums};
 
 const WHAT: &str = "the bins of X";
 
@@ -68,6 +68,9 @@ fn bins_of_all(
         let (mut feature, mut runs) = (first, Vec::<(f32, u64)>::new());
         merge(&own, workers, |[item, units], _| {
             let at = first + (item >> 32) as usize;
+            if !features.contains(&at) {
+                return Err(other_sums());
+            }
             if at != feature {
                 found.bins[feature] = find_bins(&runs, most_bins(max_bins, None, feature))?;
                 runs.clear();
@@ -79,7 +82,7 @@ fn bins_of_all(
                 return Ok(());
             }
             match runs.last_mut().filter(|(last, _)| *last == value(key)) {
-                Some((_, sum)) => *sum += units,
+                Some((_, sum)) => *sum = sum.saturating_add(units),
                 None => try_push(WHAT, &mut runs, (value(key), units))?,
             }
             Ok(())

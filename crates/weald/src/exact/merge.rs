@@ -4,7 +4,7 @@
 //! continue, because the rest of these lists is not smaller. The memory is that of some pieces, however long the lists
 //! are.
 
-use super::reduce::{Reduce, Workers};
+use super::reduce::{Reduce, Workers, other_sums};
 use crate::error::{Result, try_extend, try_filled};
 
 /// The number of items that all workers together send at once.
@@ -15,10 +15,10 @@ const WHAT: &str = "the lists of all workers";
 /// An item, whose numbers are sent as they are, whatever they mean.
 pub(crate) type Item<const N: usize> = [u64; N];
 
-/// One worker's piece of its list.
+/// One worker's piece of its list, and the number of items after it.
 struct Piece {
     len: usize,
-    goes_on: bool,
+    n_after: u64,
 }
 
 /// Passes the items of all workers to `visit` in increasing order. Each comes with its place in the list of this
@@ -43,15 +43,18 @@ fn merge_in_pieces<const N: usize>(
     }
     let (here, n_workers) = workers.place()?;
     let most = (at_once / n_workers).max(1);
-    let (mut done, mut sent, mut merged) = (0, Vec::new(), Vec::new());
+    let (mut done, mut sent, mut merged, mut left) = (0, Vec::new(), Vec::new(), None);
     loop {
         let piece = &own[done..own.len().min(done + most)];
-        let mut lengths = try_filled(WHAT, 0i64, 2 * n_workers)?;
-        (lengths[2 * here], lengths[2 * here + 1]) = (piece.len() as i64, i64::from(done + piece.len() < own.len()));
+        let mut lengths = try_filled(WHAT, 0u64, 2 * n_workers)?;
+        (lengths[2 * here], lengths[2 * here + 1]) = (piece.len() as u64, (own.len() - done - piece.len()) as u64);
         workers.sum(&mut lengths)?;
-        let pieces = || {
-            lengths.as_chunks::<2>().0.iter().map(|&[len, goes_on]| Piece { len: len as usize, goes_on: goes_on > 0 })
-        };
+        let pieces = || lengths.as_chunks::<2>().0.iter().map(|&[len, n_after]| Piece { len: len as usize, n_after });
+        // What is left of all lists becomes shorter by what was visited, so that the loop ends whatever is received.
+        let now: u64 = lengths.iter().fold(0, |sum, len| sum.saturating_add(*len));
+        if pieces().any(|piece| piece.len > most) || left.is_some_and(|left| left != now) {
+            return Err(other_sums());
+        }
         let n_sent: usize = pieces().map(|piece| piece.len).sum();
         if n_sent == 0 {
             return Ok(());
@@ -63,6 +66,9 @@ fn merge_in_pieces<const N: usize>(
         let items = piece.iter().flatten().map(|&bits| bits as i64);
         sent[start * N..].iter_mut().zip(items).for_each(|(to, bits)| *to = bits);
         workers.sum(&mut sent)?;
+        if sent[start * N..].iter().zip(piece.iter().flatten()).any(|(found, own)| *found as u64 != *own) {
+            return Err(other_sums());
+        }
         merged.clear();
         let items = sent.as_chunks::<N>().0.iter().map(|item| item.map(|bits| bits as u64));
         try_extend(WHAT, &mut merged, items.enumerate().map(|(at, item)| (item, at)))?;
@@ -70,13 +76,14 @@ fn merge_in_pieces<const N: usize>(
         let mut last = 0;
         for piece in pieces() {
             last += piece.len;
-            if piece.goes_on {
+            if piece.n_after > 0 && piece.len > 0 {
                 let item = merged[last - 1].0;
                 end = Some(end.map_or(item, |end: Item<N>| end.min(item)));
             }
         }
         merged.retain(|(item, _)| end.is_none_or(|end| *item <= end));
         merged.sort_unstable();
+        left = Some(now - merged.len() as u64);
         let first = done;
         for &(item, at) in &merged {
             let is_own = (start..start + piece.len()).contains(&at);

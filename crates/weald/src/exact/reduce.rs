@@ -18,6 +18,9 @@
 //! | `loss::working` | starts of losses: counts of labels and classes, means |
 //! | `boost` | weights and sums of leaves, bounds of gradients, products of low rank, the training loss |
 //!
+//! A caller's reduction may be wrong. Every worker therefore also sends a known number with each buffer; if its sum is
+//! not that of all workers, or if numbers of samples do not add up, the fit ends with an error.
+//!
 //! Every worker makes the same calls in the same order: no call depends on the samples of one worker alone, and none is
 //! made on the threads of a pool. Searches that visit individual samples, for cuts between entries and for steps along
 //! samples, have nothing to sum and use the samples of one worker only.
@@ -82,6 +85,9 @@ pub(crate) trait Largest: Summand {
 /// Maximum number of values in one call of the reduction: 128 MiB.
 const AT_ONCE: usize = 1 << 24;
 
+/// The number that every worker sends with each buffer. It is a prime that other sums are unlikely to be.
+const MARK: i64 = 1_000_003;
+
 /// The name of the buffers in errors about memory.
 const BUFFER: &str = "numbers of all workers";
 
@@ -107,11 +113,47 @@ impl Many {
     }
 
     fn floats(&self, own: &mut [f64], op: ReduceOp) -> Result<()> {
-        own.chunks_mut(AT_ONCE).try_for_each(|own| self.reduced(ReduceBuffer::Float64(own), op))
+        for own in own.chunks_mut(AT_ONCE) {
+            let sent = self.with_mark(own, MARK as f64, |sent| self.reduced(ReduceBuffer::Float64(sent), op))?;
+            let (mark, found) = sent.split_last().expect("at least the mark");
+            if !self.is_of_marks(*mark as i64, op) || found.iter().any(|value| value.is_nan()) {
+                return Err(other_sums());
+            }
+            own.copy_from_slice(found);
+        }
+        Ok(())
     }
 
     fn integers(&self, own: &mut [i64], op: ReduceOp) -> Result<()> {
-        own.chunks_mut(AT_ONCE).try_for_each(|own| self.reduced(ReduceBuffer::Int64(own), op))
+        for own in own.chunks_mut(AT_ONCE) {
+            let sent = self.with_mark(own, MARK, |sent| self.reduced(ReduceBuffer::Int64(sent), op))?;
+            let (mark, found) = sent.split_last().expect("at least the mark");
+            if !self.is_of_marks(*mark, op) {
+                return Err(other_sums());
+            }
+            own.copy_from_slice(found);
+        }
+        Ok(())
+    }
+
+    /// Reduces the values together with the mark, which every worker sends last: the result shows whether the reduction
+    /// returned what the workers sent.
+    fn with_mark<T: Copy>(&self, own: &[T], mark: T, reduce: impl FnOnce(&mut [T]) -> Result<()>) -> Result<Vec<T>> {
+        let mut sent = try_with_capacity(BUFFER, own.len() + 1)?;
+        sent.extend_from_slice(own);
+        sent.push(mark);
+        reduce(&mut sent)?;
+        Ok(sent)
+    }
+
+    /// Returns whether this is the sum, or the maximum, of the marks of all workers.
+    fn is_of_marks(&self, found: i64, op: ReduceOp) -> bool {
+        match (op, self.place.get()) {
+            (ReduceOp::Max, _) => found == MARK,
+            (ReduceOp::Sum, Some((_, n_workers))) => found == MARK * *n_workers as i64,
+            // The workers do not yet know how many they are.
+            (ReduceOp::Sum, None) => found > 0 && found % MARK == 0,
+        }
     }
 
     /// Reduces values that are sent as `N` integers each.
@@ -138,6 +180,11 @@ impl Many {
 
 fn lost(why: &str) -> Error {
     ErrorKind::Workers { why: why.to_owned() }.into()
+}
+
+/// Returns the error for a reduction that returned values that no workers have sent.
+pub(crate) fn other_sums() -> Error {
+    lost("all_reduce must return the same values on all workers, sums and maxima of what they send, got others")
 }
 
 /// The error of the caller's reduction.
@@ -207,7 +254,7 @@ impl Part<'_> {
             Part::Floats(own) => own.copy_from_slice(found),
             Part::Counts(own) => {
                 for (own, &found) in own.iter_mut().zip(found) {
-                    *own = u32::try_from(found as u64).map_err(too_many)?;
+                    *own = unsigned([found as i64])?;
                 }
             }
             Part::Large(own) => **own = found.iter().rev().fold(0, |sum, &limb| (sum << 32) + limb as i128),
@@ -238,33 +285,38 @@ impl Largest for f32 {
     }
 }
 
+/// Returns a number that is not negative, as it was sent.
+fn unsigned<T: TryFrom<i64>>([found]: [i64; 1]) -> Result<T> {
+    if found < 0 { Err(other_sums()) } else { T::try_from(found).map_err(too_many) }
+}
+
 fn too_many<E>(_: E) -> Error {
     ErrorKind::TooMany { what: "samples of all workers", limit: u32::MAX as usize }.into()
 }
 
 impl Summand for u32 {
     fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        many.converted(own, ReduceOp::Sum, |x| Ok([x.into()]), |[x]| u32::try_from(x).map_err(too_many))
+        many.converted(own, ReduceOp::Sum, |x| Ok([x.into()]), unsigned)
     }
 }
 
 impl Largest for u32 {
     fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
-        many.converted(own, ReduceOp::Max, |x| Ok([x.into()]), |[x]| u32::try_from(x).map_err(too_many))
+        many.converted(own, ReduceOp::Max, |x| Ok([x.into()]), unsigned)
     }
 }
 
 impl Summand for u64 {
     fn sum_over(many: &Many, own: &mut [Self]) -> Result<()> {
         let to = |x| Ok([i64::try_from(x).map_err(too_many)?]);
-        many.converted(own, ReduceOp::Sum, to, |[x]| u64::try_from(x).map_err(too_many))
+        many.converted(own, ReduceOp::Sum, to, unsigned)
     }
 }
 
 impl Largest for u64 {
     fn max_over(many: &Many, own: &mut [Self]) -> Result<()> {
         let to = |x| Ok([i64::try_from(x).map_err(too_many)?]);
-        many.converted(own, ReduceOp::Max, to, |[x]| u64::try_from(x).map_err(too_many))
+        many.converted(own, ReduceOp::Max, to, unsigned)
     }
 }
 
@@ -414,6 +466,7 @@ impl Workers {
     /// ones; if two are equal, all draw again. No model depends on the order.
     pub(crate) fn place(&self) -> Result<(usize, usize)> {
         const MOST_DRAWS: usize = 64;
+        const MOST_WORKERS: usize = 1 << 20;
         let Workers::Many(many) = self else { return Ok((0, 1)) };
         if let Some(place) = many.place.get() {
             return Ok(*place);
@@ -422,11 +475,16 @@ impl Workers {
             // The generator is seeded by the operating system, separately in each thread.
             let own = 1 + (RandomState::new().hash_one(draw) >> 2);
             let (mut place, mut n_workers, mut are_apart) = (None, 0, true);
+            let mut last = u64::MAX;
             loop {
                 let largest = self.max_of(if place.is_none() { own } else { 0 })?;
                 if largest == 0 {
                     break;
                 }
+                if largest >= last || n_workers == MOST_WORKERS {
+                    return Err(other_sums());
+                }
+                last = largest;
                 let is_own = place.is_none() && own == largest;
                 if is_own {
                     place = Some(n_workers);

@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::criterion::{NodeCriterion, NodeStats};
 use crate::data::Category;
 use crate::error::{Result, try_copied, try_push, try_with_capacity};
-use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::reduce::{Reduce, Workers, other_sums};
 use crate::partition::Span;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Decision;
@@ -269,17 +269,26 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
         let mid = self.store.split_samples(&parent.span, split.feature, split.cut.parting(&self.subsets));
         // Only here does a span determine the number of samples of a node. Everything else uses its statistics.
         let n_left = self.workers.sum_of(mid - parent.span.samples.start)?;
+        if !self.workers.has_all_rows() && !(1..parent.stats.n).contains(&n_left) {
+            return Err(other_sums());
+        }
         let mut children = parent.children(mid, n_left);
+        let expected = [0, 1].map(|side: usize| children[side].stats.n);
+        let is_as_expected = |side: usize, children: &[Task; 2]| {
+            if children[side].stats.n == expected[side] { Ok(()) } else { Err(other_sums()) }
+        };
         let (smaller, larger) = by_size(&children);
         let whole = self.take(parent);
         let mut part = None;
 
         children[smaller].stats = self.enter(&children[smaller].span)?;
+        is_as_expected(smaller, &children)?;
         if search && !S::CARRIES_COLUMNS && self.rules.may_split(&children[smaller]) {
             part = self.store.fill(&self.criterion, &children[smaller].span)?;
             self.find_split(&mut children[smaller], part.as_mut())?;
         }
         children[larger].stats = self.enter_rest(parent, &children[larger].span)?;
+        is_as_expected(larger, &children)?;
         if let Some(place) = parent.place {
             try_push(WAITING, &mut self.free, place)?;
         }
