@@ -90,6 +90,38 @@ def test_laws(name, rule, tmp_path):
     assert model_bytes(weald.load(tmp_path / "model")) == model_bytes(weighted)
 
 
+@pytest.mark.parametrize("rule", ["balanced", "propensity"])
+def test_fractional_weights_are_summed_exactly(rule):
+    """Neither the order of the samples nor samples of weight zero nor halves of samples change a bit."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.normal(size=(60, 3)).astype(np.float32), sparse.csr_array((rng.random((60, 5)) < 0.4).astype(int))
+        w, order = rng.random(60) * (rng.random(60) < 0.7), rng.permutation(60)
+        kept = np.flatnonzero(w)
+        models = [
+            weald.ExtraTreesClassifier(3, label_weight=rule, random_state=0).fit(
+                X[rows], Y[rows], sample_weight=w[rows]
+            )
+            for rows in (np.arange(60), kept, order)
+        ]
+        assert len({model_bytes(model) for model in models}) == 1
+
+
+@pytest.mark.parametrize("rule", ["balanced", "balanced_subsample"])
+def test_balanced_classes_are_summed_exactly(rule):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 3)).astype(np.float32), rng.integers(0, 3, 60)
+        w, order = rng.random(60) * (rng.random(60) < 0.7), rng.permutation(60)
+        kept = np.flatnonzero(w)
+        for kind in (weald.RandomForestClassifier, weald.ExtraTreesClassifier):
+            models = [
+                kind(3, class_weight=rule, random_state=0).fit(X[rows], y[rows], sample_weight=w[rows])
+                for rows in (np.arange(60), kept, order)
+            ]
+            assert len({model_bytes(model) for model in models}) == 1
+
+
 def test_rules_are_what_they_say():
     X, Y = labels(n_labels=6)
     Y[:, 5] = 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _propensity
+from weald import _propensity, _weald
 from weald._targets import Target
 from weald._validation import Float
 
@@ -73,12 +73,12 @@ def _checked(given: Any, n_labels: int) -> Float:
 
 
 def _frequencies(target: Target, weights: Float | None) -> tuple[Float, float]:
-    """The weight of the samples that have each label, and the weight of all samples."""
+    """The weight of the samples that have each label, and the weight of all samples. Sums are exact until the end."""
     ptr, labels, n_labels = target.engine
     weights = np.ones(len(ptr) - 1) if weights is None else weights
     of_entries = np.repeat(weights, np.diff(ptr))
-    positive: Float = np.bincount(labels, weights=of_entries, minlength=n_labels).astype(np.float64)
-    return positive, float(weights.sum())
+    positive = _weald.exact_sums(np.asarray(labels, dtype=np.int64), of_entries, n_labels)
+    return positive, float(_weald.exact_sums(np.zeros(len(weights), dtype=np.int64), weights, 1)[0])
 
 
 def balanced(target: Target, weights: Float | None) -> Float:

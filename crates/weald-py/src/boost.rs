@@ -64,6 +64,20 @@ pub(crate) fn weights_by_row<'py>(
     Ok(by_row.map(|w| output::vector(py, w.into_owned())))
 }
 
+/// Returns the sum of the values of each group, rounded once: it does not depend on the order of the values. `groups`
+/// has the group of each value, from 0 to `n_groups` − 1.
+#[pyfunction]
+pub(crate) fn exact_sums<'py>(
+    py: Python<'py>,
+    groups: PyReadonlyArray1<'py, i64>,
+    values: PyReadonlyArray1<'py, f64>,
+    n_groups: usize,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (groups, values) = (groups.as_slice()?, values.as_slice()?);
+    let sums = py.detach(|| weald::exact_sums(groups, values, n_groups)).map_err(raise)?;
+    Ok(output::vector(py, sums))
+}
+
 /// Grows the stages of a boosting model of trees. With `grown`, a fitted model, only the stages that it does not have
 /// yet are grown.
 ///

@@ -46,7 +46,9 @@ mod _weald {
     use pyo3::types::PyDict;
 
     #[pymodule_export]
-    use crate::boost::{PyBoosted, PyStaged, fit_boosting, fit_boosting_with, refit_leaves, weights_by_row};
+    use crate::boost::{
+        PyBoosted, PyStaged, exact_sums, fit_boosting, fit_boosting_with, refit_leaves, weights_by_row,
+    };
     #[pymodule_export]
     use crate::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};
     #[pymodule_export]

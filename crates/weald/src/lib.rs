@@ -163,6 +163,7 @@ pub use data::{
     SparseTargets, SparseView, Targets, targets::Outputs,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind};

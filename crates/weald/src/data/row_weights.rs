@@ -6,7 +6,7 @@ use std::f64::consts::LN_2;
 use super::targets::Targets;
 use super::weights::Weights;
 use crate::error::{Error, Result, try_collected, try_filled};
-use crate::exact::{PowerOfTwo, exponent_above};
+use crate::exact::{PowerOfTwo, RoundedOnce, exponent_above};
 
 /// Weights of samples and of their classes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +92,11 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
     let largest = (0..n).map(&weight).fold(0.0, f64::max);
     let down = if exponent_above(largest.max(1.0)) > 900 { 2f64.powi(-900) } else { 1.0 };
     let weight = |row: usize| scaled(weight(row), down);
-    let total: f64 = (0..n).map(weight).sum();
+    // Sums of weights are rounded once, so that they depend neither on the order of the samples nor on those without
+    // weight.
+    let mut total = RoundedOnce::default();
+    (0..n).try_for_each(|row| total.add(weight(row)))?;
+    let total = total.value();
     let mut logs = try_filled(WHAT, 0.0, n)?;
     match y {
         Targets::Real(_) | Targets::SparseReal(_) => {
@@ -100,8 +104,9 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
         }
         Targets::Classes { codes, n_classes } => {
             for (codes, &k) in codes.columns().into_iter().zip(n_classes) {
-                let mut totals = try_filled(WHAT, 0.0, k as usize)?;
-                codes.iter().enumerate().for_each(|(row, &c)| totals[c as usize] += weight(row));
+                let mut sums = try_filled(WHAT, RoundedOnce::default(), k as usize)?;
+                codes.iter().enumerate().try_for_each(|(row, &c)| sums[c as usize].add(weight(row)))?;
+                let mut totals = try_collected(WHAT, sums.iter().map(RoundedOnce::value))?;
                 let occurring = totals.iter().filter(|&&t| t > 0.0).count() as f64;
                 let log = |t: f64| if t > 0.0 { ln_of_quotient(total, occurring * t) } else { 0.0 };
                 totals.iter_mut().for_each(|t| *t = log(*t));
@@ -110,10 +115,12 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
         }
         // The product if all labels are 0, corrected below for the labels that are 1.
         Targets::Labels(y) => {
-            let mut ones = try_filled(WHAT, 0.0, y.n_labels())?;
+            let mut sums = try_filled(WHAT, RoundedOnce::default(), y.n_labels())?;
             for row in 0..n {
-                y.indices()[y.ptr()[row]..y.ptr()[row + 1]].iter().for_each(|&l| ones[l as usize] += weight(row));
+                let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
+                labels.iter().try_for_each(|&l| sums[l as usize].add(weight(row)))?;
             }
+            let mut ones = try_collected(WHAT, sums.iter().map(RoundedOnce::value))?;
             let varies = |one: f64| one > 0.0 && one < total;
             let all_zero: f64 =
                 ones.iter().filter(|&&one| varies(one)).map(|one| (total / (2.0 * (total - one))).ln()).sum();
@@ -190,7 +197,7 @@ pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Re
 mod tests {
     use super::*;
     use crate::data::LabelView;
-    use ndarray::array;
+    use ndarray::{Array2, Axis, array};
 
     #[test]
     fn classes_weigh_the_same_in_sum() {
@@ -259,6 +266,24 @@ mod tests {
         let near = balanced(&y, |row| [0.3, 1.0, 0.9, 0.6][row]).unwrap();
         assert_eq!(balanced(&y, |row| PowerOfTwo::new(1023).times([0.3, 1.0, 0.9, 0.6][row])).unwrap(), near);
         assert!(balanced(&y, |row| [1e308, 1e-308, 1e-308, 1e308][row]).unwrap().iter().all(|w| w.is_normal()));
+    }
+
+    #[test]
+    fn neither_order_nor_samples_without_weight_change_a_bit() {
+        let codes = Array2::from_shape_fn((40, 2), |(i, j)| ((i * (7 + j) + i / 3) % 3) as u32);
+        let weight = |row: usize| if row.is_multiple_of(4) { 0.0 } else { 0.1 + (row as f64 * 0.37).fract() };
+        let of = |rows: &[usize]| {
+            let codes = codes.select(Axis(0), rows);
+            let y = Targets::Classes { codes: codes.view(), n_classes: vec![3, 3] };
+            balanced(&y, |at| weight(rows[at])).unwrap()
+        };
+        let all: Vec<usize> = (0..40).collect();
+        let found = of(&all);
+        let kept: Vec<usize> = all.iter().copied().filter(|&row| weight(row) > 0.0).collect();
+        for rows in [kept, all.iter().rev().copied().collect(), (0..40).map(|i| i * 23 % 40).collect()] {
+            let bits = |values: Vec<f64>| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(of(&rows)), bits(rows.iter().map(|&row| found[row]).collect()));
+        }
     }
 
     #[test]

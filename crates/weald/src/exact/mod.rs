@@ -12,6 +12,7 @@
 //! | `grid` | rounding to the multiples of a spacing, and the choice of the spacing for a bound and a total weight |
 //! | `fixed_point` | conversion of floats to integers, and back |
 //! | `sums` | weighted sums in float64 |
+//! | `rounded_once` | sums of any floats that are rounded once, at the end |
 //! | `mean`, `deviation` | the weighted mean and standard deviation |
 //! | `merge` | merging the sorted lists of several workers |
 //! | `reduce` | sums and maxima over the samples of several workers |
@@ -23,6 +24,7 @@ mod mean;
 pub(crate) mod merge;
 mod power;
 pub(crate) mod reduce;
+mod rounded_once;
 mod sums;
 mod total;
 
@@ -31,5 +33,7 @@ pub(crate) use fixed_point::FixedPoint;
 pub(crate) use grid::{Grid, GridFloat};
 pub(crate) use mean::{exact_mean, exact_mean_of_all, exact_means_of_all};
 pub(crate) use power::{PowerOfTwo, exponent_above, lowest_bit};
+pub(crate) use rounded_once::RoundedOnce;
+pub use rounded_once::exact_sums;
 pub(crate) use sums::{bits_left, weighted_sum, weighted_sum_of_all};
 pub(crate) use total::{Shift, Total, debug_assert_exact};
