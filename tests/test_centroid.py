@@ -205,6 +205,28 @@ def test_families_of_projections(projection):
 # --- the rest of the contract ----------------------------------------------------------------------------------------
 
 
+def test_probabilities_are_from_zero_to_one():
+    """The shares of a sample in several leaves are rounded to float32, and their sum may be above one."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.random((30, 5)).astype(np.float32), (rng.random((30, 3)) < 0.8).astype(int)
+        model = weald.CentroidForestClassifier(
+            [2, 60][seed % 2], max_leaf_samples=2, bootstrap=seed % 2 == 1, oob_score=seed % 2 == 1, random_state=seed
+        ).fit(X, Y)
+        proba = model.predict_proba(X)
+        assert proba.min() >= 0
+        assert proba.max() <= 1
+        _, scores = weald.topk(model, X, 3)
+        np.testing.assert_array_equal(np.sort(scores, axis=1), np.sort(proba, axis=1))
+        if seed % 2 == 1:
+            assert np.nanmax(model.oob_decision_function_) <= 1
+        of_classes = weald.CentroidForestClassifier(2, max_leaf_samples=2, random_state=seed).fit(X, Y[:, 0] + Y[:, 1])
+        proba = of_classes.predict_proba(X)
+        assert proba.max() <= 1
+        # The shares of a sample in up to a few leaves have the precision of float32.
+        np.testing.assert_allclose(proba.sum(axis=1), 1, atol=2e-7)
+
+
 def test_out_of_bag_scores_are_those_of_trees_that_did_not_see_a_sample():
     X, Y = topics(300)
     model = weald.CentroidForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, Y)

@@ -41,7 +41,8 @@ class Maps:
         for j in np.flatnonzero((np.diff(self.ptr) > 0) & (np.diff(by_label.indptr) > 0)):
             knots = slice(self.ptr[j], self.ptr[j + 1])
             own = slice(by_label.indptr[j], by_label.indptr[j + 1])
-            data[own] = np.interp(data[own], self.x[knots], self.y[knots])
+            # Between two knots, interpolation may be above the upper one in the last bit.
+            data[own] = np.clip(np.interp(data[own], self.x[knots], self.y[knots]), 0.0, 1.0)
         found = sparse.csr_array(sparse.csc_array((data, by_label.indices, by_label.indptr), shape=scores.shape))
         found.eliminate_zeros()
         found.sort_indices()

@@ -8,7 +8,7 @@ use super::tree::{Hit, Walker};
 use super::vectors::{Preparation, Vectors};
 use super::{CentroidForest, CentroidTree, Routing};
 use crate::control::Control;
-use crate::data::{LabelView, Matrix};
+use crate::data::{LabelView, Matrix, Outputs};
 use crate::error::{Error, Result, try_push, try_resize};
 use crate::model::means::{self, FindLeaves};
 use crate::model::{SparseScores, TopK, into_array, try_matrix};
@@ -73,6 +73,14 @@ impl FindLeaves for Leaves<'_> {
 
     fn n_samples(&self) -> usize {
         self.x.n_rows()
+    }
+
+    /// The shares of a sample in several leaves are rounded, so that their sum may be slightly more than one.
+    fn largest_mean(&self) -> f64 {
+        match &self.forest.outputs {
+            Outputs::Classes { .. } | Outputs::Labels { .. } => 1.0,
+            Outputs::Real { .. } => f64::INFINITY,
+        }
     }
 
     fn scratch(&self) -> Result<Scratch> {

@@ -23,6 +23,11 @@ pub(crate) trait FindLeaves: Sync {
 
     fn n_samples(&self) -> usize;
 
+    /// The largest mean that is possible but for rounding: 1 if leaves have frequencies. Larger means become this one.
+    fn largest_mean(&self) -> f64 {
+        f64::INFINITY
+    }
+
     fn scratch(&self) -> Result<Self::Scratch>;
 
     /// Returns the number of samples that are processed together; results do not depend on it.
@@ -72,7 +77,8 @@ pub(crate) fn means_into<L: FindLeaves>(
                     Ok(())
                 })?;
                 let divisor = n_counting(row);
-                sums.iter_mut().for_each(|sum| *sum = if divisor == 0.0 { f64::NAN } else { *sum / divisor });
+                let mean = |sum: f64| (sum / divisor).min(found.largest_mean());
+                sums.iter_mut().for_each(|sum| *sum = if divisor == 0.0 { f64::NAN } else { mean(*sum) });
             }
             Ok(())
         },
@@ -107,6 +113,7 @@ pub(crate) fn topk<L: FindLeaves>(
             for (at, (row, (indices, scores))) in places.enumerate() {
                 control.check()?;
                 found.visit(at, scratch, |_, leaves, leaf, factor| sums.add(leaves, leaf, factor))?;
+                sums.limit(divisor * found.largest_mean());
                 ranking.rank_touched(row, sums, divisor, indices, scores)?;
             }
             Ok(())
@@ -154,7 +161,9 @@ pub(crate) fn at_least<L: FindLeaves>(
                         if counts(row, tree) { sums.add(leaves, leaf, factor) } else { Ok(()) }
                     },
                 )?;
-                block.push_row(sums, n_counting(row), floor)?;
+                let divisor = n_counting(row);
+                sums.limit(divisor * found.largest_mean());
+                block.push_row(sums, divisor, floor)?;
             }
             Ok(())
         },

@@ -34,6 +34,14 @@ impl TouchedRow {
         Ok(())
     }
 
+    /// Replaces larger sums by `largest`, if it is finite.
+    pub(super) fn limit(&mut self, largest: f64) {
+        if largest.is_finite() {
+            let TouchedRow { sums, columns, .. } = self;
+            columns.iter().for_each(|&column| sums[column as usize] = sums[column as usize].min(largest));
+        }
+    }
+
     /// Returns the columns that leaves have stored values for, in the order of their first occurrence, or increasing
     /// after they were sorted.
     pub(super) fn columns(&self) -> &[u32] {
