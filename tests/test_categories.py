@@ -30,6 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 EVERY = [*ALL, *BOOSTING, *COMPRESSED]
+LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 # The features that hold category codes.
 CODES = [0, 3]
 
@@ -173,6 +174,103 @@ def test_a_split_sends_the_best_set_left():
         # The tolerance is for the rounding of sums of at most 90 numbers.
         assert sum_of_squares(left) <= best + 1e-9
         np.testing.assert_array_equal(tree.apply(x[:, None]) == 1, left)
+
+
+def gain_of(criterion, y, left):
+    """The decrease of the total impurity by a split, by definition."""
+
+    def total(y):
+        mean = y.mean()
+        if criterion == "poisson":
+            return np.where(y > 0, y * np.log(np.where(y > 0, y, 1) / mean), 0).sum() if mean > 0 else 0.0
+        if criterion == "entropy":
+            return len(y) * sum(-p * np.log2(p) for p in (mean, 1 - mean) if p > 0)
+        return len(y) * y.var()
+
+    return total(y) - total(y[left]) - total(y[~left])
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson", "gini", "entropy"])
+@pytest.mark.parametrize("with_missing", [False, True])
+def test_the_best_set_that_leaves_may_have_is_found(criterion, with_missing):
+    """With a limit on leaves, or sides that a criterion forbids, the best set may be at no place of the order."""
+    n_not_first = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, limit = 24, int(rng.integers(1, 11))
+        X = rng.integers(0, rng.integers(2, 8), (n, 1)).astype(np.float32)
+        X[rng.random((n, 1)) < 0.2 * with_missing] = np.nan
+        w = rng.integers(1, 3, n) if seed % 2 else np.ones(n, dtype=int)
+        y = rng.poisson(0.7, n).astype(float) if criterion == "poisson" else rng.normal(size=n)
+        regressor = criterion in ("squared_error", "poisson")
+        y = y if regressor else (y > 0).astype(float)
+        if len(np.unique(y)) == 1:
+            continue
+        kind = weald.DecisionTreeRegressor if regressor else weald.DecisionTreeClassifier
+        limits = {"min_samples_leaf": limit} if seed % 3 else {"min_weight_fraction_leaf": limit / n}
+        model = kind(max_depth=1, criterion=criterion, categorical_features=[0], random_state=0, **limits)
+        tree = model.fit(X, y, sample_weight=w).tree_
+        for sparse_x in (sparse.csr_array(X), sparse.csc_array(X)):
+            assert model_bytes(clone(model).fit(sparse_x, y, sample_weight=w)) == model_bytes(model)
+
+        repeated, groups = np.repeat(np.arange(n), w), [*np.unique(X[~np.isnan(X)]), np.nan]
+        many = y[repeated]
+
+        def is_permitted(left, w=w, limit=limit, seed=seed, repeated=repeated, many=many):
+            sides = [left, ~left]
+            if criterion == "poisson" and any(many[side[repeated]].sum() == 0 for side in sides):
+                return False
+            sizes = [side.sum() if seed % 3 else w[side].sum() * len(w) / w.sum() for side in sides]
+            return min(sizes) >= limit and min(side.sum() for side in sides) > 0
+
+        def members(listed, x=X[:, 0]):
+            return np.any([np.isnan(x) if np.isnan(group) else x == group for group in listed], axis=0)
+
+        every = [members(c) for k in range(1, len(groups)) for c in itertools.combinations(groups, k)]
+        sets = [left for left in every if 0 < left.sum() < n]
+        gains = [gain_of(criterion, many, left[repeated]) for left in sets if is_permitted(left)]
+        best = max(gains, default=0.0)
+        if tree.node_count == 1:
+            assert best <= 1e-9, (seed, best)
+            continue
+        left = model.apply(X) == 1
+        assert is_permitted(left)
+        # The tolerance is for the rounding of sums of at most 50 numbers.
+        assert gain_of(criterion, many, left[repeated]) >= best - 1e-9, seed
+        n_not_first += max(gain_of(criterion, many, left[repeated]) for left in sets) > best + 1e-9
+    assert n_not_first >= 5  # otherwise the limits have excluded nothing
+
+
+def test_more_categories_than_can_all_be_tried_are_split_within_the_limits():
+    rng = np.random.default_rng(0)
+    for k in (20, 100):
+        X = rng.integers(0, k, (400, 1)).astype(np.float32)
+        X[:150] = 0
+        y = np.where(X[:, 0] == 0, 0.0, np.where(X[:, 0] == 1, 9.0, rng.normal(size=400)))
+        tree = weald.DecisionTreeRegressor(max_depth=1, min_samples_leaf=100, categorical_features=[0]).fit(X, y)
+        left = tree.apply(X) == 1
+        assert min(left.sum(), (~left).sum()) >= 100
+        # The best beginning of the order that the limit admits is among the sets that are tried.
+        order = np.argsort([y[X[:, 0] == c].mean() if (X[:, 0] == c).any() else np.inf for c in range(k)])
+        beginnings = [np.isin(X[:, 0], order[:end]) for end in range(1, k)]
+        permitted = [side for side in beginnings if min(side.sum(), (~side).sum()) >= 100]
+        assert gain_of("squared_error", y, left) >= max(gain_of("squared_error", y, side) for side in permitted) - 1e-9
+
+
+@pytest.mark.parametrize("max_bins", [None, 255])
+@pytest.mark.parametrize("loss", ["poisson", "tweedie", "squared_error"])
+def test_a_category_is_present_only_where_a_sample_has_it(max_bins, loss):
+    """Category 0, which sparse X does not store, is decided by numbers of samples, whatever the weights."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        X = rng.choice([0, 1, 2, np.nan], (20, 1), p=[0.05, 0.15, 0.15, 0.65]).astype(np.float32)
+        y, w = rng.exponential(size=20), (rng.random(20) + 0.1) * 10.0 ** rng.integers(-9, 9, 20 if seed % 2 else 1)
+        options = {"n_estimators": 3, "random_state": seed, "max_bins": max_bins, "loss": loss, "min_weight_leaf": 0}
+        for more in ({"subsample": 0.8}, {"early_stopping": True, "n_iter_no_change": 5}, {"min_samples_leaf": 1}):
+            model = weald.GradientBoostingRegressor(categorical_features=[0], **options, **more)
+            fitted = [clone(model).fit(form(X), y, sample_weight=w) for form in LAYOUTS]
+            assert len({model_bytes(one) for one in fitted}) == 1
+            assert all((tree.tree_.n_node_samples > 0).all() for one in fitted for tree in one.estimators_)
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])

@@ -8,7 +8,8 @@
 //! categories, all sets are offered. Categories with equal means stay together, because a cut between them is no better
 //! than the better one of the cuts around them. They are separated only if all means are equal, in the order of their
 //! weights: such a cut gains nothing by itself, but cuts below it may (for example, if y is whether two features
-//! differ). For the absolute error, either order is a heuristic: the best set need not be among those offered.
+//! differ). If the best of these sets is not permitted, the search goes on: see [`super::further_sets`]. For the
+//! absolute error, either order is a heuristic: the best set need not be among those offered.
 //!
 //! The categories of one side are *listed*, and all others go right: those of the other side, those that the node did
 //! not have during training, and missing values. The side with missing values is never listed. If there are no missing
@@ -18,6 +19,7 @@
 //! takes about ten times as much as the scores.
 
 use super::cut::Cut;
+use super::further_sets::FurtherSets;
 use super::scan::{MovedSide, Scan};
 use crate::control::Control;
 use crate::criterion::{NodeCriterion, SideSum};
@@ -30,16 +32,16 @@ use crate::partition::{BitSet, Column, Entry, PlainColumn};
 use crate::rng::Key;
 
 /// Categories have no order, so it does not matter to which side a set belongs.
-const OF_SETS: Side = Side::Left;
+pub(super) const OF_SETS: Side = Side::Left;
 
 /// The maximum number of categories for which all sets are offered, if one mean does not determine the order.
-const FEW: usize = 8;
+pub(super) const FEW: usize = 8;
 
 /// The maximum number of steps towards the direction in which means differ most.
 const MOST_STEPS: usize = 10;
 
 /// The number of sets between two checks of the stop flag.
-const PULSE: usize = 256;
+pub(super) const PULSE: usize = 256;
 
 const WHAT: &str = "the categories of a node";
 
@@ -74,13 +76,13 @@ impl<S: SideSum> Categories<S> {
 #[derive(Debug, Default)]
 pub(crate) struct CategorySums<S> {
     categories: Vec<Category>,
-    n: Vec<u32>,
+    pub(super) n: Vec<u32>,
     weight: Vec<S>,
     /// The non-zero sums with their numbers. Those of place i end at `ends[i]`.
     sums: Vec<(u32, S)>,
     ends: Vec<usize>,
     /// The place that belongs to missing values instead of a category.
-    missing: Option<usize>,
+    pub(super) missing: Option<usize>,
     /// The place of category 0, if it was added after the others.
     rest: Option<usize>,
 }
@@ -137,7 +139,7 @@ impl<S: SideSum> CategorySums<S> {
         &self.sums[start..self.ends[at]]
     }
 
-    fn move_to<C: NodeCriterion<Sum = S>>(&self, at: usize, criterion: &mut C, moved: &mut C::Moved) {
+    pub(super) fn move_to<C: NodeCriterion<Sum = S>>(&self, at: usize, criterion: &mut C, moved: &mut C::Moved) {
         criterion.move_side(moved, self.weight[at], self.of(at));
     }
 }
@@ -370,6 +372,8 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let by_mean = self.criterion.ordering_sum();
         order.find(sums, by_mean, self.criterion.n_ordering_sums(), self.control)?;
         let sets = Sets { order, are_few: by_mean.is_none() && order.places.len() <= FEW };
+        let further = FurtherSets::of(order.places.len());
+        self.refused_score = f64::NEG_INFINITY;
         // Missing values are on the side that is not moved, then on the side that is moved, and then they are moved
         // alone.
         self.offer_sets(feature, sums, &sets, false)?;
@@ -380,15 +384,33 @@ impl<C: NodeCriterion> Scan<'_, C> {
             let moved = MovedSide { n: sums.n[missing], moved: &moved, side: OF_SETS };
             self.offer(feature, moved, || Cut::of_subset(2 * sets.len(), true));
         }
+        // Features that are scanned later lose ties, so that equal scores do not end the search.
+        if by_mean.is_some() && self.refused_score >= self.best_score {
+            let of_places = (&sets.order.places[..], further);
+            let first = 2 * sets.len() + 1;
+            self.offer_further_sets(feature, sums, of_places, false, first)?;
+            if sums.missing.is_some() {
+                self.offer_further_sets(feature, sums, of_places, true, first + further.len())?;
+            }
+        }
         if let Some(place) = self.best_subset_of(feature) {
             let listed = &mut categories.listed;
             listed.clear();
             try_reserve(WHAT, listed, sets.order.places.len())?;
-            let moved = |at: usize| place < 2 * sets.len() && sets.contains(place % sets.len(), at);
+            let n_sets = sets.len();
+            // The sets, each without and with missing values; missing values alone; and the further sets likewise.
+            let (moved, moves_missing): (Box<dyn Fn(usize) -> bool>, bool) = match place.checked_sub(2 * n_sets) {
+                None => (Box::new(|at| sets.contains(place % n_sets, at)), place >= n_sets),
+                Some(0) => (Box::new(|_| false), true),
+                Some(after) => {
+                    let set = after - 1;
+                    (Box::new(move |at| further.contains(set % further.len(), at)), set >= further.len())
+                }
+            };
             let weight = |at: usize| sums.weight[sets.order.places[at] as usize].as_f64();
             let n = sets.order.places.len();
             let lists_moved = match sums.missing {
-                Some(_) => place < sets.len(),
+                Some(_) => !moves_missing,
                 None => 2.0 * (0..n).filter(|&at| moved(at)).map(weight).sum::<f64>() <= self.weight,
             };
             let of_side = (0..n).filter(|&at| moved(at) == lists_moved);

@@ -21,6 +21,7 @@
 //! | `entries`, [`histogram`] | the two kinds of search: on partitioners; on sums for each bin |
 //! | `scan`, `best`, `random` | the best cut of a node so far; all cuts of a feature, or one random cut |
 //! | `categories` | sets of categories of a feature, ordered by their targets; the sets of the splits found |
+//! | `further_sets` | the sets that are searched if the best one in this order is not permitted |
 //! | [`cut`], [`constraint`] | the result of a search; minimum sizes of both sides |
 //! | [`monotonic`], [`interactions`] | constraints on splits, which nodes pass on to their children |
 //! | [`dispatch`] | maps runtime parameters to compiled types |
@@ -32,6 +33,7 @@ pub(crate) mod cut;
 pub(crate) mod dispatch;
 mod entries;
 mod expand;
+mod further_sets;
 pub(crate) mod histogram;
 pub(crate) mod interactions;
 pub(crate) mod monotonic;

@@ -28,6 +28,9 @@ pub(crate) struct Scan<'a, C: NodeCriterion> {
     perfect_score: f64,
     /// Features with zeros and fewer entries than this cannot reach the best score.
     least_entries: u32,
+    /// The largest score of a cut that was not permitted since it was last set, and infinity if a criterion has no
+    /// score for it; for sets of categories.
+    pub(super) refused_score: f64,
     best: Option<Candidate>,
     /// The samples that a scan selects before it moves them.
     pub(super) picked: &'a mut Vec<u32>,
@@ -121,6 +124,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             best_score: f64::NEG_INFINITY,
             perfect_score,
             least_entries,
+            refused_score: f64::NEG_INFINITY,
             best: None,
             picked,
             categories,
@@ -157,12 +161,15 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         let score = self.criterion.score(side.moved);
         if score >= self.best_score {
             self.offer_score(feature, side, score, cut);
+        } else if score.is_nan() {
+            self.refused_score = f64::INFINITY;
         }
     }
 
     /// Like [`Scan::offer`], for a score that is known and is not below the best.
     pub(super) fn offer_score(&mut self, feature: u32, side: MovedSide<'_, C>, score: f64, cut: impl FnOnce() -> Cut) {
         if !self.admits(feature, side) {
+            self.refused_score = self.refused_score.max(score);
             return;
         }
         let wins = match self.best {

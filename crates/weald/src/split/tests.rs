@@ -368,10 +368,15 @@ impl Asks {
     }
 }
 
-/// Returns every set of the categories of some samples, to be separated from the others and from missing values. If
-/// there is one mean by which categories are ordered, and the sides are limited, a search offers only sets that come
-/// first or last in this order.
-fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -> Vec<(Vec<Category>, bool)> {
+/// Returns every set of the categories of some samples, to be separated from the others and from missing values. For
+/// the absolute error, a search offers only sets that come first or last in the order of the means.
+fn sets_of_categories(
+    problem: &Problem,
+    criterion: &str,
+    rows: &[u32],
+    weight: &[f64],
+    j: u32,
+) -> Vec<(Vec<Category>, bool)> {
     let x = |i: u32| problem.x[i as usize * problem.p + j as usize];
     let mut present: Vec<Category> =
         rows.iter().map(|&i| x(i)).filter(|v| !v.is_nan()).map(|v| v as Category).collect();
@@ -403,8 +408,7 @@ fn sets_of_categories(problem: &Problem, rows: &[u32], weight: &[f64], j: u32) -
             let apart =
                 |low: &[f64], high: &[f64]| low.iter().all(|l| high.iter().all(|h| l + 1e-9 * (1.0 + h.abs()) < *h));
             let in_order = apart(&listed_means, &other_means) || apart(&other_means, &listed_means);
-            let is_limited = problem.min_samples_leaf > 1 || matches!(problem.y, Y::Real(..));
-            let is_offered = value.is_none() || !is_limited || in_order && !has_mask;
+            let is_offered = criterion != "absolute-error" || value.is_none() || in_order && !has_mask;
             (listed.into_iter().map(|at| present[at]).collect(), is_offered)
         })
         .collect()
@@ -426,7 +430,7 @@ fn exhaustive(problem: &Problem, criterion: &str, rows: &[u32], weight: &[f64], 
         values.dedup_by(|a, b| a == b);
         let mut asked: Vec<(Asks, bool)> = vec![];
         if problem.categories[j as usize] {
-            let sets = sets_of_categories(problem, rows, weight, j);
+            let sets = sets_of_categories(problem, criterion, rows, weight, j);
             asked.extend(sets.into_iter().map(|(listed, is_offered)| (Asks::AnyOf(listed, has_missing), is_offered)));
         } else {
             for pair in values.windows(2) {

@@ -43,9 +43,32 @@ impl Counting {
             None => Counting::InBins,
         })
     }
+
+    /// Like [`Counting::of`], for sparse X, where the zeros of a node are known only by their number. Whether category 0
+    /// is among them is decided by this number.
+    pub(super) fn of_sparse<U: Units, M: BinnedSums>(
+        criterion: &Variance<'_, U, M>,
+        rows: &[u32],
+        rules: &Rules,
+    ) -> Result<Self> {
+        let counting = Counting::of(criterion, rows, rules)?;
+        Ok(match counting {
+            Counting::Not if rules.categories.is_some() => Counting::InBins,
+            counting => counting,
+        })
+    }
 }
 
 impl Counting {
+    /// Returns whether the node has no sample in a bin with this weight, and with this count if there is one.
+    pub(super) fn is_empty(self, weight: f64, count: Option<&u32>) -> bool {
+        match (self, count) {
+            (Counting::InBins, Some(count)) => *count == 0,
+            // Every sample has a positive weight, and weights are exact.
+            (Counting::InBins | Counting::Not | Counting::ByWeight(_), _) => weight == 0.0,
+        }
+    }
+
     /// Returns the number of samples of a bin with this weight, and with this count if there is one. It is one if
     /// samples are not counted.
     pub(super) fn n_samples(self, weight: f64, count: Option<&u32>) -> u32 {

@@ -76,7 +76,7 @@ impl<'a> SparseHistograms<'a> {
             len: criterion.sample_len(),
             samples: Permutation::new(rows, x.by_column.n_minor(), &control)?,
             goes_right: BitSet::new(x.by_column.n_minor())?,
-            counting: Counting::of(criterion, rows, rules)?,
+            counting: Counting::of_sparse(criterion, rows, rules)?,
             control,
             unused: Unused::new(shared),
             n_places: 0,
@@ -362,16 +362,16 @@ impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
         let len = self.criterion.sample_len();
         self.with_categories(|scan, categories| {
             categories.sums.clear();
-            let (mut n_rest, mut weight_of_rest) = (scan.n_samples, scan.weight);
+            // Samples are counted, because some features are categorical.
+            let mut n_rest = scan.n_samples;
             for (i, (&value, sums)) in values.iter().zip(sums.chunks_exact(len)).enumerate() {
-                if sums[0] != 0.0 {
+                if !counting.is_empty(sums[0], counts.get(i)) {
                     let n = counting.n_samples(sums[0], counts.get(i));
                     n_rest -= n;
-                    weight_of_rest -= sums[0];
                     categories.sums.push(category_of(value), n, |visit| show_sums(sums, visit))?;
                 }
             }
-            scan.add_rest(categories, if weight_of_rest > 0.0 { n_rest } else { 0 })?;
+            scan.add_rest(categories, n_rest)?;
             scan.offer_subsets(feature, categories)
         });
     }
