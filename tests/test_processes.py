@@ -200,18 +200,3 @@ def test_a_fork_has_the_models_of_its_parent():
     """
     done = children.run(code, timeout=90)
     assert done.stdout == "fine\n", done.stderr[-2000:]
-
-
-def test_without_assertions_and_docstrings():
-    code = """
-        import weald
-        from conftest import make, make_data
-        assert False, "assertions are left out"
-        for name in ("RandomForestClassifier", "GradientBoostingRegressor", "CentroidForestClassifier"):
-            model = make(name).fit(*make_data(name))
-            same = weald.loads(weald.dumps(model))
-            print((same.predict(make_data(name)[0]) == model.predict(make_data(name)[0])).all())
-    """
-    # Python compiles all that is imported anew, as what it keeps has assertions.
-    found = children.run(code, timeout=240, PYTHONOPTIMIZE="2")
-    assert found.stdout == "True\n" * 3, found.stderr

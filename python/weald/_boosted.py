@@ -295,8 +295,8 @@ class BoostedModel(BaseEnsemble):
 
         A dict from the name of each set, in the order of the sets, to a dict of one or two float64 arrays of shape
         (`n_estimators_`,), which are copies. "loss" is the loss that the fit minimizes: the weighted mean over the
-        samples of the set, divided by the number of columns of scores, as in `validation_score_`. "score" is the score
-        by `scoring`, if it is set. The attribute exists only with `eval_sets`.
+        samples of the set, averaged over the columns of scores that have a known value, as in `validation_score_`.
+        "score" is the score by `scoring`, if it is set. The attribute exists only with `eval_sets`.
 
         After `warm_start`, it has the stages of all fits, evaluated on the sets of the last fit. The results of a
         `truncated` model are those of its stages. The model that `refit_leaves` returns has no results.

@@ -248,8 +248,9 @@ start_ : ndarray of shape (n_columns,)
 """,
     "train_score_": """
 train_score_ : ndarray of shape (n_rounds,)
-    The loss on the training samples after each round. After an early stop, there are more rounds than the
-    `n_estimators_` stages that were kept.
+    The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
+    the samples with a known value. Columns without a known value do not count. After an early stop, there are more
+    rounds than the `n_estimators_` stages that were kept.
 """,
     "oob_improvement_": """
 oob_improvement_ : ndarray of shape (n_rounds,)
@@ -268,7 +269,8 @@ oob_score_ : float
 """,
     "validation_score_": """
 validation_score_ : ndarray of shape (n_rounds,)
-    The loss on the validation samples after each round. It exists only if there are validation samples.
+    The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
+    validation samples.
 """,
     "eval_results_": """
 eval_results_ : dict of str and dict

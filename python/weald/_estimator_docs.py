@@ -73,8 +73,8 @@ categorical_features : "from_dtype", array-like or None, default={default}
     may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
     side to which the split sends categories that it has not seen.
 
-    For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end of
-    the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
+    For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
+    of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
     `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
     if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
     tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a

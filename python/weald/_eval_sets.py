@@ -119,8 +119,7 @@ def _mean_loss(
     of_cells = _cell_losses(estimator, target, engine, mask)
     if mask is None:
         return lambda scores: _losses.weighted_mean(_of_rows(of_cells(scores), shares), weights, scores.shape[1])
-    by_column = estimator._shared["output_strategy"] == "single_target"
-    return lambda scores: _losses.mean_of_known(of_cells(scores), mask, weights, by_column=by_column)
+    return lambda scores: _losses.mean_of_known(of_cells(scores), mask, weights)
 
 
 def _of_rows(cells: Float, shares: Float | None) -> Float:

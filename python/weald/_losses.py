@@ -172,14 +172,13 @@ def weighted_mean(losses: Float, weights: Float | None, n_columns: int) -> float
     return float(np.average(losses, weights=None if weights is None else _scaled(weights))) / n_columns
 
 
-def mean_of_known(losses: Float, mask: NDArray[np.bool_], weights: Float | None, *, by_column: bool) -> float:
-    """The mean over all known values, or with `by_column` of the means of the columns (0 if nothing is known)."""
+def mean_of_known(losses: Float, mask: NDArray[np.bool_], weights: Float | None) -> float:
+    """The mean over columns of the weighted means of their known values. Columns without any do not count."""
     weights = np.ones(len(losses)) if weights is None else _scaled(weights)
     known = weights @ ~mask
+    there = known > 0
     sums = weights @ np.where(mask, 0.0, losses)
-    if not by_column:
-        return float(sums.sum() / known.sum())
-    return float(np.divide(sums, known, out=np.zeros_like(sums), where=known > 0).mean())
+    return float((sums[there] / known[there]).mean()) if there.any() else float("nan")
 
 
 def _scaled(weights: Float) -> Float:

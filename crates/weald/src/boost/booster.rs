@@ -42,10 +42,12 @@ impl<T: Float> Booster<'_, T> {
         Ok(())
     }
 
-    /// Returns the loss of the held-out samples at the current scores; `None` if there are no such samples.
+    /// Returns the loss of the held-out samples at the current scores; `None` if there are no such samples, or
+    /// if y is unknown for all of them.
     pub(super) fn validation_loss(&mut self, control: &Control) -> Result<Option<f64>> {
         let scored = self.validation.as_mut();
-        scored.map(|scored| scored.sweep(None, None, &mut [], None, control).map(|losses| losses.all)).transpose()
+        let loss = scored.map(|scored| scored.sweep(None, None, &mut [], None, control).map(|losses| losses.all));
+        Ok(loss.transpose()?.flatten())
     }
 
     /// Returns the loss, at the current scores, of the training samples that are not `in_bag`; `None` if y is unknown
@@ -75,12 +77,13 @@ impl<T: Float> Booster<'_, T> {
         Ok(Some(scores))
     }
 
-    /// Adds a stage to the scores of the held-out samples and returns their loss; `None` if there are no such samples.
+    /// Adds a stage to the scores of the held-out samples and returns their loss; `None` if there are no such samples,
+    /// or if y is unknown for all of them.
     pub(super) fn advance_validation(&mut self, update: Update<'_, T>, control: &Control) -> Result<Option<f64>> {
         let scored = self.validation.as_mut();
         let loss =
             scored.map(|scored| scored.sweep(Some(update), None, &mut [], None, control).map(|losses| losses.all));
-        loss.transpose()
+        Ok(loss.transpose()?.flatten())
     }
 }
 

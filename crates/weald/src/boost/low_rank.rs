@@ -86,7 +86,7 @@ impl<'a> LowRank<'a> {
         let of_all = 0.5 * self.square.max(0.0) / self.weight / self.start.len() as f64;
         let of_rows = self.of_rows.as_deref();
         let of_row = |squares: &[f64]| data.out_of_bag_loss(|row| 0.5 * squares[row].max(0.0), in_bag);
-        Ok(Losses { all: of_all, out_of_bag: of_rows.map(of_row).transpose()?.flatten() })
+        Ok(Losses { all: Some(of_all), out_of_bag: of_rows.map(of_row).transpose()?.flatten() })
     }
 
     /// Starts to update the squares of each sample; must be called before the first stage.
@@ -348,7 +348,7 @@ mod tests {
                 }
                 let square: f64 = r.indexed_iter().map(|((i, j), r)| weights[i] * share(j) * r * r).sum();
                 let losses = low_rank.losses(&data, Some(&drawn)).unwrap();
-                prop_assert!(close(losses.all, 0.5 * square / weights.iter().sum::<f64>() / d as f64));
+                prop_assert!(close(losses.all.unwrap(), 0.5 * square / weights.iter().sum::<f64>() / d as f64));
                 let outside = |i: usize| if drawn[i] { 0.0 } else { weights[i] };
                 let square: f64 = r.indexed_iter().map(|((i, j), r)| outside(i) * share(j) * r * r).sum();
                 let weight: f64 = (0..n).map(outside).sum();

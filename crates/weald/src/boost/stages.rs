@@ -32,7 +32,7 @@ use crate::error::{
 };
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{Total, exact_means_of_all};
-use crate::forest::bootstrap::{Urn, tree_key};
+use crate::forest::bootstrap::{Population, Urn, tree_key};
 use crate::forest::config::Sampling;
 use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
@@ -117,7 +117,8 @@ impl<'f> Fitting<'f> {
         let n = x.n_samples();
         let n_rows = sample_weight.map_or(n, |w| w.iter().filter(|&&w| w > 0.0).count());
         let sampling = config.sampling(workers.sum_of(n_rows as u64)? as usize);
-        let urn = Urn::of_one_of(workers, x, y, sample_weight, sampling)?;
+        let population = Population { margins, ..Population::new(x, Some(y), None, sample_weight) };
+        let urn = Urn::of_one_of(workers, &population, sampling)?;
         urn.check(sampling)?;
         let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
         let weights = Weights::of_rows_of(workers, sample_weight, n)?;
@@ -191,7 +192,7 @@ impl<'f> Fitting<'f> {
         let factors = self.factors(&mut boosters, &mut targets)?;
         let at_start = if config.n_iter_no_change.is_some() {
             let losses = boosters.iter_mut().map(|booster| booster.validation_loss(control));
-            self.mean(try_results("the losses of scores", losses)?.into_iter())
+            self.mean_of_known(try_results("the losses of scores", losses)?.into_iter())
         } else {
             None
         };
@@ -502,7 +503,7 @@ impl<'f> Fitting<'f> {
             let loss = held_out.map(|update| booster.advance_validation(update, self.control)).transpose()?;
             losses.push(loss.flatten());
         }
-        Ok(self.mean(losses.into_iter()))
+        Ok(self.mean_of_known(losses.into_iter()))
     }
 
     /// Returns the trees of `model` with leaves that are fitted to these data; see [`BoostConfig::refit_leaves`].
@@ -551,8 +552,8 @@ impl<'f> Fitting<'f> {
 
     /// Adds a stage to the model, and returns its training and validation losses.
     fn record(&self, grown: &mut Boosted, stages: Vec<Stage>) -> Result<(f64, Option<f64>)> {
-        let validation_loss = self.mean(stages.iter().map(|stage| stage.validation_loss));
-        let train_loss = self.mean(stages.iter().map(|stage| Some(stage.losses.all))).unwrap_or(0.0);
+        let validation_loss = self.mean_of_known(stages.iter().map(|stage| stage.validation_loss));
+        let train_loss = self.mean_of_known(stages.iter().map(|stage| stage.losses.all)).unwrap_or(0.0);
         grown.record_oob(self.mean_of_known(stages.iter().map(|stage| stage.losses.out_of_bag)));
         grown.train_score.push(train_loss);
         grown.validation_score.extend(validation_loss);
@@ -565,12 +566,8 @@ impl<'f> Fitting<'f> {
         Ok((train_loss, validation_loss))
     }
 
-    /// Returns the weighted mean of the losses of scores that are boosted separately; `None` if one of them is missing.
-    fn mean(&self, losses: impl Iterator<Item = Option<f64>> + Clone) -> Option<f64> {
-        if losses.clone().any(|loss| loss.is_none()) { None } else { self.mean_of_known(losses) }
-    }
-
-    /// Returns the weighted mean of the losses that are not missing.
+    /// Returns the weighted mean of the losses, of scores that are boosted separately, that are not missing: those of
+    /// columns that have a known cell, or none if there are no such samples.
     fn mean_of_known(&self, losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
         let of_share = |t: usize, loss: Option<f64>| loss.map(|loss| (self.problem.share_of(t), loss));
         let known = losses.enumerate().filter_map(|(t, loss)| of_share(t, loss));

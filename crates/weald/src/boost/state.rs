@@ -23,6 +23,7 @@ use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{Grid, Total, exact_mean_of_all};
 use crate::loss::float::Float;
+use crate::loss::known_cells::mean_of_columns;
 use crate::loss::rows::{LeafRows, RowLoss, RowSums, RowTargets};
 use crate::loss::vector::{TILE_ROWS, add, add_rounded, add_scaled, take_largest, vectorised};
 use crate::loss::working::WorkingLoss;
@@ -42,8 +43,6 @@ pub(crate) struct Data<'a, T: Float> {
     pub(crate) width: usize,
     /// The weight of each score in the loss of a sample; `None` if all scores have the same weight.
     pub(crate) shares: Option<&'a [f64]>,
-    /// The number of cells of y divided by the number of known ones, by weight.
-    cells_per_known: f64,
 }
 
 impl<'a, T: Float> Data<'a, T> {
@@ -55,48 +54,32 @@ impl<'a, T: Float> Data<'a, T> {
         width: usize,
     ) -> Result<Self> {
         let (n_samples, y, of_row) = (y.n_samples(), TrainY::new(y)?, loss.rows(shares));
-        let mut data = Data { n_samples, y, loss, of_row, weights, width, shares, cells_per_known: 1.0 };
-        if loss.skips_unknown() {
-            data.cells_per_known = data.cells_per_known_in(|_| true)?.unwrap_or(1.0);
-        }
-        Ok(data)
+        Ok(Data { n_samples, y, loss, of_row, weights, width, shares })
     }
 
-    /// Returns the number of cells of y divided by the number of known ones, by weight, for the samples that are
-    /// inside; `None` if none of their cells is known.
-    fn cells_per_known_in(&self, is_inside: impl Fn(usize) -> bool) -> Result<Option<f64>> {
-        // The number of cells of a sample, and the number of known ones: NaN is unknown.
-        let of_row = |row: usize| match &self.y {
-            TrainY::Real(y) if self.loss.skips_unknown() => {
-                (y.n_outputs, y.of(row as u32).iter().filter(|y| !y.is_nan()).count())
-            }
-            _ => (1, 1),
+    /// Returns the means of the losses of samples, of which `losses` has one for each sample and `scores` are the
+    /// scores.
+    fn mean_losses(&self, losses: &[f64], scores: &[T], in_bag: Option<&[bool]>, control: &Control) -> Result<Losses> {
+        let (Some(columns), TrainY::Real(y)) = (self.loss.of_known_cells(), &self.y) else {
+            let out_of_bag = self.out_of_bag_loss(|row| losses[row], in_bag)?;
+            return Ok(Losses { all: Some(self.mean_loss_in(|row| losses[row], |_| true)?), out_of_bag });
         };
-        let mut sums = [0i128, 0];
-        for row in (0..self.n_samples).filter(|&row| is_inside(row)) {
-            let (units, (cells, known)) = (i128::from(self.weights.units(row)), of_row(row));
-            sums[0] += units * cells as i128;
-            sums[1] += units * known as i128;
-        }
-        self.weights.workers().sum(&mut sums)?;
-        let [cells, known] = sums;
-        Ok((known > 0).then(|| cells as f64 / known as f64))
+        let all = mean_of_columns(columns, y, scores, &self.weights, |_| true, control)?;
+        let of_others =
+            |in_bag: &[bool]| mean_of_columns(columns, y, scores, &self.weights, |row| !in_bag[row], control);
+        Ok(Losses { all, out_of_bag: in_bag.map(of_others).transpose()?.flatten() })
     }
 
-    /// Returns the means of the losses of samples.
-    fn mean_losses(&self, losses: &[f64], in_bag: Option<&[bool]>) -> Result<Losses> {
-        Ok(Losses {
-            all: self.mean_loss_in(|row| losses[row], |_| true)? * self.cells_per_known,
-            out_of_bag: self.out_of_bag_loss(|row| losses[row], in_bag)?,
-        })
-    }
-
-    /// Returns the mean of the losses of the samples that are not `in_bag`; `None` if y is unknown for all of them.
+    /// Returns the mean of the losses of the samples that are not `in_bag`, all of whose cells must be known; `None` if
+    /// there are no such samples.
     pub(crate) fn out_of_bag_loss(&self, loss: impl Fn(usize) -> f64, in_bag: Option<&[bool]>) -> Result<Option<f64>> {
         let Some(in_bag) = in_bag else { return Ok(None) };
         let is_outside = |row: usize| !in_bag[row];
-        let cells_per_known = self.cells_per_known_in(is_outside)?;
-        cells_per_known.map(|ratio| Ok(self.mean_loss_in(loss, is_outside)? * ratio)).transpose()
+        let units = (0..self.n_samples).filter(|&row| is_outside(row)).map(|row| i128::from(self.weights.units(row)));
+        if self.weights.workers().sum_of(units.sum::<i128>())? == 0 {
+            return Ok(None);
+        }
+        self.mean_loss_in(loss, is_outside).map(Some)
     }
 
     /// Returns the weighted mean over these samples, divided by the number of scores of a sample.
@@ -123,10 +106,12 @@ impl<'a, T: Float> Data<'a, T> {
     }
 }
 
-/// Losses of samples: weighted means, divided by the number of scores of a sample, over the known cells of y.
+/// Losses of samples: the mean over the columns of scores of the weighted means over samples. If some cells of y are
+/// unknown, the mean of a column is that of its known cells, and columns without a known cell do not count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Losses {
-    pub(crate) all: f64,
+    /// The loss of all samples; `None` if y is unknown for all of them.
+    pub(crate) all: Option<f64>,
     /// The loss of the samples that a stage is not fitted to; `None` if there are no such samples, or if y is unknown
     /// for all of them.
     pub(crate) out_of_bag: Option<f64>,
@@ -189,7 +174,7 @@ impl<T: Float> HeldScores<T> {
         if projector.is_some() {
             self.bounds = found;
         }
-        data.mean_losses(&losses, in_bag)
+        data.mean_losses(&losses, &self.scores, in_bag, control)
     }
 }
 

@@ -242,7 +242,7 @@ proptest! {
     fn losses_out_of_bag_are_those_of_a_validation_set_of_the_samples_left_out(
         seed in 0u64..1000, n in 3usize..40, d in 2usize..5, strategy in 0usize..6, share in 0.2f64..0.9,
     ) {
-        use crate::forest::bootstrap::{Urn, tree_key};
+        use crate::forest::bootstrap::{Population, Urn, tree_key};
         let made = made(seed, n, 3, d);
         let x = Matrix::from(made.x.view());
         let control = Control::default();
@@ -263,7 +263,7 @@ proptest! {
             let data = Dataset::new(&x, &y).sample_weight(&weights[..]);
             let model = config.fit(&data, &control).unwrap();
             let sampling = config.sampling(n_there);
-            let urn = Urn::new(&x, Some(&y), Some(&weights), sampling).unwrap();
+            let urn = Urn::new(&Population::new(&x, Some(&y), None, Some(&weights)), sampling).unwrap();
             let outside = |stage: usize| -> Vec<f64> {
                 let counts = urn.draw(sampling, n, tree_key(seed, stage)).unwrap().unwrap();
                 weights.iter().zip(&counts).map(|(&w, &count)| if count == 0 { w } else { 0.0 }).collect()

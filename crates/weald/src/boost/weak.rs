@@ -20,7 +20,7 @@ use crate::data::targets::{in_columns, n_scores};
 use crate::data::train_y::TrainY;
 use crate::data::{Matrix, Targets, Weights};
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
-use crate::forest::bootstrap::{Urn, tree_key};
+use crate::forest::bootstrap::{Population, Urn, tree_key};
 use crate::loss::float::Float;
 use crate::rounds::rounds;
 
@@ -187,14 +187,14 @@ impl Fitting<'_> {
         let mut all: Vec<u32> = try_with_capacity("the places of rows", n)?;
         all.extend((0..n as u32).filter(|&row| data.weights.units(row as usize) > 0));
         let sampling = self.config.sampling(all.len());
-        let urn = Urn::new(&Matrix::Dense(places), None, sample_weight, sampling)?;
+        let urn = Urn::new(&Population::new(&Matrix::Dense(places), None, None, sample_weight), sampling)?;
         model.start = self.problem.loss.start(&data.y, width, &all, &data.weights, self.control)?;
         let mut train = ScoredRows::new(data, &model.start, self.control)?;
         let held_out = |(y, weight)| ScoredRows::new(self.data::<T>(y, weight)?, &model.start, self.control);
         let mut validation = validation.map(held_out).transpose()?;
         let mut projection = self.config.stage_projection(width)?;
         let loss_of = |scored: &mut ScoredRows<'_, T>| {
-            scored.sweep(None, None, &mut [], None, self.control).map(|losses| losses.all)
+            scored.sweep(None, None, &mut [], None, self.control).map(|losses| losses.all.unwrap_or(0.0))
         };
         let at_start = validation.as_mut().map(loss_of).transpose()?;
         let mut stopping = EarlyStopping::new(self.config, at_start, &[])?;
@@ -243,19 +243,21 @@ impl Fitting<'_> {
             };
             let losses = add(&mut train, &values, in_bag.as_deref())?;
             model.record_oob(losses.out_of_bag);
-            model.train_score.push(losses.all);
+            // All cells of y are known.
+            let train_loss = losses.all.unwrap_or(0.0);
+            model.train_score.push(train_loss);
             let mut validation_loss = None;
             if let Some(scored) = &mut validation {
                 let missing =
                     || Error::invalid("predictions of the weak model", "too few", "have predictions for all samples");
                 let values = predictions.validation.as_ref().ok_or_else(missing)?;
-                let loss = add(scored, &checked(values, scored.data.n_samples, q)?, None)?.all;
+                let loss = add(scored, &checked(values, scored.data.n_samples, q)?, None)?.all.unwrap_or(0.0);
                 model.validation_score.push(loss);
                 validation_loss = Some(loss);
             }
             model.step_sizes.extend(steps)?;
             model.check_last_stage(0)?;
-            weak.after(&StageReport::of_last(model, losses.all, validation_loss))?;
+            weak.after(&StageReport::of_last(model, train_loss, validation_loss))?;
             Ok(ControlFlow::Continue(validation_loss))
         })
     }

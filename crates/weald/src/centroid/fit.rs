@@ -85,7 +85,7 @@ impl CentroidForestConfig {
         let restored = data.restored(takes_entries(&outputs))?;
         let data = data.with_restored(restored.as_ref());
         let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
-        let (draws, overall) = Draws::new(x, y, data.row_weights(), self.sampling)?;
+        let (draws, overall) = Draws::new(x, y, data.known(), data.row_weights(), self.sampling)?;
         let targets = data.train_y(overall.as_deref())?;
         let weighted = self.weighted(y, &targets)?;
         let searched = weighted.as_ref().unwrap_or(&targets);

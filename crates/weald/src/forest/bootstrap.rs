@@ -2,10 +2,13 @@
 
 use std::ops::AddAssign;
 
+use ndarray::ArrayView2;
+
+use crate::data::known::Known;
 use crate::data::{Matrix, SparseView, Targets};
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::merge::merge;
-use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::reduce::{Reduce, Workers, other_sums};
 use crate::forest::config::Sampling;
 use crate::rng::{Key, Stream};
 
@@ -21,10 +24,48 @@ pub(crate) fn tree_key(seed: u64, index: usize) -> Key {
     Key::from_seed(seed).child(index as u64)
 }
 
+/// The samples of a fit, with everything in which two of them may differ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Population<'p, 'x, 'y> {
+    pub(crate) x: &'p Matrix<'x>,
+    /// If y is `None`, samples that are equal in X keep the order of their positions.
+    pub(crate) y: Option<&'p Targets<'y>>,
+    /// Which cells of y are known, if some are not. y must not depend on the values of the others.
+    pub(crate) known: Option<&'p Known>,
+    /// One finite, non-negative weight for each sample.
+    pub(crate) sample_weight: Option<&'p [f64]>,
+    /// The scores that boosting starts from.
+    pub(crate) margins: Option<ArrayView2<'p, f64>>,
+}
+
+impl<'p, 'x, 'y> Population<'p, 'x, 'y> {
+    pub(crate) fn new(
+        x: &'p Matrix<'x>,
+        y: Option<&'p Targets<'y>>,
+        known: Option<&'p Known>,
+        sample_weight: Option<&'p [f64]>,
+    ) -> Self {
+        Population { x, y, known, sample_weight, margins: None }
+    }
+
+    fn weight(&self, row: u32) -> f64 {
+        self.sample_weight.map_or(1.0, |w| w[row as usize])
+    }
+
+    /// Returns what decides the order of samples that are equal in X: a hash of the known cells of y and of which cells
+    /// these are, the weight, and a hash of the margins.
+    fn order_of_equal(&self, y: &Targets<'_>, row: u32) -> [u64; 3] {
+        let of_y = target_key(y, self.known, row as usize);
+        let margins = self.margins.map_or(0, |margins| numbers_key(margins.row(row as usize).iter().copied()).bits());
+        [of_y, self.weight(row).to_bits(), margins]
+    }
+}
+
 /// The population that trees draw from: the samples of positive weight.
 ///
-/// Samples are ordered by a hash of their values in X; samples with equal hashes are ordered by a hash of y, and then
-/// by their weights. The order does not depend on their positions: a forest does not change when samples are permuted,
+/// Samples are ordered by a hash of their values in X; samples with equal hashes are ordered by a hash of y and of its
+/// unknown cells, by their weights, and by a hash of their margins. Two samples that are equal in all of this are the
+/// same to the fit. The order does not depend on their positions: a forest does not change when samples are permuted,
 /// when the layout of X changes, or when samples of weight zero are added. Whole weights are counts: a sample of weight
 /// 3 is the same as three copies of it, wherever they are, and each draw of a copy has weight one. With other weights
 /// each sample has one copy, and each draw has the weight of the sample.
@@ -39,27 +80,20 @@ pub(crate) struct Urn {
 }
 
 impl Urn {
-    /// `sample_weight` must have one finite, non-negative weight for each sample. Copies are not drawn if all samples
-    /// are taken, or if samples are drawn without replacement. If y is `None`, samples that are equal in X keep the
-    /// order of their positions.
-    pub(crate) fn new(
-        x: &Matrix<'_>,
-        y: Option<&Targets<'_>>,
-        sample_weight: Option<&[f64]>,
-        sampling: Sampling,
-    ) -> Result<Self> {
-        let weight = |row: u32| sample_weight.map_or(1.0, |w| w[row as usize]);
-        let mut rows = try_with_capacity("the rows that trees draw", x.n_samples())?;
-        rows.extend((0..x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
+    /// Copies are not drawn if all samples are taken, or if samples are drawn without replacement.
+    pub(crate) fn new(population: &Population<'_, '_, '_>, sampling: Sampling) -> Result<Self> {
+        let weight = |row: u32| population.weight(row);
+        let mut rows = try_with_capacity("the rows that trees draw", population.x.n_samples())?;
+        rows.extend((0..population.x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
         if sampling == Sampling::All {
             return Ok(Urn { rows, ends: None, among: None });
         }
-        let keys = row_keys(x)?;
+        let keys = row_keys(population.x)?;
         rows.sort_unstable_by_key(|&row| (keys[row as usize], row));
-        if let Some(y) = y {
+        if let Some(y) = population.y {
             let key = |row: u32| keys[row as usize];
             for equal in rows.chunk_by_mut(|&a, &b| key(a) == key(b)).filter(|equal| equal.len() > 1) {
-                let of_row = |&row: &u32| (target_key(y, row as usize), weight(row).to_bits(), row);
+                let of_row = |&row: &u32| (population.order_of_equal(y, row), row);
                 let mut ordered = try_collected("the rows that trees draw", equal.iter().map(of_row))?;
                 ordered.sort_unstable();
                 equal.iter_mut().zip(ordered).for_each(|(row, (.., ordered))| *row = ordered);
@@ -87,22 +121,23 @@ impl Urn {
     /// worker makes the draws of all workers.
     pub(crate) fn of_one_of(
         workers: &Workers,
-        x: &Matrix<'_>,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
+        population: &Population<'_, '_, '_>,
         sampling: Sampling,
     ) -> Result<Self> {
         const WHAT: &str = "the rows that trees draw";
-        let mut urn = Urn::new(x, Some(y), sample_weight, sampling)?;
+        let mut urn = Urn::new(population, sampling)?;
         if workers.has_all_rows() {
             return Ok(urn);
         }
         let n_rows = workers.sum_of(urn.rows.len() as u64)?;
         let mut places = Vec::new();
-        if sampling != Sampling::All {
-            let keys = row_keys(x)?;
-            let weight = |row: u32| sample_weight.map_or(1.0, |w| w[row as usize]).to_bits();
-            let of_row = |&row: &u32| [keys[row as usize], target_key(y, row as usize), weight(row)];
+        if let (true, Some(y)) = (sampling != Sampling::All, population.y) {
+            let keys = row_keys(population.x)?;
+            let of_row = |&row: &u32| {
+                // Workers have no margins.
+                let [of_y, weight, _] = population.order_of_equal(y, row);
+                [keys[row as usize], of_y, weight]
+            };
             let mut items = try_collected(WHAT, urn.rows.iter().map(of_row))?;
             let mut order = try_collected(WHAT, 0..urn.rows.len())?;
             // The samples are already in this order, except for those that are equal in X, for which it is decided here
@@ -119,6 +154,9 @@ impl Urn {
                 next += 1;
                 Ok(())
             })?;
+            if next != n_rows {
+                return Err(other_sums());
+            }
         }
         urn.among = Some((places, n_rows));
         Ok(urn)
@@ -267,13 +305,17 @@ fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
     Ok(keys)
 }
 
-/// Returns a hash of y of one sample.
-fn target_key(y: &Targets<'_>, row: usize) -> u64 {
+/// Returns a hash of numbers, of which positive and negative zero are the same.
+fn numbers_key(numbers: impl Iterator<Item = f64>) -> Key {
+    numbers.fold(Key::from_seed(0), |key, v| key.child(if v == 0.0 { 0 } else { v.to_bits() }))
+}
+
+/// Returns a hash of y of one sample, and of which of its cells are known.
+fn target_key(y: &Targets<'_>, known: Option<&Known>, row: usize) -> u64 {
     let add = |key: Key, bits: u64| key.child(bits);
     let start = Key::from_seed(0);
-    // Positive and negative zero are the same number.
     let key = match y {
-        Targets::Real(y) => y.row(row).iter().fold(start, |key, &v| add(key, if v == 0.0 { 0 } else { v.to_bits() })),
+        Targets::Real(y) => numbers_key(y.row(row).iter().copied()),
         Targets::SparseReal(y) => {
             let stored = y.entries(row as u32).filter(|(_, v)| *v != 0.0);
             stored.fold(start, |key, (output, v)| add(add(key, output.into()), v.to_bits()))
@@ -283,16 +325,21 @@ fn target_key(y: &Targets<'_>, row: usize) -> u64 {
             y.indices()[y.ptr()[row]..y.ptr()[row + 1]].iter().fold(start, |key, &label| add(key, label.into()))
         }
     };
-    key.bits()
+    let Some(known) = known else { return key.bits() };
+    let (mostly, listed) = known.of(row as u32);
+    // Each of the two lists has a hash of its own: together they would not tell where the first one ends.
+    let of_mask = listed.iter().fold(Key::from_seed(mostly.into()), |key, &output| add(key, output.into()));
+    add(key, of_mask.bits()).bits()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Dataset;
     use ndarray::{Array2, Axis, array};
 
     fn urn(x: &Array2<f32>, w: Option<&[f64]>, sampling: Sampling) -> Urn {
-        Urn::new(&Matrix::Dense(x.view()), None, w, sampling).unwrap()
+        Urn::new(&Population::new(&Matrix::Dense(x.view()), None, None, w), sampling).unwrap()
     }
 
     #[test]
@@ -303,7 +350,8 @@ mod tests {
         let (more, y_more) = (array![[7f32], [5.0], [5.0], [5.0], [5.0]], array![[4f64], [3.0], [1.0], [2.0], [1.0]]);
         let drawn = |x: &Array2<f32>, y: &Array2<f64>, w: Option<&[f64]>, tree| {
             let sampling = Sampling::Bootstrap(None);
-            let urn = Urn::new(&Matrix::Dense(x.view()), Some(&Targets::Real(y.view())), w, sampling).unwrap();
+            let (of_x, of_y) = (Matrix::Dense(x.view()), Targets::Real(y.view()));
+            let urn = Urn::new(&Population::new(&of_x, Some(&of_y), None, w), sampling).unwrap();
             let counts = urn.draw(sampling, x.nrows(), tree_key(7, tree)).unwrap().unwrap();
             let of = |value: f64| y.column(0).iter().zip(&counts).filter(|(y, _)| **y == value).map(|(_, c)| c).sum();
             [1.0, 2.0, 3.0, 4.0].map(of)
@@ -312,6 +360,60 @@ mod tests {
             let weighted: [u32; 4] = drawn(&x, &y, Some(&[2.0, 1.0, 1.0, 1.0]), tree);
             assert_eq!(weighted, drawn(&more, &y_more, None, tree));
         }
+    }
+
+    #[test]
+    fn samples_that_are_equal_but_for_unknown_cells_or_margins_are_told_apart() {
+        use crate::data::Mask;
+        // All samples are equal in X and in the known cells of y.
+        let (x, y) = (Array2::<f32>::zeros((6, 1)), Array2::<f64>::from_elem((6, 2), 5.0));
+        let mask = Array2::from_shape_fn((6, 2), |(i, j)| [3, 0, 1, 3, 2, 1][i] >> j & 1 == 1 && i % 3 != 0);
+        let margins = Array2::from_shape_fn((6, 1), |(i, _)| [4.0, 1.0, 2.0, 3.0, 5.0, 0.0][i]);
+        let order = [3usize, 5, 0, 2, 4, 1];
+        let drawn = |order: &[usize], masked: bool, tree| {
+            let rows = |table: &Array2<f64>| table.select(Axis(0), order);
+            let (x, y, margins) = (x.select(Axis(0), order), rows(&y), rows(&margins));
+            let mask = mask.select(Axis(0), order);
+            let data = Dataset::new(&x, &y).y_mask(masked.then(|| Mask::from(&mask)));
+            let observed = data.observed().unwrap();
+            let data = data.with_observed(observed.as_ref());
+            let population = Population::new(data.x(), Some(data.y()), data.known(), None);
+            let margins = (!masked).then(|| margins.view());
+            let sampling = Sampling::Bootstrap(None);
+            let urn = Urn::new(&Population { margins, ..population }, sampling).unwrap();
+            let counts = urn.draw(sampling, 6, tree_key(7, tree)).unwrap().unwrap();
+            let mut of_sample = vec![0; 6];
+            order.iter().zip(counts).for_each(|(&sample, count)| of_sample[sample] = count);
+            of_sample
+        };
+        // Samples that are the same to the fit may be exchanged.
+        let summed = |c: Vec<u32>| [c[0] + c[1] + c[3], c[2] + c[5], c[4]];
+        for tree in 0..20 {
+            let straight: Vec<usize> = (0..6).collect();
+            assert_eq!(summed(drawn(&straight, true, tree)), summed(drawn(&order, true, tree)));
+            assert_eq!(drawn(&straight, false, tree), drawn(&order, false, tree));
+        }
+    }
+
+    #[test]
+    fn every_y_and_every_mask_of_it_have_another_hash() {
+        use crate::data::{LabelView, Mask};
+        use std::collections::HashSet;
+        // All labels that are known and on, or known and off, or unknown.
+        let cells = |i: usize| [i % 3, i / 3 % 3, i / 9];
+        let mut ptr = vec![0];
+        let mut on = Vec::new();
+        for i in 0..27 {
+            on.extend((0u32..).zip(cells(i)).filter(|(_, cell)| *cell == 1).map(|(label, _)| label));
+            ptr.push(on.len());
+        }
+        let (x, y) = (Array2::<f32>::zeros((27, 1)), LabelView::try_new(ptr, on, 3).unwrap());
+        let mask = Array2::from_shape_fn((27, 3), |(i, j)| cells(i)[j] == 2);
+        let data = Dataset::new(&x, Targets::Labels(y)).y_mask(Mask::from(&mask));
+        let observed = data.observed().unwrap();
+        let data = data.with_observed(observed.as_ref());
+        let keys: HashSet<u64> = (0..27).map(|row| target_key(data.y(), data.known(), row)).collect();
+        assert_eq!(keys.len(), 27);
     }
 
     /// Returns the number of draws of each distinct sample of a matrix with one column.

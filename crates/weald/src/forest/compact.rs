@@ -137,7 +137,7 @@ impl Forest {
         if n_samples == 0 {
             return Err(Error::invalid("X", "0 samples", "have at least one sample"));
         }
-        let (draws, _) = Draws::new(x, y, data.row_weights(), sampling)?;
+        let (draws, _) = Draws::new(x, y, data.known(), data.row_weights(), sampling)?;
         let lists = pool::map(control.n_threads(), self.n_trees(), |t| {
             control.check()?;
             let leaves = rows.leaves(&self.trees[t], &control.on_one_thread())?;

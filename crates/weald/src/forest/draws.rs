@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::bootstrap::Urn;
+use super::bootstrap::{Population, Urn};
+use crate::data::known::Known;
 use crate::data::row_weights::{balanced, product};
 use crate::data::{ClassWeight, Matrix, RowWeights, Targets, Weights};
 use crate::error::{Error, Result, try_collected, try_copied, try_with_capacity};
@@ -35,17 +36,18 @@ pub(crate) struct Draw<'d, 'a, 't> {
 
 impl<'a, 't> Draws<'a, 't> {
     /// Also returns the weights of all samples, the products of sample and class weights; `None` if all are equal. x
-    /// and y must be checked and of the same length.
+    /// and y must be checked and of the same length; `known` are the known cells of y, if some are not.
     pub(crate) fn new<'w>(
         x: &Matrix<'_>,
         y: &'a Targets<'t>,
+        known: Option<&Known>,
         row_weights: RowWeights<'w>,
         sampling: Sampling,
     ) -> Result<(Self, Option<Cow<'w, [f64]>>)> {
         let n_samples = x.n_samples();
         let sample_weight = row_weights.sample_weight;
         Weights::check(sample_weight, n_samples)?;
-        let urn = Urn::new(x, Some(y), sample_weight, sampling)?;
+        let urn = Urn::new(&Population::new(x, Some(y), known, sample_weight), sampling)?;
         urn.check(sampling)?;
         let n_draws = urn.n_draws(sampling).max(urn.n_rows());
         // The weight of one draw of each sample.

@@ -118,7 +118,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
     fn new(config: &'a TreeConfig, data: &'a Dataset<'t>, fit: Fit, control: &Control) -> Result<Self> {
         data.check(&Names::TRAINING)?;
         let (x, y, n_samples) = (data.x(), data.y(), data.n_samples());
-        let (draws, overall) = Draws::new(x, y, data.row_weights(), fit.sampling)?;
+        let (draws, overall) = Draws::new(x, y, data.known(), data.row_weights(), fit.sampling)?;
         let targets = data.train_y(overall.as_deref())?;
         if data.known().is_some() && config.ccp_alpha > 0.0 {
             // The values of pruned leaves would be means of means.

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::Forest;
-use super::bootstrap::{Urn, tree_key};
+use super::bootstrap::{Population, Urn, tree_key};
 use crate::control::Control;
 use crate::data::Dataset;
 use crate::error::{Error, Result, out_of_memory, try_filled};
@@ -61,14 +61,14 @@ impl Unseen {
         control: &Control,
     ) -> Result<Self> {
         const { assert!(TREES_AT_ONCE <= u64::BITS as usize, "a bit for each tree of a group") }
-        let (x, y, sample_weight) = (data.x(), data.y(), data.row_weights().sample_weight);
-        let n = x.n_samples();
+        let (y, sample_weight) = (data.y(), data.row_weights().sample_weight);
+        let n = data.n_samples();
         if let Some(w) = sample_weight.filter(|w| w.len() != n) {
             return Err(Error::shape("sample_weight", n, w.len()));
         }
         let weighted = |row: usize| sample_weight.is_none_or(|w| w[row] > 0.0);
         y.check(n)?;
-        let urn = Urn::new(x, Some(y), sample_weight, sampling)?;
+        let urn = Urn::new(&Population::new(data.x(), Some(y), data.known(), sample_weight), sampling)?;
         urn.check(sampling)?;
         let n_groups = n_trees.div_ceil(TREES_AT_ONCE);
         let mut bits = try_matrix_of(n_groups, n)?;
@@ -201,7 +201,8 @@ mod tests {
             let weights: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
             let config = ForestConfig { sampling, seed, ..ForestConfig::random_forest(Criterion::Gini) };
             for weights in [None, Some(&weights[..])] {
-                let urn = Urn::new(&Matrix::from(&rows.c_order), Some(&y), weights, sampling).unwrap();
+                let x = Matrix::from(&rows.c_order);
+                let urn = Urn::new(&Population::new(&x, Some(&y), None, weights), sampling).unwrap();
                 let draws: Vec<_> =
                     (0..forest.n_trees()).map(|t| urn.draw(sampling, n, tree_key(seed, t)).unwrap().unwrap()).collect();
                 let expected = naive::predict(&forest, &rows.c_order, |i, t| draws[t][i] == 0);

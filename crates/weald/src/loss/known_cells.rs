@@ -5,13 +5,17 @@
 //! one, and leaves are searched one by one.
 
 use super::column::{ColumnLoss, NumberColumn};
+use super::float::Float;
 use super::line_search::LineSearch;
 use super::newton::Regularization;
 use super::outputs::ColumnLosses;
 use super::{Bounds, Domain, LineProblem, Link, Loss, ROWS};
 use crate::control::Control;
-use crate::data::Outputs;
-use crate::error::{Result, try_collected, try_push};
+use crate::data::train_y::RealTargets;
+use crate::data::{Outputs, Weights};
+use crate::error::{Result, try_collected, try_filled, try_push};
+use crate::exact::exact_mean;
+use crate::pool;
 
 /// The loss over the known cells.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +104,38 @@ impl Loss for KnownCells<'_> {
     fn step(&self, problem: &LineProblem<'_>, search: LineSearch) -> Result<f64> {
         self.search(problem, |problem| self.0.step(problem, search))
     }
+}
+
+/// Returns the mean over columns of the weighted mean losses of their known cells, for the samples that are inside;
+/// `None` if none of their cells is known. Columns without a known cell do not count. `scores` are row-major.
+pub(crate) fn mean_of_columns<T: Float>(
+    losses: ColumnLosses<'_>,
+    y: &RealTargets<'_>,
+    scores: &[T],
+    weights: &Weights,
+    is_inside: impl Fn(usize) -> bool + Sync,
+    control: &Control,
+) -> Result<Option<f64>> {
+    let width = y.n_outputs;
+    let of_column = |column: usize| {
+        control.check()?;
+        let (mut known_y, mut of_known, mut units) = (Vec::new(), Vec::new(), Vec::new());
+        let is_there = |row: &usize| weights.units(*row) > 0 && is_inside(*row);
+        for row in (0..scores.len() / width).filter(is_there) {
+            let y = y.of(row as u32)[column];
+            if !y.is_nan() {
+                try_push(ROWS, &mut known_y, y)?;
+                try_push(ROWS, &mut of_known, scores[row * width + column].to_f64())?;
+                try_push(ROWS, &mut units, weights.units(row))?;
+            }
+        }
+        let mut values = try_filled(ROWS, 0.0, units.len())?;
+        losses.of(column).values(&known_y, &of_known, &mut values);
+        Ok((!units.is_empty()).then(|| exact_mean(values.iter().copied().zip(units.iter().copied()))))
+    };
+    let means = pool::map(control.n_threads(), width, of_column)?;
+    let (n, sum) = means.iter().flatten().fold((0, 0.0), |(n, sum), mean| (n + 1, sum + mean));
+    Ok((n > 0).then(|| sum / f64::from(n)))
 }
 
 /// Returns the cells of a block whose y is known, and their scores.

@@ -86,6 +86,14 @@ impl<'l> WorkingLoss<'l> {
         }
     }
 
+    /// Returns the losses of columns if NaN in y is an unknown cell.
+    pub(crate) fn of_known_cells(&self) -> Option<ColumnLosses<'_>> {
+        match self {
+            WorkingLoss::Columns(losses) => Some(*losses).filter(|_| self.skips_unknown()),
+            WorkingLoss::Classes(_) => None,
+        }
+    }
+
     /// Returns the loss of a column that is boosted separately, or `None` if it is the same for all columns.
     pub(crate) fn of_column(&self, column: usize) -> Option<Self> {
         match self {

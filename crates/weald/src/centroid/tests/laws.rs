@@ -201,13 +201,9 @@ fn samples_out_of_bag_are_predicted_by_the_trees_that_did_not_draw_them() {
     let weights = data.weights();
     let set = || Dataset::new(&x, data.y()).sample_weight(&weights[..]);
     let oob = forest.oob_predict(&config, set(), &control()).unwrap();
-    let urn = crate::forest::bootstrap::Urn::new(
-        &Matrix::from(&x),
-        Some(&Targets::Labels(data.y())),
-        Some(&weights),
-        config.sampling,
-    );
-    let urn = urn.unwrap();
+    let (matrix, y) = (Matrix::from(&x), Targets::Labels(data.y()));
+    let population = crate::forest::bootstrap::Population::new(&matrix, Some(&y), None, Some(&weights));
+    let urn = crate::forest::bootstrap::Urn::new(&population, config.sampling).unwrap();
     let of_trees: Vec<Array2<f64>> = (0..12).map(|t| forest.only(t).predict(&x, &control()).unwrap()).collect();
     let draws: Vec<Vec<u32>> = (0..12u64)
         .map(|t| {
