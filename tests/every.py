@@ -135,6 +135,7 @@ def _table() -> dict[str, Entry]:
             "linear",
             masks=(),
             missing=False,
+            categories=False,
             params={**boosted, "estimator": lambda: LinearRegression()},
         )
     for task in ("Classifier", "Regressor"):
