@@ -74,7 +74,7 @@ pub(crate) fn exact_sums<'py>(
     n_groups: usize,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (groups, values) = (groups.as_slice()?, values.as_slice()?);
-    let sums = py.detach(|| weald::exact_sums(groups, values, n_groups)).map_err(raise)?;
+    let sums = Entry::to_the_end().run(py, |_| weald::exact_sums(groups, values, n_groups))?;
     Ok(output::vector(py, sums))
 }
 
