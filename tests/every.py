@@ -173,7 +173,7 @@ def _table() -> dict[str, Entry]:
         table.add(cls, "pipeline", categories=False, params=piped, **of_labels)
         frozen = {**common, "estimator": lambda: _fitted_forest()}
         table.add(cls, "frozen", categories=False, refits=False, params=frozen, **of_labels)
-        others = {**common, "cv": 2, "estimator": lambda: OneVsRestClassifier(LogisticRegression())}
+        others = {**common, "cv": 2, "estimator": lambda: OneVsRestClassifier(LogisticRegression(solver="liblinear"))}
         table.add(cls, "others", masks=(), missing=False, categories=False, weights=False, params=others, **of_labels)
     table.add(
         CalibratedLabels,
