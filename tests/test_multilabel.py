@@ -807,7 +807,7 @@ def test_the_reliability_of_labels_is_counted_cell_by_cell():
     assert again.ax_ is display.ax_
     assert again.lines_[0].get_label() == "RandomForestClassifier"
     for bad, message in [
-        ({"n_bins": 0}, "n_bins must be a positive integer, got 0"),
+        ({"n_bins": 0}, "n_bins must be an integer from 1 to 4294967295, got 0"),
         ({"strategy": "even"}, "strategy must be 'uniform' or 'quantile', got 'even'"),
         ({"labels": [15]}, r"labels must be a list of integers from 0 to 14, got \[15\]"),
         ({"labels": []}, "labels must be a list of integers from 0 to 14, got "),

@@ -183,7 +183,11 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         is_fitted = is_classifier(inner) and (not is_own or hasattr(final, "n_outputs_"))
         need(is_fitted, "estimator_", f"must be a fitted classifier, got {described(inner)}")
         n_labels, form = fitted["n_outputs_"], fitted["_label_format"]
-        need(type(n_labels) is int and n_labels > 0, "n_outputs_", f"must be positive, got {described(n_labels)}")
+        need(
+            type(n_labels) is int and n_labels > 0,
+            "n_outputs_",
+            f"must be a positive integer, got {described(n_labels)}",
+        )
         fits = not is_own or n_labels == final.n_outputs_
         need(fits, "n_outputs_", f"must be the number of labels of estimator_, got {described(n_labels)}")
         need(is_label_format(form), "_label_format", f"must be a format of labels, got {described(form)}")
