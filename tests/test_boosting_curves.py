@@ -413,7 +413,12 @@ def test_errors_of_y_name_the_set():
         model, ValueError, r"^eval_sets\[0\]: its y must have 3 outputs, as y, got 2", X, Y, eval_sets=[(X, Y[:, :2])]
     )
     check_refused(
-        model, ValueError, r"^eval_sets\[0\]: its y must have the values 0 and 1 for labels", X, Y, eval_sets=[(X, 2 * Y)]
+        model,
+        ValueError,
+        r"^eval_sets\[0\]: its y must have the values 0 and 1 for labels",
+        X,
+        Y,
+        eval_sets=[(X, 2 * Y)],
     )
     message = r"^eval_sets\[0\]: its y must be dense, since y contains classes, got a sparse matrix"
     X, y = make_data(CLASSIFIER)
