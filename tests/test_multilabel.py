@@ -29,6 +29,7 @@ from sklearn.utils import estimator_checks
 from weald._calibration import calibrated
 from weald._ranks import ranking_precision
 from weald._thresholds import Objective, tuned
+from weald.model_selection import MultilabelStratifiedKFold
 from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
 
 matplotlib.use("Agg")
@@ -822,3 +823,17 @@ def test_the_reliability_of_labels_is_counted_cell_by_cell():
         LabelReliabilityDisplay.from_estimator(MaxAbsScaler(), X, Y)
     with pytest.raises(NotFittedError):
         LabelReliabilityDisplay.from_estimator(forest(), X, Y)
+
+
+@pytest.mark.parametrize("kind", [TunedThresholds, CalibratedLabels])
+@pytest.mark.parametrize("masked", [False, True])
+def test_folds_that_are_stratified_by_labels_are_told_y(kind, masked):
+    X, Y = problem()
+    mask = np.random.default_rng(1).random(Y.shape) < 0.2 if masked else None
+    cv = MultilabelStratifiedKFold(2)
+    folds = list(cv.split(X, Y, y_mask=mask))
+    rules = {"too_few": "keep"} if kind is CalibratedLabels else {}
+    found = kind(forest(n_estimators=5), cv=cv, **rules).fit(X, Y, y_mask=mask)
+    expected = kind(forest(n_estimators=5), cv=folds, **rules).fit(X, Y, y_mask=mask)
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_array_equal(found.predict(X).toarray(), expected.predict(X).toarray())

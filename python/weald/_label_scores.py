@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -161,6 +162,14 @@ def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
     return KFold(cv, shuffle=True, random_state=random_state) if isinstance(cv, int) else check_cv(cv)
 
 
+def _folds(cv: Any, y: sparse.csr_array, mask: Any) -> list[Any]:
+    """The training and test samples of each fold. Folds that are stratified by labels are told y and its mask."""
+    n = y.shape[0]
+    by_labels = "y_mask" in inspect.signature(cv.split).parameters
+    told = {"y": y, "y_mask": mask} if by_labels else {"y": np.zeros(n)}
+    return list(cv.split(np.zeros((n, 1)), **told))
+
+
 def unseen_scores(
     estimator: Any,
     X: Any,
@@ -179,8 +188,7 @@ def unseen_scores(
     """
     if isinstance(cv, str) and cv == "given":
         return estimator, scores_at_least(estimator, X, floor, y.shape[1]), np.ones(y.shape[0], dtype=np.bool_)
-    n = y.shape[0]
-    folds = [] if isinstance(cv, str) else list(cv.split(np.zeros((n, 1)), np.zeros(n)))
+    folds = [] if isinstance(cv, str) else _folds(cv, y, mask)
     n_fits = len(folds) + 1
     with Progress(name, "fit", n_fits, verbose) as progress:
         if isinstance(cv, str):
