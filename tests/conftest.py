@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import sklearn
+import tiers
 import weald
 from scipy import sparse
 
@@ -59,7 +60,12 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str):
     # With a rule that no case satisfies, the test would silently disappear.
     if found and not kept:
         raise collector.CollectError(f"{name}: the rules of `cases` accept no combination of parameters")
-    return kept
+    return [kept[position] for position in tiers.paired(map(tiers.factors, kept))] if kept else kept
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tiers.mark_quick(items)
 
 
 def make(name: str, **params):

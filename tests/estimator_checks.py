@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+import tiers
+from conftest import make
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 # Checks whose outcome depends on the computed model, and so on its parameters. All others concern validation,
@@ -39,7 +41,11 @@ def with_estimator_checks(
     variations: Iterable[Any] = (),
     expected_failures: Callable[[Any], dict[str, str]] = lambda _: {},
 ) -> Any:
-    """Parametrize a test over `estimator` and `check`: all checks for `defaults`, and some for `variations`."""
+    """Parametrize a test over `estimator` and `check`: all checks for `defaults`, and some for `variations`.
+
+    Where several classes have the same variation, checks take them in turn: all pairs of class and check, class and
+    variation, variation and check occur.
+    """
 
     def checks(estimators: Iterable[Any], only: set[str] | None) -> Iterable[Any]:
         for estimator in estimators:
@@ -49,8 +55,23 @@ def with_estimator_checks(
                 if only is None or (check.func.__name__ in only and not check.keywords):
                     yield case
 
-    cases = [*checks(defaults, None), *checks(variations, OF_VALUES)]
+    cases = [*paired(checks(defaults, None)), *paired(checks(variations, OF_VALUES))]
     return pytest.mark.parametrize(("estimator", "check"), cases, ids=name_of)
+
+
+def paired(checks: Iterable[Any]) -> list[Any]:
+    cases = list(checks)
+    rows = [parts(*(case.values if hasattr(case, "values") else case)) for case in cases]
+    return [cases[position] for position in tiers.paired(rows)]
+
+
+def parts(estimator: Any, check: Any) -> tuple[str, str, str]:
+    """The name of the class, how its parameters differ from those of `make`, and the name of the check."""
+    cls = type(estimator).__name__
+    usual = make(cls).get_params(deep=False)
+    differ = {name: value for name, value in estimator.get_params(deep=False).items() if str(value) != str(usual[name])}
+    # A forest in an estimator has the task of the estimator.
+    return cls, str(differ).replace("Classifier", "").replace("Regressor", ""), name_of(check)
 
 
 def name_of(value: Any) -> str:
