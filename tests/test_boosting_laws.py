@@ -17,7 +17,7 @@ from conftest import BOOSTING, cases, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from test_laws import layouts
+from test_laws import SHARES, layouts
 from weald.projection import GaussianProjection, HadamardProjection
 
 CLASSIFIER, REGRESSOR = BOOSTING
@@ -89,8 +89,9 @@ BINS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("bins", BINS)
+@pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_one_model_for_every_layout(name, loss, outputs, params, bins, weighted):
+def test_one_model_for_every_layout(name, loss, outputs, params, bins, weighted, share):
     X, y = data_for(name, loss, outputs=outputs)
     X = X.astype(np.float32)
     rng = np.random.default_rng(2)
@@ -100,7 +101,7 @@ def test_one_model_for_every_layout(name, loss, outputs, params, bins, weighted)
     w = rng.uniform(0.5, 2, len(X)) if weighted else None
     expected = make(name, **params).fit(X, y, sample_weight=w, X_val=X[:20], y_val=y[:20])
     predicted = [expected.predict(new), expected._scores(X), expected._scores(new)]
-    for form, Z in layouts(X).items():
+    for form, Z in layouts(X, share).items():
         model = make(name, **params).fit(Z, y, sample_weight=w, X_val=sparse_rows(Z)[:20], y_val=y[:20])
         assert model_bytes(model) == model_bytes(expected), form
         np.testing.assert_array_equal(expected._scores(Z), predicted[1], err_msg=form)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import MultiTaskLasso, lasso_path
-from test_laws import layouts
+from test_laws import SHARES, layouts
 from weald import _weald
 from weald._validation import draw_seed
 
@@ -57,15 +57,16 @@ def check_same(one, other, note=""):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
-def test_one_model_for_every_layout(name, loss, outputs, params, weighted):
+def test_one_model_for_every_layout(name, loss, outputs, params, weighted, share):
     X, y = make_data(name, outputs=outputs)
     X = X.astype(np.float32)
     w = np.random.default_rng(2).uniform(0.5, 2, len(X)) if weighted else None
     params = small(params, loss)
     expected = make(name, **params).fit(X, y, sample_weight=w)
     predicted, scores = expected.predict(X), expected._scores(X)
-    for form, Z in layouts(X).items():
+    for form, Z in layouts(X, share).items():
         model = make(name, **params).fit(Z, y, sample_weight=w)
         check_same(model, expected, form)
         np.testing.assert_array_equal(expected._scores(Z), scores, err_msg=form)

@@ -66,8 +66,11 @@ def wide_indices(matrix):
     return matrix
 
 
-def layouts(X):
-    """The same values in every form that is accepted without changes."""
+SHARES = 4
+
+
+def layouts(X, share=None):
+    """The same values in every form that is accepted without changes, or in one of `SHARES` shares of the forms."""
     X = X.astype(np.float32)
     padded = np.zeros((2 * len(X), 3 * X.shape[1]), dtype=np.float32)
     padded[::2, ::3] = X
@@ -85,7 +88,7 @@ def layouts(X):
         ),
         shape=X.shape,
     )
-    return {
+    forms = {
         "C": X,
         "Fortran": np.asfortranarray(X),
         "strided": padded[::2, ::3],
@@ -103,17 +106,19 @@ def layouts(X):
         "csc int64": wide_indices(sparse.csc_array(X)),
         "explicit zero": explicit,
     }
+    return forms if share is None else dict(list(forms.items())[share::SHARES])
 
 
 @cases(is_possible)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 @pytest.mark.parametrize("depth_first", [True, False])
-def test_one_model_for_every_layout(name, outputs, depth_first, way):
+@pytest.mark.parametrize("share", range(SHARES))
+def test_one_model_for_every_layout(name, outputs, depth_first, way, share):
     X, y = make_data(name, outputs=outputs)
     X = X.astype(np.float32)
     params = chosen_by(way, name, outputs) | ({} if depth_first else {"max_leaf_nodes": 12})
-    forms = layouts(X)
+    forms = layouts(X, share)
     expected = make(name, **params).fit(X, y)
     methods = ["predict", "apply", *["predict_proba"] * (name in CLASSIFIERS and outputs != "several")]
     results = {method: getattr(expected, method)(X) for method in methods}
