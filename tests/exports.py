@@ -375,6 +375,8 @@ class _Drawn:
         name, rng, params = self.name, self.rng, self.params
         if name in COMPRESSED:
             params.pop("multi_label", None)
+            if self.is_classifier and isinstance(self.y, np.ndarray) and self.y.shape[1:] == (1,):
+                self.y = self.y[:, 0]  # of a single column these are classes
             params["estimator"] = make(
                 self.one("RandomForest", "ExtraTrees") + name.removeprefix("CompressedForest"),
                 n_estimators=int(rng.integers(1, 6)),
