@@ -376,3 +376,34 @@ def test_other_text_is_an_error_and_nothing_else(saved, tmp_path):
             except ValueError:
                 continue
             model.predict(X)
+
+
+# --- weights, shrinkage and layouts of any size and kind -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+@pytest.mark.parametrize(("low", "high"), [(-300, 300), (307, 308.2), (-323, -300)])
+def test_weights_of_any_size_give_finite_functions_of_scores(kind, low, high):
+    X, Y = problem(n=120)
+    for seed in range(3):
+        weights = 10.0 ** np.random.default_rng(seed).uniform(low, high, X.shape[0])
+        model = kind(forest(), random_state=0).fit(X, Y.toarray(), weights)
+        assert np.isfinite(model.predict_proba(X)).all()
+        assert set(np.unique(model.predict(X))) <= {0, 1}
+
+
+def test_enormous_shrinkage_is_infinite_shrinkage():
+    X, Y = problem(n=120)
+    for objective in OBJECTIVES:
+        models = [TunedThresholds(forest(), objective=objective, shrinkage=s).fit(X, Y) for s in (1e308, np.inf)]
+        assert np.array_equal(models[0].threshold_, models[1].threshold_), objective
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=IDS)
+def test_every_sparse_format_gives_the_model_of_dense_X(kind):
+    X, Y = problem(n=120)
+    dense = X.toarray() if sparse.issparse(X) else X
+    expected = kind(forest(), cv=2, random_state=0).fit(dense, Y).predict_proba(dense)
+    for form in (sparse.coo_array, sparse.bsr_array, sparse.lil_array, sparse.dok_array, sparse.csc_matrix):
+        found = kind(forest(), cv=2, random_state=0).fit(form(dense), Y).predict_proba(form(dense))
+        assert np.array_equal(found, expected), form

@@ -183,7 +183,8 @@ def _sigmoid(x: Float, w: Float, hit: Float) -> tuple[float, float]:
             break
         cross = (curvature * x).sum()
         h = np.array([[(curvature * x * x).sum() + _RIDGE, cross], [cross, curvature.sum() + _RIDGE]])
-        step = np.linalg.solve(h, -g)
+        # The solution of least norm, if rounding leaves nothing that tells one direction from the other.
+        step = np.linalg.solve(h, -g) if np.linalg.det(h) > 0 else np.linalg.lstsq(h, -g)[0]
         for _ in range(_MOST_HALVINGS):
             after = loss(a + step[0], b + step[1])
             if after < before:

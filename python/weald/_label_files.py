@@ -416,7 +416,8 @@ def _rows_of(X: Any) -> sparse.csr_array:
         if is_sparse(X):
             X = _validation.canonical(X, "X").tocsr()
             return sparse.csr_array(X.astype(np.float32, copy=False))
-        X = check_array(X, dtype=np.float32, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+        with _validation.named("X"):
+            X = check_array(X, dtype=np.float32, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
         return sparse.csr_array(X)
 
 

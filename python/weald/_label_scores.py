@@ -104,6 +104,7 @@ def cross_validated(
 ) -> tuple[sparse.csr_array, NDArray[np.bool_]]:
     """Scores of each sample by a clone that was fitted on other folds, and a mask of the samples with scores."""
     n, d = y.shape
+    X = X.tocsr() if is_sparse(X) else X
     parts, rows = [], []
     for train, test in folds:
         w, gaps = (None if part is None else part[train] for part in (weights, mask))

@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _num_samples
 
 from weald import _best, _label_scores, _masks, _ranks, _targets, _validation
 from weald._at_once import FittedAsOne, of_one_fit
@@ -33,6 +32,10 @@ def has(method: str) -> Any:
         return True
 
     return check
+
+
+# Weights of more bits are divided by a power of two.
+_MOST_BITS = 400
 
 
 class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
@@ -62,7 +65,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         """Validated y, sample weights, and the source of scores."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        n = _num_samples(X)
+        n = _validation.count_samples(X)
         weights = _validation.check_weights(sample_weight, n)
         cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
         target = _targets.labels(y, n, weights, y_mask=y_mask, each_output=True)
@@ -100,7 +103,10 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         self.classes_ = label_classes(target.n_outputs)
         if target.names is not None:
             self.target_names_in_ = target.names
-        return scores, np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
+        own = np.where(known, np.ones(len(known)) if weights is None else weights, 0.0)
+        # Products of sums of larger weights could overflow. All other constants are tiny beside weights of that size.
+        excess = int(np.frexp(own.max(initial=0.0))[1]) - _MOST_BITS
+        return scores, np.ldexp(own, -excess) if excess > 0 else own
 
     @property
     @of_one_fit

@@ -40,6 +40,8 @@ _TINY = np.finfo(np.float64).tiny
 _BLOCK = 1 << 20
 # The threshold if the scores contain no information, as in `predict` of classifiers.
 _HALF = 0.5
+# From here on shrinkage is infinite: sums of counts would overflow.
+_INFINITE = 2.0**500
 
 ACCEPTED = (
     "'f1', 'micro_f1', 'macro_f1', 'precision>=.9' or another fraction, 'label_count', or 'label_count=3' or another "
@@ -318,6 +320,7 @@ def tuned(
     The time is O(m log m + 64 · labels) for m stored scores, and the memory some hundred bytes per stored score.
     """
     problem = _Problem(scores, truth, weights, floor, mask)
+    shrinkage = shrinkage if shrinkage < _INFINITE else np.inf
     level = objective.level
     if objective.kind == "label_count":
         n_asked = problem.positive.sum() / problem.n_rows if level is None else level
