@@ -391,3 +391,25 @@ def test_rules_have_the_names_of_outputs():
     for j, output in enumerate(NAMES):
         expected = expected.replace(f"y{j}=", f"{output}=")
     assert rules(model) == expected
+
+
+@pytest.mark.parametrize("cls", [weald.RandomForestClassifier, weald.GradientBoostingClassifier])
+def test_nullable_values_are_missing_in_frames_arrays_and_lists(cls):
+    rng = np.random.default_rng(0)
+    whole = pd.array(np.where(rng.random(60) < 0.3, None, rng.integers(0, 5, 60)), dtype="Int64")
+    flag = pd.array(np.where(rng.random(60) < 0.3, None, rng.random(60) < 0.5), dtype="boolean")
+    frame = pd.DataFrame({"whole": whole, "flag": flag})
+    y = np.arange(60) % 2
+    plain = frame.to_numpy(dtype=float, na_value=np.nan)
+    expected = cls(n_estimators=3, random_state=0).fit(plain, y).predict_proba(plain)
+    objects = frame.astype(object).to_numpy()
+    assert any(value is pd.NA for value in objects.ravel())
+    for X in (frame, objects, objects.tolist()):
+        assert np.array_equal(cls(n_estimators=3, random_state=0).fit(X, y).predict_proba(X), expected)
+
+
+def test_columns_of_one_name_as_weights_are_refused_by_name():
+    X, y = np.arange(6.0)[:, None], [0, 1] * 3
+    twice = pd.DataFrame(np.ones((6, 2)), columns=["a", "a"])
+    with pytest.raises(ValueError, match="sample_weight"):
+        weald.DecisionTreeClassifier().fit(X, y, sample_weight=twice)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import io
 import re
 import warnings
 from concurrent.futures import Executor, Future
@@ -169,7 +170,8 @@ def calls():
         yield model.predict_sparse, {"X": X}, ["min_score"]
     yield forest.predict_topk, {"X": X, "k": 2}, ["k", "min_score", "exclude"]
     for model, target in ((forest, y), (regressor, numbers), (boosted, numbers), (tree, X[:, 0]), (tuned, labels)):
-        yield model.fit, {"X": X, "y": target}, ["y", "sample_weight", "y_mask"]
+        yield model.fit, {"X": X, "y": target}, ["X", "y", "sample_weight", "y_mask"]
+        yield model.predict, {"X": X}, ["X"]
         yield model.score, {"X": X, "y": target}, ["y", "sample_weight", "y_mask"]
     yield (
         boosted.fit,
@@ -187,19 +189,24 @@ def calls():
     yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight"]
     yield forest.prune_reduced_error, {"X_val": X, "y_val": y}, ["y_val", "sample_weight"]
     yield tree.cost_complexity_pruning_path, {"X": X, "y": X[:, 0]}, ["y", "sample_weight"]
-    yield weald.topk, {"model": of_labels, "X": X, "k": 2}, ["k", "min_score", "exclude"]
-    yield weald.topk_chunks, {"model": forest, "X": X, "k": 2}, ["k", "chunk_size", "min_score"]
-    yield weald.estimate_fit_memory, {"estimator": forest, "X": X, "y": y}, ["y", "y_mask"]
+    yield weald.topk, {"model": of_labels, "X": X, "k": 2}, ["X", "k", "min_score", "exclude"]
+    yield weald.topk_chunks, {"model": forest, "X": X, "k": 2}, ["X", "k", "chunk_size", "min_score"]
+    yield weald.estimate_fit_memory, {"estimator": forest, "X": X, "y": y}, ["estimator", "X", "y", "y_mask"]
     yield compressed.at, {"l1_norm": 0.1}, ["l1_norm"]
-    yield export_rules, {"model": tree}, ["tree", "decimals", "max_depth", "top_k", "feature_names"]
-    yield export_centroids, {"model": centroids}, ["tree", "node", "n_features", "decimals", "feature_names"]
+    yield export_rules, {"model": tree}, ["model", "tree", "decimals", "max_depth", "top_k", "feature_names"]
+    yield export_rules, {"model": forest}, ["class_names"]
+    yield export_centroids, {"model": centroids}, ["model", "tree", "node", "n_features", "decimals", "feature_names"]
     yield feature_importances, {"model": forest}, ["outputs", "kind"]
-    yield inspection.similar_rows, {"model": regressor, "X": X}, ["k"]
-    yield inspection.shap_values, {"model": tree, "X": X[:2]}, ["outputs", "background"]
+    yield inspection.similar_rows, {"model": regressor, "X": X}, ["model", "X", "k"]
+    yield inspection.shap_values, {"model": tree, "X": X[:2]}, ["model", "X", "outputs", "background"]
     yield inspection.shap_interaction_values, {"model": tree, "X": X[:2]}, ["output", "background"]
-    yield inspection.partial_dependence, {"model": tree, "X": X, "features": 0}, ["features"]
+    yield inspection.partial_dependence, {"model": tree, "X": X, "features": 0}, ["model", "X", "features"]
     permuted = {"model": tree, "X": sparse.csr_array(X), "y": X[:, 0], "n_repeats": 1}
-    yield inspection.permutation_importance, permuted, ["y", "n_repeats", "scoring", "random_state"]
+    yield (
+        inspection.permutation_importance,
+        permuted,
+        ["model", "X", "y", "n_repeats", "n_jobs", "scoring", "random_state"],
+    )
     yield weald.compression.compact_leaves, {"model": forest}, ["top_k", "dtype", "max_change"]
     yield weald.compression.compact_leaves, {"model": boosted, "max_change": 0.1, "X": X}, ["max_change"]
     yield projection.johnson_lindenstrauss_dim, {"n_samples": 10, "eps": 0.5}, ["n_samples", "eps"]
@@ -218,9 +225,17 @@ def calls():
     sent = {"X": X, "y": y, "executor": executor}
     yield distribute.fit, {"estimator": forest, **sent}, ["n_parts", "sample_weight", "timeout", "max_retries"]
     checked = {"estimator": forest, **sent, "cv": 2}
-    yield distribute.cross_validate, checked, ["settings", "cv", "scoring", "timeout", "max_retries"]
+    yield (
+        distribute.cross_validate,
+        checked,
+        ["estimator", "X", "executor", "settings", "cv", "scoring", "timeout", "max_retries"],
+    )
     best = {"model": of_labels, "X": X, "k": 2, "executor": executor}
-    yield distribute.predict_topk, best, ["k", "n_parts", "min_score", "timeout", "max_retries"]
+    yield (
+        distribute.predict_topk,
+        best,
+        ["model", "X", "executor", "k", "n_parts", "min_score", "timeout", "max_retries"],
+    )
     alone = {"model": clone(boosted), "X": X, "y": numbers, "all_reduce": lambda values, _: values, "n_samples": len(X)}
     yield distribute.fit_part, alone, ["y", "n_samples", "sample_weight"]
     yield model_selection.MultilabelStratifiedKFold, {}, ["n_splits", "shuffle"]
@@ -229,12 +244,13 @@ def calls():
     yield model_selection.cross_validate, folds, ["cv", "y_mask"]
     yield model_selection.cross_val_score, folds, ["cv", "y_mask"]
     yield model_selection.cross_val_predict, {**folds, "method": "predict_topk", "k": 1}, ["k", "cv", "y_mask"]
-    yield model_selection.cross_val_predict, folds, ["method"]
+    yield model_selection.cross_val_predict, folds, ["method", "estimator"]
     yield model_selection.cross_val_predict_topk, {**folds, "k": 1}, ["k", "y_mask"]
     of_pairs = {"y_true": labels, "y_score": scores}
     yield LabelReliabilityDisplay.from_predictions, of_pairs, ["n_bins", "strategy", "labels"]
     yield to_onnx, {"model": tree}, ["ml_opset"]
-    yield to_c, {"model": tree}, ["name"]
+    yield to_c, {"model": tree}, ["model", "name"]
+    yield datasets.dump_xmc, {"X": X, "Y": labels, "path_or_buffer": io.BytesIO()}, ["X", "Y"]
 
 
 class AtOnce(Executor):
@@ -281,10 +297,11 @@ def test_every_argument_of_every_function(function, arguments, parameters):
             try:
                 found = function(**{**arguments, parameter: value})
                 if inspect.isgenerator(found):
-                    next(found)
+                    next(found, None)
             except (ValueError, TypeError) as error:
-                # A number of labels that contradicts the file is told by its line.
-                if not names(error, parameter) and not (parameter == "n_labels" and "line 1: " in str(error)):
+                # A number of labels that contradicts the file is told by its line, and lengths by scikit-learn's words.
+                told = {"n_labels": "line 1: ", "X": "inconsistent numbers of samples"}.get(parameter)
+                if not names(error, parameter) and not (told and told in str(error)):
                     faults.append(f"{parameter}={described(value)}: {error!r:.200}")
             except Exception as error:
                 faults.append(f"{parameter}={described(value)}: {error!r:.200}")

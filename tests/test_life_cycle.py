@@ -451,3 +451,13 @@ def test_the_package_warns_in_one_way():
     sources = Path(weald.__file__).parent.rglob("*.py")
     told = {path.name for path in sources if re.search(r"warnings\.(warn|warn_explicit)\(", path.read_text())}
     assert told == {"_warned.py"}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_attribute_can_be_asked_for(name):
+    # As tools do that list the members of an object.
+    entry = EVERY[name]
+    X, y = problem(entry.outputs[0], n=60 if entry.refits else 40)
+    for model in (entry.build(), entry.build().fit(X, y)):
+        assert "fit" in dir(model)
+        dict(inspect.getmembers(model))

@@ -255,6 +255,7 @@ def test_out_of_bag_scores_are_of_known_cells(tmp_path: Any) -> None:
     right = ((forest.oob_decision_function_ > 0.5) == y) | mask
     some = ~mask.all(axis=1)
     assert forest.oob_score_ == right.all(axis=1)[some].mean()
+    assert weald.loads(weald.dumps(forest)).oob_score_ == forest.oob_score_
     with pytest.raises(ValueError, match=r"oob_score does not support.*got a function"):
         weald.RandomForestClassifier(oob_score=lambda a, b: 0.0).fit(X, y, y_mask=mask)
 

@@ -288,7 +288,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
             return np.nan
         if target.n_outputs > _FEW_LABELS:
             return float(ranking_precision(sparse.csr_array(found), truth, mask))
-        return _masks.accuracy(truth != sparse.csr_array(found > 0.5), mask)
+        return float(_masks.accuracy(truth != sparse.csr_array(found > 0.5), mask))
 
 
 class BaseBaggingRegressor(BaseBagging, BaseRegressor):
@@ -315,5 +315,7 @@ class BaseBaggingRegressor(BaseBagging, BaseRegressor):
             mask = target.mask[rows]
             self.oob_score_ = float(_masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask))
             return
-        score: Callable[..., float] = self.oob_score if callable(self.oob_score) else r2_score
-        self.oob_score_ = score(truth[rows], scores[rows]) if len(rows) else np.nan
+        if callable(self.oob_score):
+            self.oob_score_ = score_of(self.oob_score, truth[rows], scores[rows])
+        else:
+            self.oob_score_ = float(r2_score(truth[rows], scores[rows])) if len(rows) else np.nan

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from weald._ranks import are_entries_in
 from weald._sparse import is_sparse
-from weald._validation import Float, integer, number
+from weald._validation import Float, integer, named, number
 
 # Padding in place of a label.
 NONE = -1
@@ -43,7 +43,8 @@ def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
         marked.sort_indices()
         # A matrix with one row would apply to all samples, which is equivalent, since there is only one.
         return marked
-    columns = np.asarray(exclude)
+    with named("exclude"):
+        columns = np.asarray(exclude)
     if columns.ndim != 1 or (len(columns) and columns.dtype.kind not in "iu"):
         what = f"of dtype {columns.dtype} and shape {columns.shape}"
         raise TypeError(f"exclude must be {accepted}, got a {type(exclude).__name__} {what}")

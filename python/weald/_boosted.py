@@ -59,7 +59,8 @@ class BoostedModel(BaseEnsemble):
     @property
     def _forest(self) -> _weald.Forest:  # type: ignore[override]
         forest = self._model.forest
-        assert forest is not None
+        if forest is None:
+            raise AttributeError(f"{type(self).__name__} has no trees with estimator={self.estimator!r}")
         return forest
 
     def _asked_categories(self) -> Any:

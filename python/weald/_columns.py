@@ -316,6 +316,20 @@ def is_missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
+def with_nan(X: Any) -> Any:
+    """Lists and arrays of objects with NaN in place of pandas' NA, which NumPy does not convert; others unchanged."""
+    if isinstance(X, list | tuple):
+        return [[np.nan if _is_na(v) else v for v in row] if isinstance(row, list | tuple) else row for row in X]
+    if type(X) is not np.ndarray or X.dtype != object:
+        return X
+    is_na = np.frompyfunc(_is_na, 1, 1)(X).astype(np.bool_)
+    return np.where(is_na, np.nan, X) if is_na.any() else X
+
+
+def _is_na(value: Any) -> bool:
+    return type(value).__name__ == "NAType"
+
+
 def check_no_dates(X: Any) -> None:
     """Raise for arrays of dates and times, and lists of them, which NumPy would convert to numbers of nanoseconds."""
     row = X[0] if isinstance(X, list | tuple) and len(X) else None

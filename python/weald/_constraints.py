@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from weald._validation import named
+
 _SHAPES = (
     "None, an array-like of shape (n_features,) or (n_features, n_outputs) with -1, 0 or 1 for each feature, or a dict "
     "of such values by feature name"
@@ -32,7 +34,8 @@ def monotonic_to_engine(estimator: Any, n_outputs: int) -> list[list[int]] | Non
 
 
 def _signs(asked: Any, n_features: int, n_outputs: int) -> Any:
-    values = np.asarray(asked)
+    with named("monotonic_cst"):
+        values = np.asarray(asked)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or values.dtype.kind not in "biuf":

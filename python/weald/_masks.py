@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from weald._sparse import is_sparse
-from weald._validation import over_same_memory
+from weald._validation import named, over_same_memory
 
 Float = NDArray[np.float64]
 
@@ -44,7 +44,8 @@ def check(y_mask: Any, shape: tuple[int, int]) -> Any:
         mask.sum_duplicates()
         mask.eliminate_zeros()
         return mask if mask.nnz else None
-    dense = np.asarray(y_mask)
+    with named("y_mask"):
+        dense = np.asarray(y_mask)
     if dense.shape not in (shape, *([(shape[0],)] if shape[1] == 1 else [])):
         raise ValueError(_of_shape(dense.shape, shape))
     _check_values(dense)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald import _eval_sets, _masks, _output_scaling, _schema, _targets
+from weald import _eval_sets, _masks, _output_scaling, _schema, _targets, _validation
 from weald._sparse import is_sparse
 from weald._sparse_frames import of_sparse_columns
 from weald._targets import Target, is_binary
@@ -484,7 +484,11 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
         conversions.append(Term("offsets of X", 8 * (X.shape[0] + X.shape[1]), "pass fewer samples"))
         is_csr, is_fortran = X.format != "csc", False
     else:
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        if not hasattr(X, "shape"):
+            with _validation.named("X"):
+                X = np.asarray(X)
+        if len(X.shape) != 2:
+            raise ValueError(f"X must have two dimensions, samples and features, got shape {tuple(X.shape)}")
         n, p = X.shape
         stored, is_csr = None, False
         flags = getattr(X, "flags", None)

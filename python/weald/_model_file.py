@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _archives, _weald
-from weald._described import kind_and_module
+from weald._described import described, kind_and_module
 from weald._model_parts import NESTED, apart, classes_around, is_of_weald, nested, put_together, trusted
 from weald._proof import most_values
 from weald._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
@@ -357,8 +357,8 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
     --------
     See `save`.
     """
-    if mmap_mode not in (None, "r"):
-        raise ValueError(f'mmap_mode must be None or "r", got {mmap_mode!r}')
+    if mmap_mode is not None and not (isinstance(mmap_mode, str) and mmap_mode == "r"):
+        raise ValueError(f'mmap_mode must be None or "r", got {described(mmap_mode)}')
     if not isinstance(path, str | PathLike):
         read = _method_of(path, "read")
         if mmap_mode is not None:

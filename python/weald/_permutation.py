@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -13,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.inspection import permutation_importance as of_dense
 from sklearn.metrics import check_scoring
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, check_array, check_random_state
 
 from weald._described import described
 from weald._sparse import is_sparse
 from weald._targets import check_array_of_y
 from weald._types import MatrixLike, RandomState
-from weald._validation import canonical, generator, integer, named
+from weald._validation import canonical, check_has_fit, generator, integer, named
 
 __all__ = ["permutation_importance"]
 
@@ -97,10 +98,18 @@ def permutation_importance(
     2
     """
     n_repeats = integer("n_repeats", n_repeats, 1, sys.maxsize)
+    if n_jobs is not None:
+        # More jobs than processors would be idle.
+        most = os.cpu_count() or 1
+        n_jobs = max(-most, min(integer("n_jobs", n_jobs, -sys.maxsize, also=" or None"), most))
+    check_has_fit(model, "model")
     check_array_of_y(y, "y")
     if isinstance(scoring, Mapping) and not (scoring and all(map(callable, scoring.values()))):
         raise ValueError(f"scoring must have callables as values, got {described(scoring)}")
     if not is_sparse(X):
+        if not hasattr(X, "iloc"):
+            with named("X"):
+                X = check_array(X, ensure_all_finite="allow-nan", dtype=None)
         # The decorator of scikit-learn's function refuses sparse y.
         function = inspect.unwrap(of_dense) if is_sparse(y) else of_dense
         options: dict[str, Any] = {"scoring": scoring, "n_repeats": n_repeats, "n_jobs": n_jobs}

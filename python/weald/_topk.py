@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from weald._pipelines import apart
 from weald._progress import Progress
 from weald._sparse import is_sparse
 from weald._types import MatrixLike
-from weald._validation import Float, integer
+from weald._validation import Float, count_samples, integer
 
 __all__ = ["topk", "topk_chunks"]
 
@@ -142,11 +141,11 @@ def _chunks(
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     if is_sparse(exclude):
         exclude = exclude.tocsr()
-    name, total = type(apart(model)[0]).__name__, None if isinstance(X, Iterator) else _num_samples(X)
+    name, total = type(apart(model)[0]).__name__, None if isinstance(X, Iterator) else count_samples(X)
     done = 0
     with Progress(name, "sample", total, int(bool(progress))) as report:
         for rows in X if isinstance(X, Iterator) else _cut(X, size):
-            n = _num_samples(rows)
+            n = count_samples(rows)
             some = exclude[done : done + n] if is_sparse(exclude) else exclude
             found = topk(model, rows, k, min_score=min_score, exclude=some)
             done += n
@@ -157,5 +156,5 @@ def _chunks(
 def _cut(X: Any, size: int) -> Iterator[Any]:
     if is_sparse(X):
         X = X.tocsr()
-    for start in range(0, _num_samples(X), size):
+    for start in range(0, count_samples(X), size):
         yield _safe_indexing(X, slice(start, start + size))

@@ -22,11 +22,11 @@ from sklearn.utils import (
     check_random_state,
 )
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_n_features, _get_feature_names, validate_data
+from sklearn.utils.validation import _check_n_features, _get_feature_names, _num_samples, validate_data
 
 from weald import _warned
-from weald._columns import check_no_dates, naming_columns
-from weald._described import cut, described
+from weald._columns import check_no_dates, naming_columns, with_nan
+from weald._described import cut, described, kind_of
 from weald._precision import warn_of_collapsed
 from weald._sparse import is_sparse
 from weald._sparse_frames import with_numbers
@@ -64,18 +64,22 @@ def representable(what: str) -> Iterator[None]:
         raise ValueError(f"{what} must have numbers that float64 can represent, got a larger one") from error
 
 
+# The libraries whose errors in a conversion do not name the argument: narwhals reads frames for scikit-learn.
+_OF_CONVERSIONS = ("builtins", "numpy", "narwhals")
+
+
 @contextmanager
 def named(what: str) -> Iterator[None]:
     """Make errors of conversions and of the caller's objects name the argument `what`.
 
-    Numbers too large for a type raise ValueError. Errors of classes outside of Python and NumPy pass unchanged.
+    Numbers too large for a type raise ValueError. Errors of classes of other libraries pass unchanged.
     """
     try:
         with representable(what):
             yield
     except (TypeError, ValueError, IndexError) as error:
         is_named = re.search(rf"(?<!\w){re.escape(what)}(?!\w)", str(error))
-        if is_named or type(error).__module__.partition(".")[0] not in ("builtins", "numpy"):
+        if is_named or type(error).__module__.partition(".")[0] not in _OF_CONVERSIONS:
             raise
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{what}: {error}") from error
 
@@ -162,8 +166,8 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     source = X
     check_no_dates(X)
     # Values that are too large for float32 are found below, with their own error message.
-    with np.errstate(over="ignore"), representable("X"):
-        X = with_numbers(X, np.float32)
+    with np.errstate(over="ignore"), named("X"):
+        X = with_numbers(with_nan(X), np.float32)
         with naming_columns(X):
             X = _validated(
                 estimator,
@@ -241,8 +245,8 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
     if is_canonical:
         X = canonical(X, "X")
     check_no_dates(X)
-    with representable("X"), naming_columns(X):
-        X = with_numbers(X, np.float64, np.float32)
+    with named("X"), naming_columns(X):
+        X = with_numbers(with_nan(X), np.float64, np.float32)
         X = _validated(
             estimator,
             X,
@@ -254,11 +258,26 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
     return canonical(X, "X") if is_sparse(X) and not is_canonical else X
 
 
+def check_has_fit(estimator: Any, what: str = "estimator") -> None:
+    """Raise for anything but an instance with a method `fit`."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(f"{what} must be an instance with a method fit, got {kind_of(estimator)}")
+
+
+def count_samples(data: Any, what: str = "X") -> int:
+    """The number of samples of data that is not checked yet; errors name the argument `what`."""
+    if isinstance(data, Mapping | Set | memoryview) and not is_sparse(data):
+        accepted = "an array, a sparse matrix, a frame or a list of samples"
+        raise TypeError(f"{what} must be {accepted}, got a {type(data).__name__}")
+    with named(what):
+        return int(_num_samples(data))
+
+
 def check_rows(X: Any) -> Matrix:
     """X as `check_X` returns it, without an estimator to compare the features with."""
-    with np.errstate(over="ignore"), representable("X"):
+    with np.errstate(over="ignore"), named("X"):
         check_no_dates(X)
-        X = with_numbers(X, np.float32)
+        X = with_numbers(with_nan(X), np.float32)
         with naming_columns(X):
             X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float32, ensure_all_finite=False)
     return check_values(X)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from weald._label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
-from weald._validation import generator
+from weald._validation import generator, named
 
 __all__ = [
     "LabelData",
@@ -78,7 +78,8 @@ def load_npz_folder(path: str | os.PathLike[str]) -> Split:
     >>> X_train.format, Y_test.tolist(), meta["name"]
     ('csr', [0, 1, 2], 'tiny')
     """
-    folder = Path(path)
+    with named("path"):
+        folder = Path(path)
     parts = {name: _load(folder / f"{name}.npz") for name in Split._fields if name != "meta"}
     return Split(**parts, meta=json.loads((folder / "meta.json").read_text(encoding="utf-8")))
 

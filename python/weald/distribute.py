@@ -40,7 +40,7 @@ from weald._samples_apart import fit_part
 from weald._sparse import is_sparse
 from weald._topk import topk
 from weald._types import MatrixLike
-from weald._validation import integer, named, number, shown
+from weald._validation import check_has_fit, count_samples, integer, named, number, shown
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 
@@ -204,7 +204,7 @@ def predict_topk(
     >>> indices.shape
     (150, 2)
     """
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows = count_samples(X)
     cuts = _cuts(n_rows, _count_parts(n_parts, executor))
     data = _sent(executor, (model, k, min_score))
     rows = X.tocsr() if is_sparse(X) else X
@@ -290,6 +290,9 @@ def cross_validate(
     """
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
         raise TypeError(f"scoring must be a name, a callable, or None, got a {type(scoring).__name__}")
+    _check_executor(executor)
+    check_has_fit(estimator)
+    count_samples(X)
     with named("settings"):
         candidates = [dict(setting) for setting in settings]
     if not candidates:
@@ -340,9 +343,13 @@ def _scored(data: Any, estimator: Any, fold: Any) -> tuple[float, float, float]:
 # --- in the calling process ------------------------------------------------------------------------------------------
 
 
-def _count_parts(n_parts: Any, executor: Any) -> int:
+def _check_executor(executor: Any) -> None:
     if not callable(getattr(executor, "submit", None)):
         raise TypeError(f"executor must be an object with a method submit, got a {type(executor).__name__}")
+
+
+def _count_parts(n_parts: Any, executor: Any) -> int:
+    _check_executor(executor)
     if n_parts is None:
         found = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
         return max(1, int(found))

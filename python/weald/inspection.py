@@ -19,7 +19,7 @@ from weald._base import BaseModel
 from weald._boosting_fit import BaseBoosting
 from weald._columns import Columns
 from weald._curve_display import BoostingCurveDisplay
-from weald._described import described
+from weald._described import described, kind_of
 from weald._path_display import CompressionPathDisplay
 from weald._permutation import permutation_importance
 from weald._readable import check_tests_features, check_trees, fitted
@@ -247,7 +247,11 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
         )
     if isinstance(features, str | Integral):
         features = [features]
-    n_features = X.shape[1] if hasattr(X, "shape") else np.shape(X)[-1]
+    with named("X"):
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"X must have two dimensions, samples and features, got shape {tuple(shape)}")
+    n_features = shape[1]
     if n_features != model.n_features_in_:
         raise ValueError(
             f"X has {n_features} features, but {type(model).__name__} is expecting {model.n_features_in_} features as "
@@ -459,9 +463,9 @@ def export_rules(
     if petal width (cm) > 1.750: virginica 0.978, versicolor 0.022 (46 samples)
     <BLANKLINE>
     """
-    check_is_fitted(model)
     if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
-        raise TypeError(f"model must be a tree or forest of weald, got a {type(model).__name__}")
+        raise TypeError(f"model must be a tree or forest of weald, got {kind_of(model)}")
+    check_is_fitted(model)
     check_tests_features(model)
     model = model._twin()
     forest = model._forest
@@ -540,9 +544,9 @@ def export_centroids(
     node 2 (10 samples): dog 5.17
     <BLANKLINE>
     """
-    check_is_fitted(model)
     if not isinstance(model, BaseCentroidForest):
-        raise TypeError(f"model must be a centroid forest of weald, got a {type(model).__name__}; see export_rules")
+        raise TypeError(f"model must be a centroid forest of weald, got {kind_of(model)}; see export_rules")
+    check_is_fitted(model)
     model = model._twin()
     of_tree = model._forest.tree(_checked_tree(tree, model._forest.n_trees))
     sizes = {
@@ -568,8 +572,10 @@ def export_centroids(
 def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) -> list[str] | None:
     if names is None:
         return None
-    if isinstance(names, str) or not hasattr(names, "__len__") or np.ndim(names) == 0 or len(names) != expected:
-        got = f"{len(names)} names" if hasattr(names, "__len__") and np.ndim(names) else described(names)
+    with named(what):
+        is_list = not isinstance(names, str) and not is_sparse(names) and hasattr(names, "__len__") and np.ndim(names)
+    if not is_list or len(names) != expected:
+        got = f"{len(names)} names" if is_list else described(names)
         raise ValueError(f"{what} must have length {expected}, {meaning}, got {got}")
     return [str(name) for name in names]
 

@@ -28,13 +28,13 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import _num_samples
 
 from weald import _stratify, _targets
-from weald._described import kind_of
+from weald._described import described
 from weald._labels_around import LabelsAround
 from weald._predictions import BaseClassifier
 from weald._scorers import predict_topk
 from weald._sparse import is_sparse
 from weald._types import MatrixLike, Prediction, RandomState
-from weald._validation import folds_of, generator, integer, named
+from weald._validation import check_has_fit, folds_of, generator, integer, named
 
 __all__ = [
     "MultilabelStratifiedKFold",
@@ -241,8 +241,7 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
 
 def _prepared(estimator: Any, y: Any, y_mask: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"estimator must be an instance with a method fit, got {kind_of(estimator)}")
+    check_has_fit(estimator)
     _targets.check_array_of_y(y, "y")
     y = _targets.with_gaps(y, y_mask)
     if is_sparse(y):
@@ -404,6 +403,9 @@ def cross_val_predict(
     >>> cross_val_predict(weald.DecisionTreeClassifier(), X, Y, method="predict_proba").shape
     (40, 4)
     """
+    accepted = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+    if not isinstance(method, str) or method not in (*accepted, "predict_topk"):
+        raise ValueError(f"method must be one of {[*accepted, 'predict_topk']}, got {described(method)}")
     if method == "predict_topk":
         if k is None:
             raise ValueError("k must be a positive integer with method='predict_topk', got None")
@@ -412,9 +414,6 @@ def cross_val_predict(
         raise ValueError(
             f"k must be None with method={method!r}, got {k!r}; it is only used with method='predict_topk'"
         )
-    accepted = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-    if method not in accepted:
-        raise ValueError(f"method must be one of {[*accepted, 'predict_topk']}, got {method!r}")
     y, options = _prepared(estimator, y, y_mask, options)
     if method == "predict" or y is None:
         return _called(theirs.cross_val_predict, estimator, X, y, {**options, "method": method})
