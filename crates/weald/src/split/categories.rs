@@ -384,8 +384,9 @@ impl<C: NodeCriterion> Scan<'_, C> {
             let moved = MovedSide { n: sums.n[missing], moved: &moved, side: OF_SETS };
             self.offer(feature, moved, || Cut::of_subset(2 * sets.len(), true));
         }
-        // Features that are scanned later lose ties, so that equal scores do not end the search.
-        if by_mean.is_some() && self.refused_score >= self.best_score {
+        // Whether the search goes on must not depend on the order in which features are scanned, which is that of columns
+        // in sparse X: no set may be left out that is better than all features only by rounding.
+        if by_mean.is_some() && self.is_nearly_best(self.refused_score) {
             let of_places = (&sets.order.places[..], further);
             let first = 2 * sets.len() + 1;
             self.offer_further_sets(feature, sums, of_places, false, first)?;

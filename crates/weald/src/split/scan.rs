@@ -28,8 +28,8 @@ pub(crate) struct Scan<'a, C: NodeCriterion> {
     perfect_score: f64,
     /// Features with zeros and fewer entries than this cannot reach the best score.
     least_entries: u32,
-    /// The largest score of a cut that was not permitted since it was last set, and infinity if a criterion has no
-    /// score for it; for sets of categories.
+    /// The largest score, of those that are nearly the best, of a cut that was not permitted since it was last set, and
+    /// infinity if a criterion has no score for it; for sets of categories.
     pub(super) refused_score: f64,
     best: Option<Candidate>,
     /// The samples that a scan selects before it moves them.
@@ -163,7 +163,14 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             self.offer_score(feature, side, score, cut);
         } else if score.is_nan() {
             self.refused_score = f64::INFINITY;
+        } else if self.is_nearly_best(score) && !self.admits(feature, side) {
+            self.refused_score = self.refused_score.max(score);
         }
+    }
+
+    /// Returns whether a score is at least the best, if the rounding of both may be to its disadvantage.
+    pub(super) fn is_nearly_best(&self, score: f64) -> bool {
+        score >= self.best_score - 1e-9 * self.best_score.abs()
     }
 
     /// Like [`Scan::offer`], for a score that is known and is not below the best.
