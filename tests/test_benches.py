@@ -402,7 +402,6 @@ def test_data_that_are_absent_end_a_script_with_the_reason(monkeypatch, tmp_path
         _data.named("no such set")
 
 
-@pytest.mark.slow
 def test_a_script_runs_without_real_data_and_leaves_out_what_needs_them(tmp_path):
     environment = os.environ | {"WEALD_DATA": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     environment.pop("WEALD_MADE", None)
@@ -435,7 +434,6 @@ def run_thesis(script: str, out: Path, *options: str) -> str:
 @pytest.mark.parametrize(
     "script", ["ch2_distortion", "ch3_importances", "ch4_bias_variance", "ch7_induced", "ch8_density"]
 )
-@pytest.mark.slow
 def test_a_script_of_the_thesis_writes_its_table_and_picture_and_goes_on_from_its_cells(script, tmp_path):
     run_thesis(script, tmp_path)
     files = {path.name for path in tmp_path.iterdir()}
@@ -451,7 +449,6 @@ def test_a_script_of_the_thesis_writes_its_table_and_picture_and_goes_on_from_it
     assert (tmp_path / f"{script}.csv").read_text() == table
 
 
-@pytest.mark.slow
 def test_cells_that_an_interruption_left_out_are_done_next_time(tmp_path):
     run_thesis("ch3_importances", tmp_path)
     path = tmp_path / "ch3_importances_cells.csv"

@@ -144,6 +144,21 @@ def test_weights_of_any_size_have_one_model_for_every_layout(name, loss, outputs
         assert model_bytes(pickle.loads(pickle.dumps(dense))) == model_bytes(dense)
 
 
+@pytest.mark.parametrize("seed", [2, 11, 14])
+def test_a_set_of_categories_that_is_better_by_rounding_only_is_found_in_every_layout(seed):
+    # The leaves must have five samples, which forbids the best sets in nodes where all sets are equal up to rounding.
+    # Sparse X is searched in the order of its columns, dense X in the order in which features are drawn.
+    r = np.random.default_rng(seed)
+    X = (r.normal(size=(200, 4)) * 4).round()
+    X[r.random(X.shape) < 0.5] = 0
+    X[:, 1] = r.integers(0, 12, 200)
+    y = np.digitize(X[:, 0] + X[:, 2] + r.normal(size=200) * 2, [-2, 0, 3])
+    w = r.choice([1e-300, 0.3, 1 / 3, 1, 7.1], 200)
+    params = {"n_estimators": 1, "learning_rate": 1.0, "min_samples_leaf": 5, "categorical_features": [1]}
+    of_dense, of_sparse = (make(CLASSIFIER, **params).fit(form(X), y, sample_weight=w) for form in (np.asarray, sparse.csr_array))
+    assert model_bytes(of_dense) == model_bytes(of_sparse)
+
+
 @pytest.mark.parametrize("loss", ["log_loss", "exponential"])
 def test_weights_next_to_one_are_nearly_weights_of_one(loss):
     """The total of these weights is a power of two but for rounding, where one bit more is needed."""
@@ -199,6 +214,18 @@ def test_weight_two_is_the_sample_twice(name, loss, outputs, params):
     repeated = make(name, **params).fit(X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order])
     np.testing.assert_array_equal(weighted.step_sizes_, repeated.step_sizes_)
     np.testing.assert_array_equal(weighted._scores(X), repeated._scores(X))
+
+
+@pytest.mark.parametrize("weights", [np.arange(1.0, 5) / 3, [1e-300, 0.3, 1, 7.1], 2.0 ** np.arange(0, 52, 13) - 1])
+@pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
+def test_the_order_of_samples_has_no_effect_whatever_their_weights(name, loss, outputs, params, weights):
+    X, y = data_for(name, loss, outputs=outputs)
+    w = np.random.default_rng(0).choice(weights, len(X))
+    w[0] = 1
+    order = np.random.default_rng(1).permutation(len(X))
+    params = possible(name, loss, outputs, params) | {"loss": loss}
+    model, other = (make(name, **params).fit(X[rows], y[rows], sample_weight=w[rows]) for rows in (slice(None), order))
+    assert model_bytes(model) == model_bytes(other)
 
 
 @pytest.mark.parametrize("power", [1024, 700, -1000])

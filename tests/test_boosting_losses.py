@@ -180,7 +180,6 @@ def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "quantile"])
-@pytest.mark.slow
 def test_new_samples_are_predicted_as_well_as_by_histograms_of_scikit_learn(loss):
     """The loss on new samples is at most 5 % above scikit-learn's with as many leaves; splitting rules differ."""
     rng = np.random.default_rng(0)

@@ -219,7 +219,6 @@ def fitted(problem):
 
 @settings(max_examples=300, deadline=None)
 @given(problems())
-@pytest.mark.slow
 def test_predictions_are_the_linear_model_over_the_nodes(problem):
     model, X, rng = fitted(problem)
     n_steps = model._path.n_steps

@@ -125,7 +125,6 @@ def problems(draw):
 
 @settings(max_examples=300, deadline=None)
 @given(problems())
-@pytest.mark.slow
 def test_trees_are_those_of_plain_loops(problem):
     X, Y, weight, signs, given_groups, least = problem
     p = X.shape[1]
@@ -142,7 +141,6 @@ def test_trees_are_those_of_plain_loops(problem):
 
 @settings(max_examples=100, deadline=None)
 @given(problems())
-@pytest.mark.slow
 def test_bins_and_entries_find_the_same_constrained_trees(problem):
     X, Y, weight, signs, groups, _ = problem
     strategies = ["joint", "single_target"] if Y.shape[1] > 1 else ["joint"]

@@ -110,7 +110,6 @@ def test_bad_arguments_are_refused(client):
         fit_samples(clone(MODEL), [client.submit(int, "no number", pure=False)], client)
 
 
-@pytest.mark.slow
 def test_a_lost_worker_is_named_and_the_cluster_goes_on(client):
     processes = client.run(os.getpid)
     addresses = sorted(processes)
@@ -159,7 +158,6 @@ def alone(addresses):
     _dask_samples._TreeReduce(dask.get_worker(), addresses, 0, "alone", 1.0)(np.ones(3), "sum")
 
 
-@pytest.mark.slow
 def test_stages_that_were_done_go_on_without_the_lost_worker(client):
     client.wait_for_workers(3, timeout=60)
     processes = client.run(os.getpid)

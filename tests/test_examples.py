@@ -18,7 +18,6 @@ import real_data
         ("fit_samples_with_dask.py", "the bytes of one machine"),
     ],
 )
-@pytest.mark.slow
 def test_examples_end_well(name, promised):
     if "dask" in name:
         pytest.importorskip("distributed", reason="Dask is not installed")

@@ -80,7 +80,6 @@ def test_any_forest(data):
     check_same(*any_model(name, outputs, seed, has_categories, data.draw(st.integers(2, 40))))
 
 
-@pytest.mark.slow
 def test_wide_labels_are_not_written_in_full():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6)).astype(np.float32)

@@ -151,7 +151,6 @@ print(estimate, 1024 * (kilobytes("VmHWM") - before))
         "many categories",
     ],
 )
-@pytest.mark.slow
 def test_the_estimate_is_right_within_a_factor_of_three(kind):
     done = children.forked(MEASURED, kind)
     assert done.returncode == 0, done.stderr[-2000:]

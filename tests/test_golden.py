@@ -51,7 +51,6 @@ def check_without_the_removed_parameter(path, written):
     assert old_bytes[-arrays:] == new_bytes[-arrays:]
 
 
-@pytest.mark.slow
 def test_files_are_not_written_over():
     command = [sys.executable, str(GOLDEN / "write.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -470,7 +470,6 @@ print("fine")
 """
 
 
-@pytest.mark.slow
 def test_sizes_that_are_claimed():
     done = children.run(CLAIMS)
     assert done.stdout == "fine\n", (done.stdout, done.stderr[-2000:], done.returncode)

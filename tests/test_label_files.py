@@ -188,7 +188,6 @@ DECIMALS = st.one_of(
 @given(DECIMALS)
 @example("3.4028234663852886e+38")  # the largest float32
 @example("-3.4028234663852886e+38")
-@pytest.mark.slow
 def test_values_are_the_nearest_float32(text):
     line = f"1 1 0\n 0:{text}\n".encode()
     try:

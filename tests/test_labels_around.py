@@ -351,7 +351,6 @@ def test_functions_of_labels_are_proven(name, value, message):
         CalibratedLabels(forest())._put_together(inner, is_frozen, parts | {"_knots": knots})
 
 
-@pytest.mark.slow
 def test_other_text_is_an_error_and_nothing_else(saved, tmp_path):
     """After any value of a file is replaced, loading gives an estimator that predicts, or raises a ValueError."""
     X, _ = problem()

@@ -154,7 +154,6 @@ print("MemoryError", n_refused)
 
 
 @pytest.mark.parametrize("what", ["histograms", "leaves", "path", "absolute error", "hinge", "brent", "softmax"])
-@pytest.mark.slow
 def test_with_more_and_more_memory_a_fit_is_refused_until_it_succeeds(what):
     done = children.forked(LIMIT + SWEEP, what)
     word, _, n_refused = done.stdout.partition(" ")
@@ -256,7 +255,6 @@ print(sorted(found))
 
 
 @pytest.mark.parametrize("what", ["export_rules", "save", "load", "load a map", "inspect_model"])
-@pytest.mark.slow
 def test_long_texts_that_memory_does_not_hold_are_a_memory_error(what, tmp_path):
     # Freed blocks go back to the system, so that child processes cannot use memory that their parent freed.
     done = children.run(

@@ -233,7 +233,6 @@ def assert_same(found, expected):
 
 @settings(max_examples=150, deadline=None)
 @given(problem=problems())
-@pytest.mark.slow
 def test_metrics_of_the_first_k_are_those_of_their_twins(problem):
     truth, scores, hidden, k, seed = problem
     rng = np.random.default_rng(seed)
@@ -296,7 +295,6 @@ def test_lists_with_gaps(problem):
 
 @settings(max_examples=50, deadline=None)
 @given(problem=problems(), zero_division=st.sampled_from([0.0, 1.0, np.nan]))
-@pytest.mark.slow
 def test_f1_and_coverage_error_are_scikit_learns(problem, zero_division):
     truth, scores, _, _, seed = problem
     rng = np.random.default_rng(seed)

@@ -268,7 +268,6 @@ def test_files_of_any_number_of_threads_differ_in_the_parameter_alone(name):
 # --- what a file is ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_headers_of_every_length_are_read(tmp_path):
     """The length of the header comes first in a file, and some lengths are how a pickle or an archive starts."""
     model = weald.DecisionTreeRegressor(random_state=0).fit(pd.DataFrame({"a": [0.0, 1.0]}), [0.0, 1.0])
@@ -306,7 +305,6 @@ def test_what_starts_like_a_header_of_any_length_is_told_apart(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["RandomForestClassifier", "CentroidForestClassifier", "ExtraTreesClassifier"])
-@pytest.mark.slow
 def test_files_with_changed_bytes_predict_probabilities_or_are_refused(name):
     """The engine's tests change all bytes of all forms of files; here a few are read as estimators."""
     X, Y = problem("labels")

@@ -49,7 +49,6 @@ print("old file is whole")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are POSIX")
-@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
     command = [sys.executable, "-c", LIMITED, str(tmp_path / "model")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -268,7 +267,6 @@ except MemoryError as error:
 
 
 @pytest.mark.parametrize("first", [True, False])
-@pytest.mark.slow
 def test_files_of_more_than_four_gigabytes_open(first, tmp_path):
     path, n_bytes = tmp_path / "model", 5_000_000_000
     model, _ = fitted("RandomForestClassifier")
@@ -327,7 +325,6 @@ print("refused")
         ("oob_decision_function_", {"shape": [7]}, "must have dtype .u1 and shape .7., "),
     ],
 )
-@pytest.mark.slow
 def test_arrays_beyond_four_gigabytes_that_no_attribute_can_have_are_refused_unread(attribute, told, message, tmp_path):
     path, n_bytes = tmp_path / "model", 5_000_000_000
     weald.save(fitted("RandomForestClassifier")[0], path)
@@ -358,7 +355,6 @@ print(peak() - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the largest memory of a process is told in other units elsewhere")
 @pytest.mark.parametrize("kind", ["bytes", "floats", "classes"])
-@pytest.mark.slow
 def test_memory_of_loading_is_a_small_multiple_of_the_file(kind, tmp_path):
     # No array grows more than one of one-byte integers, which a model holds as eight-byte integers.
     rng = np.random.default_rng(0)
@@ -401,7 +397,6 @@ print(peak * 1024 < 8 * os.path.getsize(path))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts in kilobytes, as Linux does")
 @pytest.mark.parametrize(("value", "n"), [("[]", 5_000_000), ('{"tuple":[]}', 2_000_000), ('{"a":0}', 2_000_000)])
-@pytest.mark.slow
 def test_texts_that_make_far_more_values_than_they_have_bytes_are_refused_before_that(value, n, tmp_path):
     path = tmp_path / "model"
     model, _ = fitted("DecisionTreeClassifier")
@@ -415,7 +410,6 @@ def test_texts_that_make_far_more_values_than_they_have_bytes_are_refused_before
     assert done.stdout == "True\n", (done.stdout, done.stderr[-2000:])
 
 
-@pytest.mark.slow
 def test_more_values_than_can_be_loaded_are_not_saved(tmp_path):
     model, _ = fitted("DecisionTreeClassifier")
     model.class_weight = {f"[[[[[{i}": 1.0 for i in range(800_000)}

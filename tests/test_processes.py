@@ -80,7 +80,6 @@ NAMES = [
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn", "loky"])
-@pytest.mark.slow
 def test_processes_after_a_fit_in_the_parent(method):
     # A fork could hang because the parent has other threads; Python 3.12 warns of that, and the warning is ignored.
     code = """
@@ -155,7 +154,6 @@ def _others_go_on(call):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted as Linux shows them")
-@pytest.mark.slow
 def test_no_more_threads_are_started_than_there_is_work_for():
     code = """
     import os, numpy as np, weald
@@ -174,7 +172,6 @@ def test_no_more_threads_are_started_than_there_is_work_for():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.slow
 def test_a_fork_has_the_models_of_its_parent():
     code = """
     import os, signal, numpy as np, weald, warnings

@@ -246,7 +246,6 @@ os._exit(0)
 
 @pytest.mark.skipif(os.name != "posix", reason="needs the pipes of POSIX")
 @pytest.mark.parametrize("how", ["closed", "broken pipe"])
-@pytest.mark.slow
 def test_closed_descriptors_and_broken_pipes_end_no_fit(how):
     found = children.forked(CLOSED, how)
     assert (found.returncode, found.stdout) == (0, "fitted"), found.stderr

@@ -175,9 +175,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
             - `subsample` draws samples regardless of their weights;
             - early stopping without a validation set sets samples aside regardless of their weights;
-            - if weights are not multiples of 1/64, as with `class_weight="balanced"`, sums of weights are rounded. The
-              last digits of the scores may then depend on the order of the samples and on whether a sample occurs
-              twice, and `min_weight_leaf` is in units of the mean weight.
+            - if weights are not multiples of 1/64, as with `class_weight="balanced"`, they are rounded. The last digits
+              of the scores may then depend on whether a sample occurs twice, and `min_weight_leaf` is in units of the
+              mean weight.
 
             {rounded_weights}
         {y_mask_of_boosting}

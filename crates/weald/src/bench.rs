@@ -9,13 +9,13 @@ use crate::data::train_y::TrainY;
 use crate::data::{Matrix, SparseColumns, SparseView, Targets};
 use crate::error::Result;
 use crate::exact::reduce::Workers;
-use crate::exact::{Grid, Total};
+use crate::exact::{Total, WeightedGrids};
 use crate::forest::config::ForestConfig;
 use crate::forest::grow::{seconds_of_projecting, seconds_of_tree};
 use crate::loss::LogLoss;
 use crate::loss::log_loss_rows::LogLossRows;
 use crate::loss::rows::{Cells, RowLoss, RowTargets};
-use crate::loss::vector::{add_rounded, vectorised};
+use crate::loss::vector::vectorised;
 use crate::partition::lottery::Lottery;
 use crate::partition::sparse::{Forced, SparsePartitioner, Way};
 use crate::partition::stored_column::Lookup;
@@ -278,9 +278,10 @@ pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([Row
         gradients: time(&mut |row, r| sum += loss.negative_gradients(RowTargets::On(&on), row, r)),
         loss: time(&mut |row, _| sum += loss.loss(RowTargets::On(&on), row)),
     });
-    let grids = vec![Grid::for_sums(8.0, Total::new(n_rows as u64).expect("few samples")); width];
+    let total = Total::new(n_rows as u64).expect("few samples");
+    let grids = WeightedGrids::for_sums((0..width).map(|_| 8.0), total).expect("enough memory");
     let mut sums = vec![0.0; width];
-    let adding = time(&mut |row, _| vectorised(|| add_rounded(2.0, row, &grids, &mut sums)));
+    let adding = time(&mut |row, _| vectorised(|| grids.add(2.0, row, &mut sums)));
     std::hint::black_box((sum, sums));
     (times, adding)
 }

@@ -10,10 +10,10 @@ use super::leaf_search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
 use super::state::{Data, Leaves};
 use super::tile::Tile;
 use crate::control::Control;
-use crate::error::{Result, try_copied, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
-use crate::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column};
+use crate::loss::off_sums::{BitGrids, Grids, IN_A_SUM, LANES, of_column, of_weighted_column};
 use crate::loss::vector::vectorised;
 use crate::pool;
 
@@ -31,14 +31,19 @@ pub(crate) struct StageColumns<'c, T: Float> {
     control: &'c Control,
     /// The samples, leaf by leaf. Indices into this vector are called *positions*.
     rows: Vec<u32>,
-    /// The weight of each position, in units; `None` if all weights are 1.
-    weights: Option<Vec<f64>>,
+    weights: UnitWeights,
     /// The leaves and their positions, in pieces of at most [`IN_A_SUM`].
     pieces: Vec<(usize, Range<usize>)>,
     /// The positions where column j is on are `on[on_ptr[j]..on_ptr[j + 1]]`, in increasing order.
     on_ptr: Vec<usize>,
     on: Vec<u32>,
-    grids: Grids,
+}
+
+/// The weights of positions, in units.
+#[derive(Debug)]
+pub(super) enum UnitWeights {
+    Ones(BitGrids),
+    Any(Vec<f64>, Grids),
 }
 
 /// The memory of one worker.
@@ -97,15 +102,12 @@ impl<'c, T: Float> StageColumns<'c, T> {
             }
         }
         let units = |&row: &u32| data.weights.units(row as usize);
-        let weights = if rows.iter().all(|row| units(row) == 1) {
-            None
-        } else {
-            let mut weights = try_with_capacity(WHAT, n)?;
-            weights.extend(rows.iter().map(|row| units(row) as f64));
-            Some(weights)
-        };
         let grids = Grids::new(leaves.total);
-        Ok(StageColumns { data, scores, leaves, control, rows, weights, pieces, on_ptr, on, grids })
+        let weights = match grids.of_bits() {
+            Some(of_bits) if rows.iter().all(|row| units(row) == 1) => UnitWeights::Ones(of_bits),
+            _ => UnitWeights::Any(try_collected(WHAT, rows.iter().map(|row| units(row) as f64))?, grids),
+        };
+        Ok(StageColumns { data, scores, leaves, control, rows, weights, pieces, on_ptr, on })
     }
 
     /// Returns the steps of all columns along `values`, one for each leaf; or, if `values` is `None`, along mean
@@ -246,7 +248,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
                     Next::Done(_) => 0.0,
                 };
                 scratch.tile.move_leaves(lines.len(), |leaf, at| of_line(&lines[at], leaf));
-                scratch.tile.sum(&self.pieces, self.weights.as_deref(), self.grids);
+                scratch.tile.sum(&self.pieces, &self.weights);
                 for (at, line) in lines.iter_mut().enumerate() {
                     if matches!(line.next, Next::At(_)) {
                         scratch.tile.take_column(at, &mut scratch.sums);
@@ -305,7 +307,10 @@ impl<'c, T: Float> StageColumns<'c, T> {
         for &position in self.on(j) {
             while let Some((leaf, positions)) = piece {
                 if positions.contains(&(position as usize)) {
-                    weights[*leaf] += self.weights.as_ref().map_or(1.0, |weights| weights[position as usize]);
+                    weights[*leaf] += match &self.weights {
+                        UnitWeights::Ones(_) => 1.0,
+                        UnitWeights::Any(weights, _) => weights[position as usize],
+                    };
                     break;
                 }
                 piece = pieces.next();
@@ -323,8 +328,13 @@ impl<'c, T: Float> StageColumns<'c, T> {
             || {
                 for (leaf, positions) in &self.pieces {
                     let step = (point * directions[*leaf]) as f32;
-                    let weights = self.weights.as_ref().map(|weights| &weights[positions.clone()]);
-                    let (gradient, curvature) = of_column(&scores[positions.clone()], step, weights, self.grids);
+                    let scores = &scores[positions.clone()];
+                    let (gradient, curvature) = match &self.weights {
+                        UnitWeights::Ones(grids) => of_column(scores, step, *grids),
+                        UnitWeights::Any(weights, grids) => {
+                            of_weighted_column(scores, step, &weights[positions.clone()], *grids)
+                        }
+                    };
                     sums.gradients[*leaf] += gradient;
                     sums.curvatures[*leaf] += curvature;
                 }

@@ -17,7 +17,7 @@ use super::state::{Data, Leaves, Losses};
 use crate::control::Control;
 use crate::data::slots::Slots;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
-use crate::exact::Grid;
+use crate::exact::WeightedGrid;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::newton::Regularization;
@@ -169,14 +169,13 @@ impl<'a> LowRank<'a> {
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |largest, g| largest.max(g.abs()));
         for term in &self.terms {
             control.check()?;
-            // Values are rounded so that the sum over samples is exact.
             let bound = largest(values) * largest(&term.values);
-            let grid = Grid::for_sums(bound, leaves.total);
+            let grid = WeightedGrid::for_sums(bound, leaves.total);
             let mut own = 0.0;
             for (leaf, &g) in values.iter().enumerate() {
                 for &row in leaves.rows(leaf) {
                     let other = term.values[term.leaf_of[row as usize] as usize];
-                    own += data.weights.units(row as usize) as f64 * grid.round(g * other);
+                    own += grid.product(data.weights.units(row as usize) as f64, g * other);
                 }
             }
             let overlap = data.weights.workers().sum_of(own)?;

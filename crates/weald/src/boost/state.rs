@@ -21,11 +21,11 @@ use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
 use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::exact::{Grid, Total, exact_mean_of_all};
+use crate::exact::{Total, WeightedGrids, exact_mean_of_all};
 use crate::loss::float::Float;
 use crate::loss::known_cells::mean_of_columns;
 use crate::loss::rows::{LeafRows, RowLoss, RowSums, RowTargets};
-use crate::loss::vector::{TILE_ROWS, add, add_rounded, add_scaled, take_largest, vectorised};
+use crate::loss::vector::{TILE_ROWS, add, add_scaled, take_largest, vectorised};
 use crate::loss::working::WorkingLoss;
 use crate::pool;
 use crate::tree::grow::Structure;
@@ -501,7 +501,7 @@ pub(crate) fn leaf_sums<T: Float>(
     mut visit: impl FnMut(usize, &[f64]),
 ) -> Result<()> {
     let width = data.width;
-    let grids = try_collected(SUMS, bounds.iter().map(|&bound| Grid::for_sums(bound.to_f64(), leaves.total)))?;
+    let grids = WeightedGrids::for_sums(bounds.iter().map(|bound| bound.to_f64()), leaves.total)?;
     let blocks = data.of_row.in_blocks();
     let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
     let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
@@ -514,7 +514,7 @@ pub(crate) fn leaf_sums<T: Float>(
             let y = |i: usize| data.row(rows[i] as usize);
             blocks.block(y, &block, width, &mut losses, Some(&mut gradients))?;
             for (&row, r) in rows.iter().zip(gradients.chunks_exact(width)) {
-                add_rounded(data.weights.units(row as usize) as f64, r, &grids, sums);
+                grids.add(data.weights.units(row as usize) as f64, r, sums);
             }
             return Ok(());
         }
@@ -523,7 +523,7 @@ pub(crate) fn leaf_sums<T: Float>(
             data.of_row.negative_gradients(data.row(row), &scores[row * width..][..width], r);
             vectorised(
                 #[inline(always)]
-                || add_rounded(data.weights.units(row) as f64, r, &grids, sums),
+                || grids.add(data.weights.units(row) as f64, r, sums),
             );
         }
         Ok(())

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use super::columns::UnitWeights;
 use super::leaf_search::LeafDerivatives;
 use crate::error::{Result, try_filled};
-use crate::loss::off_sums::{Grids, LANES, add_row, add_weighted_row};
+use crate::loss::off_sums::{LANES, add_row, add_weighted_row};
 use crate::loss::vector::vectorised;
 
 /// Number of samples that are transposed to columns while they are in the first-level cache.
@@ -57,7 +58,7 @@ impl Tile {
     }
 
     /// Sums all cells by leaf, after they are moved; `pieces` are leaves and positions.
-    pub(super) fn sum(&mut self, pieces: &[(usize, Range<usize>)], weights: Option<&[f64]>, grids: Grids) {
+    pub(super) fn sum(&mut self, pieces: &[(usize, Range<usize>)], weights: &UnitWeights) {
         let (stride, scores, moves) = (self.stride, &self.scores, &self.moves);
         let ([gradients, curvatures], [of_gradients, of_curvatures]) = (&mut self.sums, &mut self.bits);
         gradients.fill(0.0);
@@ -70,12 +71,15 @@ impl Tile {
                     let (gradients, curvatures) = (&mut gradients[of_leaf.clone()], &mut curvatures[of_leaf.clone()]);
                     let moves = &moves[of_leaf];
                     let rows = scores[positions.start * stride..positions.end * stride].chunks_exact(stride);
-                    if let Some(weights) = weights {
-                        for (row, &weight) in rows.zip(&weights[positions.clone()]) {
-                            add_weighted_row(weight, row, moves, grids, gradients, curvatures);
+                    let grids = match weights {
+                        UnitWeights::Ones(grids) => *grids,
+                        UnitWeights::Any(weights, grids) => {
+                            for (row, &weight) in rows.zip(&weights[positions.clone()]) {
+                                add_weighted_row(weight, row, moves, *grids, gradients, curvatures);
+                            }
+                            continue;
                         }
-                        continue;
-                    }
+                    };
                     of_gradients.fill(0);
                     of_curvatures.fill(0);
                     rows.for_each(|row| add_row(row, moves, grids, of_gradients, of_curvatures));

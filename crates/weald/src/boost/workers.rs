@@ -27,9 +27,7 @@ impl BoostConfig {
     /// same parameters, and each returns the same model.
     ///
     /// The model is, byte for byte, that of one worker with all samples, for any number of workers and any distribution
-    /// of the samples, as long as sums are exact: up to 2²⁶ samples (67 million, by weight in units of the least) for
-    /// numerical outputs, and 2³⁰ for labels and classes. With more samples, sums are rounded: all workers still have
-    /// the same model, but its last bits may depend on the distribution. Workers may have no samples.
+    /// of the samples. Workers may have no samples.
     ///
     /// Trees are searched by histograms ([`BoostConfig::max_bins`]), on dense or sparse X, with the squared error, or
     /// the log loss of labels and classes. The following are not supported: other losses, whose leaves or steps

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `total` | totals of weights, which bound all exact sums |
 //! | `power` | powers of two that neither overflow nor underflow, and the exponents of floats |
-//! | `grid` | rounding to the multiples of a spacing, and the choice of the spacing for a bound and a total weight |
+//! | `grid` | rounding to the multiples of a spacing |
+//! | `weighted_grid` | the choice of spacings for sums of products of weights and terms |
 //! | `fixed_point` | conversion of floats to integers, and back |
 //! | `sums` | weighted sums in float64 |
 //! | `rounded_once` | sums of any floats that are rounded once, at the end |
@@ -27,6 +28,7 @@ pub(crate) mod reduce;
 mod rounded_once;
 mod sums;
 mod total;
+mod weighted_grid;
 
 pub(crate) use deviation::exact_deviation_of_all;
 pub(crate) use fixed_point::FixedPoint;
@@ -35,5 +37,6 @@ pub(crate) use mean::{exact_mean, exact_mean_of_all, exact_means_of_all};
 pub(crate) use power::{PowerOfTwo, exponent_above, lowest_bit};
 pub(crate) use rounded_once::RoundedOnce;
 pub use rounded_once::exact_sums;
-pub(crate) use sums::{bits_left, weighted_sum, weighted_sum_of_all};
+pub(crate) use sums::{weighted_sum, weighted_sum_of_all};
 pub(crate) use total::{Shift, Total, debug_assert_exact};
+pub(crate) use weighted_grid::{Rounding, WeightedGrid, WeightedGrids, WeightedPair};

@@ -5,7 +5,7 @@ use super::newton::Regularization;
 use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, ROWS};
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_with_capacity};
-use crate::exact::{Grid, bits_left};
+use crate::exact::Rounding;
 use crate::loss::line_search::{LineSearch, weighted_median};
 
 /// The absolute error.
@@ -43,10 +43,10 @@ impl Loss for AbsoluteError {
 
     /// Returns the lower median of r / g with weights w |g|, or 0 if all directions are zero.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
-        let grid = Grid::with_bits(problem.largest_direction(), bits_left(problem.weights));
+        let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
         let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
         let mut pairs = try_with_capacity(ROWS, problem.y.len())?;
-        pairs.extend(problem.moving().map(|(y, f, g, w)| (ratio(y, f, g), w * grid.round(g.abs()))));
+        pairs.extend(problem.moving().map(|(y, f, g, w)| (ratio(y, f, g), grid.product(w, g.abs()))));
         problem.unless_worse(self, weighted_median(&mut pairs, problem.control)?)
     }
 }

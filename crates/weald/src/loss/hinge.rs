@@ -6,7 +6,7 @@ use super::column::ColumnLoss;
 use super::{Bounds, Domain, LineProblem, Loss, ROWS};
 use crate::control::Control;
 use crate::error::{Result, try_with_capacity};
-use crate::exact::{Grid, bits_left};
+use crate::exact::Rounding;
 use crate::loss::line_search::{Kink, LineSearch, piecewise_linear_minimum};
 
 /// The hinge loss.
@@ -53,11 +53,11 @@ impl Loss for Hinge {
 
     /// Returns the kink where the slope changes its sign. If there are several minima, it is the one nearest to 0.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
-        let grid = Grid::with_bits(problem.largest_direction(), bits_left(problem.weights));
+        let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
         let mut first_slope = 0.0;
         let mut kinks = try_with_capacity(ROWS, problem.y.len())?;
         for (y, f, g, w) in problem.moving() {
-            let bend = w * grid.round(g.abs());
+            let bend = grid.product(w, g.abs());
             // Samples whose margin increases along the line have a non-zero loss before their kink, the others after
             // it.
             if y * g > 0.0 {

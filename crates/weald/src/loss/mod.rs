@@ -42,10 +42,9 @@
 //! | `log_link` | code shared by losses whose scores are logarithms: exponentials that do not overflow, starts, Newton steps |
 //! | `float` | the two float types of scores, and the grids to which gradients are rounded |
 //! | `off_sums` | sums for the search of steps of the logistic loss over leaves |
-//! | `sums` | sums that do not depend on the order of samples |
 //!
-//! **Sums are exact** for weights that are multiples of 1/64 (see `sums`): they do not depend on the order of samples,
-//! a sample of weight 2 is equivalent to two samples, and a sample of weight 0 has no effect.
+//! **Sums are exact** (see [`crate::exact`]): they do not depend on the order of samples, and a sample of weight 0 has no
+//! effect. With weights that are multiples of 1/64, a sample of weight 2 is equivalent to two samples.
 //!
 //! # Classes without weight
 //!

@@ -9,7 +9,7 @@ use super::newton::Regularization;
 use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, LossKind, ROWS};
 use crate::control::Control;
 use crate::error::{Error, Result, try_collected, try_with_capacity};
-use crate::exact::{Grid, bits_left};
+use crate::exact::Rounding;
 
 /// The quantile loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,12 +86,12 @@ impl Loss for Quantile {
     /// Returns the smallest minimum. Before all kinks r / g, the slope is −q |g| for increasing and (q − 1) |g| for
     /// decreasing g, and each kink adds w |g|. The result is 0 if all directions are zero.
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
-        let grid = Grid::with_bits(problem.largest_direction(), bits_left(problem.weights));
+        let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
         let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
         let mut pairs = try_with_capacity(ROWS, problem.y.len())?;
         let (mut rising, mut falling) = (0.0, 0.0);
         for (y, f, g, w) in problem.moving() {
-            let bend = w * grid.round(g.abs());
+            let bend = grid.product(w, g.abs());
             *(if g > 0.0 { &mut rising } else { &mut falling }) += bend;
             pairs.push((ratio(y, f, g), bend));
         }

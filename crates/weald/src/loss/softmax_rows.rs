@@ -7,13 +7,13 @@ use super::newton::{Change, ErrorOfSums, LeafTotals, Regularization, self_concor
 use super::rows::{LeafRows, RowLoss, RowSums, RowTargets};
 use super::softmax;
 use super::softmax_step::SoftmaxProblem;
-use super::vector::{add_rounded, vectorised};
+use super::vector::vectorised;
 use super::working::Line;
 use super::{Bounds, ROWS};
 use crate::control::Control;
 use crate::data::targets::starts;
 use crate::error::{Result, try_collected, try_filled};
-use crate::exact::Grid;
+use crate::exact::WeightedGrids;
 
 /// The accuracy of gradients and curvatures of samples, and of means of probabilities, which are computed from gradients
 /// that are rounded to a grid of 2⁻²².
@@ -125,7 +125,7 @@ impl<T: Float> RowSums<T> for Softmax {
         let width = gradients.len();
         let zeros = || try_filled(WHAT, T::from_f64(0.0), width);
         let (mut r, mut h) = (zeros()?, zeros()?);
-        let grids = try_filled(WHAT, Grid::for_sums(1.0, rows.total), width)?;
+        let grids = WeightedGrids::for_sums((0..width).map(|_| 1.0), rows.total)?;
         for &row in rows.ids {
             (&self).negative_gradients((rows.y)(row), (rows.scores)(row), &mut r);
             let weight = (rows.units)(row) as f64;
@@ -136,8 +136,8 @@ impl<T: Float> RowSums<T> for Softmax {
                         let size = r.abs();
                         *h = size * (T::from_f64(1.0) - size);
                     }
-                    add_rounded(weight, &r, &grids, gradients);
-                    add_rounded(weight, &h, &grids, curvatures);
+                    grids.add(weight, &r, gradients);
+                    grids.add(weight, &h, curvatures);
                 },
             );
         }

@@ -16,7 +16,7 @@ use super::vector::{add, dot, vectorised};
 use crate::cholesky;
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_copied, try_filled};
-use crate::exact::{Grid, bits_left, weighted_sum};
+use crate::exact::{Rounding, WeightedGrid, WeightedPair, weighted_sum};
 use crate::pool;
 
 /// With more classes than this, the Hessian is not computed explicitly, because it takes K² for each sample.
@@ -70,17 +70,17 @@ struct Derivatives {
 #[derive(Clone, Copy)]
 struct StepGrids {
     /// The grids of the gradient, in two parts.
-    slopes: (Grid, Grid),
-    squares: Grid,
+    slopes: WeightedPair,
+    squares: WeightedGrid,
     /// The largest magnitude of a direction.
     largest: f64,
-    bits: i32,
+    rounding: Rounding,
 }
 
 impl StepGrids {
-    fn new(largest: f64, bits: i32) -> Self {
-        let squares = Grid::with_bits(2.0 * largest * largest, bits);
-        StepGrids { slopes: Grid::pair(largest, bits), squares, largest, bits }
+    fn new(largest: f64, rounding: Rounding) -> Self {
+        let squares = rounding.grid(2.0 * largest * largest);
+        StepGrids { slopes: rounding.pair(largest), squares, largest, rounding }
     }
 }
 
@@ -190,7 +190,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         shares: &mut [f32],
     ) -> f64 {
         let (k, class, w) = (self.n_classes, self.classes[row] as usize, self.weights[row]);
-        let StepGrids { slopes: (coarse, fine), squares, .. } = grids;
+        let StepGrids { slopes, squares, .. } = grids;
         // These are plain loops over slices of equal length, which are compiled for the available registers.
         let (moved, p) = (&mut scratch.moved[..k], &mut scratch.shares[..k]);
         let g = &self.directions(row, &mut scratch.directions)[..k];
@@ -203,35 +203,33 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         let (high, low) = (&mut sums.high[..k], &mut sums.low[..k]);
         for a in 0..k {
             p[a] *= inverse;
-            let slope = g[a] * p[a];
-            let rounded = coarse.round(slope);
-            high[a] += w * rounded;
-            low[a] += w * fine.round(slope - rounded);
+            let [more, rest] = slopes.products(w, g[a] * p[a]);
+            high[a] += more;
+            low[a] += rest;
         }
         // 1 − p for the sample's class, without a loss of digits.
         let (on, off) = (of_row.own * inverse, (of_row.others * inverse).min(1.0));
-        let slope = -g[class] * off;
-        let rounded = coarse.round(slope);
-        high[class] += w * rounded;
-        low[class] += w * fine.round(slope - rounded);
+        let [more, rest] = slopes.products(w, -g[class] * off);
+        high[class] += more;
+        low[class] += rest;
         if self.is_whole() {
             p[class] = on;
             for a in 0..k {
                 let along = g[a] * p[a];
                 let (others, g, p) = (&mut sums.curvature[a * k..][..=a], &g[..=a], &p[..=a]);
                 for b in 0..a {
-                    others[b] -= w * squares.round(along * (g[b] * p[b]));
+                    others[b] -= squares.product(w, along * (g[b] * p[b]));
                 }
                 let rest = if a == class { off } else { 1.0 - p[a] };
-                others[a] += w * squares.round(g[a] * along * rest);
+                others[a] += squares.product(w, g[a] * along * rest);
             }
         } else {
             let (curvature, shares) = (&mut sums.curvature[..k], &mut shares[..k]);
             for a in 0..k {
-                curvature[a] += w * squares.round(g[a] * g[a] * p[a] * (1.0 - p[a]));
+                curvature[a] += squares.product(w, g[a] * g[a] * p[a] * (1.0 - p[a]));
                 shares[a] = if p[a] < LEAST_SHARE { 0.0 } else { p[a] as f32 };
             }
-            curvature[class] += w * squares.round(g[class] * g[class] * on * off);
+            curvature[class] += squares.product(w, g[class] * g[class] * on * off);
             shares[class] = on as f32;
         }
         of_row.loss()
@@ -241,7 +239,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
     fn curvature_along(&self, v: &[f64], shares: &[f32], grids: StepGrids, control: &Control) -> Result<Vec<f64>> {
         let k = self.n_classes;
         // Probabilities in float32 may add up to slightly more than 1.
-        let grid = Grid::with_bits(4.0 * grids.largest * grids.largest * most(v), grids.bits);
+        let grid = grids.rounding.grid(4.0 * grids.largest * grids.largest * most(v));
         let (size, n) = (self.chunk_rows(), self.weights.len());
         let mut sums = try_filled(CLASSES, 0.0, n.div_ceil(size) * k)?;
         let jobs = shares.chunks(size * k).zip(sums.chunks_exact_mut(k)).enumerate();
@@ -268,7 +266,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
                         }
                         let mean = dot(p, apart);
                         for a in 0..k {
-                            sums[a] += w * grid.round(g[a] * f64::from(p[a]) * (apart[a] - mean));
+                            sums[a] += grid.product(w, g[a] * f64::from(p[a]) * (apart[a] - mean));
                         }
                     }
                 },
@@ -333,7 +331,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
             losses: control.try_filled("the losses of rows", 0.0, n)?,
             shares: control.try_filled("the probabilities of classes", 0.0, if self.is_whole() { 0 } else { n * k })?,
         };
-        let grids = StepGrids::new(self.largest_direction(), bits_left(self.weights));
+        let grids = StepGrids::new(self.largest_direction(), Rounding::of(self.weights));
         let mut here = self.derivatives(&steps, &mut of_rows, grids, control)?;
         let mut least = None;
         for _ in 0..MOST_ROUNDS {

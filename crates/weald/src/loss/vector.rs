@@ -4,7 +4,6 @@
 //! machine.
 
 use super::float::Float;
-use crate::exact::Grid;
 
 /// The number of partial sums of a dot product.
 pub(crate) const LANES: usize = 8;
@@ -82,14 +81,6 @@ pub(crate) fn products<T: Float>(r: &[T], width: usize, phi: &[Eight], out: &mut
     }
 }
 
-/// Adds `weight` times the values, each rounded to its grid.
-#[inline(always)]
-pub(crate) fn add_rounded<T: Float>(weight: f64, values: &[T], grids: &[Grid<T>], sums: &mut [f64]) {
-    for ((sum, &value), grid) in sums.iter_mut().zip(values).zip(grids) {
-        *sum += weight * grid.round(value).to_f64();
-    }
-}
-
 /// Adds a row to scores, in place.
 #[inline(always)]
 pub(crate) fn add<T: Float>(scores: &mut [T], row: &[T]) {
@@ -114,7 +105,7 @@ pub(crate) fn take_largest<T: Float>(largest: &mut [T], values: &[T]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::Total;
+    use crate::exact::{Total, WeightedGrids};
     use proptest::prelude::*;
 
     /// Returns the results of every loop.
@@ -127,8 +118,10 @@ mod tests {
         add(&mut scores, &other);
         add_scaled(&mut scores, T::from_f64(factor), &r);
         take_largest(&mut scores, &other);
-        let grids = vec![Grid::for_sums(1e3, Total::new(10_000).unwrap()); r.len()];
-        add_rounded(factor, &r, &grids, &mut sums);
+        for total in [10_000, Total::LIMIT - 1] {
+            let total = Total::new(total).unwrap();
+            WeightedGrids::for_sums(r.iter().map(|_| 1e3), total).unwrap().add(factor, &r, &mut sums);
+        }
         let bits = |x: f64| x.to_bits();
         (bits(dot(&r, &phi)), scores.iter().map(|s| bits(s.to_f64())).collect(), sums.into_iter().map(bits).collect())
     }
