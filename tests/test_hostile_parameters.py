@@ -186,7 +186,7 @@ def calls():
     yield boosted.refit_leaves, {"X": X, "y": numbers}, ["y", "sample_weight", "base_margin"]
     yield regressor.predict_quantiles, {"X": X, "q": 0.5}, ["q"]
     yield regressor.sample_y, {"X": X[:2], "n_samples": 2}, ["n_samples", "random_state"]
-    yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight"]
+    yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight", "y_mask"]
     yield forest.prune_reduced_error, {"X_val": X, "y_val": y}, ["y_val", "sample_weight"]
     yield tree.cost_complexity_pruning_path, {"X": X, "y": X[:, 0]}, ["y", "sample_weight"]
     yield weald.topk, {"model": of_labels, "X": X, "k": 2}, ["X", "k", "min_score", "exclude"]
@@ -205,7 +205,7 @@ def calls():
     yield (
         inspection.permutation_importance,
         permuted,
-        ["model", "X", "y", "n_repeats", "n_jobs", "scoring", "random_state"],
+        ["model", "X", "y", "n_repeats", "n_jobs", "scoring", "random_state", "y_mask"],
     )
     yield weald.compression.compact_leaves, {"model": forest}, ["top_k", "dtype", "max_change"]
     yield weald.compression.compact_leaves, {"model": boosted, "max_change": 0.1, "X": X}, ["max_change"]

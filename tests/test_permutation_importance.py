@@ -95,3 +95,16 @@ def test_bad_input_is_named():
         permutation_importance(model, sparse.csr_array(X[:0]), y[:0])
     with pytest.raises(ValueError, match="features"):
         permutation_importance(model, sparse.csr_array(X[:, :4]), y)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_unknown_values_of_y_are_left_out(form):
+    X, y = make_data("RandomForestClassifier", outputs="labels")
+    model = make("RandomForestClassifier").fit(X, y)
+    mask = np.random.default_rng(0).random(y.shape) < 0.3
+    found = permutation_importance(model, form(X), y, y_mask=mask, random_state=0, n_repeats=2)
+    gaps = np.where(mask, np.nan, y)
+    assert_same(found, sklearn.inspection.permutation_importance(model, X, gaps, random_state=0, n_repeats=2))
+    # Other values where y is unknown change nothing.
+    other = permutation_importance(model, form(X), np.where(mask, 1 - y, y), y_mask=mask, random_state=0, n_repeats=2)
+    assert_same(other, found)

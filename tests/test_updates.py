@@ -94,3 +94,21 @@ def test_bad_samples_change_nothing(rows, y, options, message):
 def test_forests_that_cannot_be_updated():
     with pytest.raises(NotFittedError):
         weald.RandomForestClassifier().update(X, CLASSES)
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels", "numbers"])
+def test_unknown_values_of_new_samples_are_left_out(kind):
+    y = {"classes": np.column_stack([CLASSES, CLASSES[::-1]]), "labels": LABELS.toarray(), "numbers": NUMBERS}[kind]
+    model = clone(MODELS[kind][0])
+    mask = np.random.default_rng(0).random(y.shape) < 0.3
+    forest = clone(model).fit(X[OLD], y[OLD]).update(X[NEW], y[NEW], y_mask=mask[NEW], retire=3)
+    of_new = clone(model).set_params(n_estimators=11).fit(X[NEW], y[NEW], y_mask=mask[NEW])
+    for tree, expected in zip(forest.estimators_[-3:], of_new.estimators_[-3:], strict=True):
+        assert np.array_equal(tree.predict(X), expected.predict(X))
+    # What y has where it is unknown is not read, not even a class that the fit did not have.
+    other = np.where(mask, {"classes": "z", "labels": 7, "numbers": np.nan}[kind], y)
+    again = clone(model).fit(X[OLD], y[OLD]).update(X[NEW], other[NEW], y_mask=mask[NEW], retire=3)
+    assert weald.dumps(again) == weald.dumps(forest)
+    if kind == "classes":
+        with pytest.raises(ValueError, match="y must have classes of the training data, got 'z'"):
+            forest.update(X[NEW], np.where(mask, y, "z")[NEW], y_mask=mask[NEW], retire=1)

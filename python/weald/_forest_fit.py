@@ -151,7 +151,15 @@ class BaseForest(TreeParameters, BaseBagging):
                 setattr(member, name, self.__dict__[name])
         return member
 
-    def update(self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, retire: int = 10) -> Self:
+    def update(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        retire: int = 10,
+    ) -> Self:
         """Replace the oldest trees by trees that are grown on new samples.
 
         Parameters
@@ -162,6 +170,8 @@ class BaseForest(TreeParameters, BaseBagging):
             Their target values, with the outputs of `fit`. Classes must be among those of `fit`; some may be absent.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights, as in `fit`.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks unknown values of y, as in `fit`. Each output must have a known value.
         retire : int, default=10
             Number of trees to replace, from 1 to the number of trees.
 
@@ -199,7 +209,7 @@ class BaseForest(TreeParameters, BaseBagging):
         check_fitted(self)
         _updates.check(self, retire)
         with fitted_at_once(self) as new:
-            _updates.update(new, X, y, sample_weight, int(retire))
+            _updates.update(new, X, y, sample_weight, y_mask, int(retire))
         return self
 
     @of_one_fit

@@ -18,7 +18,7 @@ from sklearn.utils import Bunch, check_array, check_random_state
 
 from weald._described import described
 from weald._sparse import is_sparse
-from weald._targets import check_array_of_y
+from weald._targets import check_array_of_y, with_gaps
 from weald._types import MatrixLike, RandomState
 from weald._validation import canonical, check_has_fit, generator, integer, named
 
@@ -35,6 +35,7 @@ def permutation_importance(
     n_jobs: int | None = None,
     random_state: RandomState = None,
     sample_weight: ArrayLike | None = None,
+    y_mask: MatrixLike | None = None,
 ) -> Bunch | dict[str, Bunch]:
     """Compute permutation importances of features, without making sparse X dense.
 
@@ -61,6 +62,9 @@ def permutation_importance(
         Controls the permutations.
     sample_weight : array-like of shape (n_samples,), default=None
         Sample weights, which are passed to the scorer.
+    y_mask : {array-like, sparse matrix} of the shape of y, default=None
+        True or 1 marks unknown values of y, in addition to those that are NaN, if y has several columns of numbers or
+        labels. The scorer gets NaN in their place.
 
     Returns
     -------
@@ -104,6 +108,7 @@ def permutation_importance(
         n_jobs = max(-most, min(integer("n_jobs", n_jobs, -sys.maxsize, also=" or None"), most))
     check_has_fit(model, "model")
     check_array_of_y(y, "y")
+    y = with_gaps(y, y_mask)
     if isinstance(scoring, Mapping) and not (scoring and all(map(callable, scoring.values()))):
         raise ValueError(f"scoring must have callables as values, got {described(scoring)}")
     if not is_sparse(X):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald import _kept_rows, _memory, _parts
 from weald._targets import Target
@@ -21,13 +22,13 @@ def check(forest: Any, retire: Any) -> None:
     integer("retire", retire, 1, n_trees, also=", the number of trees")
 
 
-def update(forest: Any, X: Any, y: Any, sample_weight: Any, retire: int) -> None:
+def update(forest: Any, X: Any, y: Any, sample_weight: Any, y_mask: Any, retire: int) -> None:
     """Grow `retire` trees on these samples and delete as many of the oldest trees."""
     before = dict(forest.__dict__)
     n_old = forest._forest.n_trees
     n_grown = before.get(GROWN, n_old)
     known = forest._known_target()
-    X, target, weights = forest._check_fit(X, y, sample_weight, goes_on=True)
+    X, target, weights = forest._check_fit(X, y, sample_weight, y_mask, goes_on=True)
     if X.shape[1] != before["n_features_in_"]:
         raise ValueError(f"X must have {before['n_features_in_']} features, as in the fit, got {X.shape[1]}")
     old, new = (state.get("feature_names_in_") for state in (before, forest.__dict__))
@@ -54,5 +55,18 @@ def _of_known_classes(forest: Any, known: Target, target: Target, y: Any) -> Tar
         raise ValueError(f"y must have {expected}, got {target.n_outputs} outputs of {target.kind}")
     if target.kind != "classes":
         return target
-    engine = known.like(y, target.original.shape[0], type(forest).__name__, what="y")
+    if target.mask is None:
+        engine = known.like(y, target.original.shape[0], type(forest).__name__, what="y")
+    else:
+        engine = (_codes_among(known.classes, target), known.engine[1])
     return replace(target, engine=engine, classes=known.classes)
+
+
+def _codes_among(classes: Any, target: Target) -> NDArray[np.uint32]:
+    """The codes of y with unknown values among the classes of the fit."""
+    codes: NDArray[np.uint32] = np.zeros_like(target.engine[0])
+    for j, (found, new) in enumerate(zip(classes, target.classes, strict=True)):
+        if not (known := np.isin(new, found)).all():
+            raise ValueError(f"y must have classes of the training data, got {new[~known][:1].tolist()[0]!r}")
+        codes[:, j] = np.searchsorted(found, new)[target.engine[0][:, j]]
+    return codes
