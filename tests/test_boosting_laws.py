@@ -155,7 +155,9 @@ def test_a_set_of_categories_that_is_better_by_rounding_only_is_found_in_every_l
     y = np.digitize(X[:, 0] + X[:, 2] + r.normal(size=200) * 2, [-2, 0, 3])
     w = r.choice([1e-300, 0.3, 1 / 3, 1, 7.1], 200)
     params = {"n_estimators": 1, "learning_rate": 1.0, "min_samples_leaf": 5, "categorical_features": [1]}
-    of_dense, of_sparse = (make(CLASSIFIER, **params).fit(form(X), y, sample_weight=w) for form in (np.asarray, sparse.csr_array))
+    of_dense, of_sparse = (
+        make(CLASSIFIER, **params).fit(form(X), y, sample_weight=w) for form in (np.asarray, sparse.csr_array)
+    )
     assert model_bytes(of_dense) == model_bytes(of_sparse)
 
 

@@ -512,7 +512,7 @@ def test_what_directions_mean_nothing_for():
         (
             boosting(monotonic_cst=signs, output_strategy="projected"),
             (X, several),
-            "monotonic_cst .* strategy Projected",
+            "monotonic_cst .* output_strategy='projected'",
         ),
         (weald.RandomForestClassifier(monotonic_cst=signs), (X, classes), "monotonic_cst .* two classes"),
         (

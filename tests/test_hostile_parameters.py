@@ -369,3 +369,32 @@ def test_models_that_predict_something_else_are_refused_by_name(value):
     X, y = make_data("GradientBoostingRegressor")
     model = make("GradientBoostingRegressor", init=Returning(value))
     check_refused(model, (ValueError, TypeError), r"\binit\b", X, y)
+
+
+def refusals():
+    """Fits that the engine refuses because two arguments do not go together."""
+    X, y = make_data("RandomForestRegressor")
+    Y = np.column_stack([y, -y, y])
+    mask = np.zeros(Y.shape, dtype=bool)
+    mask[0, 0] = True
+    regressor, classifier = weald.GradientBoostingRegressor, weald.GradientBoostingClassifier
+    for criterion in ("absolute_error", "poisson"):
+        yield lambda c=criterion: weald.DecisionTreeRegressor(criterion=c).fit(X, np.abs(Y), y_mask=mask)
+    yield lambda: weald.DecisionTreeRegressor(criterion="absolute_error").fit(X, Y).prune_reduced_error(X, Y)
+    signs = {"output_strategy": "projected", "monotonic_cst": [1] * X.shape[1]}
+    yield lambda: regressor(**signs).fit(X, Y)
+    yield lambda: regressor(output_strategy="projected", output_projection="pca").fit(X, Y, y_mask=mask)
+    three = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    for model, target in ((classifier(), y > 0), (classifier(), three)):
+        for search in ("brent", "newton") if target is three else ("brent",):
+            model = clone(model).set_params(line_search=search, leaf_estimation="line_search", random_state=0)
+            sent = {"all_reduce": lambda values, op: None, "n_samples": len(X)}
+            yield lambda m=model, t=target, sent=sent: distribute.fit_part(m, X, t, **sent)
+
+
+@pytest.mark.parametrize("refused", list(refusals()))
+def test_refusals_have_the_names_of_values_in_python(refused):
+    names_of_engine = r"Variance|AbsoluteError|Poisson|Gini|Entropy|Pca|Brent|Projected|Joint|Stagewise|be Newton"
+    with pytest.raises((ValueError, TypeError)) as told:
+        refused()
+    assert re.search(rf"\b({names_of_engine})\b", str(told.value)) is None

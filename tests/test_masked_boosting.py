@@ -291,7 +291,7 @@ def test_what_does_not_support_masks_says_so() -> None:
         ({"class_weight": "balanced"}, "class_weight does not support y with masked entries: it must be None"),
         (
             {"output_strategy": "projected", "output_projection": "pca"},
-            "output_projection must be another family if y has masked cells, got Pca",
+            "output_projection must be another family if y has masked cells, got 'pca'",
         ),
     ]
     for parameters, message in refused:

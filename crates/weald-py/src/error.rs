@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use weald::{Error, ErrorKind};
 
 /// Names of arguments and values in the engine's messages, and their names in Python.
-const WORDS: [(&str, &str); 20] = [
+const WORDS: [(&str, &str); 32] = [
     ("precision", "dtype"),
     ("Byte", "'int8'"),
     ("be Half or Single for labels and classes", "be 'float16' or 'float32' for labels and classes"),
@@ -36,6 +36,24 @@ const WORDS: [(&str, &str); 20] = [
     ("LogLoss", "'log_loss'"),
     ("be SquaredError for numerical outputs", "be 'squared_error' for numerical outputs"),
     ("be LogLoss or Exponential", "be 'log_loss' or 'exponential'"),
+    ("be Variance if y has masked cells", "be 'squared_error' if y has masked entries"),
+    ("be Variance if outputs are scaled or weighted", "be 'squared_error' if outputs are scaled or weighted"),
+    ("Variance", "'squared_error'"),
+    ("AbsoluteError", "'absolute_error'"),
+    ("Poisson", "'poisson'"),
+    ("Gini", "'gini'"),
+    ("Entropy", "'entropy'"),
+    ("Pca", "'pca'"),
+    ("Brent", "'brent'"),
+    ("be Newton if samples are spread over workers", "be 'newton' if samples are spread over workers"),
+    (
+        "be Newton for three and more classes if samples are spread over workers",
+        "be 'newton' for three and more classes if samples are spread over workers",
+    ),
+    (
+        "with the strategy Projected, which mixes the signs of outputs",
+        "with output_strategy='projected', which mixes the signs of outputs",
+    ),
     ("data", "training_data"),
     (
         "be the data, sampling and seed of the fit",
