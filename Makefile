@@ -7,12 +7,16 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 INTERPRETER := $(BIN)/python$(if $(filter Windows_NT,$(OS)),.exe)
 # The first in which the command line keeps symbols that pyproject.toml would strip.
 MATURIN := maturin>=1.16,<2
-# The profile of the build that is tested: `dev` has debug assertions and checks of overflow.
-PROFILE ?= release
+# The profile of the build that is tested (Cargo.toml): `local` takes a few minutes; `release` is what is published, and
+# takes more; `dev` has debug assertions and checks of overflow.
+PROFILE ?= local
 # The dependency group that has what tests need.
 TEST_GROUP ?= test
 SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 	$(shell find crates python -name '*.rs' -o -name Cargo.toml -o -name '*.py' -o -name '*.pyi' -o -name py.typed)
+
+# With other flags the pages of the crates would be made again.
+CARGO_DOC := RUSTDOCFLAGS='-D warnings' cargo doc --no-deps
 
 .DEFAULT_GOAL := help
 
@@ -25,50 +29,81 @@ $(INTERPRETER):
 	$(PYTHON) -m venv $(VENV)
 	$(INTERPRETER) -m pip install --quiet --upgrade 'pip>=25.1'
 
-# Stamps: the wheel built from the sources and installed; the tools of one dependency group installed.
-$(VENV)/built: $(INTERPRETER) $(SOURCES)
+# Stamps: the wheel built from the sources with a profile and installed; the tools of one dependency group installed.
+BUILT := $(VENV)/built-$(PROFILE)
+.PRECIOUS: $(VENV)/built-% $(VENV)/group-%
+
+$(VENV)/built-%: $(INTERPRETER) $(SOURCES)
 	$(BIN)/python -m pip install --quiet '$(MATURIN)'
-	rm -rf $(VENV)/wheels
-	$(BIN)/maturin build --profile $(PROFILE) --strip false --quiet --interpreter $(INTERPRETER) --out $(VENV)/wheels
+	rm -rf $(VENV)/wheels $(VENV)/built-*
+	$(BIN)/maturin build --profile $* --strip false --interpreter $(INTERPRETER) --out $(VENV)/wheels
 	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(VENV)/wheels/*.whl
-	$(BIN)/python -m pip install --quiet $(VENV)/wheels/*.whl
+	$(BIN)/python -m pip install $(VENV)/wheels/*.whl
 	touch $@
 
-$(VENV)/group-%: $(INTERPRETER) pyproject.toml $(VENV)/built
-	$(BIN)/python -m pip install --quiet --group $*
+$(VENV)/group-%: pyproject.toml | $(INTERPRETER)
+	$(BIN)/python -m pip install --group $*
 	touch $@
+
+.PHONY: build
+build: $(BUILT)  ## Build weald and install it into the virtual environment
+
+.PHONY: tools
+tools: $(VENV)/group-lint $(VENV)/group-$(TEST_GROUP) $(VENV)/group-docs  ## Install what lints, tests and pages need
 
 .PHONY: demo
-demo: $(VENV)/built $(VENV)/group-demo  ## Build weald and run the examples
+demo: $(BUILT) $(VENV)/group-demo  ## Build weald and run the examples
 	@set -e; for example in examples/*.py; do echo "== $$example"; \
 		MPLBACKEND=agg $(BIN)/python -W 'ignore:FigureCanvasAgg' $$example; done
 
+# `make test` runs all tests of the crates and the cases of the Python tests that tests/tiers.py chooses; `make test-rest`
+# runs the others.
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := --numprocesses auto --dist worksteal
+
 .PHONY: test
-test: test-rust test-python  ## Build weald and run all tests, Rust and Python
+test: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the quick tier of its tests, Rust and Python
+	cargo test --workspace
+	$(PYTEST) -m quick $(PARALLEL)
+
+.PHONY: test-rest
+test-rest: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## Run all that `make test` leaves out
+	$(PYTEST) -m 'not quick and not alone' $(PARALLEL)
+	$(PYTEST) -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
+
+.PHONY: test-all
+test-all: test  ## Build weald and run all tests, Rust and Python
+	$(MAKE) test-rest
 
 .PHONY: test-rust
 test-rust:  ## Run the tests of the crates
 	cargo test --workspace
 
 .PHONY: test-python
-test-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the Python tests
-	$(BIN)/python -m pytest -m 'not alone' --numprocesses auto --dist worksteal
-	$(BIN)/python -m pytest -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
+test-python: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run all Python tests
+	$(PYTEST) -m 'not alone' $(PARALLEL)
+	$(PYTEST) -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
 
 # Runs of the property tests, and random models that are exported.
 STRESS_RUNS ?= 10
 EXPORT_MODELS ?= 2000
 
 .PHONY: stress
-stress: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## Run the property tests of the crate ten times, and export 2000 models
+stress: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## Run the property tests of the crate ten times, and export 2000 models
 	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package weald --lib; done
 	EXPORT_MODELS=$(EXPORT_MODELS) $(BIN)/python -m pytest tests/test_export_*.py -k 'random or twice or runtime'
 
 .PHONY: lint
-lint: $(VENV)/built $(VENV)/group-lint $(VENV)/group-test  ## Check formatting, lints, documentation and types
+lint: lint-rust lint-python  ## Check formatting, lints, documentation and types
+
+.PHONY: lint-rust
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+	$(CARGO_DOC) --workspace
+
+.PHONY: lint-python
+lint-python: $(BUILT) $(VENV)/group-lint $(VENV)/group-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -98,7 +133,7 @@ coverage-rust:  ## Say which lines of the crate its tests run (needs cargo-llvm-
 
 .PHONY: coverage-python
 coverage-python: export COVERAGE_FILE := $(CURDIR)/target/coverage/data
-coverage-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP) $(VENV)/group-coverage  ## Say which lines of the package its tests run
+coverage-python: $(BUILT) $(VENV)/group-$(TEST_GROUP) $(VENV)/group-coverage  ## Say which lines of the package its tests run
 	mkdir -p target/coverage
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -m 'not alone' --numprocesses auto --dist worksteal
@@ -120,7 +155,7 @@ mutants-rust:  ## Change the exact sums in small ways, one at a time: which chan
 MUTANTS_FLAGS ?= --sample 60
 
 .PHONY: mutants-python
-mutants-python: $(VENV)/built $(VENV)/group-$(TEST_GROUP)  ## The same for the Python modules that check input
+mutants-python: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## The same for the Python modules that check input
 	$(BIN)/python tools/mutants.py $(MUTANTS_FLAGS)
 
 # The crate has no `unsafe`; what it builds on has. Tests ask for more memory than there is on purpose: the sanitizer has to
@@ -185,17 +220,21 @@ deny:  ## Check licences, advisories and sources of all crates that are built on
 	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check
 
 .PHONY: docs
-docs: $(VENV)/built $(VENV)/group-docs  ## Build the documentation site in target/docs
+docs: $(BUILT) $(VENV)/group-docs  ## Build the documentation site in target/docs
 	rm -rf docs/generated docs/gallery target/docs
 	$(BIN)/python -m sphinx -q -b html --fail-on-warning --keep-going docs target/docs
-	cargo doc --quiet --package weald --no-deps
+	$(CARGO_DOC) --quiet --package weald
 	cp -R target/doc target/docs/rust
 	@echo 'target/docs/index.html'
 
 # In a browser that is installed: chromium and chromium-driver of Debian, or Chrome. Examples, links and docstrings of the
 # pages are tested by `make test`.
 .PHONY: test-docs
-test-docs: docs $(VENV)/group-test  ## Build the documentation site and look at its pages in a headless browser
+test-docs: docs  ## Build the documentation site and look at its pages in a headless browser
+	$(MAKE) test-site
+
+.PHONY: test-site
+test-site: $(VENV)/group-docs $(VENV)/group-test
 	SITE=target/docs $(BIN)/python -m pytest tests/test_site.py
 
 .PHONY: serve-docs
@@ -216,7 +255,7 @@ semver:  ## Compare the crate's interface with the last release, or with BASELIN
 BENCH_FLAGS ?= --quick --made
 
 .PHONY: bench
-bench: $(VENV)/built $(VENV)/group-demo  ## Build weald and run the benchmarks, on made data unless BENCH_FLAGS is given
+bench: $(VENV)/built-release $(VENV)/group-demo  ## Build weald and run the benchmarks, on made data unless BENCH_FLAGS is given
 	$(BIN)/python benches/peers/run_all.py $(BENCH_FLAGS)
 
 .PHONY: clean
