@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import MultiTaskLasso, lasso_path
 from test_laws import SHARES, layouts
 from weald import _weald
-from weald._validation import draw_seed
+from weald._input.checks import draw_seed
 
 CLASSIFIER, REGRESSOR = COMPRESSED
 METHODS: dict[str, dict[str, Any]] = {

@@ -18,7 +18,7 @@ from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, check_refused, make, 
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from weald import datasets, distribute, inspection, metrics, model_selection, projection
-from weald._described import described
+from weald._input.described import described
 from weald.export import to_c, to_onnx
 from weald.inspection import export_centroids, export_rules, feature_importances
 from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from weald import _frames
+from weald._input import frames
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -53,13 +53,13 @@ def fitted_at_once(estimator: Any, *, anew: bool = False) -> Iterator[Any]:
     """
     twin = estimator._twin()
     # During a fit, predictions are arrays.
-    twin.__dict__.pop(_frames.OUTPUT, None)
+    twin.__dict__.pop(frames.OUTPUT, None)
     if anew:
         twin._forget()
     before = dict(twin.__dict__)
     yield twin
     fitted = estimator._fitted_names()
-    kept_from_fit = {*estimator._get_param_names(), _frames.OUTPUT}
+    kept_from_fit = {*estimator._get_param_names(), frames.OUTPUT}
     found = {
         name: value
         for name, value in twin.__dict__.items()
@@ -74,19 +74,19 @@ def fitted_at_once(estimator: Any, *, anew: bool = False) -> Iterator[Any]:
 def of_one_fit(method: _Method) -> _Method:
     """Run `method` on a shallow copy, whose attributes do not change if another thread fits the estimator.
 
-    The predictions of methods in `_frames.FRAMED` are converted to frames here if `set_output` asks for it. Within the
+    The predictions of methods in `frames.FRAMED` are converted to frames here if `set_output` asks for it. Within the
     methods, and in `score`, predictions are arrays.
     """
     name = getattr(method, "__name__", "")
-    is_framed = name in _frames.FRAMED
+    is_framed = name in frames.FRAMED
 
     @wraps(method)
     def on_twin(self: Any, *args: Any, **kwargs: Any) -> Any:
         twin = self._twin()
-        container = twin.__dict__.pop(_frames.OUTPUT, None) if is_framed or name == "score" else None
+        container = twin.__dict__.pop(frames.OUTPUT, None) if is_framed or name == "score" else None
         found = method(twin, *args, **kwargs)
         if container is None or not is_framed:
             return found
-        return _frames.built(container, found, twin, name, args[0] if args else kwargs["X"])
+        return frames.built(container, found, twin, name, args[0] if args else kwargs["X"])
 
     return cast(_Method, on_twin)

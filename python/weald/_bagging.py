@@ -13,16 +13,18 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt
 
-from weald import _digest, _kept_rows, _masks, _memory, _parts, _updates, _warned
+from weald import _kept_rows, _memory, _parts, _updates
 from weald._at_once import fitted_at_once
 from weald._base import BaseEnsemble
+from weald._input import digest as _digest
+from weald._input import masks, warned
+from weald._input.checks import MOST, Float, Matrix, Number, RowWeights, draw_seed, is_float, named, shown
+from weald._input.sparse import csr_of, is_sparse, r2
+from weald._input.targets import Target
+from weald._input.types import OobScore, RandomState
 from weald._predictions import BaseClassifier, BaseRegressor
 from weald._progress import Progress
 from weald._ranks import ranking_precision
-from weald._sparse import csr_of, is_sparse, r2
-from weald._targets import Target
-from weald._types import OobScore, RandomState
-from weald._validation import MOST, Float, Matrix, Number, RowWeights, draw_seed, is_float, named, shown
 
 # Constraints of the parameters that all of them have.
 BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
@@ -49,7 +51,7 @@ def _known_numbers(target: Target) -> Float:
     if target.container is not None:
         dense: Float = target.original.toarray()
         return dense
-    mask = _masks.dense(target.mask)
+    mask = masks.dense(target.mask)
     known: Float = target.original if mask is None else np.where(mask, np.nan, target.original)
     return known
 
@@ -115,7 +117,7 @@ class BaseBagging(BaseEnsemble):
         weights = row_weights[0]
         config = self._forest_config(target, weights, (n_grown, end))
         if n_more == 0:
-            _warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
+            warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
             _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
             with Progress(type(self).__name__, "tree", end, self.verbose, n_grown) as progress:
@@ -182,7 +184,7 @@ class BaseBagging(BaseEnsemble):
 
     def _mask_of(self, target: Target) -> tuple[Any, ...]:
         """The last argument of the engine's functions that support unknown values of y."""
-        return (_masks.to_engine(target.mask),) if self._masks_y else ()
+        return (masks.to_engine(target.mask),) if self._masks_y else ()
 
     def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: Any) -> None:
         if target.mask is not None and callable(self.oob_score):
@@ -193,7 +195,7 @@ class BaseBagging(BaseEnsemble):
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
         if not scored[exists].all():
-            _warned.warn(
+            warned.warn(
                 "Some inputs do not have OOB scores. This probably means too few trees were used to compute any "
                 "reliable OOB estimates."
             )
@@ -288,7 +290,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
             return np.nan
         if target.n_outputs > _FEW_LABELS:
             return float(ranking_precision(sparse.csr_array(found), truth, mask))
-        return float(_masks.accuracy(truth != sparse.csr_array(found > 0.5), mask))
+        return float(masks.accuracy(truth != sparse.csr_array(found > 0.5), mask))
 
 
 class BaseBaggingRegressor(BaseBagging, BaseRegressor):
@@ -313,7 +315,7 @@ class BaseBaggingRegressor(BaseBagging, BaseRegressor):
         self.oob_prediction_ = scores
         if target.mask is not None:
             mask = target.mask[rows]
-            self.oob_score_ = float(_masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask))
+            self.oob_score_ = float(masks.r2(target.original[rows], scores[rows].reshape(mask.shape), mask))
             return
         if callable(self.oob_score):
             self.oob_score_ = score_of(self.oob_score, truth[rows], scores[rows])

@@ -16,27 +16,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from weald import (
-    _best,
-    _constraints,
-    _frames,
-    _label_weight,
-    _masks,
-    _output_scaling,
-    _projection,
-    _proof,
-    _schema,
-    _targets,
-    _validation,
-    _weald,
-)
+from weald import _best, _proof, _weald
 from weald._at_once import FittedAsOne, of_one_fit
 from weald._docs import documented
-from weald._projection import Growth
-from weald._proof import ENGINE, Kind, check_fitted
-from weald._schema import Schema
-from weald._targets import Target
-from weald._types import (
+from weald._input import checks, constraints, frames, label_weight, masks, output_scaling, projections, targets
+from weald._input import schema as _schema
+from weald._input.checks import Float, Matrix, Number, RowWeights
+from weald._input.projections import Growth
+from weald._input.schema import Schema
+from weald._input.targets import Target
+from weald._input.types import (
     CategoricalFeatures,
     Estimator,
     InteractionCst,
@@ -47,7 +36,7 @@ from weald._types import (
     OutputProjection,
     RandomState,
 )
-from weald._validation import Float, Matrix, Number, RowWeights
+from weald._proof import ENGINE, Kind, check_fitted
 
 if TYPE_CHECKING:
     from weald._weald import _TreeConfig
@@ -145,7 +134,7 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "monotonic_cst": ["array-like", dict, None],
         "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
-        **_projection.CONSTRAINTS,
+        **projections.CONSTRAINTS,
     }
     # How thresholds are chosen, for estimators without the parameter `splitter`.
     _splitter: ClassVar[str] = "best"
@@ -227,11 +216,11 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
             )
         if predict is None:
             return self
-        _frames.check_container(predict)
+        frames.check_container(predict)
         if predict == "default":
-            self.__dict__.pop(_frames.OUTPUT, None)
+            self.__dict__.pop(frames.OUTPUT, None)
         else:
-            setattr(self, _frames.OUTPUT, str(predict))
+            setattr(self, frames.OUTPUT, str(predict))
         return self
 
     # Fitted attributes that are in no file, because they can be large.
@@ -239,7 +228,7 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
 
     def _fitted_names(self) -> Set[str]:
         known = _proof.fitted_names(self._kind, isinstance(self, ClassifierMixin))
-        return {_proof.ENGINE[self._kind], *known, *self._unsaved} - {_frames.OUTPUT}
+        return {_proof.ENGINE[self._kind], *known, *self._unsaved} - {frames.OUTPUT}
 
     n_jobs: int | None
 
@@ -263,7 +252,7 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
     def _set_outputs(self, target: Target) -> None:
         """Set the fitted attributes that describe y."""
         if getattr(self, "warm_start", False):
-            where = _frames.different(target.names, getattr(self, "target_names_in_", None))
+            where = frames.different(target.names, getattr(self, "target_names_in_", None))
             if where is not None:
                 raise ValueError(
                     f"y must have {where}: warm_start=True requires the outputs of the previous fit in the same order"
@@ -294,7 +283,7 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
 
     def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
         """X whose columns are numbers, as a matrix."""
-        return _validation.check_X(self, X, reset=reset)
+        return checks.check_X(self, X, reset=reset)
 
     def _asked_categories(self) -> Any:
         """The parameter `categorical_features`; None for models without categories."""
@@ -326,22 +315,22 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
             kept = Schema.of(self)
             kept.check_asked(self._asked_categories(), X)
         X = self._check_X(X, reset=True, kept=kept)
-        weights = _validation.check_weights(sample_weight, X.shape[0])
-        target = _targets.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
+        weights = checks.check_weights(sample_weight, X.shape[0])
+        target = targets.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
         if y_mask is not None and not self._masks_y:
-            _masks.check_nothing(y_mask, target.original.shape, type(self).__name__)
-        return X, target, _masks.weights_of_known(target.mask, weights, target.names)
+            masks.check_nothing(y_mask, target.original.shape, type(self).__name__)
+        return X, target, masks.weights_of_known(target.mask, weights, target.names)
 
     def _tree_config(self, n_samples: int, target: Target, growth: Growth, weights: Float | None = None) -> _TreeConfig:
         """Parameters of trees in the engine's form.
 
         The trees are grown on `n_samples` samples with positive weight. `weights` are the weights of all samples.
         """
-        of_labels = _label_weight.to_engine(self, target, weights)
-        criterion = _projection.check_criterion(self.criterion, self.output_projection, target.kind)
+        of_labels = label_weight.to_engine(self, target, weights)
+        criterion = projections.check_criterion(self.criterion, self.output_projection, target.kind)
         config = self._growth_config(n_samples, criterion, growth.seed, target.n_outputs)
         config.update(of_labels)  # type: ignore[typeddict-item]
-        config["output_projection"] = _projection.to_engine(self.output_projection, self.n_projections, target, growth)
+        config["output_projection"] = projections.to_engine(self.output_projection, self.n_projections, target, growth)
         return config
 
     def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
@@ -364,9 +353,9 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
             "output_projection": None,
             "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
             "categories": _schema.to_engine(self),
-            "monotonic_cst": _constraints.monotonic_to_engine(self, n_outputs),
-            "interaction_cst": _constraints.groups_to_engine(self),
-            **_output_scaling.to_engine(self, criterion),
+            "monotonic_cst": constraints.monotonic_to_engine(self, n_outputs),
+            "interaction_cst": constraints.groups_to_engine(self),
+            **output_scaling.to_engine(self, criterion),
         }
 
     def _check_predict(self, X: Any) -> Matrix:
@@ -380,8 +369,8 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
     def _reduced_error_pruned(self, X_val: Any, y_val: Any, sample_weight: Any) -> _weald.Forest:
         """The model after reduced-error pruning of each tree on validation samples."""
         X = self._check_predict(X_val)
-        weights = _validation.check_weights(sample_weight, X.shape[0])
-        X, y_val, weights = _validation.without_absent(X, y_val, weights)
+        weights = checks.check_weights(sample_weight, X.shape[0])
+        X, y_val, weights = checks.without_absent(X, y_val, weights)
         y = self._known_target().like(y_val, X.shape[0], type(self).__name__)
         return self._forest.prune_reduced_error(X, y, weights, self._n_threads())
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from weald._input.checks import Float, integer, named, number
+from weald._input.sparse import is_sparse
 from weald._ranks import are_entries_in
-from weald._sparse import is_sparse
-from weald._validation import Float, integer, named, number
 
 # Padding in place of a label.
 NONE = -1

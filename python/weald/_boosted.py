@@ -14,17 +14,18 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from weald import _validation, _weald
-from weald._arrays import Tree
+from weald import _weald
 from weald._at_once import of_one_fit
 from weald._base import BaseEnsemble, BaseModel, Members
 from weald._docs import documented
+from weald._input import checks
+from weald._input.arrays import Tree
+from weald._input.checks import Float, Matrix
+from weald._input.schema import Schema
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
+from weald._input.types import MatrixLike, available_if
 from weald._proof import WITH_LOG_LINK, check_fitted
-from weald._schema import Schema
-from weald._sparse import is_sparse
-from weald._targets import Target
-from weald._types import MatrixLike, available_if
-from weald._validation import Float, Matrix
 from weald.tree import DecisionTreeRegressor
 
 
@@ -72,7 +73,7 @@ class BoostedModel(BaseEnsemble):
         if weak is None:
             return super()._to_matrix(X, reset=reset, fitting=fitting)
         model = weak[0] if isinstance(weak, list) and weak else self.estimator
-        return _validation.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
+        return checks.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -95,8 +96,8 @@ class BoostedModel(BaseEnsemble):
         if isinstance(self.init, FrozenEstimator):
             check_takes_codes(self.init)
             return self.init
-        X, y, weights = _validation.without_absent(X, y, weights)
-        with _validation.named("init"):
+        X, y, weights = checks.without_absent(X, y, weights)
+        with checks.named("init"):
             estimator = clone(self.init)
             if weights is not None and not has_fit_parameter(estimator, "sample_weight"):
                 name = type(estimator).__name__
@@ -110,7 +111,7 @@ class BoostedModel(BaseEnsemble):
         if margins is not None:
             if self._init is not None:
                 raise ValueError(f"{name} is not supported with init: one of them must be None")
-            with _validation.named(name):
+            with checks.named(name):
                 margins = np.asarray(margins, dtype=np.float64)
             margins = margins[:, np.newaxis] if margins.ndim == 1 else margins
             if margins.shape != (X.shape[0], width):
@@ -125,7 +126,7 @@ class BoostedModel(BaseEnsemble):
         return np.ascontiguousarray(found, dtype=np.float64)
 
     def _margins_of_init(self, init: Any, X: Matrix, width: int) -> Float:
-        with _validation.named("init"):
+        with checks.named("init"):
             found = self._margins_of(init, X)
         if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
             raise ValueError(
@@ -172,7 +173,7 @@ class BoostedModel(BaseEnsemble):
         return scores if margins is None else scores + margins
 
     def _check_stages(self, n_stages: Any, *, least: int = 0) -> int:
-        return _validation.integer("n_stages", n_stages, least, self.n_estimators_)
+        return checks.integer("n_stages", n_stages, least, self.n_estimators_)
 
     def _staged(self, X: Any) -> Iterator[Float]:
         """Raw scores after each stage, each a new array."""

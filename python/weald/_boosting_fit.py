@@ -12,33 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from weald import (
-    _boosting_checks,
-    _callbacks,
-    _constraints,
-    _eval_sets,
-    _held_out,
-    _label_weight,
-    _masks,
-    _memory,
-    _projection,
-    _rounds,
-    _validation,
-    _warned,
-    _weak_models,
-    _weald,
-)
+from weald import _boosting_checks, _callbacks, _eval_sets, _held_out, _memory, _rounds, _weak_models, _weald
 from weald._at_once import fitted_at_once
 from weald._base import BaseModel, as_size, n_drawn_features, n_positive
 from weald._boosted import BoostedModel, grows_trees
 from weald._docs import documented
 from weald._eval_sets import EvalSet
-from weald._losses import CUSTOM
-from weald._progress import Progress
-from weald._projection import Growth
-from weald._proof import check_fitted
-from weald._targets import Target
-from weald._types import (
+from weald._input import checks, constraints, label_weight, masks, projections, warned
+from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
+from weald._input.projections import Growth
+from weald._input.targets import Target
+from weald._input.types import (
     CategoricalFeatures,
     InteractionCst,
     MatrixLike,
@@ -50,7 +34,9 @@ from weald._types import (
     available_if,
     fit_context,
 )
-from weald._validation import MOST, Float, Matrix, Number, draw_seed
+from weald._losses import CUSTOM
+from weald._progress import Progress
+from weald._proof import check_fitted
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig
@@ -114,7 +100,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         "learning_rate": [Number(Real, 0.0, None, closed="neither")],
         "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
         "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"})],
-        "output_projection": [part for part in _projection.CONSTRAINTS["output_projection"] if part is not None],
+        "output_projection": [part for part in projections.CONSTRAINTS["output_projection"] if part is not None],
         "relabel_leaves": ["boolean"],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "init": [HasMethods(["fit", "predict"]), None],
@@ -262,8 +248,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             n_grown = grown.n_stages
             _boosting_checks.check_warm_start(self, before, shared, n_grown)
         self._shared = shared
-        of_labels = _label_weight.of_labels(self, target, self._row_weights(target, weights)[0])
-        watched = _eval_sets.checked(self, eval_sets, target, _label_weight.shares(of_labels))
+        of_labels = label_weight.of_labels(self, target, self._row_weights(target, weights)[0])
+        watched = _eval_sets.checked(self, eval_sets, target, label_weight.shares(of_labels))
         if watched and margins[0] is not None:
             raise ValueError(
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
@@ -271,7 +257,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             )
         _boosting_checks.check_init_cv(self)
         if n_grown == self.n_estimators:
-            _warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
+            warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
             self._watch(watched)
             return
         self.__dict__.pop("_init", None)
@@ -329,8 +315,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                     observer=rounds if is_watched else None,
                     wants_scores=scorer is not None,
                     wants_models=is_told,
-                    y_mask=_masks.to_engine(target.mask),
-                    y_mask_val=_masks.to_engine(mask_held),
+                    y_mask=masks.to_engine(target.mask),
+                    y_mask_val=masks.to_engine(mask_held),
                 )
                 self._weak = None
             else:
@@ -385,7 +371,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         def score(model: _weald.Boosted, scores: Float) -> float:
             held.__dict__.update(_model=model, _weak=None, n_estimators_=0, _scores_at_stage=scores)
             extra = {} if weights is None else {"sample_weight": weights}
-            with _validation.named("scoring"):
+            with checks.named("scoring"):
                 return _rounds.checked_score(scorer(held, X, y, **extra), name)
 
         return score
@@ -434,7 +420,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             return "joint"
         is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
         asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
-        if _constraints.has_directions(self) and not asked:
+        if constraints.has_directions(self) and not asked:
             # A projection combines outputs with different signs, which does not preserve directions.
             return "single_target" if n_columns <= _FEW_COLUMNS else "joint"
         return "single_target" if n_columns <= _FEW_COLUMNS and not asked else "projected"
@@ -459,11 +445,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             )
         strategy = self._shared["output_strategy"]
         if strategy == "projected" and not draws:
-            projection = _projection.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
+            projection = projections.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
         elif strategy == "projected":
             growth = Growth(self._seed, range(int(self.n_estimators)))
             width = self._n_columns(target)
-            projection = _projection.of_stages(self.output_projection, self.n_projections, width, growth)
+            projection = projections.of_stages(self.output_projection, self.n_projections, width, growth)
             if projection["n_projections"] > 1 and not self.relabel_leaves:
                 raise ValueError(
                     "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "
@@ -535,11 +521,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         check_fitted(self)
         fitted = self._twin()
         checked = fitted._check_predict(X)
-        weights = _validation.check_weights(sample_weight, checked.shape[0])
-        there = _validation.rows_there(weights)
+        weights = checks.check_weights(sample_weight, checked.shape[0])
+        there = checks.rows_there(weights)
         margins = fitted._start_margins(checked, base_margin, "base_margin")
         margins = margins if margins is None or there is None else margins[there]
-        checked, known_y, weights = _validation.without_absent(checked, y, weights)
+        checked, known_y, weights = checks.without_absent(checked, y, weights)
         engine = fitted._known_target().like(known_y, checked.shape[0], type(self).__name__)
         config = fitted._refit_config(engine, weights)
         n_threads = fitted._n_threads()
@@ -552,7 +538,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     def _refit_config(self, engine: Any, weights: Float | None) -> _BoostConfig:
         """The parameters of a fit of the existing stages to y in the engine's form."""
         target = replace(self._known_target(), engine=engine)
-        of_labels = _label_weight.of_labels(self, target, weights)
+        of_labels = label_weight.of_labels(self, target, weights)
         return self._boost_config(1, target, of_labels, draws=False) | {
             "n_estimators": self.n_estimators_,
             "learning_rate": float(self._shared["learning_rate"]),

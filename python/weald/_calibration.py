@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.isotonic import isotonic_regression
 
-from weald._described import described
-from weald._validation import Float
+from weald._input.checks import Float
+from weald._input.described import described
 
 METHODS = ("isotonic", "sigmoid")
 # Maximum number of Newton steps for a sigmoid, which usually converges after about ten.

@@ -8,12 +8,13 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _validation, _weald
-from weald._arrays import Tree
+from weald import _weald
 from weald._bagging import BaseBagging
-from weald._described import described
 from weald._forest_fit import BaseForest
-from weald._sparse import is_sparse
+from weald._input import checks
+from weald._input.arrays import Tree
+from weald._input.described import described
+from weald._input.sparse import is_sparse
 from weald.tree import BaseTree
 
 __all__ = ["CompactReport", "compact_leaves"]
@@ -149,14 +150,14 @@ def compact_leaves(
     if isinstance(model, BaseBoosting) and model._weak is not None:
         raise TypeError(f"model must have trees, got a {type(model).__name__} with estimator=, which has none")
     if top_k is not None:
-        _validation.integer("top_k", top_k, 1, also=", or None")
+        checks.integer("top_k", top_k, 1, also=", or None")
     if dtype is not None and (not isinstance(dtype, str) or dtype not in ("float32", "float16", "int8")):
         raise ValueError(f'dtype must be None, "float32", "float16" or "int8", got {dtype!r}')
     if top_k is not None and training_data is not None:
         raise ValueError("top_k is not supported with training_data: one of them must be None")
     if max_change is not None:
         accepted = "None or a finite number of at least 0"
-        max_change = _validation.number("max_change", max_change, lambda found: 0 <= found < np.inf, accepted)
+        max_change = checks.number("max_change", max_change, lambda found: 0 <= found < np.inf, accepted)
         if not isinstance(model, BaseBoosting):
             raise ValueError(f"max_change is only supported for boosted models: it must be None, got {max_change!r}")
     if isinstance(model, BaseBoosting):
@@ -246,7 +247,7 @@ def _with_stored_rows(model: Any, training_data: Any) -> _weald.Forest:
     forest: _weald.Forest = model._forest
     try:
         X = model._check_X(X, reset=False)
-        weights = _validation.check_weights(sample_weight, X.shape[0])
+        weights = checks.check_weights(sample_weight, X.shape[0])
         target = model._check_y(y, weights, X.shape[0])
         if target.mask is not None:
             raise ValueError("y does not support masked entries for leaves of training samples: y must not contain NaN")

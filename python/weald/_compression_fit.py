@@ -16,29 +16,21 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from weald import (
-    _constraints,
-    _frames,
-    _label_weight,
-    _masks,
-    _memory,
-    _schema,
-    _warned,
-    _weald,
-)
-from weald._arrays import Tree, decision_path
+from weald import _memory, _weald
 from weald._at_once import fitted_at_once, of_one_fit
 from weald._base import BaseEnsemble, Members, as_size, n_drawn_features
 from weald._docs import documented
 from weald._forest_fit import BaseForest
+from weald._input import constraints, frames, label_weight, masks, schema, warned
+from weald._input.arrays import Tree, decision_path
+from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed, is_float
+from weald._input.projections import Growth, derived_seed
+from weald._input.schema import Schema
+from weald._input.targets import Target
+from weald._input.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from weald._path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._progress import Progress
-from weald._projection import Growth, derived_seed
 from weald._proof import check_fitted
-from weald._schema import Schema
-from weald._targets import Target
-from weald._types import CategoricalFeatures, MatrixLike, RandomState, fit_context
-from weald._validation import Float, Matrix, Number, RowWeights, draw_seed, is_float
 from weald.tree import BaseTree, DecisionTreeRegressor
 
 if TYPE_CHECKING:
@@ -187,7 +179,7 @@ class BaseCompressed(BaseEnsemble):
         self._check_parameters()
         if self._is_frozen():
             check_is_fitted(self._given())
-        if _constraints.has_directions(self._given()):
+        if constraints.has_directions(self._given()):
             raise ValueError(
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
@@ -199,7 +191,7 @@ class BaseCompressed(BaseEnsemble):
                 f"{given} does not support y with masked entries, since its steps need all entries of a sample; "
                 'use method="path" with solver="stagewise"'
             )
-        of_labels = _label_weight.of_labels(self, target, weights)
+        of_labels = label_weight.of_labels(self, target, weights)
         _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
         seed = draw_seed(self.random_state)
         folds = self._folds(X, target, weights) if self._cross_validates() else []
@@ -305,18 +297,18 @@ class BaseCompressed(BaseEnsemble):
                     raise ValueError(
                         f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
                     )
-                _warned.warn(
+                warned.warn(
                     f"cv is {n_folds}, but there are only {most} {of_what} with positive weight: using {most} folds"
                 )
                 n_folds = most
-            with _warned.at_user():
+            with warned.at_user():
                 cv = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
             y = y[rows]
         else:
             rows = np.arange(n_samples)
             cv = check_cv(self.cv)
         try:
-            with _warned.at_user():
+            with warned.at_user():
                 splits = [(rows[train], rows[test]) for train, test in cv.split(np.zeros((len(rows), 1)), y)]
         except (ValueError, TypeError, IndexError) as error:
             raise ValueError(f"cv must split the samples into folds, got {self.cv!r}: {error}") from error
@@ -336,11 +328,11 @@ class BaseCompressed(BaseEnsemble):
         params = forest.get_params(deep=False)
         forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
         # The validated X contains codes of categories.
-        forest.set_params(categorical_features=_schema.mask_of(self))
+        forest.set_params(categorical_features=schema.mask_of(self))
         single = target.n_outputs == 1 and target.kind != "labels"
-        y_mask = _masks.dense(target.mask)
+        y_mask = masks.dense(target.mask)
         forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights, y_mask=y_mask)
-        for name in ("feature_names_in_", "target_names_in_", "categories_", _schema.LABELS):
+        for name in ("feature_names_in_", "target_names_in_", "categories_", schema.LABELS):
             if hasattr(self, name):
                 setattr(forest, name, getattr(self, name))
         return forest
@@ -371,7 +363,7 @@ class BaseCompressed(BaseEnsemble):
                 f"y must have {forest.n_outputs_} outputs, as in the fit of {name}, got {target.n_outputs}"
             )
         names = (getattr(m, "target_names_in_", None) for m in (self, forest))
-        if (where := _frames.different(*names)) is not None:
+        if (where := frames.different(*names)) is not None:
             raise ValueError(f"y must have {where}: {name} was fitted on other outputs")
         if not is_classifier(self):
             return forest
@@ -409,7 +401,7 @@ class BaseCompressed(BaseEnsemble):
         rule = "balanced" if isinstance(rule, str) else rule  # "balanced_subsample" applies only while trees grow
         by_row = _weald.weights_by_row(target.engine, (weights, rule))
         config = self._config(seed, of_labels, as_size(self.max_steps), self._end_of_path())
-        forest, y_mask = self.estimator_._forest, _masks.to_engine(target.mask)
+        forest, y_mask = self.estimator_._forest, masks.to_engine(target.mask)
         n_threads = self._n_threads()
         return _weald.compress_forest(forest, X, target.engine, by_row, config, None, n_threads, progress, y_mask)
 
@@ -447,7 +439,7 @@ class BaseCompressed(BaseEnsemble):
         grow = self._fold_config(target, folds, seed)
         threads = self._n_threads()
         _, losses, _, full = _weald.cross_validate_compression(
-            X, target.engine, rows, grow, config, folds, threads, progress, _masks.to_engine(target.mask)
+            X, target.engine, rows, grow, config, folds, threads, progress, masks.to_engine(target.mask)
         )
         # Point s is step s of each fold. A fold whose path has ended keeps its last loss.
         losses = losses[:, np.minimum(np.arange(n_points), losses.shape[1] - 1)]

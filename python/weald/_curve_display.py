@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald._boosting_fit import BaseBoosting
-from weald._described import kind_of
 from weald._displays import pyplot, style
-from weald._validation import Float
+from weald._input.checks import Float
+from weald._input.described import kind_of
 
 _STYLES = {"training": ":", "validation": "-"}
 

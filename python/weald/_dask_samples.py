@@ -23,9 +23,9 @@ from sklearn.base import clone
 from weald import _model_file
 from weald._at_once import fitted_at_once
 from weald._boosting_fit import BaseBoosting
+from weald._input.checks import number
+from weald._input.sparse import is_sparse
 from weald._samples_apart import fit_part
-from weald._sparse import is_sparse
-from weald._validation import number
 
 # The name of the handler for messages between workers, and of the attribute in which workers store them.
 _HANDLER = "weald_samples"

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald import _losses, _masks, _validation
+from weald import _losses
+from weald._input import checks, masks
+from weald._input.checks import Float, Matrix
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
 from weald._losses import CUSTOM, Cells
-from weald._sparse import is_sparse
-from weald._targets import Target
-from weald._validation import Float, Matrix
 
 _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
 
@@ -91,15 +92,15 @@ def _checked(
     shares: Float | None,
 ) -> EvalSet:
     X = estimator._check_X(X, reset=False, fitting=True)
-    weights = _validation.check_weights(sample_weight, X.shape[0])
-    X, y, weights = _validation.without_absent(X, y, weights)
+    weights = checks.check_weights(sample_weight, X.shape[0])
+    X, y, weights = checks.without_absent(X, y, weights)
     engine, mask = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
     if mask is not None and estimator.scoring is not None:
         raise ValueError("scoring does not support eval_sets with NaN in y: it must be None")
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
     if mask is not None and shares is not None:
         raise ValueError("label_weight does not support eval_sets with NaN in y: it must be None")
-    loss = _mean_loss(estimator, target, engine, _masks.dense(mask), weights, shares)
+    loss = _mean_loss(estimator, target, engine, masks.dense(mask), weights, shares)
     return EvalSet(name, what, X, y, weights, loss)
 
 

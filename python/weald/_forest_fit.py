@@ -11,17 +11,24 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _kept_rows, _label_weight, _output_scaling, _updates, _weald
-from weald._arrays import Tree, decision_path
+from weald import _kept_rows, _updates, _weald
 from weald._at_once import fitted_at_once, of_one_fit
 from weald._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_drawn_features, n_positive
 from weald._docs import documented
-from weald._predictions import BaseClassifier
-from weald._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, SCOPE_CONSTRAINTS, Growth, check_grown_with
-from weald._proof import check_fitted
-from weald._targets import CONTAINER, Target
-from weald._types import (
+from weald._input import label_weight as _label_weight
+from weald._input import output_scaling as _output_scaling
+from weald._input.arrays import Tree, decision_path
+from weald._input.checks import Float, Matrix, RowWeights
+from weald._input.projections import (
+    CLASSIFIER_CRITERIA,
+    REGRESSOR_CRITERIA,
+    SCOPE_CONSTRAINTS,
+    Growth,
+    check_grown_with,
+)
+from weald._input.targets import CONTAINER, Target
+from weald._input.types import (
     ForestClassWeight,
     LabelWeight,
     MatrixLike,
@@ -29,7 +36,8 @@ from weald._types import (
     RandomState,
     fit_context,
 )
-from weald._validation import Float, Matrix, RowWeights
+from weald._predictions import BaseClassifier
+from weald._proof import check_fitted
 from weald.tree import (
     BaseTree,
 )

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from weald import _masks, _validation
+from weald._input import checks, masks
+from weald._input.checks import Float, Matrix
+from weald._input.projections import derived_seed
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
 from weald._losses import LOSSES
-from weald._projection import derived_seed
-from weald._sparse import is_sparse
-from weald._targets import Target
-from weald._validation import Float, Matrix
 
 if TYPE_CHECKING:
     from weald._weald import _Targets
@@ -41,11 +41,11 @@ def validation_set(
     if X_val is not None:
         try:
             X_val = boosting._check_X(X_val, reset=False, fitting=True)
-            w_val = _validation.check_weights(w_val, X_val.shape[0])
+            w_val = checks.check_weights(w_val, X_val.shape[0])
             start_val = boosting._start_margins(X_val, margins_val, "base_margin_val", target)
-            if start_val is not None and (rows := _validation.rows_there(w_val)) is not None:
+            if start_val is not None and (rows := checks.rows_there(w_val)) is not None:
                 start_val = start_val[rows]
-            X_val, y_val, w_val = _validation.without_absent(X_val, y_val, w_val)
+            X_val, y_val, w_val = checks.without_absent(X_val, y_val, w_val)
             held, mask = target.like_with_gaps(y_val, X_val.shape[0], type(boosting).__name__)
         except (TypeError, ValueError) as error:
             raise type(error)(f"X_val, y_val, sample_weight_val: {error}") from error
@@ -81,7 +81,7 @@ def validation_set(
     mask = None if target.mask is None else target.mask[held_rows]
     if mask is not None:
         # An output may have known values in the validation samples only.
-        _masks.weights_of_known(target.mask, kept, target.names)
+        masks.weights_of_known(target.mask, kept, target.names)
         mask = mask if mask.sum() else None
     return kept, (X_held, held, w_held, start_held), y_held, mask
 

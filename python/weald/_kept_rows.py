@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald._described import described
-from weald._validation import Float, generator, integer, named
+from weald._input.checks import Float, generator, integer, named
+from weald._input.described import described
 
 # Attributes of a forest with `keep_rows`: the leaf of each training sample in each tree, int32 of shape
 # (n_samples, n_trees); the sample weights; and for regressors the targets of shape (n_samples, n_outputs).

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald import _ranks, _targets
-from weald._validation import number
+from weald import _ranks
+from weald._input import targets
+from weald._input.checks import number
 
 
 def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -32,7 +33,7 @@ def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
         return _ranks.pattern(
             sparse.csr_array((np.ones(len(rows)), (rows, ranked[rows, places])), shape=shape), "y_pred"
         )
-    predicted: sparse.csr_array = _targets.labels(y_pred, what="y_pred", masks=False).original
+    predicted: sparse.csr_array = targets.labels(y_pred, what="y_pred", masks=False).original
     if predicted.shape != shape:
         raise ValueError(f"y_pred must have shape {shape}, that of y_true, got {predicted.shape}")
     return predicted

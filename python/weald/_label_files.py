@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from weald import _targets, _validation, _weald
-from weald._sparse import is_sparse
-from weald._types import MatrixLike
+from weald import _weald
+from weald._input import checks, targets
+from weald._input.sparse import is_sparse
+from weald._input.types import MatrixLike
 
 __all__ = ["LabelData", "Mulan", "dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
 
@@ -347,7 +348,7 @@ def _naming(name: str | None) -> Iterator[None]:
 def _count(count: Any, what: str) -> int | None:
     if count is None:
         return None
-    return _validation.integer(what, count, 0, _validation.MOST, also=", or None")
+    return checks.integer(what, count, 0, checks.MOST, also=", or None")
 
 
 class _LabelNames:
@@ -414,17 +415,17 @@ def _rows_of(X: Any) -> sparse.csr_array:
     """X as float32 CSR in canonical form."""
     with np.errstate(over="ignore"):  # overflow gives infinity, for which the engine raises an error
         if is_sparse(X):
-            X = _validation.canonical(X, "X").tocsr()
+            X = checks.canonical(X, "X").tocsr()
             return sparse.csr_array(X.astype(np.float32, copy=False))
-        with _validation.named("X"):
+        with checks.named("X"):
             X = check_array(X, dtype=np.float32, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
         return sparse.csr_array(X)
 
 
 def _labels_of(Y: Any, n_samples: int) -> sparse.csr_array:
     """The labels that are 1, as a sparse matrix."""
-    _targets.check_array_of_y(Y, "Y")
+    targets.check_array_of_y(Y, "Y")
     if not is_sparse(Y) and np.size(Y) == 0:
         Y = sparse.csr_array(np.zeros(np.shape(Y), dtype=np.bool_))
-    found: sparse.csr_array = _targets.labels(Y, n_samples, what="Y", masks=False).original
+    found: sparse.csr_array = targets.labels(Y, n_samples, what="Y", masks=False).original
     return found

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from weald import _ranks
-from weald._validation import Float, named
+from weald._input.checks import Float, named
 
 
 class Ranking:

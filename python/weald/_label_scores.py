@@ -19,10 +19,10 @@ from sklearn.utils.validation import _num_samples
 
 from weald import _best
 from weald._bagging import BaseBaggingClassifier
+from weald._input.checks import Float, folds_of
+from weald._input.sparse import is_sparse
 from weald._pipelines import apart
 from weald._progress import Progress
-from weald._sparse import is_sparse
-from weald._validation import Float, folds_of
 
 
 def blocks_of(X: Any, width: int) -> Iterator[Any]:

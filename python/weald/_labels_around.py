@@ -13,15 +13,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
-from weald import _best, _label_scores, _masks, _ranks, _targets, _validation
+from weald import _best, _label_scores, _ranks
 from weald._at_once import FittedAsOne, of_one_fit
-from weald._described import described
+from weald._input import checks, masks, targets
+from weald._input.checks import Float
+from weald._input.described import described
+from weald._input.targets import LabelFormat, Target, label_classes
 from weald._pipelines import apart
 from weald._predictions import BaseClassifier
 from weald._progress import check_verbose
 from weald._proof import is_label_format
-from weald._targets import LabelFormat, Target, label_classes
-from weald._validation import Float
 
 
 def has(method: str) -> Any:
@@ -65,11 +66,11 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         """Validated y, sample weights, and the source of scores."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        n = _validation.count_samples(X)
-        weights = _validation.check_weights(sample_weight, n)
+        n = checks.count_samples(X)
+        weights = checks.check_weights(sample_weight, n)
         cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
-        target = _targets.labels(y, n, weights, y_mask=y_mask, each_output=True)
-        weights = _masks.weights_of_known(target.mask, weights, target.names)
+        target = targets.labels(y, n, weights, y_mask=y_mask, each_output=True)
+        weights = masks.weights_of_known(target.mask, weights, target.names)
         final, _ = apart(self.estimator)
         if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
             raise ValueError(

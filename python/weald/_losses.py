@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._validation import Float
+from weald._input.checks import Float
 
 # Exponential functions are continued by their tangents beyond these exponents, as in the engine: for "exponential", and
 # for losses with a logarithmic link.

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald import _eval_sets, _masks, _output_scaling, _schema, _targets, _validation
-from weald._sparse import is_sparse
-from weald._sparse_frames import of_sparse_columns
-from weald._targets import Target, is_binary
-from weald._types import MatrixLike
-from weald._validation import Matrix
+from weald import _eval_sets
+from weald._input import checks, masks, output_scaling, schema
+from weald._input import targets as _targets
+from weald._input.checks import Matrix
+from weald._input.sparse import is_sparse
+from weald._input.sparse_frames import of_sparse_columns
+from weald._input.targets import Target, is_binary
+from weald._input.types import MatrixLike
 from weald.projection import count_projections
 
 # Bytes of a value with its sample in a sorted column (`partition::Entry`); of a node in a tree with its statistics
@@ -119,7 +121,7 @@ def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Sha
         weighted=weighted,
         n_cells=X.shape[0] * target.n_outputs,
         n_gaps=n_gaps,
-        categories=tuple(filter(None, _schema.to_engine(estimator) or ())),
+        categories=tuple(filter(None, schema.to_engine(estimator) or ())),
     )
 
 
@@ -387,7 +389,7 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     q = _n_projections(estimator, width) if projected else 1 if strategy == "single_target" else width
     targets = n * (_ROUNDED_ROW + 16 * (q + 1))
     found.append(Term("the targets of a stage", targets, "set output_strategy='projected' with few n_projections"))
-    if projected and _output_scaling.are_given(estimator):
+    if projected and output_scaling.are_given(estimator):
         found.append(Term("the gradients before the first stage", 8 * n * width, "set output_scaling=None"))
     leaves = _most_leaves(estimator, n)
     per_stage = leaves * (1 if low_rank else width)
@@ -485,7 +487,7 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
         is_csr, is_fortran = X.format != "csc", False
     else:
         if not hasattr(X, "shape"):
-            with _validation.named("X"):
+            with checks.named("X"):
                 X = np.asarray(X)
         if len(X.shape) != 2:
             raise ValueError(f"X must have two dimensions, samples and features, got shape {tuple(X.shape)}")
@@ -495,8 +497,8 @@ def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Te
         is_fortran = bool(getattr(flags, "f_contiguous", False))
         if getattr(X, "dtype", None) != np.float32:
             conversions.append(Term("X as float32", 4 * n * p, "pass X as float32"))
-    categories = tuple(_schema.counts(estimator, X))
-    if categories and _schema.are_by_value(X):
+    categories = tuple(schema.counts(estimator, X))
+    if categories and schema.are_by_value(X):
         # The values of one column at a time are listed; arrays of objects become float64.
         copies = 8 * n * p if isinstance(X, np.ndarray) else 0
         n_bytes = 4 * n * len(categories) + 8 * n + copies
@@ -545,15 +547,15 @@ def _columns_of(estimator: Any, y: Any, y_mask: Any) -> _Columns:
     y = of_sparse_columns(y)
     if is_sparse(y):
         n, width = map(int, y.shape)
-        told = None if y_mask is None else _masks.check(y_mask, (n, width))
+        told = None if y_mask is None else masks.check(y_mask, (n, width))
         if not is_classifier(estimator) and _entries_of_numbers(estimator, y, 0) is None:
             return _Columns(width, n * width, True, n * width, 0)
         return _Columns(width, int(y.nnz), False, n * width, 0 if told is None else int(told.sum()))
     columns = _targets.columns_of(y)
-    told = None if y_mask is None else _masks.dense(_masks.check(y_mask, columns.shape))
+    told = None if y_mask is None else masks.dense(masks.check(y_mask, columns.shape))
     # A single output with NaN raises an error in `fit`.
-    missing = _masks.of_missing(columns) if estimator._masks_y and columns.shape[1] > 1 else None
-    mask = _masks.join(missing, told)
+    missing = masks.of_missing(columns) if estimator._masks_y and columns.shape[1] > 1 else None
+    mask = masks.join(missing, told)
     cells = columns.size, 0 if mask is None else int(mask.sum())
     if not is_classifier(estimator):
         entries = _entries_of_numbers(estimator, columns, cells[1])

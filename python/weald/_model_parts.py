@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from weald import _archives
 from weald._callbacks import CALLBACKS
-from weald._described import described, kind_and_module
+from weald._input.described import described, kind_and_module
 from weald._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
 from weald._state import Decoder, Encoder
 

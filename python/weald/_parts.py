@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _digest, _kept_rows
-from weald._described import described
-from weald._schema import Schema
-from weald._types import MatrixLike
+from weald import _kept_rows
+from weald._input import digest as _digest
+from weald._input.described import described
+from weald._input.schema import Schema
+from weald._input.types import MatrixLike
 
 __all__ = ["merge"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._validation import Float
+from weald._input.checks import Float
 
 
 @dataclass(frozen=True)

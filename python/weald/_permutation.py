@@ -16,11 +16,11 @@ from sklearn.inspection import permutation_importance as of_dense
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_array, check_random_state
 
-from weald._described import described
-from weald._sparse import is_sparse
-from weald._targets import check_array_of_y, with_gaps
-from weald._types import MatrixLike, RandomState
-from weald._validation import canonical, check_has_fit, generator, integer, named
+from weald._input.checks import canonical, check_has_fit, generator, integer, named
+from weald._input.described import described
+from weald._input.sparse import is_sparse
+from weald._input.targets import check_array_of_y, with_gaps
+from weald._input.types import MatrixLike, RandomState
 
 __all__ = ["permutation_importance"]
 

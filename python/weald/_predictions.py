@@ -12,15 +12,16 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
 
-from weald import _best, _class_weight, _masks, _targets, _validation
+from weald import _best
 from weald._at_once import of_one_fit
 from weald._base import BaseModel
 from weald._docs import documented
+from weald._input import checks, class_weight, masks, targets
+from weald._input.checks import Float, Matrix, RowWeights
+from weald._input.sparse import csr_of, is_sparse, r2
+from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
+from weald._input.types import MatrixLike, MultiLabel, Prediction, available_if
 from weald._proof import check_fitted
-from weald._sparse import csr_of, is_sparse, r2
-from weald._targets import CONTAINER, LabelFormat, Target, label_classes
-from weald._types import MatrixLike, MultiLabel, Prediction, available_if
-from weald._validation import Float, Matrix, RowWeights
 
 
 class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
@@ -28,7 +29,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
     def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
         rules = {"warn_column": self._warn_column, "weights": weights, "masks": self._masks_y, "y_mask": y_mask}
-        return _targets.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
+        return targets.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)
@@ -60,7 +61,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         float
             R². If some values are left out, it is averaged over the outputs that have other values.
         """
-        true: Any = _validation.canonical(y, "y") if is_sparse(y) else y
+        true: Any = checks.canonical(y, "y") if is_sparse(y) else y
         if self._is_sparse_numbers() and y_mask is None:
             checked = self._check_predict(X)
             n_samples = checked.shape[0]
@@ -69,11 +70,11 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
             )
         true = true.toarray() if is_sparse(true) else true
         scores = self._scores(X)
-        weights = None if sample_weight is None else _validation.check_weights(sample_weight, len(scores))
+        weights = None if sample_weight is None else checks.check_weights(sample_weight, len(scores))
         known, mask = self._known_target().read(true, len(scores), type(self).__name__, y_mask=y_mask)
         if mask is None:
             return float(r2_score(known, scores, sample_weight=weights))
-        return _masks.r2(known, scores, mask, weights)
+        return masks.r2(known, scores, mask, weights)
 
     @of_one_fit
     @documented
@@ -135,7 +136,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
         rules: dict[str, Any] = {"warn_column": self._warn_column, "multi_label": self._multi_label()}
         rules |= {"masks": self._masks_y, "y_mask": y_mask}
-        return _targets.classes(y, weights, n_samples, type(self).__name__, **rules)
+        return targets.classes(y, weights, n_samples, type(self).__name__, **rules)
 
     def _multi_label(self) -> str | bool:
         """The parameter `multi_label` as a plain bool or str."""
@@ -152,7 +153,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
         if target.mask is not None and self.class_weight is not None:
             raise ValueError("class_weight does not support y with masked entries: it must be None")
-        return _class_weight.row_weights(self.class_weight, target, weights)
+        return class_weight.row_weights(self.class_weight, target, weights)
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)
@@ -205,16 +206,16 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         """
         predicted = self.predict(X)
         n = predicted.shape[0]
-        weights = None if sample_weight is None else _validation.check_weights(sample_weight, n)
+        weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
         known, mask = self._known_target().read(y, n, type(self).__name__, y_mask=y_mask)
         if self._label_format is not None:
             wrong = known != sparse.csr_array(predicted).astype(np.bool_)
         else:
-            with _validation.named("y"):
+            with checks.named("y"):
                 # This checks that the types of the classes can be compared.
                 unique_labels(known[:, 0], np.ravel(self.classes_ if self.n_outputs_ == 1 else self.classes_[0]))
             wrong = sparse.csr_array(known != predicted.reshape(n, -1))
-        return _masks.accuracy(wrong, mask, weights)
+        return masks.accuracy(wrong, mask, weights)
 
     @of_one_fit
     @documented

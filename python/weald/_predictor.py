@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald import _frames, _weald
+from weald import _weald
 from weald._base import BaseModel
-from weald._described import cut
+from weald._input import frames
+from weald._input.described import cut
+from weald._input.schema import Schema
+from weald._input.sparse import is_sparse
 from weald._proof import check_fitted
-from weald._schema import Schema
-from weald._sparse import is_sparse
 
 __all__ = ["Predictor"]
 
@@ -78,7 +79,7 @@ class Predictor:
             raise TypeError(f"model must be a fitted estimator of weald, got a {type(model).__name__}")
         check_fitted(model)
         self._model = model._twin()
-        self._model.__dict__.pop(_frames.OUTPUT, None)
+        self._model.__dict__.pop(frames.OUTPUT, None)
         self.n_features_in_: int = model.n_features_in_
         # A dict is used as an ordered set, in the order of the features.
         self._names: dict[str, None] | None = None

@@ -15,12 +15,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _kept_rows, _parts, _schema, _updates, _weald
-from weald._arrays import Tree
-from weald._described import cut, described
-from weald._frames import CONTAINERS, OUTPUT
+from weald import _kept_rows, _parts, _updates, _weald
+from weald._input import schema
+from weald._input.arrays import Tree
+from weald._input.described import cut, described
+from weald._input.frames import CONTAINERS, OUTPUT
+from weald._input.targets import CONTAINER, LabelFormat, label_classes
 from weald._losses import CUSTOM
-from weald._targets import CONTAINER, LabelFormat, label_classes
 
 if TYPE_CHECKING:
     from weald._weald import _ModelSummary
@@ -42,7 +43,7 @@ _OF_ALL = {
     "feature_names_in_": False,
     "target_names_in_": False,
     "categories_": False,
-    _schema.LABELS: False,
+    schema.LABELS: False,
     OUTPUT: False,
 }
 _OF_CLASSIFIERS = {"classes_": True, "n_classes_": True, "_label_format": True}
@@ -170,7 +171,7 @@ def prove(name: str, kind: Kind, classifier: bool, state: dict[str, Any]) -> Non
         If an attribute is not valid. The attributes of an estimator that is not fitted are not validated.
     """
     known = fitted_names(kind, classifier)
-    _schema.prove(name, state)
+    schema.prove(name, state)
     if OUTPUT in state and (type(state[OUTPUT]) is not str or state[OUTPUT] not in CONTAINERS):
         raise ValueError(f"{name}: {OUTPUT} must be one of {', '.join(CONTAINERS)}, got {described(state[OUTPUT])}")
     if ENGINE[kind] not in state:
@@ -275,8 +276,8 @@ class _Proof:
             self.equal(attribute, value, expected)
         if "feature_names_in_" in self.state:
             self.names("feature_names_in_", self.model.n_features, "feature")
-        if _schema.LABELS in self.state:
-            self.names(_schema.LABELS, self.model.n_features, "feature")
+        if schema.LABELS in self.state:
+            self.names(schema.LABELS, self.model.n_features, "feature")
         if "target_names_in_" in self.state:
             self.names("target_names_in_", self.model.n_outputs, "output")
             names = self.state["target_names_in_"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weald._validation import Float
+from weald._input.checks import Float
 
 # The defaults of Jain, Prabhu and Varma (KDD 2016), for data sets to which they did not fit the parameters.
 A, B = 0.55, 1.5

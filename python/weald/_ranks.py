@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from weald import _masks, _targets, _validation
-from weald._sparse import is_sparse
-from weald._validation import named
+from weald._input import checks, masks, targets
+from weald._input.checks import named
+from weald._input.sparse import is_sparse
 
 Index = NDArray[np.int64]
 
@@ -25,7 +25,7 @@ _BLOCK = 1 << 18
 
 def known_labels(y_true: Any, y_mask: Any, name: str = "y_true") -> tuple[sparse.csr_array, sparse.csr_array | None]:
     """The known labels, and the pattern of unknown entries (None if all are known), in canonical form."""
-    target = _targets.labels(y_true, what=name, y_mask=y_mask)
+    target = targets.labels(y_true, what=name, y_mask=y_mask)
     return target.original, target.mask
 
 
@@ -43,7 +43,7 @@ def _pattern_of(matrix: sparse.csr_array) -> sparse.csr_array:
 
 def _stored(matrix: Any, name: str) -> sparse.csr_array:
     """A sparse matrix as canonical CSR, which shares memory with the argument if that is canonical CSR."""
-    matrix = _validation.canonical(matrix, name).tocsr()
+    matrix = checks.canonical(matrix, name).tocsr()
     return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
@@ -91,7 +91,7 @@ def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array
 
 
 def check_k(k: Any, most: int) -> int:
-    return _validation.integer("k", k, 1, most)
+    return checks.integer("k", k, 1, most)
 
 
 def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array | None) -> Index:
@@ -322,4 +322,4 @@ def ranking_precision(scores: Any, truth: Any, mask: Any = None) -> float:
     if mask is not None:
         found = found[n_known > 0]
     score = float(found.mean()) if len(found) else float("nan")
-    return score if mask is None else _masks.Score(score, n_known.sum())
+    return score if mask is None else masks.Score(score, n_known.sum())

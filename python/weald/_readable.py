@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald._base import BaseModel
 from weald._boosting_fit import BaseBoosting
-from weald._described import kind_of
+from weald._input.described import kind_of
 from weald.centroid import BaseCentroidForest
 
 __all__ = ["check_tests_features", "check_trees", "fitted"]

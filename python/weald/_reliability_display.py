@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _targets
 from weald._displays import pyplot, style
+from weald._input import targets
+from weald._input.checks import MOST, Float, integer, named
+from weald._input.sparse import is_sparse
 from weald._label_scores import check_scores, scores_at_least
 from weald._ranks import are_entries_in
-from weald._sparse import is_sparse
-from weald._validation import MOST, Float, integer, named
 
 
 def bins_of(truth: Any, scores: Any, labels: Any, n_bins: int, strategy: str) -> tuple[Float, Float, Float]:
@@ -145,7 +145,7 @@ class LabelReliabilityDisplay:
         pyplot(f"{cls.__name__}.from_estimator")
         check_scores(estimator)
         check_is_fitted(estimator)
-        truth = _targets.labels(y, masks=False).original
+        truth = targets.labels(y, masks=False).original
         scores = scores_at_least(estimator, X, min_score, truth.shape[1])
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(
@@ -215,7 +215,7 @@ class LabelReliabilityDisplay:
             If the shapes differ, if probabilities are not between 0 and 1, if `labels` is not a list of labels of
             `y_true`, and for other values of `n_bins` and `strategy`.
         """
-        truth = _targets.labels(y_true, what="y_true", masks=False).original
+        truth = targets.labels(y_true, what="y_true", masks=False).original
         scores = sparse.csr_array(y_score if is_sparse(y_score) else np.asarray(y_score, dtype=np.float64))
         if scores.shape != truth.shape:
             raise ValueError(f"y_score must have shape {truth.shape}, that of y_true, got {scores.shape}")

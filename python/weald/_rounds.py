@@ -12,8 +12,8 @@ from sklearn.metrics import check_scoring
 
 from weald import _weald
 from weald._callbacks import Tasks
+from weald._input.checks import Float, is_float, named, shown
 from weald._progress import Progress
-from weald._validation import Float, is_float, named, shown
 
 
 @dataclass

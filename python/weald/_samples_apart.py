@@ -19,16 +19,17 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
-from weald import _boosting_checks, _label_weight, _validation, _weald
+from weald import _boosting_checks, _weald
 from weald._at_once import fitted_at_once
 from weald._base import n_positive
 from weald._boosting_fit import BaseBoosting
-from weald._frames import names_of
-from weald._schema import Schema
-from weald._sparse import is_sparse
-from weald._targets import Target
-from weald._types import MatrixLike
-from weald._validation import Float, Matrix, integer
+from weald._input import checks, label_weight
+from weald._input.checks import Float, Matrix, integer
+from weald._input.frames import names_of
+from weald._input.schema import Schema
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
+from weald._input.types import MatrixLike
 
 __all__ = ["fit_part"]
 
@@ -384,7 +385,7 @@ class _Part:
             none_counts = np.shape(weights) == (self.n_given,) and not np.any(weights)
             checked: Any = np.zeros(self.n_given)
             if not none_counts:
-                checked = _validation.check_weights(weights, self.n_given)
+                checked = checks.check_weights(weights, self.n_given)
             there = np.flatnonzero(checked)
             if len(there) < self.n_given:
                 X = X.tocsr() if is_sparse(X) else X
@@ -472,7 +473,7 @@ class _Checked:
         if self.target.mask is not None:
             raise ValueError("fit_part does not support missing values in y: y must be numbers")
         if grown is None:
-            new._seed = _validation.draw_seed(new.random_state)
+            new._seed = checks.draw_seed(new.random_state)
         shared = new._describe(self.target)
         if grown is not None:
             _boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
@@ -485,7 +486,7 @@ class _Checked:
             )
         there = np.count_nonzero(part.weights) if part.weights is not None else n
         weights = part.weights if there else None
-        self.of_labels = _label_weight.of_labels(new, self.target, weights)
+        self.of_labels = label_weight.of_labels(new, self.target, weights)
         by_row = _weald.weights_by_row(self.target.engine, new._row_weights(self.target, weights))
         self.weights = by_row if there else np.zeros(n)
         self._n_there = n_positive(self.weights, n)

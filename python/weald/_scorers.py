@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _ranks
+from weald._input.sparse import is_sparse
 from weald._pipelines import apart
-from weald._sparse import is_sparse
 
 
 def predict_topk(estimator: Any, X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:

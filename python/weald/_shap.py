@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald import _frames, _weald
+from weald import _weald
 from weald._boosting_fit import BaseBoosting
+from weald._input import frames
+from weald._input.checks import Float, Matrix
+from weald._input.sparse import csr_of, is_sparse
 from weald._readable import check_trees, fitted
-from weald._sparse import csr_of, is_sparse
-from weald._validation import Float, Matrix
 from weald.compression import BaseCompressed
 
 __all__ = ["Explanation", "shap_interaction_values", "shap_values"]
@@ -256,7 +257,7 @@ def _unit_and_threshold(model: Any) -> tuple[float, float]:
 
 def _score_names(model: Any) -> list[str]:
     """A name for each column of scores."""
-    outputs = _frames.output_names(model)
+    outputs = frames.output_names(model)
     if not is_classifier(model) or model._label_format is not None:
         return outputs
     if model.n_outputs_ > 1:

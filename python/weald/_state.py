@@ -35,8 +35,8 @@ from scipy import sparse
 
 from weald import projection
 from weald._archives import ELSEWHERE, is_of_others
-from weald._described import cut, described
-from weald._targets import LabelFormat
+from weald._input.described import cut, described
+from weald._input.targets import LabelFormat
 
 __all__ = ["Decoder", "Encoder", "arrays_of", "from_text", "prove_arrays", "prove_size", "to_text"]
 

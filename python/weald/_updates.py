@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _kept_rows, _memory, _parts
-from weald._targets import Target
-from weald._validation import integer
+from weald._input.checks import integer
+from weald._input.targets import Target
 
 # An attribute of updated forests: the number of trees that were ever grown.
 GROWN = "_n_grown"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from weald import _best, _label_weight, _output_scaling
+from weald import _best
 from weald._at_once import of_one_fit
 from weald._base import keep
 from weald._boosted import columns_of
@@ -20,10 +20,10 @@ from weald._boosting_docs import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRES
 from weald._boosting_fit import BaseBoosting
 from weald._docs import documented, documented_by
 from weald._estimator_docs import SHARED
-from weald._label_scores import of_one_label
-from weald._predictions import BaseClassifier, BaseRegressor
-from weald._proof import check_fitted
-from weald._types import (
+from weald._input import label_weight as _label_weight
+from weald._input import output_scaling as _output_scaling
+from weald._input.checks import Float, Matrix, Number
+from weald._input.types import (
     CategoricalFeatures,
     ClassWeight,
     InteractionCst,
@@ -39,7 +39,9 @@ from weald._types import (
     RandomState,
     available_if,
 )
-from weald._validation import Float, Matrix, Number
+from weald._label_scores import of_one_label
+from weald._predictions import BaseClassifier, BaseRegressor
+from weald._proof import check_fitted
 
 _WITH_PROBABILITIES = {"log_loss", "exponential"}
 # Probabilities of `init` are clipped to this distance from 0 and 1 before they become scores.

@@ -21,19 +21,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from weald import _kept_rows, _label_weight, _output_scaling, _projection, _schema, _weald
+from weald import _kept_rows, _weald
 from weald._at_once import fitted_at_once
 from weald._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._base import Members, as_size, keep
 from weald._centroid_docs import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
 from weald._docs import documented, documented_by
 from weald._estimator_docs import FOREST_CLASSIFIERS, FOREST_REGRESSORS, FORESTS, SHARED
-from weald._predictions import BaseClassifier
-from weald._projection import Growth
-from weald._proof import check_fitted
-from weald._sparse import is_sparse
-from weald._targets import Target
-from weald._types import (
+from weald._input import label_weight as _label_weight
+from weald._input import output_scaling, projections, schema
+from weald._input.checks import Float, Matrix, Number, RowWeights
+from weald._input.projections import Growth
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
+from weald._input.types import (
     Estimator,
     ForestClassWeight,
     LabelWeight,
@@ -45,7 +46,8 @@ from weald._types import (
     RandomState,
     fit_context,
 )
-from weald._validation import Float, Matrix, Number, RowWeights
+from weald._predictions import BaseClassifier
+from weald._proof import check_fitted
 from weald.projection import count_projections
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ class BaseCentroidForest(BaseBagging):
         **BAGGING_CONSTRAINTS,
         "n_children": [Interval(Integral, 2, 2**15, closed="both")],
         "max_leaf_samples": [Interval(Integral, 1, None, closed="left")],
-        **_projection.CONSTRAINTS,
+        **projections.CONSTRAINTS,
         "projection_scope": [StrOptions({"node", "tree", "forest"})],
         "max_centroid_features": [Interval(Integral, 1, None, closed="left"), None],
         "min_centroid_weight": [Number(Real, 0.0, 1.0, closed="left")],
@@ -223,7 +225,7 @@ class BaseCentroidForest(BaseBagging):
             # This is the default, and some families have at most as many directions as there are outputs.
             n_projections = min(_N_PROJECTIONS, target.n_columns)
         given = self.output_projection, n_projections
-        projection = _projection.to_engine(*given, target, growth, default=n_projections)
+        projection = projections.to_engine(*given, target, growth, default=n_projections)
         return {
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
@@ -300,7 +302,7 @@ class BaseCentroidForest(BaseBagging):
 
 def _check_no_categories(model: BaseCentroidForest, X: Any) -> None:
     """Raise for frames with string or categorical columns, for which the distance from a centroid is not defined."""
-    columns = _schema.by_value(X)
+    columns = schema.by_value(X)
     if columns:
         raise ValueError(
             f"{type(model).__name__} does not support text or categories, got feature {columns[0]!r} of X; "
@@ -333,14 +335,14 @@ class BaseCentroidForestRegressor(BaseCentroidForest, BaseBaggingRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseCentroidForest._parameter_constraints,
-        "output_weights": _output_scaling.CONSTRAINTS["output_weights"],
+        "output_weights": output_scaling.CONSTRAINTS["output_weights"],
     }
     _clustering = ("euclidean", True)
 
     output_weights: ArrayLike | None
 
     def _output_weights(self, target: Target, weights: Float | None) -> list[float] | None:
-        return _output_scaling.numbers("output_weights", self.output_weights)
+        return output_scaling.numbers("output_weights", self.output_weights)
 
 
 @documented_by(SHARED, FORESTS, FOREST_CLASSIFIERS, CENTROIDS, CENTROID_CLASSIFIERS)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _best, _label_weight
+from weald import _best
 from weald._at_once import of_one_fit
 from weald._base import keep
 from weald._compact import CompactReport, compact_leaves
@@ -16,10 +16,11 @@ from weald._compression_docs import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRE
 from weald._compression_fit import BaseCompressed as BaseCompressed
 from weald._docs import documented, documented_by
 from weald._estimator_docs import SHARED
+from weald._input import label_weight as _label_weight
+from weald._input.checks import Matrix
+from weald._input.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
 from weald._predictions import BaseClassifier, BaseRegressor
 from weald._proof import check_fitted
-from weald._types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
-from weald._validation import Matrix
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 
 __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]

@@ -30,17 +30,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
-from weald import _parts, _targets, model_selection
+from weald import _parts, model_selection
 from weald._at_once import fitted_at_once
 from weald._bagging import BaseBagging
 from weald._dask_samples import fit_samples
+from weald._input import targets
+from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
+from weald._input.sparse import is_sparse
+from weald._input.types import MatrixLike
 from weald._pipelines import apart
 from weald._progress import Progress, check_verbose
 from weald._samples_apart import fit_part
-from weald._sparse import is_sparse
 from weald._topk import topk
-from weald._types import MatrixLike
-from weald._validation import check_has_fit, count_samples, integer, named, number, shown
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 
@@ -299,7 +300,7 @@ def cross_validate(
         raise ValueError("settings must have at least one dict of parameters, got none")
     for setting in candidates:
         clone(estimator).set_params(**setting)
-    y = _targets.with_gaps(y, y_mask)
+    y = targets.with_gaps(y, y_mask)
     folds = list(model_selection.check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
     data = _sent(executor, (X, y, scoring))
     calls = [

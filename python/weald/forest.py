@@ -20,7 +20,7 @@ from weald._estimator_docs import (
     share_of_words,
 )
 from weald._forest_fit import BaseForestClassifier, BaseForestRegressor
-from weald._types import (
+from weald._input.types import (
     CategoricalFeatures,
     ClassifierCriterion,
     ForestClassWeight,

@@ -13,21 +13,23 @@ from scipy import sparse
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _frames, _kept_rows, _schema, _weald
+from weald import _kept_rows, _weald
 from weald._bagging import BaseBagging
 from weald._base import BaseModel
 from weald._boosting_fit import BaseBoosting
-from weald._columns import Columns
 from weald._curve_display import BoostingCurveDisplay
-from weald._described import described, kind_of
+from weald._input import frames
+from weald._input import schema as _schema
+from weald._input.checks import Float, integer, named
+from weald._input.columns import Columns
+from weald._input.described import described, kind_of
+from weald._input.schema import Schema
+from weald._input.sparse import is_sparse
+from weald._input.types import MatrixLike
 from weald._path_display import CompressionPathDisplay
 from weald._permutation import permutation_importance
 from weald._readable import check_tests_features, check_trees, fitted
-from weald._schema import Schema
 from weald._shap import Explanation, shap_interaction_values, shap_values
-from weald._sparse import is_sparse
-from weald._types import MatrixLike
-from weald._validation import Float, integer, named
 from weald.centroid import BaseCentroidForest
 from weald.tree import DecisionTreeRegressor
 
@@ -596,7 +598,7 @@ def _column_names(model: Any, forest: _weald.Forest, names: Sequence[Any] | None
             f"class_names must have length {forest.n_outputs}, one sequence for each output, got length {len(names)}"
         )
     columns: list[str] = []
-    outputs = _frames.output_names(model)
+    outputs = frames.output_names(model)
     for j, (part, classes) in enumerate(zip(names, model.classes_, strict=True)):
         found = _names(f"class_names[{j}]", part, len(classes), "one for each class")
         columns += [f"{outputs[j]}={name}" for name in found or []]

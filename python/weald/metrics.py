@@ -25,14 +25,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from weald import _propensity, _ranks, _targets
+from weald import _propensity, _ranks
 from weald._docs import documented
+from weald._input import targets
+from weald._input.checks import integer, named, number
+from weald._input.sparse import is_sparse
+from weald._input.types import MatrixLike
 from weald._label_counts import check_zero_division, counts
 from weald._label_gains import Ranking, mean_ratio, ratio
 from weald._scorers import TopkScorer
-from weald._sparse import is_sparse
-from weald._types import MatrixLike
-from weald._validation import integer, named, number
 
 __all__ = [
     "coverage_error",
@@ -212,7 +213,7 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     """
     a = number("a", a, lambda found: 0 <= found < np.inf, "a finite number of at least 0")
     b = number("b", b, lambda found: 0 < found < np.inf, "a finite number above 0")
-    labels = _targets.labels(Y, what="Y", masks=False).original
+    labels = targets.labels(Y, what="Y", masks=False).original
     n, d = labels.shape
     frequencies = np.bincount(labels.indices, minlength=d)
     found: Float = 1.0 / _propensity.inverse(frequencies, n, a, b)

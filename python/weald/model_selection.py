@@ -27,14 +27,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import _num_samples
 
-from weald import _stratify, _targets
-from weald._described import described
+from weald import _stratify
+from weald._input import targets
+from weald._input.checks import check_has_fit, folds_of, generator, integer, named
+from weald._input.described import described
+from weald._input.sparse import is_sparse
+from weald._input.types import MatrixLike, Prediction, RandomState
 from weald._labels_around import LabelsAround
 from weald._predictions import BaseClassifier
 from weald._scorers import predict_topk
-from weald._sparse import is_sparse
-from weald._types import MatrixLike, Prediction, RandomState
-from weald._validation import check_has_fit, folds_of, generator, integer, named
 
 __all__ = [
     "MultilabelStratifiedKFold",
@@ -164,7 +165,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
             yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
 
     def _folds(self, y: Any, y_mask: Any = None) -> NDArray[np.int64]:
-        target = _targets.labels(y, y_mask=y_mask)
+        target = targets.labels(y, y_mask=y_mask)
         labels = target.original
         if target.mask is not None:
             # Unknown entries are distributed like those of a label, so that known negatives are as well.
@@ -230,7 +231,7 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
     >>> check_cv(3, np.array([[0, np.nan], [1, 0], [np.nan, 1]]), classifier=True)
     KFold(n_splits=3, random_state=None, shuffle=False)
     """
-    _targets.check_array_of_y(y, "y")
+    targets.check_array_of_y(y, "y")
     with named("y"):
         n_samples = None if y is None else _num_samples(y)
     cv = folds_of(cv, n_samples, "the number of folds, a cross-validation generator, an iterable of pairs or None")
@@ -242,8 +243,8 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
 def _prepared(estimator: Any, y: Any, y_mask: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
-    _targets.check_array_of_y(y, "y")
-    y = _targets.with_gaps(y, y_mask)
+    targets.check_array_of_y(y, "y")
+    y = targets.with_gaps(y, y_mask)
     if is_sparse(y):
         y = y.tocsr()
     return y, {**options, "cv": check_cv(options.get("cv"), y, classifier=is_classifier(estimator))}
@@ -422,9 +423,9 @@ def cross_val_predict(
     final, prefix = _innermost(estimator)
     said = final._multi_label() if isinstance(final, BaseClassifier) else "auto"
     is_own = isinstance(final, BaseClassifier | LabelsAround)
-    if is_sparse(y) or said is True or (is_own and said == "auto" and _targets.are_labels(y)):
+    if is_sparse(y) or said is True or (is_own and said == "auto" and targets.are_labels(y)):
         return _called(theirs.cross_val_predict, _Predicting(estimator, method), X, y, options)
-    known, mask = _targets.filled(y)
+    known, mask = targets.filled(y)
     if mask is not None:
         name = "y_mask" if not isinstance(estimator, Pipeline) else f"{estimator.steps[-1][0]}__y_mask"
         y, options["params"] = known, {**(options.get("params") or {}), name: mask}

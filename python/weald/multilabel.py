@@ -22,18 +22,19 @@ from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _best, _calibration, _label_scores, _masks, _validation
+from weald import _best, _calibration, _label_scores
 from weald._at_once import fitted_at_once, of_one_fit
 from weald._calibration import METHODS, Maps, Sigmoids
-from weald._described import described
 from weald._docs import documented
+from weald._input import checks, masks
+from weald._input.checks import Float
+from weald._input.described import described
+from weald._input.targets import LabelFormat, Target
+from weald._input.types import MatrixLike, Prediction, RandomState, available_if
 from weald._labels_around import LabelsAround, has, is_array, n_positive_rows, without
 from weald._reliability_display import LabelReliabilityDisplay
-from weald._targets import LabelFormat, Target
 from weald._thresholds import Objective, tuned
 from weald._topk import topk
-from weald._types import MatrixLike, Prediction, RandomState, available_if
-from weald._validation import Float
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
 
@@ -358,7 +359,7 @@ class TunedThresholds(LabelsAround):
         named = self._named(X)
         truth, mask = self._read(y, y_mask, named.shape[0])
         named = without(named, mask)
-        weights = None if sample_weight is None else _validation.check_weights(sample_weight, named.shape[0])
+        weights = None if sample_weight is None else checks.check_weights(sample_weight, named.shape[0])
         rules: dict[str, Any] = {"sample_weight": weights, "zero_division": 0.0}
         kind = Objective.parsed(self.objective).kind
         if kind == "precision":
@@ -367,7 +368,7 @@ class TunedThresholds(LabelsAround):
 
 
 def _checked_shrinkage(shrinkage: Any) -> float:
-    return _validation.number("shrinkage", shrinkage, lambda found: found >= 0, "a number of at least 0, or infinity")
+    return checks.number("shrinkage", shrinkage, lambda found: found >= 0, "a number of at least 0, or infinity")
 
 
 class CalibratedLabels(LabelsAround):
@@ -518,7 +519,7 @@ class CalibratedLabels(LabelsAround):
             raise ValueError(f"method must be 'isotonic' or 'sigmoid', got {self.method!r}")
         if not isinstance(self.too_few, str) or self.too_few not in ("raise", "keep"):
             raise ValueError(f"too_few must be 'raise' or 'keep', got {self.too_few!r}")
-        _validation.integer("min_positives", self.min_positives, 1)
+        checks.integer("min_positives", self.min_positives, 1)
         super()._validate_params()
 
     @property
@@ -631,9 +632,9 @@ class CalibratedLabels(LabelsAround):
         """
         named = sparse.csr_array(self.predict(X)).astype(np.bool_)
         truth, mask = self._read(y, y_mask, named.shape[0])
-        weights = None if sample_weight is None else _validation.check_weights(sample_weight, named.shape[0])
+        weights = None if sample_weight is None else checks.check_weights(sample_weight, named.shape[0])
         wrong: Any = truth != named
-        return _masks.accuracy(wrong, mask, weights)
+        return masks.accuracy(wrong, mask, weights)
 
     @of_one_fit
     @documented

@@ -76,14 +76,15 @@ from scipy import sparse
 from sklearn.utils._param_validation import RealNotInt
 from sklearn.utils.validation import _num_samples
 
-from weald import _targets, _validation, _weald
-from weald._sparse import is_sparse
-from weald._validation import Float
+from weald import _weald
+from weald._input import checks, targets
+from weald._input.checks import Float
+from weald._input.sparse import is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from weald._types import MatrixLike, NProjections, RandomState
+    from weald._input.types import MatrixLike, NProjections, RandomState
     from weald._weald import _ProjectionFamily
 
 __all__ = [
@@ -108,7 +109,7 @@ def count_projections(n_projections: Any, n_outputs: int) -> int:
             return _weald.count_projections(n_outputs, share=float(n_projections))
     raise ValueError(
         'n_projections must be "log", an integer of at least 1, or a fraction in (0, 1], got '
-        f"{_validation.shown(n_projections)}"
+        f"{checks.shown(n_projections)}"
     )
 
 
@@ -154,10 +155,10 @@ class Projection:
     def _draw(
         self, n_outputs: Any, n_projections: Any, random_state: Any, y: Any, sample_weight: Float | None
     ) -> Float | sparse.csr_array:
-        most = _validation.MOST
-        d = _validation.integer("n_outputs", n_outputs, 1, most)
+        most = checks.MOST
+        d = checks.integer("n_outputs", n_outputs, 1, most)
         q = count_projections(n_projections, d)
-        seed = _validation.draw_seed(random_state)
+        seed = checks.draw_seed(random_state)
         drawn = _weald.draw_projection(self._family(), d, q, seed, y, sample_weight)
         if not isinstance(drawn, tuple):
             return drawn
@@ -227,16 +228,12 @@ class RademacherProjection(Projection):
             known = s == "sqrt"
         else:
             known = (
-                isinstance(s, Real)
-                and not isinstance(s, bool)
-                and _validation.is_float(s)
-                and isfinite(s)
-                and float(s) >= 1
+                isinstance(s, Real) and not isinstance(s, bool) and checks.is_float(s) and isfinite(s) and float(s) >= 1
             )
         if not known:
             raise ValueError(
                 f'sparsity must be a finite number of at least 1, "achlioptas" (3) or "sqrt" (√d), got '
-                f"{_validation.shown(s)}"
+                f"{checks.shown(s)}"
             )
 
     def _family(self) -> _ProjectionFamily:
@@ -357,13 +354,13 @@ class PCAProjection(Projection):
                 "y must be given for the principal directions of y, got None: PCAProjection().draw(..., y=y)"
             )
         name = type(self).__name__
-        with _validation.named("y"):
+        with checks.named("y"):
             n_samples = _num_samples(y)
-        weights = _validation.check_weights(sample_weight, n_samples)
+        weights = checks.check_weights(sample_weight, n_samples)
         if is_sparse(y):
-            target = _targets.classes(y, weights, n_samples, name, warn_column=False)
+            target = targets.classes(y, weights, n_samples, name, warn_column=False)
         else:
-            target = _targets.numbers(y, n_samples, name, warn_column=False, weights=weights)
+            target = targets.numbers(y, n_samples, name, warn_column=False, weights=weights)
         if target.n_outputs != n_outputs:
             raise ValueError(f"n_outputs must be {target.n_outputs}, the number of outputs of y, got {n_outputs!r}")
         return self._draw(n_outputs, n_projections, random_state, target.engine, weights)
@@ -403,6 +400,6 @@ def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int:
     >>> johnson_lindenstrauss_dim(1000, 0.5)
     222
     """
-    n_samples = _validation.integer("n_samples", n_samples, 1, sys.maxsize)
-    eps = _validation.number("eps", eps, lambda _: True, "a number greater than 0 and less than 1")
+    n_samples = checks.integer("n_samples", n_samples, 1, sys.maxsize)
+    eps = checks.number("eps", eps, lambda _: True, "a number greater than 0 and less than 1")
     return _weald.johnson_lindenstrauss_dim(n_samples, eps)

@@ -14,16 +14,18 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _label_weight, _masks, _memory, _output_scaling, _weald
-from weald._arrays import Tree, decision_path
+from weald import _memory, _weald
 from weald._at_once import fitted_at_once, of_one_fit
 from weald._base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, keep, n_drawn_features, n_positive
 from weald._docs import documented, documented_by
 from weald._estimator_docs import CLASSIFIERS, REGRESSORS, TREE_CLASSIFIERS, TREE_REGRESSORS, TREES
-from weald._predictions import BaseClassifier, BaseRegressor
-from weald._projection import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, Growth
-from weald._proof import check_fitted
-from weald._types import (
+from weald._input import label_weight as _label_weight
+from weald._input import masks
+from weald._input import output_scaling as _output_scaling
+from weald._input.arrays import Tree, decision_path
+from weald._input.checks import draw_seed
+from weald._input.projections import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, Growth
+from weald._input.types import (
     CategoricalFeatures,
     ClassifierCriterion,
     ClassWeight,
@@ -41,7 +43,8 @@ from weald._types import (
     RegressorCriterion,
     fit_context,
 )
-from weald._validation import draw_seed
+from weald._predictions import BaseClassifier, BaseRegressor
+from weald._proof import check_fitted
 
 
 class BaseTree(TreeParameters, BaseModel):
@@ -112,7 +115,7 @@ class BaseTree(TreeParameters, BaseModel):
             config = new._tree_config(n_positive(weights, checked.shape[0]), target, growth, weights)
             row_weights = new._row_weights(target, weights)
             _memory.reserve(new, _memory.of_checked(new, checked, target, row_weights[0] is not None))
-            mask = _masks.to_engine(target.mask)
+            mask = masks.to_engine(target.mask)
             new.tree_ = Tree(_weald.fit_tree(checked, target.engine, row_weights, config, mask, new._n_threads()))
             new.max_features_ = n_drawn_features(new.max_features, new.n_features_in_)
             new._set_outputs(target)

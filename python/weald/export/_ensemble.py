@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from weald._base import BaseModel
-from weald._described import kind_of
-from weald._schema import LABELS
-from weald._validation import Float
+from weald._input.checks import Float
+from weald._input.described import kind_of
+from weald._input.schema import LABELS
 
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._described import described
-from weald._validation import Float
+from weald._input.checks import Float
+from weald._input.described import described
 from weald.export._ensemble import LINKS, Ensemble, EnsembleTree, ensemble_of
 from weald.export._predictor import JsonModel
 

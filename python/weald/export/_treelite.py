@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weald._validation import Float
+from weald._input.checks import Float
 from weald.export._columns import by_column
 from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, nothing
 from weald.export._predictor import LARGEST_LOG

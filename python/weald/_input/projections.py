@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from weald import _warned
-from weald._described import described
-from weald._sparse import is_sparse
-from weald._targets import Target
-from weald._validation import Number, canonical, named
+from weald._input import warned
+from weald._input.checks import Number, canonical, named
+from weald._input.described import described
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
 from weald.projection import (
     GaussianProjection,
     HadamardProjection,
@@ -87,7 +87,7 @@ def derived_seed(seed: int, path: tuple[int, ...]) -> int:
 def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
     """`criterion`, if this kind of y supports it with these projections; "squared_error" for its former name."""
     if criterion == "friedman_mse":
-        _warned.warn(
+        warned.warn(
             "criterion 'friedman_mse' is a former name of 'squared_error', with which it was always equivalent; "
             "scikit-learn 1.9 deprecates it: use criterion='squared_error'",
             FutureWarning,

@@ -24,12 +24,12 @@ from sklearn.utils import (
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, _get_feature_names, _num_samples, validate_data
 
-from weald import _warned
-from weald._columns import check_no_dates, naming_columns, with_nan
-from weald._described import cut, described, kind_of
-from weald._precision import warn_of_collapsed
-from weald._sparse import is_sparse
-from weald._sparse_frames import with_numbers
+from weald._input import warned
+from weald._input.columns import check_no_dates, naming_columns, with_nan
+from weald._input.described import cut, described, kind_of
+from weald._input.precision import warn_of_collapsed
+from weald._input.sparse import is_sparse
+from weald._input.sparse_frames import with_numbers
 
 Float: TypeAlias = NDArray[np.float64]
 # A two-dimensional float32 array, or a float32 CSR or CSC matrix in canonical form.
@@ -191,9 +191,9 @@ def _validated(estimator: Any, X: Any, *, reset: bool, **rules: Any) -> Any:
         return validate_data(estimator, X, reset=reset, **rules)
     name = type(estimator).__name__
     if known is None:
-        _warned.warn(f"X has feature names, but {name} was fitted without feature names")
+        warned.warn(f"X has feature names, but {name} was fitted without feature names")
     else:
-        _warned.warn(f"X does not have valid feature names, but {name} was fitted with feature names")
+        warned.warn(f"X does not have valid feature names, but {name} was fitted with feature names")
     X = check_array(X, estimator=estimator, input_name="X", **rules)
     _check_n_features(estimator, X, reset=False)
     return X

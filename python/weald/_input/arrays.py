@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from weald import _weald
-from weald._sparse import csr_of
-from weald._validation import Float, Matrix, as_float32, check_rows
+from weald._input.checks import Float, Matrix, as_float32, check_rows
+from weald._input.sparse import csr_of
 
 _ARRAYS = (
     "children_left",

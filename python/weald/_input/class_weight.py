@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import compute_sample_weight
 
-from weald._sparse import is_sparse
-from weald._targets import Target
-from weald._validation import Float, RowWeights, is_float
+from weald._input.checks import Float, RowWeights, is_float
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
 
 # For more labels, products of balanced weights are useless: for the 159 labels of bibtex, they leave a single one of
 # 4,880 samples with any weight.

@@ -18,12 +18,13 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
-from weald import _masks, _warned
-from weald._described import described
-from weald._frames import different, label_names, names_of
-from weald._sparse import is_sparse
-from weald._sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
-from weald._validation import Float, canonical, named, over_same_memory, rows_there
+from weald._input import masks as _masks
+from weald._input import warned
+from weald._input.checks import Float, canonical, named, over_same_memory, rows_there
+from weald._input.described import described
+from weald._input.frames import different, label_names, names_of
+from weald._input.sparse import is_sparse
+from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
 
 # The attribute of regressors that were fitted to sparse y; see `Target.container`.
 CONTAINER = "_container"
@@ -75,7 +76,7 @@ class Target:
     label_format: LabelFormat | None = None
     # Names of the outputs, if y has names.
     names: NDArray[np.object_] | None = None
-    # The mask of unknown values, see `weald._masks`; `original` has placeholders there.
+    # The mask of unknown values, see `weald._input.masks`; `original` has placeholders there.
     mask: Any = None
     # For sparse numerical outputs, whether y is a sparse "array" or "matrix"; predictions have the same type.
     container: str | None = None
@@ -496,7 +497,7 @@ def _dense(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel()."
         )
-        _warned.warn(message, DataConversionWarning)
+        warned.warn(message, DataConversionWarning)
     columns: NDArray[Any] = y.reshape(len(y), -1)
     return columns
 

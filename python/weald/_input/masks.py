@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import r2_score
 
-from weald._sparse import is_sparse
-from weald._validation import named, over_same_memory
+from weald._input.checks import named, over_same_memory
+from weald._input.sparse import is_sparse
 
 Float = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._sparse import is_sparse, with_zeros
+from weald._input.sparse import is_sparse, with_zeros
 
 __all__ = [
     "CONTAINERS",

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names
 
-from weald._columns import Columns, is_missing, no_number, number_of, plain
-from weald._described import cut, described
-from weald._sparse import is_sparse
-from weald._validation import as_float32
+from weald._input.checks import as_float32
+from weald._input.columns import Columns, is_missing, no_number, number_of, plain
+from weald._input.described import cut, described
+from weald._input.sparse import is_sparse
 
 # The maximum number of categories of the engine.
 MOST_CATEGORIES = 65_535

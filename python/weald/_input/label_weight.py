@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from weald import _propensity, _weald
-from weald._targets import Target
-from weald._validation import Float
+from weald._input.checks import Float
+from weald._input.targets import Target
 
 # The constraint for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}

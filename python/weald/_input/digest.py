@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._sparse import is_sparse
-from weald._targets import Target
-from weald._validation import Float, Matrix
+from weald._input.checks import Float, Matrix
+from weald._input.sparse import is_sparse
+from weald._input.targets import Target
 
 # Number of values that are hashed at once.
 _BLOCK = 1 << 20

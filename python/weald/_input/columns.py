@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._described import cut
+from weald._input.described import cut
 
 Kind: TypeAlias = Literal["numbers", "categories", "text", "objects", "other"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald import _warned
-from weald._sparse import with_zeros
+from weald._input import warned
+from weald._input.sparse import with_zeros
 
 
 def with_numbers(X: Any, *dtypes: Any) -> Any:
@@ -34,7 +34,7 @@ def _without_sparse_columns(X: Any) -> Any:
     found = [j for j, dtype in enumerate(X.dtypes) if type(dtype).__name__ == "SparseDtype"]
     if not found:
         return X
-    _warned.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.")
+    warned.warn("pandas.DataFrame with sparse columns found. It will be converted to a dense numpy array.")
     X = X.copy(deep=False)
     for j in found:
         X.isetitem(j, X.iloc[:, j].sparse.to_dense())

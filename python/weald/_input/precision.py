@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from weald import _warned
-from weald._sparse import is_sparse
+from weald._input import warned
+from weald._input.sparse import is_sparse
 
 # float32 represents every whole number up to `_LEAST`, and float64 up to `_WHOLE`.
 _LEAST, _WHOLE = 2.0**24, 2.0**53
@@ -45,7 +45,7 @@ def warn_of_collapsed(estimator: Any, source: Any, X: Any) -> None:
         "must be distinguished, number the values of such a feature 0, 1, 2 and so on "
         "(sklearn.preprocessing.OrdinalEncoder), subtract the smallest value, or split the feature in two"
     )
-    _warned.warn(message, DataConversionWarning)
+    warned.warn(message, DataConversionWarning)
 
 
 def _has_more_digits(source: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weald._validation import named
+from weald._input.checks import named
 
 _SHAPES = (
     "None, an array-like of shape (n_features,) or (n_features, n_outputs) with -1, 0 or 1 for each feature, or a dict "

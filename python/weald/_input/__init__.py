@@ -1,0 +1,1 @@
+"""Checks and conversions of what users pass: arrays, frames, targets, masks, weights, columns."""
