@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import estimator_checks
 from weald._calibration import calibrated
-from weald._ranks import ranking_precision
+from weald._ranking.ranks import ranking_precision
 from weald._thresholds import Objective, tuned
 from weald.model_selection import MultilabelStratifiedKFold
 from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds

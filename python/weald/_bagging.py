@@ -24,7 +24,7 @@ from weald._input.targets import Target
 from weald._input.types import OobScore, RandomState
 from weald._predictions import BaseClassifier, BaseRegressor
 from weald._progress import Progress
-from weald._ranks import ranking_precision
+from weald._ranking.ranks import ranking_precision
 
 # Constraints of the parameters that all of them have.
 BAGGING_CONSTRAINTS: dict[str, list[Any]] = {

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from weald import _best, _proof, _weald
+from weald import _proof, _weald
 from weald._at_once import FittedAsOne, of_one_fit
 from weald._docs import documented
 from weald._input import checks, constraints, frames, label_weight, masks, output_scaling, projections, targets
@@ -37,6 +37,7 @@ from weald._input.types import (
     RandomState,
 )
 from weald._proof import ENGINE, Kind, check_fitted
+from weald._ranking import best
 
 if TYPE_CHECKING:
     from weald._weald import _TreeConfig
@@ -376,7 +377,7 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
 
     def _predict_in_blocks(self, X: Any, build: Callable[[Matrix], Any]) -> Any:
         """CSR of the results of `build` for blocks of checked samples."""
-        return _best.stacked(self._check_predict(X), self.n_outputs_, build)
+        return best.stacked(self._check_predict(X), self.n_outputs_, build)
 
     def _scores(self, X: Any) -> Float:
         X = self._check_predict(X)

@@ -17,17 +17,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from weald import _best
 from weald._bagging import BaseBaggingClassifier
 from weald._input.checks import Float, folds_of
 from weald._input.sparse import is_sparse
-from weald._pipelines import apart
 from weald._progress import Progress
+from weald._ranking import best
+from weald._ranking.pipelines import apart
 
 
 def blocks_of(X: Any, width: int) -> Iterator[Any]:
     """Blocks of samples with about 2**23 scores."""
-    n_rows, n = max(1, _best.BLOCK_SCORES // max(1, width)), _num_samples(X)
+    n_rows, n = max(1, best.BLOCK_SCORES // max(1, width)), _num_samples(X)
     if is_sparse(X) and n > n_rows:
         X = X.tocsr()
     for start in range(0, max(1, n), n_rows):
@@ -55,7 +55,7 @@ def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> spar
     if hasattr(final, "predict_sparse"):
         found = sparse.csr_array(final.predict_sparse(X, min_score=floor))
     else:
-        parts = [_best.at_least(_dense_scores(final, rows), floor) for rows in blocks_of(X, n_labels)]
+        parts = [best.at_least(_dense_scores(final, rows), floor) for rows in blocks_of(X, n_labels)]
         found = parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
     if found.shape[1] != n_labels:
         raise ValueError(

@@ -13,16 +13,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
-from weald import _best, _label_scores, _ranks
+from weald import _label_scores
 from weald._at_once import FittedAsOne, of_one_fit
 from weald._input import checks, masks, targets
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target, label_classes
-from weald._pipelines import apart
 from weald._predictions import BaseClassifier
 from weald._progress import check_verbose
 from weald._proof import is_label_format
+from weald._ranking import best, ranks
+from weald._ranking.pipelines import apart
 
 
 def has(method: str) -> Any:
@@ -59,7 +60,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         if isinstance(self.estimator, type):
             raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
         _label_scores.check_scores(self.estimator)
-        _best.checked_min_score(self.min_score)
+        best.checked_min_score(self.min_score)
         check_verbose(self.verbose)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> tuple[Target, Float | None, Any]:
@@ -229,7 +230,7 @@ def is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
 
 def without(cells: sparse.csr_array, mask: Any) -> sparse.csr_array:
     """The stored entries that are not in the pattern `mask`, if there is one."""
-    return cells if mask is None else _ranks.without(cells, mask)
+    return cells if mask is None else ranks.without(cells, mask)
 
 
 def n_positive_rows(truth: sparse.csr_array, weights: Float) -> NDArray[np.int64]:

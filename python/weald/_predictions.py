@@ -12,7 +12,6 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
 
-from weald import _best
 from weald._at_once import of_one_fit
 from weald._base import BaseModel
 from weald._docs import documented
@@ -22,6 +21,7 @@ from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
 from weald._input.types import MatrixLike, MultiLabel, Prediction, available_if
 from weald._proof import check_fitted
+from weald._ranking import best
 
 
 class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
@@ -370,10 +370,10 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         """
         checked = self._check_predict(X)
         model, width = self._ranking()
-        k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
-        marked = _best.to_engine(exclude, checked.shape[0], width)
+        k, floor = best.checked_k(k, width), best.checked_min_score(min_score)
+        marked = best.to_engine(exclude, checked.shape[0], width)
         indices, scores = model.predict_topk(checked, k, self._n_threads(checked), marked)
-        return _best.ranked(indices, scores, floor)
+        return best.ranked(indices, scores, floor)
 
     def _ranking(self) -> tuple[Any, int]:
         """The engine's model that ranks labels or classes, and their number."""
@@ -403,7 +403,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         ValueError
             If `min_score` is out of range.
         """
-        found = self._at_least(self._check_predict(X), _best.checked_min_score(min_score))
+        found = self._at_least(self._check_predict(X), best.checked_min_score(min_score))
         assert self._label_format is not None
         as_stored: sparse.csr_array | sparse.csr_matrix = (self._label_format.container or sparse.csr_array)(found)
         return as_stored

@@ -15,7 +15,7 @@ from weald._input import targets
 from weald._input.checks import MOST, Float, integer, named
 from weald._input.sparse import is_sparse
 from weald._label_scores import check_scores, scores_at_least
-from weald._ranks import are_entries_in
+from weald._ranking.ranks import are_entries_in
 
 
 def bins_of(truth: Any, scores: Any, labels: Any, n_bins: int, strategy: str) -> tuple[Float, Float, Float]:

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald._input.checks import Float
-from weald._ranks import are_entries_in
+from weald._ranking.ranks import are_entries_in
 
 # Number of thresholds that are tried for every label, in addition to those between its own scores.
 _GRID = 64

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from weald import _best
 from weald._at_once import of_one_fit
 from weald._base import keep
 from weald._boosted import columns_of
@@ -42,6 +41,7 @@ from weald._input.types import (
 from weald._label_scores import of_one_label
 from weald._predictions import BaseClassifier, BaseRegressor
 from weald._proof import check_fitted
+from weald._ranking import best
 
 _WITH_PROBABILITIES = {"log_loss", "exponential"}
 # Probabilities of `init` are clipped to this distance from 0 and 1 before they become scores.
@@ -477,21 +477,21 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         """
         checked = self._check_predict(X)
         width = self._model.width
-        k, floor = _best.checked_k(k, width), _best.checked_min_score(min_score)
+        k, floor = best.checked_k(k, width), best.checked_min_score(min_score)
         if floor > 0:
             try:
                 _has_probabilities(self)
             except AttributeError as error:
                 raise ValueError(f"min_score must be 0 with this loss, got {min_score!r}: {error}") from None
-        marked = _best.pattern(exclude, checked.shape[0], width)
+        marked = best.pattern(exclude, checked.shape[0], width)
         if self._weak is None and self._init is None:
             for_engine = None if marked is None else (marked.indptr, marked.indices, width)
             indices, scores = self._model.predict_topk(checked, k, self._n_threads(checked), for_engine)
         else:
-            indices, scores = _best.best_of_dense(self._scores_of(checked), k, marked)
+            indices, scores = best.best_of_dense(self._scores_of(checked), k, marked)
         probabilities = self._label_probabilities(scores) if floor > 0 else None
         decisions = (scores - self._threshold) * self._unit()
-        return _best.ranked(indices, decisions, floor, probabilities=probabilities, absent=-np.inf)
+        return best.ranked(indices, decisions, floor, probabilities=probabilities, absent=-np.inf)
 
     @available_if(_has_probabilities_of_labels)
     @documented
@@ -519,9 +519,9 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _at_least(self, X: Matrix, floor: float) -> Any:
         def of_block(rows: Matrix) -> Any:
-            return _best.at_least(self._probabilities(self._scores_of(rows)), floor)
+            return best.at_least(self._probabilities(self._scores_of(rows)), floor)
 
-        return _best.stacked(X, self.n_outputs_, of_block)
+        return best.stacked(X, self.n_outputs_, of_block)
 
     def _label_probabilities(self, scores: Float) -> Float:
         """Probabilities of scores of any labels: each probability depends only on its score."""

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _best
 from weald._at_once import of_one_fit
 from weald._base import keep
 from weald._compact import CompactReport, compact_leaves
@@ -21,6 +20,7 @@ from weald._input.checks import Matrix
 from weald._input.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
 from weald._predictions import BaseClassifier, BaseRegressor
 from weald._proof import check_fitted
+from weald._ranking import best
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 
 __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]
@@ -270,9 +270,9 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
 
     def _at_least(self, X: Matrix, floor: float) -> Any:
         def of_block(rows: Matrix) -> Any:
-            return _best.at_least(self._model.predict(rows, self._n_threads()), floor)
+            return best.at_least(self._model.predict(rows, self._n_threads()), floor)
 
-        return _best.stacked(X, self.n_outputs_, of_block)
+        return best.stacked(X, self.n_outputs_, of_block)
 
     def _multi_label(self) -> str | bool:
         said, given = super()._multi_label(), self._given()

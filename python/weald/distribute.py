@@ -38,8 +38,8 @@ from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike
-from weald._pipelines import apart
 from weald._progress import Progress, check_verbose
+from weald._ranking.pipelines import apart
 from weald._samples_apart import fit_part
 from weald._topk import topk
 

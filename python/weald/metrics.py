@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from weald import _propensity, _ranks
 from weald._docs import documented
 from weald._input import targets
 from weald._input.checks import integer, named, number
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike
-from weald._label_counts import check_zero_division, counts
-from weald._label_gains import Ranking, mean_ratio, ratio
-from weald._scorers import TopkScorer
+from weald._ranking import propensity, ranks
+from weald._ranking.label_counts import check_zero_division, counts
+from weald._ranking.label_gains import Ranking, mean_ratio, ratio
+from weald._ranking.scorers import TopkScorer
 
 __all__ = [
     "coverage_error",
@@ -216,7 +216,7 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     labels = targets.labels(Y, what="Y", masks=False).original
     n, d = labels.shape
     frequencies = np.bincount(labels.indices, minlength=d)
-    found: Float = 1.0 / _propensity.inverse(frequencies, n, a, b)
+    found: Float = 1.0 / propensity.inverse(frequencies, n, a, b)
     if not found.all():
         raise ValueError(f"a and b must not be so extreme that propensities are zero, got a={a!r} and b={b!r}")
     return found
@@ -363,23 +363,23 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     >>> coverage_error([[0, 1, 1], [1, 0, 0]], [[0.2, 0.7, 0.1], [0.1, 0.0, 0.0]])
     2.0
     """
-    if _ranks.is_pair(y_score):
+    if ranks.is_pair(y_score):
         raise ValueError("y_score must be scores of all labels, got labels and their scores")
-    labels, mask = _ranks.known_labels(y_true, y_mask)
+    labels, mask = ranks.known_labels(y_true, y_mask)
     with named("y_score"):
         y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
-    scores = _ranks.of_all_labels(y_score, labels.shape)
-    rows, n_right = _ranks.rows_of(labels), np.diff(labels.indptr)
+    scores = ranks.of_all_labels(y_score, labels.shape)
+    rows, n_right = ranks.rows_of(labels), np.diff(labels.indptr)
     n_known = np.full(labels.shape[0], labels.shape[1]) - (0 if mask is None else np.diff(mask.indptr))
     some = n_right > 0
     least = np.full(labels.shape[0], np.inf)
     if is_sparse(scores):
         if mask is not None:
-            scores = _ranks.without(scores, mask)
-        at, there = _ranks.places_in(scores, rows, labels.indices)
+            scores = ranks.without(scores, mask)
+        at, there = ranks.places_in(scores, rows, labels.indices)
         of_labels = np.where(there, scores.data[at], 0.0) if scores.nnz else np.zeros(len(rows))
         least[some] = np.minimum.reduceat(of_labels, labels.indptr[:-1][some]) if some.any() else least[some]
-        stored_rows = _ranks.rows_of(scores)
+        stored_rows = ranks.rows_of(scores)
         n_above = np.bincount(stored_rows[scores.data >= least[stored_rows]], minlength=len(least))
         n_above += np.where(least <= 0, n_known - np.diff(scores.indptr), 0)
     else:
@@ -387,7 +387,7 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
         least[some] = np.minimum.reduceat(of_labels, labels.indptr[:-1][some]) if some.any() else least[some]
         is_above = scores >= least[:, None]
         if mask is not None:
-            is_above[_ranks.rows_of(mask), mask.indices] = False
+            is_above[ranks.rows_of(mask), mask.indices] = False
         n_above = np.count_nonzero(is_above, axis=1)
     return ratio(n_above.sum(), np.count_nonzero(n_known))
 

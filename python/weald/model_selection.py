@@ -35,7 +35,7 @@ from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike, Prediction, RandomState
 from weald._labels_around import LabelsAround
 from weald._predictions import BaseClassifier
-from weald._scorers import predict_topk
+from weald._ranking.scorers import predict_topk
 
 __all__ = [
     "MultilabelStratifiedKFold",

@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _best, _calibration, _label_scores
+from weald import _calibration, _label_scores
 from weald._at_once import fitted_at_once, of_one_fit
 from weald._calibration import METHODS, Maps, Sigmoids
 from weald._docs import documented
@@ -32,6 +32,7 @@ from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
 from weald._input.types import MatrixLike, Prediction, RandomState, available_if
 from weald._labels_around import LabelsAround, has, is_array, n_positive_rows, without
+from weald._ranking import best
 from weald._reliability_display import LabelReliabilityDisplay
 from weald._thresholds import Objective, tuned
 from weald._topk import topk
@@ -306,7 +307,7 @@ class TunedThresholds(LabelsAround):
             The scores, as of `RandomForestClassifier.predict_sparse`.
         """
         check_is_fitted(self)
-        floor = _best.checked_min_score(min_score)
+        floor = best.checked_min_score(min_score)
         return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
     @available_if(has("predict_topk"))
@@ -567,7 +568,7 @@ class CalibratedLabels(LabelsAround):
             Calibrated probabilities, float64.
         """
         check_is_fitted(self)
-        floor = _best.checked_min_score(min_score)
+        floor = best.checked_min_score(min_score)
         found = self._maps(_label_scores.scores_at_least(self.estimator_, X, float(self.min_score), self.n_outputs_))
         if floor > 0:
             found.data[found.data < floor] = 0.0
@@ -657,6 +658,6 @@ class CalibratedLabels(LabelsAround):
             Their probabilities; 0 where the index is -1.
         """
         check_is_fitted(self)
-        k = _best.checked_k(k, self.n_outputs_)
+        k = best.checked_k(k, self.n_outputs_)
         found = self.predict_sparse(X, min_score=min_score)
-        return _best.best_of_sparse(found, k, _best.pattern(exclude, *found.shape))
+        return best.best_of_sparse(found, k, best.pattern(exclude, *found.shape))

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _propensity, _weald
+from weald import _weald
 from weald._input.checks import Float
 from weald._input.targets import Target
+from weald._ranking import propensity
 
 # The constraint for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}
@@ -94,7 +95,7 @@ def balanced(target: Target, weights: Float | None) -> Float:
 
 def inverse_propensities(target: Target, weights: Float | None) -> Float:
     """The inverse propensity of each label: see `weald.metrics.propensities`."""
-    return _propensity.inverse(*_frequencies(target, weights))
+    return propensity.inverse(*_frequencies(target, weights))
 
 
 def check_grown_with(grown: str) -> None:

@@ -8,29 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald import _ranks
 from weald._input import targets
 from weald._input.checks import number
+from weald._ranking import ranks
 
 
 def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For each label: the number of true positives, and the number of positives plus predicted positives."""
-    labels, mask = _ranks.known_labels(y_true, y_mask)
+    labels, mask = ranks.known_labels(y_true, y_mask)
     predicted = _predicted(y_pred, labels.shape)
     if mask is not None:
-        predicted = _ranks.without(predicted, mask)
-    _, right = _ranks.places_in(labels, _ranks.rows_of(predicted), predicted.indices)
+        predicted = ranks.without(predicted, mask)
+    _, right = ranks.places_in(labels, ranks.rows_of(predicted), predicted.indices)
     d = labels.shape[1]
     n_right = np.bincount(predicted.indices[right], minlength=d)
     return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
 
 
 def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
-    if _ranks.is_pair(y_pred):
+    if ranks.is_pair(y_pred):
         listed, scores = y_pred
-        ranked = _ranks.listed(listed, scores, shape)
+        ranked = ranks.listed(listed, scores, shape)
         rows, places = np.nonzero(ranked >= 0)
-        return _ranks.pattern(
+        return ranks.pattern(
             sparse.csr_array((np.ones(len(rows)), (rows, ranked[rows, places])), shape=shape), "y_pred"
         )
     predicted: sparse.csr_array = targets.labels(y_pred, what="y_pred", masks=False).original

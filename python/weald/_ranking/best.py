@@ -11,7 +11,7 @@ from scipy import sparse
 
 from weald._input.checks import Float, integer, named, number
 from weald._input.sparse import is_sparse
-from weald._ranks import are_entries_in
+from weald._ranking.ranks import are_entries_in
 
 # Padding in place of a label.
 NONE = -1

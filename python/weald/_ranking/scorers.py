@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald import _ranks
 from weald._input.sparse import is_sparse
-from weald._pipelines import apart
+from weald._ranking import ranks
+from weald._ranking.pipelines import apart
 
 
 def predict_topk(estimator: Any, X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -29,7 +29,7 @@ def predict_topk(estimator: Any, X: Any, k: int) -> tuple[NDArray[np.int64], NDA
     if hasattr(estimator, "best_estimator_"):
         return predict_topk(estimator.best_estimator_, X, k)
     scores = _all_scores(estimator, X)
-    ranked = _ranks.first(scores, k, scores.shape, None)
+    ranked = ranks.first(scores, k, scores.shape, None)
     return ranked, np.take_along_axis(scores, ranked, axis=1)
 
 

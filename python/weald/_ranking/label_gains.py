@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from weald import _ranks
 from weald._input.checks import Float, named
+from weald._ranking import ranks
 
 
 class Ranking:
@@ -23,9 +23,9 @@ class Ranking:
     hits: NDArray[np.bool_]
 
     def __init__(self, y_true: Any, y_score: Any, k: Any, y_mask: Any) -> None:
-        self.labels, self.mask = _ranks.known_labels(y_true, y_mask)
-        self.ranked = _ranks.first(y_score, k, self.labels.shape, self.mask)
-        self.hits = _ranks.are_in(self.labels, self.ranked)
+        self.labels, self.mask = ranks.known_labels(y_true, y_mask)
+        self.ranked = ranks.first(y_score, k, self.labels.shape, self.mask)
+        self.hits = ranks.are_in(self.labels, self.ranked)
 
     @property
     def discounts(self) -> Float:
@@ -44,7 +44,7 @@ class Ranking:
         by_weight = sparse.csr_array(
             (weights[self.labels.indices], self.labels.indices, self.labels.indptr), shape=self.labels.shape
         )
-        best = _ranks.best_stored(by_weight, self.hits.shape[1])
+        best = ranks.best_stored(by_weight, self.hits.shape[1])
         return np.where(self.hits, weights[self.ranked], 0.0), np.where(best >= 0, weights[best], 0.0)
 
 

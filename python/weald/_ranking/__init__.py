@@ -1,0 +1,1 @@
+"""Ranks, thresholds and gains of scores of labels."""
