@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from weald import _held_out
+from weald._fit import held_out
 
 CLASSIFIER, REGRESSOR = BOOSTING
 CASES = [(CLASSIFIER, "single"), (CLASSIFIER, "labels"), (REGRESSOR, "single"), (REGRESSOR, "several")]
@@ -35,14 +35,14 @@ def test_samples_start_from_models_that_have_not_seen_them(name, outputs, n_fold
     """Compared with a plain loop over the folds, whose predictions are given as margins."""
     X, y = case(name, outputs)
     seen = []
-    original = _held_out.folds
+    original = held_out.folds
 
     def folds(*args):
         seen.append(original(*args))
         return seen[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_held_out, "folds", folds)
+        patch.setattr(held_out, "folds", folds)
         model = make(name, init=linear(name, outputs), init_cv=n_folds).fit(X, y)
     (fold,) = seen
     assert set(fold) == set(range(n_folds))

@@ -20,9 +20,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from weald import distribute
-from weald._bagging import BaseBagging
-from weald._base import BaseModel
-from weald._boosting_fit import BaseBoosting
+from weald._fit.bagging import BaseBagging
+from weald._fit.base import BaseModel
+from weald._fit.boosting import BaseBoosting
 from weald.model_selection import MultilabelStratifiedKFold, cross_validate
 from weald.multilabel import TunedThresholds
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._bagging import BaseBagging
-from weald._forest_fit import BaseForest
+from weald._fit.bagging import BaseBagging
+from weald._fit.forest import BaseForest
 from weald._input import checks
 from weald._input.arrays import Tree
 from weald._input.described import described
@@ -137,7 +137,7 @@ def compact_leaves(
     >>> report["max_change"], report["max_change_on_X"]
     (0.0, 0.0)
     """
-    from weald._boosting_fit import BaseBoosting
+    from weald._fit.boosting import BaseBoosting
     from weald.compression import BaseCompressed  # which offers this function
 
     if not isinstance(model, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from weald._boosting_fit import BaseBoosting
 from weald._displays import pyplot, style
+from weald._fit.boosting import BaseBoosting
 from weald._input.checks import Float
 from weald._input.described import kind_of
 

@@ -21,8 +21,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from weald import _model_file
-from weald._at_once import fitted_at_once
-from weald._boosting_fit import BaseBoosting
+from weald._fit.at_once import fitted_at_once
+from weald._fit.boosting import BaseBoosting
 from weald._input.checks import number
 from weald._input.sparse import is_sparse
 from weald._samples_apart import fit_part

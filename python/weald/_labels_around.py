@@ -13,15 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
-from weald import _label_scores
-from weald._at_once import FittedAsOne, of_one_fit
+from weald._fit import label_scores
+from weald._fit.at_once import FittedAsOne, of_one_fit
+from weald._fit.predictions import BaseClassifier
+from weald._fit.progress import check_verbose
+from weald._fit.proof import is_label_format
 from weald._input import checks, masks, targets
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target, label_classes
-from weald._predictions import BaseClassifier
-from weald._progress import check_verbose
-from weald._proof import is_label_format
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart
 
@@ -59,7 +59,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
     def _validate_params(self) -> None:
         if isinstance(self.estimator, type):
             raise TypeError(f"estimator must be an instance, got the class {self.estimator.__name__}")
-        _label_scores.check_scores(self.estimator)
+        label_scores.check_scores(self.estimator)
         best.checked_min_score(self.min_score)
         check_verbose(self.verbose)
 
@@ -69,7 +69,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         n = checks.count_samples(X)
         weights = checks.check_weights(sample_weight, n)
-        cv = _label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
+        cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
         target = targets.labels(y, n, weights, y_mask=y_mask, each_output=True)
         weights = masks.weights_of_known(target.mask, weights, target.names)
         final, _ = apart(self.estimator)
@@ -96,7 +96,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         # Other estimators than those of weald may not support sparse y, and get y as it was passed.
         y = target.original if isinstance(final, BaseClassifier) or form.container else target.original.toarray()
         y = y.astype(form.dtype)
-        model, scores, known = _label_scores.unseen_scores(
+        model, scores, known = label_scores.unseen_scores(
             self.estimator, X, y, weights, cv, floor, target.mask, type(self).__name__, self.verbose
         )
         scores = without(scores, target.mask)

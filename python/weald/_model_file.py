@@ -17,9 +17,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _archives, _weald
+from weald._fit.proof import most_values
 from weald._input.described import described, kind_and_module
 from weald._model_parts import NESTED, apart, classes_around, is_of_weald, nested, put_together, trusted
-from weald._proof import most_values
 from weald._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 
 if TYPE_CHECKING:

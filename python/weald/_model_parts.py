@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
 from weald import _archives
-from weald._callbacks import CALLBACKS
+from weald._fit.callbacks import CALLBACKS
+from weald._fit.proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
 from weald._input.described import described, kind_and_module
-from weald._proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
 from weald._state import Decoder, Encoder
 
 _KEYS = {"class", "params", "fitted"}

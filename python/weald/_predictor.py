@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _weald
-from weald._base import BaseModel
+from weald._fit.base import BaseModel
+from weald._fit.proof import check_fitted
 from weald._input import frames
 from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
-from weald._proof import check_fitted
 
 __all__ = ["Predictor"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from weald._base import BaseModel
-from weald._boosting_fit import BaseBoosting
+from weald._fit.base import BaseModel
+from weald._fit.boosting import BaseBoosting
 from weald._input.described import kind_of
 from weald.centroid import BaseCentroidForest
 

@@ -19,10 +19,11 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
-from weald import _boosting_checks, _weald
-from weald._at_once import fitted_at_once
-from weald._base import n_positive
-from weald._boosting_fit import BaseBoosting
+from weald import _weald
+from weald._fit import boosting_checks
+from weald._fit.at_once import fitted_at_once
+from weald._fit.base import n_positive
+from weald._fit.boosting import BaseBoosting
 from weald._input import checks, label_weight
 from weald._input.checks import Float, Matrix, integer
 from weald._input.frames import names_of
@@ -476,7 +477,7 @@ class _Checked:
             new._seed = checks.draw_seed(new.random_state)
         shared = new._describe(self.target)
         if grown is not None:
-            _boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
+            boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
         new._shared = shared
         softmax = self.target.kind == "classes" and self.target.n_columns > 2 and new.loss == "log_loss"
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from weald import _weald
-from weald._boosting_fit import BaseBoosting
+from weald._fit.boosting import BaseBoosting
 from weald._input import frames
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse

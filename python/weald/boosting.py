@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from weald._at_once import of_one_fit
-from weald._base import keep
-from weald._boosted import columns_of
-from weald._boosting_checks import name_of
 from weald._boosting_docs import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRESSORS
-from weald._boosting_fit import BaseBoosting
 from weald._docs import documented, documented_by
 from weald._estimator_docs import SHARED
+from weald._fit.at_once import of_one_fit
+from weald._fit.base import keep
+from weald._fit.boosted import columns_of
+from weald._fit.boosting import BaseBoosting
+from weald._fit.boosting_checks import name_of
+from weald._fit.label_scores import of_one_label
+from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fit.proof import check_fitted
 from weald._input import label_weight as _label_weight
 from weald._input import output_scaling as _output_scaling
 from weald._input.checks import Float, Matrix, Number
@@ -38,9 +41,6 @@ from weald._input.types import (
     RandomState,
     available_if,
 )
-from weald._label_scores import of_one_label
-from weald._predictions import BaseClassifier, BaseRegressor
-from weald._proof import check_fitted
 from weald._ranking import best
 
 _WITH_PROBABILITIES = {"log_loss", "exponential"}

@@ -21,13 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from weald import _kept_rows, _weald
-from weald._at_once import fitted_at_once
-from weald._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
-from weald._base import Members, as_size, keep
+from weald import _weald
 from weald._centroid_docs import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
 from weald._docs import documented, documented_by
 from weald._estimator_docs import FOREST_CLASSIFIERS, FOREST_REGRESSORS, FORESTS, SHARED
+from weald._fit import stored_samples
+from weald._fit.at_once import fitted_at_once
+from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
+from weald._fit.base import Members, as_size, keep
+from weald._fit.predictions import BaseClassifier
+from weald._fit.proof import check_fitted
 from weald._input import label_weight as _label_weight
 from weald._input import output_scaling, projections, schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
@@ -46,8 +49,6 @@ from weald._input.types import (
     RandomState,
     fit_context,
 )
-from weald._predictions import BaseClassifier
-from weald._proof import check_fitted
 from weald.projection import count_projections
 
 if TYPE_CHECKING:
@@ -290,7 +291,7 @@ class BaseCentroidForest(BaseBagging):
         member = self._twin()
         member._forest = self._forest.only(index)
         member.set_params(n_estimators=1, oob_score=False, keep_rows=False, warm_start=False)
-        for name in (*self._oob_attributes, *_kept_rows.ATTRIBUTES):
+        for name in (*self._oob_attributes, *stored_samples.ATTRIBUTES):
             member.__dict__.pop(name, None)
         return member
 

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from weald._at_once import of_one_fit
-from weald._base import keep
 from weald._compact import CompactReport, compact_leaves
 from weald._compression_docs import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRESSION_REGRESSORS
-from weald._compression_fit import BaseCompressed as BaseCompressed
 from weald._docs import documented, documented_by
 from weald._estimator_docs import SHARED
+from weald._fit.at_once import of_one_fit
+from weald._fit.base import keep
+from weald._fit.compression import BaseCompressed as BaseCompressed
+from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fit.proof import check_fitted
 from weald._input import label_weight as _label_weight
 from weald._input.checks import Matrix
 from weald._input.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
-from weald._predictions import BaseClassifier, BaseRegressor
-from weald._proof import check_fitted
 from weald._ranking import best
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 

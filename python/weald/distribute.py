@@ -30,15 +30,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
-from weald import _parts, model_selection
-from weald._at_once import fitted_at_once
-from weald._bagging import BaseBagging
+from weald import model_selection
 from weald._dask_samples import fit_samples
+from weald._fit import parts as _parts
+from weald._fit.at_once import fitted_at_once
+from weald._fit.bagging import BaseBagging
+from weald._fit.progress import Progress, check_verbose
 from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike
-from weald._progress import Progress, check_verbose
 from weald._ranking.pipelines import apart
 from weald._samples_apart import fit_part
 from weald._topk import topk

@@ -7,7 +7,6 @@ from typing import Literal
 import sklearn.ensemble
 from numpy.typing import ArrayLike
 
-from weald._base import keep
 from weald._docs import documented_by
 from weald._estimator_docs import (
     CLASSIFIERS,
@@ -19,7 +18,8 @@ from weald._estimator_docs import (
     members,
     share_of_words,
 )
-from weald._forest_fit import BaseForestClassifier, BaseForestRegressor
+from weald._fit.base import keep
+from weald._fit.forest import BaseForestClassifier, BaseForestRegressor
 from weald._input.types import (
     CategoricalFeatures,
     ClassifierCriterion,

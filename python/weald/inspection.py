@@ -13,11 +13,12 @@ from scipy import sparse
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _kept_rows, _weald
-from weald._bagging import BaseBagging
-from weald._base import BaseModel
-from weald._boosting_fit import BaseBoosting
+from weald import _weald
 from weald._curve_display import BoostingCurveDisplay
+from weald._fit import stored_samples
+from weald._fit.bagging import BaseBagging
+from weald._fit.base import BaseModel
+from weald._fit.boosting import BaseBoosting
 from weald._input import frames
 from weald._input import schema as _schema
 from weald._input.checks import Float, integer, named
@@ -384,12 +385,12 @@ def similar_rows(model: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_ar
         accepted = "a random forest, extra-trees or a centroid forest of weald"
         raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
     check_is_fitted(model)
-    most = _kept_rows.check_k(k)
+    most = stored_samples.check_k(k)
     model = model._twin()
-    _kept_rows.check_kept(model)
-    parts = list(_kept_rows.weights_of(model, model.apply(X)))
+    stored_samples.check_kept(model)
+    parts = list(stored_samples.weights_of(model, model.apply(X)))
     if most is not None:
-        parts = [_kept_rows.largest(part, most) for part in parts]
+        parts = [stored_samples.largest(part, most) for part in parts]
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 

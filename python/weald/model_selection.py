@@ -28,13 +28,13 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import _num_samples
 
 from weald import _stratify
+from weald._fit.predictions import BaseClassifier
 from weald._input import targets
 from weald._input.checks import check_has_fit, folds_of, generator, integer, named
 from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike, Prediction, RandomState
 from weald._labels_around import LabelsAround
-from weald._predictions import BaseClassifier
 from weald._ranking.scorers import predict_topk
 
 __all__ = [

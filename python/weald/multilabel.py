@@ -22,10 +22,11 @@ from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _calibration, _label_scores
-from weald._at_once import fitted_at_once, of_one_fit
+from weald import _calibration
 from weald._calibration import METHODS, Maps, Sigmoids
 from weald._docs import documented
+from weald._fit import label_scores
+from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._input import checks, masks
 from weald._input.checks import Float
 from weald._input.described import described
@@ -248,7 +249,7 @@ class TunedThresholds(LabelsAround):
         check_is_fitted(self)
         # If all thresholds are infinite, a floor of 1 asks for the fewest scores.
         least = min(1.0, float(self.threshold_.min()))
-        scores = _label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
+        scores = label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
         named = scores.data >= self.threshold_[scores.indices]
         found = sparse.csr_array((named, scores.indices, scores.indptr), shape=scores.shape)
         found.eliminate_zeros()
@@ -308,7 +309,7 @@ class TunedThresholds(LabelsAround):
         """
         check_is_fitted(self)
         floor = best.checked_min_score(min_score)
-        return _label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
+        return label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
     @available_if(has("predict_topk"))
     @of_one_fit
@@ -569,7 +570,7 @@ class CalibratedLabels(LabelsAround):
         """
         check_is_fitted(self)
         floor = best.checked_min_score(min_score)
-        found = self._maps(_label_scores.scores_at_least(self.estimator_, X, float(self.min_score), self.n_outputs_))
+        found = self._maps(label_scores.scores_at_least(self.estimator_, X, float(self.min_score), self.n_outputs_))
         if floor > 0:
             found.data[found.data < floor] = 0.0
             found.eliminate_zeros()

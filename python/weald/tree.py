@@ -14,11 +14,14 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _memory, _weald
-from weald._at_once import fitted_at_once, of_one_fit
-from weald._base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, keep, n_drawn_features, n_positive
+from weald import _weald
 from weald._docs import documented, documented_by
 from weald._estimator_docs import CLASSIFIERS, REGRESSORS, TREE_CLASSIFIERS, TREE_REGRESSORS, TREES
+from weald._fit import memory
+from weald._fit.at_once import fitted_at_once, of_one_fit
+from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, keep, n_drawn_features, n_positive
+from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fit.proof import check_fitted
 from weald._input import label_weight as _label_weight
 from weald._input import masks
 from weald._input import output_scaling as _output_scaling
@@ -43,8 +46,6 @@ from weald._input.types import (
     RegressorCriterion,
     fit_context,
 )
-from weald._predictions import BaseClassifier, BaseRegressor
-from weald._proof import check_fitted
 
 
 class BaseTree(TreeParameters, BaseModel):
@@ -114,7 +115,7 @@ class BaseTree(TreeParameters, BaseModel):
             growth = Growth(draw_seed(new.random_state))
             config = new._tree_config(n_positive(weights, checked.shape[0]), target, growth, weights)
             row_weights = new._row_weights(target, weights)
-            _memory.reserve(new, _memory.of_checked(new, checked, target, row_weights[0] is not None))
+            memory.reserve(new, memory.of_checked(new, checked, target, row_weights[0] is not None))
             mask = masks.to_engine(target.mask)
             new.tree_ = Tree(_weald.fit_tree(checked, target.engine, row_weights, config, mask, new._n_threads()))
             new.max_features_ = n_drawn_features(new.max_features, new.n_features_in_)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald._base import BaseModel
+from weald._fit.base import BaseModel
 from weald._input.checks import Float
 from weald._input.described import kind_of
 from weald._input.schema import LABELS

@@ -17,10 +17,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from weald._bagging import BaseBaggingClassifier
+from weald._fit.bagging import BaseBaggingClassifier
+from weald._fit.progress import Progress
 from weald._input.checks import Float, folds_of
 from weald._input.sparse import is_sparse
-from weald._progress import Progress
 from weald._ranking import best
 from weald._ranking.pipelines import apart
 

@@ -13,17 +13,17 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt
 
-from weald import _kept_rows, _memory, _parts, _updates
-from weald._at_once import fitted_at_once
-from weald._base import BaseEnsemble
+from weald._fit import memory, parts, stored_samples, updates
+from weald._fit.at_once import fitted_at_once
+from weald._fit.base import BaseEnsemble
+from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fit.progress import Progress
 from weald._input import digest as _digest
 from weald._input import masks, warned
 from weald._input.checks import MOST, Float, Matrix, Number, RowWeights, draw_seed, is_float, named, shown
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import Target
 from weald._input.types import OobScore, RandomState
-from weald._predictions import BaseClassifier, BaseRegressor
-from weald._progress import Progress
 from weald._ranking.ranks import ranking_precision
 
 # Constraints of the parameters that all of them have.
@@ -90,10 +90,10 @@ class BaseBagging(BaseEnsemble):
                 "max_samples is not supported with bootstrap=False: it must be None, or bootstrap True, got "
                 f"{self.max_samples!r}"
             )
-        part = None if trees is None else _parts.checked_range(self, trees)
+        part = None if trees is None else parts.checked_range(self, trees)
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
-        if grown is not None and (other := sorted({_parts.PART, _updates.GROWN} & self.__dict__.keys())):
-            what = "a part of a forest" if other[0] == _parts.PART else "a forest that was updated"
+        if grown is not None and (other := sorted({parts.PART, updates.GROWN} & self.__dict__.keys())):
+            what = "a part of a forest" if other[0] == parts.PART else "a forest that was updated"
             raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
         before = dict(self.__dict__)
         X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
@@ -119,20 +119,20 @@ class BaseBagging(BaseEnsemble):
         if n_more == 0:
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
-            _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
+            memory.reserve(self, memory.of_checked(self, X, target, weights is not None))
             with Progress(type(self).__name__, "tree", end, self.verbose, n_grown) as progress:
                 told = (lambda n_done: progress(n_grown + n_done)) if self.verbose else None
                 more = self._grow(X, target, row_weights, config, n_threads, told)
             self._forest = more if grown is None else type(grown).merge([grown, more])
-        _kept_rows.drop(self)
+        stored_samples.drop(self)
         if self.keep_rows:
             leaves = self._forest.apply(X, n_threads)
-            _kept_rows.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
+            stored_samples.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
         draws = (config["bootstrap"], config["max_samples"])
-        for name in (_parts.PART, _updates.GROWN):
+        for name in (parts.PART, updates.GROWN):
             self.__dict__.pop(name, None)
         if part is not None:
-            setattr(self, _parts.PART, (*part, digest))
+            setattr(self, parts.PART, (*part, digest))
         if self.oob_score and part is None and (n_more > 0 or not hasattr(self, "oob_score_")):
             if grown is not None and draws != self._draws:
                 raise ValueError(

@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
-from weald import _kept_rows, _updates, _weald
-from weald._at_once import fitted_at_once, of_one_fit
-from weald._bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
-from weald._base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_drawn_features, n_positive
+from weald import _weald
 from weald._docs import documented
+from weald._fit import stored_samples, updates
+from weald._fit.at_once import fitted_at_once, of_one_fit
+from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
+from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_drawn_features, n_positive
+from weald._fit.predictions import BaseClassifier
+from weald._fit.proof import check_fitted
 from weald._input import label_weight as _label_weight
 from weald._input import output_scaling as _output_scaling
 from weald._input.arrays import Tree, decision_path
@@ -36,8 +39,6 @@ from weald._input.types import (
     RandomState,
     fit_context,
 )
-from weald._predictions import BaseClassifier
-from weald._proof import check_fitted
 from weald.tree import (
     BaseTree,
 )
@@ -215,9 +216,9 @@ class BaseForest(TreeParameters, BaseBagging):
         50
         """
         check_fitted(self)
-        _updates.check(self, retire)
+        updates.check(self, retire)
         with fitted_at_once(self) as new:
-            _updates.update(new, X, y, sample_weight, y_mask, int(retire))
+            updates.update(new, X, y, sample_weight, y_mask, int(retire))
         return self
 
     @of_one_fit
@@ -245,7 +246,7 @@ class BaseForest(TreeParameters, BaseBagging):
         forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
         pruned = copy(self)
         pruned._forest = forest
-        _kept_rows.drop(pruned)
+        stored_samples.drop(pruned)
         for name in self._oob_attributes:
             pruned.__dict__.pop(name, None)
         return pruned
@@ -326,9 +327,9 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         samples.
         """
         check_fitted(self)
-        _kept_rows.check_kept(self)
-        shares = _kept_rows.check_quantiles(q)
-        found = _kept_rows.quantiles(self, self.apply(X), np.atleast_1d(shares))
+        stored_samples.check_kept(self)
+        shares = stored_samples.check_quantiles(q)
+        found = stored_samples.quantiles(self, self.apply(X), np.atleast_1d(shares))
         found = found[:, :, 0] if shares.ndim == 0 else found
         return found[:, 0] if self.n_outputs_ == 1 else found
 
@@ -363,6 +364,6 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
         one output.
         """
         check_fitted(self)
-        _kept_rows.check_kept(self)
-        found = _kept_rows.draws(self, self.apply(X), n_samples, random_state)
+        stored_samples.check_kept(self)
+        found = stored_samples.draws(self, self.apply(X), n_samples, random_state)
         return found[:, 0] if self.n_outputs_ == 1 else found

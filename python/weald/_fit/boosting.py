@@ -12,12 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from weald import _boosting_checks, _callbacks, _eval_sets, _held_out, _memory, _rounds, _weak_models, _weald
-from weald._at_once import fitted_at_once
-from weald._base import BaseModel, as_size, n_drawn_features, n_positive
-from weald._boosted import BoostedModel, grows_trees
+from weald import _weald
 from weald._docs import documented
-from weald._eval_sets import EvalSet
+from weald._fit import boosting_checks, memory, weak_models
+from weald._fit import callbacks as _callbacks
+from weald._fit import eval_sets as _eval_sets
+from weald._fit import held_out as _held_out
+from weald._fit import rounds as _rounds
+from weald._fit.at_once import fitted_at_once
+from weald._fit.base import BaseModel, as_size, n_drawn_features, n_positive
+from weald._fit.boosted import BoostedModel, grows_trees
+from weald._fit.eval_sets import EvalSet
+from weald._fit.losses import CUSTOM
+from weald._fit.progress import Progress
+from weald._fit.proof import check_fitted
 from weald._input import checks, constraints, label_weight, masks, projections, warned
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
 from weald._input.projections import Growth
@@ -34,9 +42,6 @@ from weald._input.types import (
     available_if,
     fit_context,
 )
-from weald._losses import CUSTOM
-from weald._progress import Progress
-from weald._proof import check_fitted
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig
@@ -239,14 +244,14 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         before = dict(self.__dict__)
         X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
         if target.mask is not None:
-            _boosting_checks.check_masked(self, target)
+            boosting_checks.check_masked(self, target)
         if grown is None:
             self._seed = draw_seed(self.random_state)
         shared = self._describe(target)
         n_grown = 0
         if grown is not None:
             n_grown = grown.n_stages
-            _boosting_checks.check_warm_start(self, before, shared, n_grown)
+            boosting_checks.check_warm_start(self, before, shared, n_grown)
         self._shared = shared
         of_labels = label_weight.of_labels(self, target, self._row_weights(target, weights)[0])
         watched = _eval_sets.checked(self, eval_sets, target, label_weight.shares(of_labels))
@@ -255,7 +260,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
                 "or init= instead of base_margin"
             )
-        _boosting_checks.check_init_cv(self)
+        boosting_checks.check_init_cv(self)
         if n_grown == self.n_estimators:
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
             self._watch(watched)
@@ -274,9 +279,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             self, X, y_given, target, weights, given, (start, margins[1])
         )
         if mask_held is not None:
-            _boosting_checks.check_masked(self, target)
+            boosting_checks.check_masked(self, target)
         config = self._boost_config(n_positive(weights, X.shape[0]), target, of_labels)
-        _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
+        memory.reserve(self, memory.of_checked(self, X, target, weights is not None))
         scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
         if scorer is not None and validation is None:
             if not watched:
@@ -322,7 +327,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             else:
                 is_watched = False
                 held_out = None if validation is None else validation[:3]
-                model, self._weak = _weak_models.fitted(
+                model, self._weak = weak_models.fitted(
                     self, X, target, weights, config, held_out, bar, n_grown, observer=rounds if lines else None
                 )
         self.__dict__.pop("_curves", None)
@@ -340,7 +345,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
         shared = {name: getattr(self, name) for name in _SHARED}
         shared["output_strategy"] = self._strategy(self._n_columns(target))
-        shared["loss"] = _boosting_checks.name_of(self.loss)
+        shared["loss"] = boosting_checks.name_of(self.loss)
         shared |= self._loss_parameter()
         if shared["loss"] == CUSTOM:
             shared["loss_class"] = type(self.loss).__qualname__
@@ -406,11 +411,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
     def _check_parameters(self) -> None:
         """Check for parameters that contradict each other, which the table of constraints cannot express."""
-        _boosting_checks.check_parameters(self)
+        boosting_checks.check_parameters(self)
 
     def _loss_parameter(self) -> dict[str, float | list[float]]:
         """The parameter of the loss, if it has one: a number for all outputs, or a list with one for each."""
-        return _boosting_checks.loss_parameter(self)
+        return boosting_checks.loss_parameter(self)
 
     def _strategy(self, n_columns: int) -> str:
         """The strategy of a fit, with "auto" resolved."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _kept_rows
+from weald._fit import stored_samples
 from weald._input import digest as _digest
 from weald._input.described import described
 from weald._input.schema import Schema
@@ -124,7 +124,7 @@ def merge(
     _check_all_there([getattr(part, PART)[:2] for part in twins], int(first.n_estimators))
     merged = first._twin()
     merged._forest = type(first._forest).merge([part._forest for part in twins])
-    _kept_rows.merge(merged, twins)
+    stored_samples.merge(merged, twins)
     delattr(merged, PART)
     if merged.oob_score:
         _set_oob(merged, getattr(first, PART)[2], X, y, sample_weight, y_mask)
@@ -132,7 +132,7 @@ def merge(
 
 
 def _checked(parts: Any) -> list[Any]:
-    from weald._bagging import BaseBagging
+    from weald._fit.bagging import BaseBagging
 
     if isinstance(parts, BaseBagging) or not hasattr(parts, "__iter__"):
         raise TypeError(f"parts must be a list of fitted forests, got a {type(parts).__name__}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald import _eval_sets
+from weald._fit import eval_sets as _eval_sets
 from weald._input import checks, masks, output_scaling, schema
 from weald._input import targets as _targets
 from weald._input.checks import Matrix
@@ -184,8 +184,8 @@ def estimate_fit_memory(
     >>> 10_000_000 < weald.estimate_fit_memory(forest, X, y) < 1_000_000_000
     True
     """
-    from weald._base import BaseModel
-    from weald._boosting_fit import BaseBoosting
+    from weald._fit.base import BaseModel
+    from weald._fit.boosting import BaseBoosting
     from weald.compression import BaseCompressed
 
     if not isinstance(estimator, BaseModel):
@@ -220,7 +220,7 @@ def reserve(estimator: Any, shapes: Shapes) -> None:
 
 def terms(estimator: Any, shapes: Shapes) -> list[Term]:
     """The parts of the estimate that the engine allocates."""
-    from weald._boosting_fit import BaseBoosting
+    from weald._fit.boosting import BaseBoosting
     from weald.centroid import BaseCentroidForest
     from weald.compression import BaseCompressed
 
@@ -330,7 +330,7 @@ def _sets_of_categories(shapes: Shapes, n_trees: int, at_once: int, leaves: int,
 
 def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_rows: bool) -> list[Term]:
     """The memory of X in the form in which trees are grown, and of the sorted columns of each tree."""
-    from weald._base import n_drawn_features
+    from weald._fit.base import n_drawn_features
 
     n, p = shapes.n_samples, shapes.n_features
     many = n_drawn_features(estimator.max_features, p) >= _CARRY_SHARE * p
@@ -357,7 +357,7 @@ def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_
 
 
 def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
-    from weald._base import n_drawn_features
+    from weald._fit.base import n_drawn_features
 
     n, p = shapes.n_samples, shapes.n_features
     labels = not shapes.numbers

@@ -12,15 +12,15 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
 
-from weald._at_once import of_one_fit
-from weald._base import BaseModel
 from weald._docs import documented
+from weald._fit.at_once import of_one_fit
+from weald._fit.base import BaseModel
+from weald._fit.proof import check_fitted
 from weald._input import checks, class_weight, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
 from weald._input.types import MatrixLike, MultiLabel, Prediction, available_if
-from weald._proof import check_fitted
 from weald._ranking import best
 
 

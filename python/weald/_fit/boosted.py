@@ -15,9 +15,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
-from weald._at_once import of_one_fit
-from weald._base import BaseEnsemble, BaseModel, Members
 from weald._docs import documented
+from weald._fit.at_once import of_one_fit
+from weald._fit.base import BaseEnsemble, BaseModel, Members
+from weald._fit.proof import WITH_LOG_LINK, check_fitted
 from weald._input import checks
 from weald._input.arrays import Tree
 from weald._input.checks import Float, Matrix
@@ -25,7 +26,6 @@ from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._input.types import MatrixLike, available_if
-from weald._proof import WITH_LOG_LINK, check_fitted
 from weald.tree import DecisionTreeRegressor
 
 

@@ -16,11 +16,15 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _memory, _weald
-from weald._at_once import fitted_at_once, of_one_fit
-from weald._base import BaseEnsemble, Members, as_size, n_drawn_features
+from weald import _weald
 from weald._docs import documented
-from weald._forest_fit import BaseForest
+from weald._fit import memory
+from weald._fit.at_once import fitted_at_once, of_one_fit
+from weald._fit.base import BaseEnsemble, Members, as_size, n_drawn_features
+from weald._fit.forest import BaseForest
+from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
+from weald._fit.progress import Progress
+from weald._fit.proof import check_fitted
 from weald._input import constraints, frames, label_weight, masks, schema, warned
 from weald._input.arrays import Tree, decision_path
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed, is_float
@@ -28,9 +32,6 @@ from weald._input.projections import Growth, derived_seed
 from weald._input.schema import Schema
 from weald._input.targets import Target
 from weald._input.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
-from weald._path_choice import Budget, Curve, check_size, choose, fold_rows
-from weald._progress import Progress
-from weald._proof import check_fitted
 from weald.tree import BaseTree, DecisionTreeRegressor
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class BaseCompressed(BaseEnsemble):
                 'use method="path" with solver="stagewise"'
             )
         of_labels = label_weight.of_labels(self, target, weights)
-        _memory.reserve(self, _memory.of_checked(self, X, target, weights is not None))
+        memory.reserve(self, memory.of_checked(self, X, target, weights is not None))
         seed = draw_seed(self.random_state)
         folds = self._folds(X, target, weights) if self._cross_validates() else []
         self._set_outputs(target)

@@ -15,13 +15,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _kept_rows, _parts, _updates, _weald
+from weald import _weald
+from weald._fit import parts, stored_samples, updates
+from weald._fit.losses import CUSTOM
 from weald._input import schema
 from weald._input.arrays import Tree
 from weald._input.described import cut, described
 from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.targets import CONTAINER, LabelFormat, label_classes
-from weald._losses import CUSTOM
 
 if TYPE_CHECKING:
     from weald._weald import _ModelSummary
@@ -54,9 +55,9 @@ _OF_FORESTS = {
     "oob_score_": False,
     "oob_decision_function_": False,
     "oob_prediction_": False,
-    **dict.fromkeys(_kept_rows.ATTRIBUTES, False),
-    _parts.PART: False,
-    _updates.GROWN: False,
+    **dict.fromkeys(stored_samples.ATTRIBUTES, False),
+    parts.PART: False,
+    updates.GROWN: False,
 }
 # Fitted attributes of each kind of model, except the model of the engine, and whether every fit sets them.
 _OF_KIND: dict[Kind, dict[str, bool]] = {
@@ -103,7 +104,7 @@ _OF_TRAINING = {
     "_init",
     "_knots",
     "_weak",
-    *_kept_rows.ATTRIBUTES,
+    *stored_samples.ATTRIBUTES,
 }
 _OF_LABELS = {"classes_", "threshold_", "is_calibrated_"}
 _PATH = {"l1_norm": "f", "train_loss": "f", "n_test_nodes": "i", "n_nonzero": "i"}
@@ -342,10 +343,10 @@ class _Proof:
         size = draws[1]
         positive = size is None or (type(size) in (int, float) and 0 < size < math.inf)
         self.need(positive, "_draws", f"must have a positive number of samples, got {described(size)}")
-        if _updates.GROWN in self.state:
-            self.integer(_updates.GROWN, self.model.n_trees, 2**32 - 1)
-        if _parts.PART in self.state:
-            _parts.prove(self.need, self.state[_parts.PART], self.model.n_trees)
+        if updates.GROWN in self.state:
+            self.integer(updates.GROWN, self.model.n_trees, 2**32 - 1)
+        if parts.PART in self.state:
+            parts.prove(self.need, self.state[parts.PART], self.model.n_trees)
         if "oob_score_" in self.state:
             score = self.state["oob_score_"]
             self.need(isinstance(score, Real), "oob_score_", f"must be a number, got {described(score)}")
@@ -353,9 +354,9 @@ class _Proof:
             self.sparse_or_numbers("oob_decision_function_", self.model.width)
         if "oob_prediction_" in self.state:
             self.numbers("oob_prediction_", [(-1,) if self.model.width == 1 else (-1, self.model.width)])
-        if any(attribute in self.state for attribute in _kept_rows.ATTRIBUTES):
+        if any(attribute in self.state for attribute in stored_samples.ATTRIBUTES):
             node_counts = [self.model.tree(i).node_count for i in range(self.model.n_trees)]
-            _kept_rows.prove(self.name, self.state, node_counts, self.model.n_outputs)
+            stored_samples.prove(self.name, self.state, node_counts, self.model.n_outputs)
 
     def boosting(self) -> None:
         self.seed()

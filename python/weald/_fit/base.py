@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from weald import _proof, _weald
-from weald._at_once import FittedAsOne, of_one_fit
+from weald import _weald
 from weald._docs import documented
+from weald._fit import proof
+from weald._fit.at_once import FittedAsOne, of_one_fit
+from weald._fit.proof import ENGINE, Kind, check_fitted
 from weald._input import checks, constraints, frames, label_weight, masks, output_scaling, projections, targets
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
@@ -36,7 +38,6 @@ from weald._input.types import (
     OutputProjection,
     RandomState,
 )
-from weald._proof import ENGINE, Kind, check_fitted
 from weald._ranking import best
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
     # Whether y of shape (n_samples, 1) raises a warning: it does in scikit-learn's forests, and not in its trees.
     _warn_column: ClassVar[bool] = False
 
-    # Which attribute holds the fitted model, and which attributes belong to it: see `weald._proof`.
+    # Which attribute holds the fitted model, and which attributes belong to it: see `weald._fit.proof`.
     _kind: ClassVar[Kind]
 
     # The fitted model; that of a single tree is a forest of one tree.
@@ -228,8 +229,8 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
     _unsaved: ClassVar[tuple[str, ...]] = ()
 
     def _fitted_names(self) -> Set[str]:
-        known = _proof.fitted_names(self._kind, isinstance(self, ClassifierMixin))
-        return {_proof.ENGINE[self._kind], *known, *self._unsaved} - {frames.OUTPUT}
+        known = proof.fitted_names(self._kind, isinstance(self, ClassifierMixin))
+        return {proof.ENGINE[self._kind], *known, *self._unsaved} - {frames.OUTPUT}
 
     n_jobs: int | None
 
@@ -421,17 +422,17 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
     def __getstate__(self) -> dict[str, Any]:
         # The engine's model is stored as bytes: skops creates objects from their states, and engine objects have none.
         state = self._state()
-        attribute = _proof.ENGINE[self._kind]
-        if (model := _proof.engine_of(state.get(attribute))) is not None:
+        attribute = proof.ENGINE[self._kind]
+        if (model := proof.engine_of(state.get(attribute))) is not None:
             state[attribute] = model.to_bytes()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # States from pickle, joblib and skops come from an untrusted source.
         state = dict(state)
-        attribute = _proof.ENGINE[self._kind]
+        attribute = proof.ENGINE[self._kind]
         if isinstance(state.get(attribute), bytes):
-            state[attribute] = _proof.engine_from(self._kind, state[attribute])
+            state[attribute] = proof.engine_from(self._kind, state[attribute])
         self._prove(state)
         super().__setstate__(state)
 
@@ -441,7 +442,7 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
         return other
 
     def _prove(self, state: dict[str, Any]) -> None:
-        _proof.prove(type(self).__name__, self._kind, isinstance(self, ClassifierMixin), state)
+        proof.prove(type(self).__name__, self._kind, isinstance(self, ClassifierMixin), state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

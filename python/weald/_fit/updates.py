@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald import _kept_rows, _memory, _parts
+from weald._fit import memory, parts, stored_samples
 from weald._input.checks import integer
 from weald._input.targets import Target
 
@@ -38,13 +38,13 @@ def update(forest: Any, X: Any, y: Any, sample_weight: Any, y_mask: Any, retire:
     forest._check_grown_with(forest._forest, target)
     row_weights = forest._row_weights(target, weights)
     config = forest._forest_config(target, row_weights[0], (n_grown, n_grown + retire))
-    _memory.reserve(forest, _memory.of_checked(forest, X, target, weights is not None))
+    memory.reserve(forest, memory.of_checked(forest, X, target, weights is not None))
     more = forest._grow(X, target, row_weights, config, forest._n_threads(), None)
     kept = [forest._forest.only(i) for i in range(retire, n_old)]
     forest._forest = type(more).merge([*kept, more])
     setattr(forest, GROWN, n_grown + retire)
-    _kept_rows.drop(forest)
-    for name in (*forest._oob_attributes, _parts.PART):
+    stored_samples.drop(forest)
+    for name in (*forest._oob_attributes, parts.PART):
         forest.__dict__.pop(name, None)
 
 

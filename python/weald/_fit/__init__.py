@@ -1,0 +1,1 @@
+"""Base classes, and the fits of forests, boosting and compression."""
