@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from weald._boosting_docs import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRESSORS
-from weald._docs import documented, documented_by
-from weald._estimator_docs import SHARED
+from weald._docs.boosting import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRESSORS
+from weald._docs.compose import documented, documented_by
+from weald._docs.estimators import SHARED
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of

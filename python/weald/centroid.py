@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from weald import _weald
-from weald._centroid_docs import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
-from weald._docs import documented, documented_by
-from weald._estimator_docs import FOREST_CLASSIFIERS, FOREST_REGRESSORS, FORESTS, SHARED
+from weald._docs.centroid import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
+from weald._docs.compose import documented, documented_by
+from weald._docs.estimators import FOREST_CLASSIFIERS, FOREST_REGRESSORS, FORESTS, SHARED
 from weald._fit import stored_samples
 from weald._fit.at_once import fitted_at_once
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from weald._compact import CompactReport, compact_leaves
-from weald._compression_docs import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRESSION_REGRESSORS
-from weald._docs import documented, documented_by
-from weald._estimator_docs import SHARED
+from weald._docs.compose import documented, documented_by
+from weald._docs.compression import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRESSION_REGRESSORS
+from weald._docs.estimators import SHARED
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import keep
 from weald._fit.compression import BaseCompressed as BaseCompressed

@@ -7,8 +7,8 @@ from typing import Literal
 import sklearn.ensemble
 from numpy.typing import ArrayLike
 
-from weald._docs import documented_by
-from weald._estimator_docs import (
+from weald._docs.compose import documented_by
+from weald._docs.estimators import (
     CLASSIFIERS,
     FOREST_CLASSIFIERS,
     FOREST_REGRESSORS,

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from weald._docs import documented
+from weald._docs.compose import documented
 from weald._input import targets
 from weald._input.checks import integer, named, number
 from weald._input.sparse import is_sparse

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _calibration
 from weald._calibration import METHODS, Maps, Sigmoids
-from weald._docs import documented
+from weald._docs.compose import documented
 from weald._fit import label_scores
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._input import checks, masks

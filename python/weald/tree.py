@@ -15,8 +15,8 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import StrOptions
 
 from weald import _weald
-from weald._docs import documented, documented_by
-from weald._estimator_docs import CLASSIFIERS, REGRESSORS, TREE_CLASSIFIERS, TREE_REGRESSORS, TREES
+from weald._docs.compose import documented, documented_by
+from weald._docs.estimators import CLASSIFIERS, REGRESSORS, TREE_CLASSIFIERS, TREE_REGRESSORS, TREES
 from weald._fit import memory
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, keep, n_drawn_features, n_positive

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from weald import _weald
-from weald._docs import documented
+from weald._docs.compose import documented
 from weald._fit import proof
 from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.proof import ENGINE, Kind, check_fitted

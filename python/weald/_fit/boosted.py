@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
-from weald._docs import documented
+from weald._docs.compose import documented
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseEnsemble, BaseModel, Members
 from weald._fit.proof import WITH_LOG_LINK, check_fitted

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from weald import _weald
-from weald._docs import documented
+from weald._docs.compose import documented
 from weald._fit import boosting_checks, memory, weak_models
 from weald._fit import callbacks as _callbacks
 from weald._fit import eval_sets as _eval_sets

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._docs import documented
+from weald._docs.compose import documented
 from weald._fit import memory
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.base import BaseEnsemble, Members, as_size, n_drawn_features

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
 from weald import _weald
-from weald._docs import documented
+from weald._docs.compose import documented
 from weald._fit import stored_samples, updates
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
 
-from weald._docs import documented
+from weald._docs.compose import documented
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseModel
 from weald._fit.proof import check_fitted

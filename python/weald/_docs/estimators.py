@@ -1,6 +1,6 @@
 """Texts on constructors' parameters and on fitted attributes: those of trees and forests, and those that all share.
 
-`{default}` in a text stands for the default of the constructor that it describes, see `weald._docs`.
+`{default}` in a text stands for the default of the constructor that it describes, see `weald._docs.compose`.
 """
 
 from __future__ import annotations

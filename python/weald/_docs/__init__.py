@@ -1,0 +1,1 @@
+"""Texts of docstrings that several estimators and methods share."""
