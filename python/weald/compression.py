@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from weald._compact import CompactReport, compact_leaves
 from weald._docs.compose import documented, documented_by
 from weald._docs.compression import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRESSION_REGRESSORS
 from weald._docs.estimators import SHARED
@@ -21,6 +20,7 @@ from weald._input import label_weight as _label_weight
 from weald._input.checks import Matrix
 from weald._input.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
 from weald._ranking import best
+from weald._tools.compact import CompactReport, compact_leaves
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 
 __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]

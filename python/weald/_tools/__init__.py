@@ -1,0 +1,1 @@
+"""Functions and classes around fitted models."""
