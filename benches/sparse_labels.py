@@ -109,7 +109,7 @@ def peak() -> float:
 
 def time_thresholds(objective: str, n_scores: int, repeat: int, n: int = 50_000, d: int = 4000) -> None:
     """Runs the case in this process, whose peak memory is then that of the case."""
-    from weald._thresholds import Objective, tuned
+    from weald._labels.thresholds import Objective, tuned
 
     rng = np.random.default_rng(0)
     columns = columns_of_rows(rng, n, d, n_scores)

@@ -21,8 +21,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from test_multilabel import forest, hostile, problem
-from weald._calibration import calibrated
-from weald._thresholds import Objective, tuned
+from weald._labels.calibration import calibrated
+from weald._labels.thresholds import Objective, tuned
 from weald.multilabel import CalibratedLabels, TunedThresholds
 
 KINDS = [

@@ -26,9 +26,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import estimator_checks
-from weald._calibration import calibrated
+from weald._labels.calibration import calibrated
+from weald._labels.thresholds import Objective, tuned
 from weald._ranking.ranks import ranking_precision
-from weald._thresholds import Objective, tuned
 from weald.model_selection import MultilabelStratifiedKFold
 from weald.multilabel import CalibratedLabels, LabelReliabilityDisplay, TunedThresholds
 

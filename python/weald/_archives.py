@@ -14,9 +14,9 @@ from scipy import sparse
 from sklearn import metrics, model_selection
 from sklearn.pipeline import Pipeline
 
-from weald._calibration import Maps, Sigmoids
 from weald._input.targets import LabelFormat
-from weald._labels_around import LabelsAround
+from weald._labels.around import LabelsAround
+from weald._labels.calibration import Maps, Sigmoids
 from weald.model_selection import MultilabelStratifiedKFold
 
 # The first bytes of archives, which are zip files.

@@ -27,14 +27,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import _num_samples
 
-from weald import _stratify
 from weald._fit.predictions import BaseClassifier
 from weald._input import targets
 from weald._input.checks import check_has_fit, folds_of, generator, integer, named
 from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike, Prediction, RandomState
-from weald._labels_around import LabelsAround
+from weald._labels import stratify
+from weald._labels.around import LabelsAround
 from weald._ranking.scorers import predict_topk
 
 __all__ = [
@@ -176,11 +176,11 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         if n < self.n_splits:
             raise ValueError(f"n_splits must be at most the number of samples, {n}, got {self.n_splits}")
         if not self.shuffle:
-            return _stratify.folds(labels, self.n_splits, np.arange(n_labels))
+            return stratify.folds(labels, self.n_splits, np.arange(n_labels))
         rng = generator(self.random_state)
         order, priority = rng.permutation(n), rng.permutation(n_labels)
         fold = np.empty(n, dtype=np.int64)
-        fold[order] = _stratify.folds(labels[order], self.n_splits, priority)
+        fold[order] = stratify.folds(labels[order], self.n_splits, priority)
         return fold
 
 

@@ -22,8 +22,6 @@ from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _calibration
-from weald._calibration import METHODS, Maps, Sigmoids
 from weald._docs.compose import documented
 from weald._fit import label_scores
 from weald._fit.at_once import fitted_at_once, of_one_fit
@@ -32,11 +30,13 @@ from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
 from weald._input.types import MatrixLike, Prediction, RandomState, available_if
-from weald._labels_around import LabelsAround, has, is_array, n_positive_rows, without
+from weald._labels import calibration
+from weald._labels.around import LabelsAround, has, is_array, n_positive_rows, without
+from weald._labels.calibration import METHODS, Maps, Sigmoids
+from weald._labels.thresholds import Objective, tuned
+from weald._labels.topk import topk
 from weald._ranking import best
 from weald._reliability_display import LabelReliabilityDisplay
-from weald._thresholds import Objective, tuned
-from weald._topk import topk
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
 
@@ -513,7 +513,7 @@ class CalibratedLabels(LabelsAround):
             scores, weights = new._unseen(X, target, weights, cv)
             kept = n_positive_rows(target.original, weights) < int(new.min_positives)
             new.is_calibrated_ = ~kept
-            new._maps = _calibration.calibrated(scores, target.original, weights, new.method, kept, target.mask)
+            new._maps = calibration.calibrated(scores, target.original, weights, new.method, kept, target.mask)
         return self
 
     def _validate_params(self) -> None:
@@ -535,7 +535,7 @@ class CalibratedLabels(LabelsAround):
         accepted = f"must be a bool array of length {self.n_outputs_}, one value for each label"
         need(is_mask, "is_calibrated_", f"{accepted}, got {described(is_calibrated)}")
         try:
-            self._maps = _calibration.proven(self.__dict__.pop("_knots"), is_calibrated)
+            self._maps = calibration.proven(self.__dict__.pop("_knots"), is_calibrated)
         except ValueError as error:
             need(False, "_knots", str(error))
 

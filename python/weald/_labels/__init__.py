@@ -1,0 +1,1 @@
+"""What stands around models of labels: thresholds, calibration, folds, the best labels."""
