@@ -18,7 +18,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
-from weald import _model_parts, _weald, projection
+from weald import _weald, projection
+from weald._files import model_parts
 
 EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
 OUTPUTS = [(name, "single") for name in EVERY] + [(name, "several") for name in EVERY]
@@ -595,7 +596,7 @@ def test_attributes_that_are_missing_are_told(name, saved, tmp_path):
             del broken[part][key]
             put_together(tmp_path / "model", header, broken, data)
             # Files that were written before these attributes existed do not contain them.
-            if key == "full_loss_" or key in _model_parts.ADDED:
+            if key == "full_loss_" or key in model_parts.ADDED:
                 weald.load(tmp_path / "model")
                 continue
             with pytest.raises(ValueError, match=key):

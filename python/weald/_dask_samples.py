@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from weald import _model_file
+from weald._files import model_file
 from weald._fit.at_once import fitted_at_once
 from weald._fit.boosting import BaseBoosting
 from weald._input.checks import number
@@ -112,7 +112,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     tasks: list[Any] = []
     try:
         goes_on = model.warm_start and hasattr(model, "_model")
-        sent = _model_file.dumps(model) if goes_on else clone(model)
+        sent = model_file.dumps(model) if goes_on else clone(model)
         for rank, (address, own) in enumerate(by_worker.items()):
             arguments = (sent, own, rank, addresses, token, n_samples, float(timeout), bool(keep_stages))
             options = {"workers": [address], "allow_other_workers": False, "pure": False, "retries": 0}
@@ -137,7 +137,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
 
 def _take(model: Any, data: bytes) -> None:
     with fitted_at_once(model) as new:
-        new._become(_model_file.loads(data))
+        new._become(model_file.loads(data))
 
 
 def _keep_stages(
@@ -319,7 +319,7 @@ def _fit_on_worker(
     worker = get_worker()
     reduce = _TreeReduce(worker, addresses, rank, token, timeout)
     try:
-        model = _model_file.loads(model) if isinstance(model, bytes) else model
+        model = model_file.loads(model) if isinstance(model, bytes) else model
         n_before = getattr(model, "n_estimators_", 0)
         X, y, weights = _together(blocks)
         options = {"n_samples": n_samples, "sample_weight": weights, "keep_stages": keep_stages}
@@ -327,9 +327,9 @@ def _fit_on_worker(
             fit_part(model, X, y, reduce, **options)
         except BaseException:
             if getattr(model, "n_estimators_", 0) > n_before:
-                worker.__dict__.setdefault(_KEPT, {})[token] = (model.n_estimators_, _model_file.dumps(model))
+                worker.__dict__.setdefault(_KEPT, {})[token] = (model.n_estimators_, model_file.dumps(model))
             raise
-        data = _model_file.dumps(model)
+        data = model_file.dumps(model)
     except _OtherFailedError:
         raise
     except BaseException as error:

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
-from weald import _archives
+from weald._files import archives
+from weald._files.state import Decoder, Encoder
 from weald._fit.callbacks import CALLBACKS
 from weald._fit.proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
 from weald._input.described import described, kind_and_module
-from weald._state import Decoder, Encoder
 
 _KEYS = {"class", "params", "fitted"}
 # For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.
@@ -83,7 +83,7 @@ def apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any
     if not is_of_weald(inner):
         raise TypeError(
             f"{name}: {prefix}estimator_ must be an estimator of weald or scikit-learn, got {kind_and_module(inner)}; "
-            f"{_archives.ELSEWHERE}; nothing was written"
+            f"{archives.ELSEWHERE}; nothing was written"
         )
     encoded = {
         part: {n: encoder.named(n, f"{name}: the {what} {prefix}{n}", values[n]) for n in sorted(values)}
@@ -121,7 +121,7 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
         if attribute not in known:
             raise TypeError(
                 f"{name}: the attribute {prefix}{attribute} is not supported in model files, which contain those of "
-                f"weald alone: delete it; {_archives.ELSEWHERE}; nothing was written"
+                f"weald alone: delete it; {archives.ELSEWHERE}; nothing was written"
             )
     fitted = {n: encoder.named(n, f"{name}: the attribute {prefix}{n}", state[n]) for n in sorted(state)}
     return engine, {"class": name, "params": params, "fitted": fitted}
@@ -145,13 +145,13 @@ def _prove_names(prefix: str, state: dict[str, Any]) -> None:
 
 def trusted() -> list[str]:
     """The types of weald that an archive may contain."""
-    return _archives.trusted_types([*classes().values(), *classes_around().values()])
+    return archives.trusted_types([*classes().values(), *classes_around().values()])
 
 
 def nested(encoder: Encoder, value: Any) -> dict[str, Any]:
     """An object that is a parameter or a part of an estimator, for JSON."""
-    if isinstance(value, list) or _archives.is_of_others(value):
-        data = _archives.dumps(value, encoder.what, trusted())
+    if isinstance(value, list) or archives.is_of_others(value):
+        data = archives.dumps(value, encoder.what, trusted())
         return {"archive": encoder.encode(np.frombuffer(data, dtype=np.uint8))}
     if classes_around().get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
         params = value.get_params(deep=False)
@@ -251,8 +251,8 @@ def _bytes_of(decoder: Decoder, content: Any) -> bytes:
 
 
 def _archive_again(decoder: Decoder, content: Any) -> Any:
-    value = _archives.loads(_bytes_of(decoder, content), "archive of scikit-learn's objects", trusted())
-    if not all(map(_archives.is_of_others, value if type(value) is list else [value])):
+    value = archives.loads(_bytes_of(decoder, content), "archive of scikit-learn's objects", trusted())
+    if not all(map(archives.is_of_others, value if type(value) is list else [value])):
         raise ValueError(f"an archive must have objects of scikit-learn, got {described(value)}")
     return value
 

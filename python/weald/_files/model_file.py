@@ -16,11 +16,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from weald import _archives, _weald
+from weald import _weald
+from weald._files import archives
+from weald._files.model_parts import NESTED, apart, classes_around, is_of_weald, nested, put_together, trusted
+from weald._files.state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 from weald._fit.proof import most_values
 from weald._input.described import described, kind_and_module
-from weald._model_parts import NESTED, apart, classes_around, is_of_weald, nested, put_together, trusted
-from weald._state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 
 if TYPE_CHECKING:
     from weald._weald import _ModelSummary
@@ -220,7 +221,7 @@ def loads(data: Any) -> Any:
             summary = _weald.inspect_bytes(buffer)
         except ValueError:
             if _is_archive(buffer[:_N_START].tobytes()):
-                return _archives.load_model(buffer, trusted())
+                return archives.load_model(buffer, trusted())
             raise
         return _estimator_of(summary, lambda: _weald.read_model(buffer))
 
@@ -267,7 +268,7 @@ def _is_archive(start: bytes) -> bool:
             "not a valid weald model: the file must be one that weald.save wrote, got a pickle, which runs code "
             "when it is loaded; if you trust it, load it with pickle or joblib, and save it again with weald.save"
         )
-    return _archives.is_start_of(start)
+    return archives.is_start_of(start)
 
 
 def _is_archived(model: Any) -> bool:
@@ -277,12 +278,12 @@ def _is_archived(model: Any) -> bool:
     inner = getattr(model, "estimator_", None)
     while isinstance(inner, FrozenEstimator):
         inner = inner.estimator
-    return _archives.is_of_others(inner) or _is_archived(inner)
+    return archives.is_of_others(inner) or _is_archived(inner)
 
 
 def _archive_of(model: Any) -> bytes:
     check_is_fitted(model)
-    return _archives.dumps(model, "model", trusted())
+    return archives.dumps(model, "model", trusted())
 
 
 def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
@@ -298,7 +299,7 @@ def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     try:
         prove_size(text)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}; {_archives.ELSEWHERE}; nothing was written") from error
+        raise ValueError(f"{name}: {error}; {archives.ELSEWHERE}; nothing was written") from error
     return engine, text, encoder.arrays
 
 
@@ -379,7 +380,7 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
             with open(name, "rb") as file:
                 start = file.read(_N_START)
                 if _is_archive(start):
-                    return _archives.load_model(start + file.read(), trusted())
+                    return archives.load_model(start + file.read(), trusted())
             raise
         read_parts = _mapped if mmap_mode == "r" else _weald.load_model
         return _estimator_of(summary, lambda: read_parts(name))
@@ -443,7 +444,7 @@ def inspect_model(path: Path) -> _ModelSummary:
         return _weald.inspect_model(name)
     except ValueError as error:
         with open(name, "rb") as file:
-            if _archives.is_start_of(file.read(_N_START)):
+            if archives.is_start_of(file.read(_N_START)):
                 raise ValueError(
                     f"{name}: the file must contain a single estimator, got a zip archive, as which pipelines are "
                     "saved; weald.load reads pipelines, and skops.io.visualize shows their content"

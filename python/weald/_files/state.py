@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from weald import projection
-from weald._archives import ELSEWHERE, is_of_others
+from weald._files.archives import ELSEWHERE, is_of_others
 from weald._input.described import cut, described
 from weald._input.targets import LabelFormat
 

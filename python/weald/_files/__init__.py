@@ -1,0 +1,1 @@
+"""Model files and files of labels."""
