@@ -14,7 +14,6 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._curve_display import BoostingCurveDisplay
 from weald._fit import stored_samples
 from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
@@ -27,10 +26,11 @@ from weald._input.described import described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike
-from weald._path_display import CompressionPathDisplay
-from weald._permutation import permutation_importance
-from weald._readable import check_tests_features, check_trees, fitted
-from weald._shap import Explanation, shap_interaction_values, shap_values
+from weald._inspect.curve_display import BoostingCurveDisplay
+from weald._inspect.path_display import CompressionPathDisplay
+from weald._inspect.permutation import permutation_importance
+from weald._inspect.readable import check_tests_features, check_trees, fitted
+from weald._inspect.shap import Explanation, shap_interaction_values, shap_values
 from weald.centroid import BaseCentroidForest
 from weald.tree import DecisionTreeRegressor
 

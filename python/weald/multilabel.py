@@ -30,13 +30,13 @@ from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
 from weald._input.types import MatrixLike, Prediction, RandomState, available_if
+from weald._inspect.reliability_display import LabelReliabilityDisplay
 from weald._labels import calibration
 from weald._labels.around import LabelsAround, has, is_array, n_positive_rows, without
 from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.thresholds import Objective, tuned
 from weald._labels.topk import topk
 from weald._ranking import best
-from weald._reliability_display import LabelReliabilityDisplay
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
 

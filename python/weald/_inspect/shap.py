@@ -16,7 +16,7 @@ from weald._fit.boosting import BaseBoosting
 from weald._input import frames
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse
-from weald._readable import check_trees, fitted
+from weald._inspect.readable import check_trees, fitted
 from weald.compression import BaseCompressed
 
 __all__ = ["Explanation", "shap_interaction_values", "shap_values"]

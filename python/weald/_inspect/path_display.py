@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from weald._displays import pyplot, style
+from weald._inspect.displays import pyplot, style
 
 
 class CompressionPathDisplay:

@@ -1,0 +1,1 @@
+"""Displays, explanations and importances."""
