@@ -13,7 +13,7 @@ import pytest
 import weald
 from scipy import sparse
 from sklearn.base import clone
-from weald import _dask_samples
+from weald._distribute import dask_samples
 from weald.distribute import fit_samples
 
 dask = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -147,15 +147,15 @@ def test_a_worker_that_is_slow_comes_to_the_deadline(client):
 def test_who_waits_for_a_worker_names_it(client):
     # The first of two workers calls `all_reduce`, the other never does.
     addresses = sorted(client.nthreads())[:2]
-    client.run(_dask_samples._open_box, "alone", workers=addresses)
+    client.run(dask_samples._open_box, "alone", workers=addresses)
     task = client.submit(alone, addresses, workers=[addresses[0]], pure=False)
     with pytest.raises(TimeoutError, match=f"the worker {addresses[1]} sent nothing within 1.0 s"):
         task.result(timeout=30)
-    client.run(_dask_samples._close_box, "alone", workers=addresses)
+    client.run(dask_samples._close_box, "alone", workers=addresses)
 
 
 def alone(addresses):
-    _dask_samples._TreeReduce(dask.get_worker(), addresses, 0, "alone", 1.0)(np.ones(3), "sum")
+    dask_samples._TreeReduce(dask.get_worker(), addresses, 0, "alone", 1.0)(np.ones(3), "sum")
 
 
 def test_stages_that_were_done_go_on_without_the_lost_worker(client):

@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 
 from weald import model_selection
-from weald._dask_samples import fit_samples
+from weald._distribute.dask_samples import fit_samples
+from weald._distribute.samples_apart import fit_part
 from weald._fit import parts as _parts
 from weald._fit.at_once import fitted_at_once
 from weald._fit.bagging import BaseBagging
@@ -42,7 +43,6 @@ from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike
 from weald._labels.topk import topk
 from weald._ranking.pipelines import apart
-from weald._samples_apart import fit_part
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from weald._distribute.samples_apart import fit_part
 from weald._files import model_file
 from weald._fit.at_once import fitted_at_once
 from weald._fit.boosting import BaseBoosting
 from weald._input.checks import number
 from weald._input.sparse import is_sparse
-from weald._samples_apart import fit_part
 
 # The name of the handler for messages between workers, and of the attribute in which workers store them.
 _HANDLER = "weald_samples"

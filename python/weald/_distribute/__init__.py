@@ -1,0 +1,1 @@
+"""Fits on the samples of several workers."""
