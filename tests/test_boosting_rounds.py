@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer, r2_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
-from weald._fit.held_out import held_out
+from weald._rounds.held_out import held_out
 
 CLASSIFIER, REGRESSOR = BOOSTING
 STRATEGIES = [

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from weald._fit import held_out
+from weald._rounds import held_out
 
 CLASSIFIER, REGRESSOR = BOOSTING
 CASES = [(CLASSIFIER, "single"), (CLASSIFIER, "labels"), (REGRESSOR, "single"), (REGRESSOR, "several")]

@@ -36,13 +36,13 @@ from weald._distribute.samples_apart import fit_part
 from weald._fit import parts as _parts
 from weald._fit.at_once import fitted_at_once
 from weald._fit.bagging import BaseBagging
-from weald._fit.progress import Progress, check_verbose
 from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike
 from weald._labels.topk import topk
 from weald._ranking.pipelines import apart
+from weald._rounds.progress import Progress, check_verbose
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 

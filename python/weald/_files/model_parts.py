@@ -11,9 +11,9 @@ from sklearn.frozen import FrozenEstimator
 
 from weald._files import archives
 from weald._files.state import Decoder, Encoder
-from weald._fit.callbacks import CALLBACKS
 from weald._fit.proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
 from weald._input.described import described, kind_and_module
+from weald._rounds.callbacks import CALLBACKS
 
 _KEYS = {"class", "params", "fitted"}
 # For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.

@@ -17,7 +17,6 @@ from weald._fit import memory, parts, stored_samples, updates
 from weald._fit.at_once import fitted_at_once
 from weald._fit.base import BaseEnsemble
 from weald._fit.predictions import BaseClassifier, BaseRegressor
-from weald._fit.progress import Progress
 from weald._input import digest as _digest
 from weald._input import masks, warned
 from weald._input.checks import MOST, Float, Matrix, Number, RowWeights, draw_seed, is_float, named, shown
@@ -25,6 +24,7 @@ from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import Target
 from weald._input.types import OobScore, RandomState
 from weald._ranking.ranks import ranking_precision
+from weald._rounds.progress import Progress
 
 # Constraints of the parameters that all of them have.
 BAGGING_CONSTRAINTS: dict[str, list[Any]] = {

@@ -14,17 +14,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from weald import _weald
 from weald._docs.compose import documented
-from weald._fit import boosting_checks, memory, weak_models
-from weald._fit import callbacks as _callbacks
-from weald._fit import eval_sets as _eval_sets
-from weald._fit import held_out as _held_out
-from weald._fit import rounds as _rounds
+from weald._fit import boosting_checks, memory
 from weald._fit.at_once import fitted_at_once
 from weald._fit.base import BaseModel, as_size, n_drawn_features, n_positive
 from weald._fit.boosted import BoostedModel, grows_trees
-from weald._fit.eval_sets import EvalSet
-from weald._fit.losses import CUSTOM
-from weald._fit.progress import Progress
 from weald._fit.proof import check_fitted
 from weald._input import checks, constraints, label_weight, masks, projections, warned
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
@@ -42,6 +35,14 @@ from weald._input.types import (
     available_if,
     fit_context,
 )
+from weald._rounds import callbacks as _callbacks
+from weald._rounds import eval_sets as _eval_sets
+from weald._rounds import held_out as _held_out
+from weald._rounds import rounds as _rounds
+from weald._rounds import weak_models
+from weald._rounds.eval_sets import EvalSet
+from weald._rounds.losses import CUSTOM
+from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig

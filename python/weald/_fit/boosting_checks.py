@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 
-from weald._fit.losses import CUSTOM
 from weald._fit.proof import LOSS_PARAMETERS
 from weald._input.targets import Target
+from weald._rounds.losses import CUSTOM
 
 
 def name_of(loss: Any) -> str:

@@ -23,7 +23,6 @@ from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.base import BaseEnsemble, Members, as_size, n_drawn_features
 from weald._fit.forest import BaseForest
 from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
-from weald._fit.progress import Progress
 from weald._fit.proof import check_fitted
 from weald._input import constraints, frames, label_weight, masks, schema, warned
 from weald._input.arrays import Tree, decision_path
@@ -32,6 +31,7 @@ from weald._input.projections import Growth, derived_seed
 from weald._input.schema import Schema
 from weald._input.targets import Target
 from weald._input.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
+from weald._rounds.progress import Progress
 from weald.tree import BaseTree, DecisionTreeRegressor
 
 if TYPE_CHECKING:

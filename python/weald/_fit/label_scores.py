@@ -18,11 +18,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from weald._fit.bagging import BaseBaggingClassifier
-from weald._fit.progress import Progress
 from weald._input.checks import Float, folds_of
 from weald._input.sparse import is_sparse
 from weald._ranking import best
 from weald._ranking.pipelines import apart
+from weald._rounds.progress import Progress
 
 
 def blocks_of(X: Any, width: int) -> Iterator[Any]:

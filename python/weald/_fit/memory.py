@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald._fit import eval_sets as _eval_sets
 from weald._input import checks, masks, output_scaling, schema
 from weald._input import targets as _targets
 from weald._input.checks import Matrix
@@ -21,6 +20,7 @@ from weald._input.sparse import is_sparse
 from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target, is_binary
 from weald._input.types import MatrixLike
+from weald._rounds import eval_sets as _eval_sets
 from weald.projection import count_projections
 
 # Bytes of a value with its sample in a sorted column (`partition::Entry`); of a node in a tree with its statistics

@@ -16,7 +16,6 @@ from sklearn.utils import get_tags
 from weald._fit import label_scores
 from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.predictions import BaseClassifier
-from weald._fit.progress import check_verbose
 from weald._fit.proof import is_label_format
 from weald._input import checks, masks, targets
 from weald._input.checks import Float
@@ -24,6 +23,7 @@ from weald._input.described import described
 from weald._input.targets import LabelFormat, Target, label_classes
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart
+from weald._rounds.progress import check_verbose
 
 
 def has(method: str) -> Any:

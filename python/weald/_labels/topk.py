@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from weald._fit.progress import Progress
 from weald._input.checks import Float, count_samples, integer
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike
 from weald._ranking.pipelines import apart
+from weald._rounds.progress import Progress
 
 __all__ = ["topk", "topk_chunks"]
 

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from weald._fit.losses import LOSSES
 from weald._input import checks, masks
 from weald._input.checks import Float, Matrix
 from weald._input.projections import derived_seed
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
+from weald._rounds.losses import LOSSES
 
 if TYPE_CHECKING:
     from weald._weald import _Targets

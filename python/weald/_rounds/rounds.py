@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.metrics import check_scoring
 
 from weald import _weald
-from weald._fit.callbacks import Tasks
-from weald._fit.progress import Progress
 from weald._input.checks import Float, is_float, named, shown
+from weald._rounds.callbacks import Tasks
+from weald._rounds.progress import Progress
 
 
 @dataclass

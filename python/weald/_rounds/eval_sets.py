@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._fit import losses as _losses
-from weald._fit.losses import CUSTOM, Cells
 from weald._input import checks, masks
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
+from weald._rounds import losses as _losses
+from weald._rounds.losses import CUSTOM, Cells
 
 _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
 

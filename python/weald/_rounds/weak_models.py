@@ -12,11 +12,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
-from weald._fit.rounds import Rounds
 from weald._input.checks import Float, Matrix, named
 from weald._input.projections import derived_seed
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
+from weald._rounds.rounds import Rounds
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig, _Targets

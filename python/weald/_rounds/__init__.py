@@ -1,0 +1,1 @@
+"""What boosting does in every round besides growing trees: callbacks, progress, losses on other samples."""
