@@ -147,7 +147,7 @@ def test_leaf_values_are_what_leaves_add(case):
     start = model.start_ if model._kind == "boosting" else 0.0
     scores = np.zeros_like(exports.scores_of(model, X)) + start
     for t in range(forest.n_trees):
-        tree = weald._input.arrays.Tree(forest.only(t))
+        tree = weald._fit.arrays.Tree(forest.only(t))
         assert tree.leaf_values.shape == (tree.node_count, forest.width)
         assert tree.leaf_values.has_canonical_format
         assert (tree.leaf_values.data != 0).all()

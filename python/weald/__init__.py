@@ -53,8 +53,8 @@ from weald import (
 from weald._files.model_file import dumps, inspect_model, load, loads, save
 from weald._fit.memory import estimate_fit_memory
 from weald._fit.parts import merge
-from weald._labels.topk import topk, topk_chunks
 from weald._tools.predictor import Predictor
+from weald._tools.topk import topk, topk_chunks
 from weald._weald import __version__, build_info
 from weald.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from weald.centroid import CentroidForestClassifier, CentroidForestRegressor

@@ -13,6 +13,7 @@ from weald._docs.compression import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRE
 from weald._docs.estimators import SHARED
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import keep
+from weald._fit.compact import CompactReport, compact_leaves
 from weald._fit.compression import BaseCompressed as BaseCompressed
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.proof import check_fitted
@@ -20,7 +21,6 @@ from weald._input import label_weight as _label_weight
 from weald._input.checks import Matrix
 from weald._input.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
 from weald._ranking import best
-from weald._tools.compact import CompactReport, compact_leaves
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 
 __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]

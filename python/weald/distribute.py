@@ -40,9 +40,9 @@ from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
 from weald._input.sparse import is_sparse
 from weald._input.types import MatrixLike
-from weald._labels.topk import topk
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
+from weald._tools.topk import topk
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
 

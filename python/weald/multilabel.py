@@ -35,8 +35,8 @@ from weald._labels import calibration
 from weald._labels.around import LabelsAround, has, is_array, n_positive_rows, without
 from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.thresholds import Objective, tuned
-from weald._labels.topk import topk
 from weald._ranking import best
+from weald._tools.topk import topk
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
 

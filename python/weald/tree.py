@@ -18,6 +18,7 @@ from weald import _weald
 from weald._docs.compose import documented, documented_by
 from weald._docs.estimators import CLASSIFIERS, REGRESSORS, TREE_CLASSIFIERS, TREE_REGRESSORS, TREES
 from weald._fit import memory
+from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, keep, n_drawn_features, n_positive
 from weald._fit.predictions import BaseClassifier, BaseRegressor
@@ -25,7 +26,6 @@ from weald._fit.proof import check_fitted
 from weald._input import label_weight as _label_weight
 from weald._input import masks
 from weald._input import output_scaling as _output_scaling
-from weald._input.arrays import Tree, decision_path
 from weald._input.checks import draw_seed
 from weald._input.projections import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA, Growth
 from weald._input.types import (

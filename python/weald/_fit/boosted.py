@@ -16,11 +16,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
 from weald._docs.compose import documented
+from weald._fit.arrays import Tree
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseEnsemble, BaseModel, Members
 from weald._fit.proof import WITH_LOG_LINK, check_fitted
 from weald._input import checks
-from weald._input.arrays import Tree
 from weald._input.checks import Float, Matrix
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse

@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._docs.compose import documented
 from weald._fit import memory
+from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.base import BaseEnsemble, Members, as_size, n_drawn_features
 from weald._fit.forest import BaseForest
 from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._fit.proof import check_fitted
 from weald._input import constraints, frames, label_weight, masks, schema, warned
-from weald._input.arrays import Tree, decision_path
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed, is_float
 from weald._input.projections import Growth, derived_seed
 from weald._input.schema import Schema

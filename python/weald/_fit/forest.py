@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from weald import _weald
 from weald._docs.compose import documented
 from weald._fit import stored_samples, updates
+from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_drawn_features, n_positive
@@ -21,7 +22,6 @@ from weald._fit.predictions import BaseClassifier
 from weald._fit.proof import check_fitted
 from weald._input import label_weight as _label_weight
 from weald._input import output_scaling as _output_scaling
-from weald._input.arrays import Tree, decision_path
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.projections import (
     CLASSIFIER_CRITERIA,

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._fit import parts, stored_samples, updates
+from weald._fit.arrays import Tree
 from weald._input import schema
-from weald._input.arrays import Tree
 from weald._input.described import cut, described
 from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.targets import CONTAINER, LabelFormat, label_classes

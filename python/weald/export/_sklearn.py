@@ -13,7 +13,7 @@ from sklearn.tree._tree import NODE_DTYPE
 from sklearn.tree._tree import Tree as SklearnTree
 from sklearn.utils import get_tags
 
-from weald._input.arrays import Tree
+from weald._fit.arrays import Tree
 from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of
 
 _TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
+from weald._fit.arrays import Tree
 from weald._fit.bagging import BaseBagging
 from weald._fit.forest import BaseForest
 from weald._input import checks
-from weald._input.arrays import Tree
 from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald.tree import BaseTree
