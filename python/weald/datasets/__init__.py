@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from weald._files.label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
 from weald._input.checks import generator, named
+from weald.datasets._label_files import LabelData, Mulan, dump_xmc, load_mulan, load_svmlight_multilabel, load_xmc
 
 __all__ = [
     "LabelData",
