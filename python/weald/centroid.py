@@ -25,7 +25,7 @@ from weald import _weald
 from weald._docs.centroid import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
 from weald._docs.compose import documented, documented_by
 from weald._docs.estimators import FOREST_CLASSIFIERS, FOREST_REGRESSORS, FORESTS, SHARED
-from weald._fit import stored_samples
+from weald._fit import memory, stored_samples
 from weald._fit.at_once import fitted_at_once
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._fit.base import Members, as_size, keep
@@ -86,6 +86,7 @@ class BaseCentroidForest(BaseBagging):
     """What centroid forests for all kinds of y share."""
 
     _kind = "centroid"
+    _memory_terms = staticmethod(memory.of_centroids)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BAGGING_CONSTRAINTS,
         "n_children": [Interval(Integral, 2, 2**15, closed="both")],

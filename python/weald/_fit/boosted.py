@@ -16,17 +16,18 @@ from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
 from weald._docs.compose import documented
+from weald._fit import memory
 from weald._fit.arrays import Tree
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseEnsemble, BaseModel, Members
 from weald._fit.proof import WITH_LOG_LINK, check_fitted
+from weald._fit.tree import BaseTree
 from weald._input import checks
 from weald._input.checks import Float, Matrix
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._input.types import MatrixLike, available_if
-from weald.tree import DecisionTreeRegressor
 
 
 def grows_trees(estimator: Any) -> bool:
@@ -41,6 +42,9 @@ class BoostedModel(BaseEnsemble):
     """What fitted boosting models for all kinds of y share."""
 
     _kind = "boosting"
+    _memory_terms = staticmethod(memory.of_boosting)
+    # The class of the members of `estimators_`.
+    _member_class: ClassVar[type[BaseTree]]
 
     n_estimators_: int
     max_features_: int
@@ -375,10 +379,10 @@ class BoostedModel(BaseEnsemble):
         fitted = self._twin()
         return Members(fitted) if fitted._weak is None else list(fitted._weak)
 
-    def _member(self, index: int) -> DecisionTreeRegressor:
-        shared = set(DecisionTreeRegressor._get_param_names()) & set(self.get_params(deep=False))
+    def _member(self, index: int) -> BaseTree:
+        shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
         shared -= {"random_state", "output_projection", "n_projections"}
-        member = DecisionTreeRegressor(**{name: getattr(self, name) for name in sorted(shared)})
+        member: BaseTree = self._member_class(**{name: getattr(self, name) for name in sorted(shared)})
         member.tree_ = Tree(self._forest.only(index))
         member.n_features_in_ = self.n_features_in_
         member.max_features_ = self.max_features_

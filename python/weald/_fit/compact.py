@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald._fit.arrays import Tree
 from weald._fit.bagging import BaseBagging
+from weald._fit.boosting import BaseBoosting
+from weald._fit.compression import BaseCompressed
 from weald._fit.forest import BaseForest
+from weald._fit.tree import BaseTree
 from weald._input import checks
 from weald._input.described import described
 from weald._input.sparse import is_sparse
-from weald.tree import BaseTree
 
 __all__ = ["CompactReport", "compact_leaves"]
 
@@ -137,9 +139,6 @@ def compact_leaves(
     >>> report["max_change"], report["max_change_on_X"]
     (0.0, 0.0)
     """
-    from weald._fit.boosting import BaseBoosting
-    from weald.compression import BaseCompressed  # which offers this function
-
     if not isinstance(model, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):
         hint = ""
         if isinstance(model, BaseBagging):

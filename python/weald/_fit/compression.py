@@ -25,6 +25,7 @@ from weald._fit.base import BaseEnsemble, Members, as_size, n_drawn_features
 from weald._fit.forest import BaseForest
 from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._fit.proof import check_fitted
+from weald._fit.tree import BaseTree
 from weald._input import constraints, frames, label_weight, masks, schema, warned
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed, is_float
 from weald._input.projections import Growth, derived_seed
@@ -32,7 +33,6 @@ from weald._input.schema import Schema
 from weald._input.targets import Target
 from weald._input.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from weald._rounds.progress import Progress
-from weald.tree import BaseTree, DecisionTreeRegressor
 
 if TYPE_CHECKING:
     from weald._weald import _CompressConfig, _ForestConfig
@@ -53,6 +53,9 @@ class BaseCompressed(BaseEnsemble):
     """What compressed forests for all kinds of y share."""
 
     _kind = "compressed"
+    _memory_terms = staticmethod(memory.of_compression)
+    # The class of the members of `estimators_`.
+    _member_class: ClassVar[type[BaseTree]]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         # `_check_parameters` checks `estimator`.
         "method": [StrOptions({"path", "grow"})],
@@ -541,7 +544,7 @@ class BaseCompressed(BaseEnsemble):
         return self._model.predict_scores(X, self._n_threads(X))
 
     @property
-    def estimators_(self) -> Sequence[DecisionTreeRegressor]:
+    def estimators_(self) -> Sequence[BaseTree]:
         """The trees of the model, as regressors whose mean prediction is the score.
 
         They are created when they are accessed, and share the memory of the model.
@@ -549,8 +552,8 @@ class BaseCompressed(BaseEnsemble):
         check_fitted(self)
         return Members(self._twin())
 
-    def _member(self, index: int) -> DecisionTreeRegressor:
-        member = DecisionTreeRegressor()
+    def _member(self, index: int) -> BaseTree:
+        member: BaseTree = self._member_class()
         member.tree_ = Tree(self._forest.only(index))
         member.n_features_in_ = self.n_features_in_
         member.max_features_ = n_drawn_features(None, self.n_features_in_)

@@ -13,13 +13,14 @@ from sklearn.utils._param_validation import StrOptions
 
 from weald import _weald
 from weald._docs.compose import documented
-from weald._fit import stored_samples, updates
+from weald._fit import memory, stored_samples, updates
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_drawn_features, n_positive
 from weald._fit.predictions import BaseClassifier
 from weald._fit.proof import check_fitted
+from weald._fit.tree import BaseTree
 from weald._input import label_weight as _label_weight
 from weald._input import output_scaling as _output_scaling
 from weald._input.checks import Float, Matrix, RowWeights
@@ -39,9 +40,6 @@ from weald._input.types import (
     RandomState,
     fit_context,
 )
-from weald.tree import (
-    BaseTree,
-)
 
 if TYPE_CHECKING:
     from weald._weald import _ForestConfig
@@ -51,6 +49,7 @@ class BaseForest(TreeParameters, BaseBagging):
     """What forests for all kinds of y share."""
 
     _kind = "forest"
+    _memory_terms = staticmethod(memory.of_forest)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,
         **BAGGING_CONSTRAINTS,

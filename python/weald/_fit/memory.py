@@ -19,8 +19,6 @@ from weald._input.checks import Matrix
 from weald._input.sparse import is_sparse
 from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target, is_binary
-from weald._input.types import MatrixLike
-from weald._rounds import eval_sets as _eval_sets
 from weald.projection import count_projections
 
 # Bytes of a value with its sample in a sorted column (`partition::Entry`); of a node in a tree with its statistics
@@ -125,83 +123,6 @@ def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Sha
     )
 
 
-def estimate_fit_memory(
-    estimator: Any,
-    X: MatrixLike,
-    y: MatrixLike,
-    *,
-    eval_sets: list[Any] | dict[str, Any] | None = None,
-    y_mask: MatrixLike | None = None,
-) -> int:
-    """Estimate the peak memory of `estimator.fit(X, y)`, in addition to X and y.
-
-    Nothing is fitted. The estimate uses shapes, types, the number of stored entries, the parameters, the number of
-    classes and of unknown values of y, and the number of categories of X. It counts copies of X and y, the tables of
-    the trees that grow at the same time, and trees of the maximum size that the number of samples, `max_depth` and
-    `max_leaf_nodes` allow. If trees stop growing earlier, the fit uses less. The estimate is meant to be within a
-    factor of three if trees grow to this size, from a few megabytes on.
-
-    Parameters
-    ----------
-    estimator : tree, forest, centroid forest, boosting or compressed forest of weald
-        It need not be fitted, and does not change.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The training samples, as in `fit`.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
-        The target values, as in `fit`.
-    eval_sets : list or dict of (X, y) or (X, y, sample_weight), default=None
-        As in `fit` of boosting.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
-        As in `fit`. NaN in y counts without it.
-
-    Returns
-    -------
-    int
-        The estimate in bytes.
-
-    Raises
-    ------
-    TypeError
-        If `estimator` is not an estimator of weald, or if `eval_sets` or `y_mask` is given and its `fit` does not
-        have this parameter.
-    ValueError
-        If `y_mask` or `categorical_features` is not valid for y and X.
-
-    Notes
-    -----
-    `fit` computes the same estimate. If not even the parts that it needs for certain are available, it raises a
-    `MemoryError` before it grows anything.
-
-    The estimate takes O(1) time, in addition to a search for NaN in y, sorting y to find its classes, and a pass over
-    the categorical columns of X.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import weald
-    >>> forest = weald.RandomForestRegressor()
-    >>> X, y = np.zeros((10_000, 50)), np.zeros(10_000)
-    >>> 10_000_000 < weald.estimate_fit_memory(forest, X, y) < 1_000_000_000
-    True
-    """
-    from weald._fit.base import BaseModel
-    from weald._fit.boosting import BaseBoosting
-    from weald.compression import BaseCompressed
-
-    if not isinstance(estimator, BaseModel):
-        raise TypeError(f"estimator must be an estimator of weald, got a {type(estimator).__name__}")
-    estimator._validate_params()
-    if isinstance(estimator, BaseBoosting | BaseCompressed):
-        estimator._check_parameters()
-    if eval_sets is not None and not isinstance(estimator, BaseBoosting):
-        raise TypeError(f"{type(estimator).__name__} does not support eval_sets: it must be None")
-    if y_mask is not None and not estimator._masks_y:
-        raise TypeError(f"{type(estimator).__name__} does not support y_mask: it must be None")
-    conversions, shapes = _of_raw(estimator, X, y, y_mask)
-    watched = _watched(estimator, _eval_sets.named(eval_sets))
-    return sum(term.n_bytes for term in [*conversions, *terms(estimator, shapes), *watched])
-
-
 def reserve(estimator: Any, shapes: Shapes) -> None:
     """Raise a `MemoryError` if the certain part of the estimate is not available; nothing stays allocated."""
     found = terms(estimator, shapes)
@@ -220,20 +141,11 @@ def reserve(estimator: Any, shapes: Shapes) -> None:
 
 def terms(estimator: Any, shapes: Shapes) -> list[Term]:
     """The parts of the estimate that the engine allocates."""
-    from weald._fit.boosting import BaseBoosting
-    from weald.centroid import BaseCentroidForest
-    from weald.compression import BaseCompressed
-
-    if isinstance(estimator, BaseCentroidForest):
-        return _centroids(estimator, shapes)
-    if isinstance(estimator, BaseBoosting):
-        return _boosting(estimator, shapes)
-    if isinstance(estimator, BaseCompressed):
-        return _compression(estimator, shapes)
-    return _forest(estimator, shapes)
+    found: list[Term] = estimator._memory_terms(estimator, shapes)
+    return found
 
 
-def _forest(estimator: Any, shapes: Shapes) -> list[Term]:
+def of_forest(estimator: Any, shapes: Shapes) -> list[Term]:
     n = shapes.n_samples
     n_trees = int(getattr(estimator, "n_estimators", 1))
     at_once = max(1, min(estimator._n_threads(), n_trees))
@@ -269,7 +181,7 @@ def _rows_kept(estimator: Any, shapes: Shapes, n_trees: int) -> list[Term]:
     ]
 
 
-def _centroids(estimator: Any, shapes: Shapes) -> list[Term]:
+def of_centroids(estimator: Any, shapes: Shapes) -> list[Term]:
     """The memory of a centroid forest: samples of X, points of y, the largest nodes, and the trees."""
     n, p = shapes.n_samples, shapes.n_features
     stored = n * p if shapes.n_stored is None else shapes.n_stored
@@ -356,7 +268,7 @@ def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_
     return found
 
 
-def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
+def of_boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     from weald._fit.base import n_drawn_features
 
     n, p = shapes.n_samples, shapes.n_features
@@ -411,11 +323,11 @@ def _boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     return found
 
 
-def _watched(estimator: Any, sets: list[tuple[str, str, Any]]) -> list[Term]:
+def watched(estimator: Any, sets: list[tuple[str, str, Any]]) -> list[Term]:
     """The memory of `eval_sets`: X and y of all sets, and the scores of one set at a time."""
     found, largest = [], 0
     for _, what, (X, y, *_) in sets:
-        conversions, shapes = _of_raw(estimator, X, y)
+        conversions, shapes = of_raw(estimator, X, y)
         found += [Term(f"{what}: {term.what}", term.n_bytes, term.hint) for term in conversions]
         if shapes.n_stored is not None and not shapes.is_csr and estimator.estimator is None:
             found.append(Term(f"{what}: X by samples", 8 * shapes.n_stored, "pass X as CSR"))
@@ -425,11 +337,11 @@ def _watched(estimator: Any, sets: list[tuple[str, str, Any]]) -> list[Term]:
     return found
 
 
-def _compression(estimator: Any, shapes: Shapes) -> list[Term]:
+def of_compression(estimator: Any, shapes: Shapes) -> list[Term]:
     given = estimator._default_estimator() if estimator.estimator is None else estimator._given()
     fitted = estimator._is_frozen() and hasattr(given, "n_features_in_")
     n = shapes.n_samples
-    found = [] if fitted else _forest(given, shapes)
+    found = [] if fitted else of_forest(given, shapes)
     found = [Term(term.what, term.n_bytes, term.hint) for term in found]
     n_trees = given._forest.n_trees if fitted else int(getattr(given, "n_estimators", 1))
     hint = "compress a forest of fewer trees"
@@ -475,7 +387,7 @@ def _leaf_bytes(shapes: Shapes, leaves: int, n_rows: int) -> int:
     return 8 * leaves + min(leaves * shapes.width, 5 * entries + 4 * leaves)
 
 
-def _of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Term], Shapes]:
+def of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Term], Shapes]:
     """The conversions of X and y as they are passed, and the description of the result."""
     conversions = []
     if is_sparse(X):

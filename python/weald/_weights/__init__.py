@@ -1,0 +1,1 @@
+"""Weights of classes, labels and outputs."""
