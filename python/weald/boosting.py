@@ -22,10 +22,10 @@ from weald._fit.boosting_checks import name_of
 from weald._fit.label_scores import of_one_label
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.proof import check_fitted
-from weald._input import label_weight as _label_weight
-from weald._input import output_scaling as _output_scaling
 from weald._input.checks import Float, Matrix, Number
-from weald._input.types import (
+from weald._parameters import label_weight as _label_weight
+from weald._parameters import output_scaling as _output_scaling
+from weald._parameters.types import (
     CategoricalFeatures,
     ClassWeight,
     InteractionCst,
@@ -42,6 +42,7 @@ from weald._input.types import (
     available_if,
 )
 from weald._ranking import best
+from weald.tree import DecisionTreeRegressor
 
 _WITH_PROBABILITIES = {"log_loss", "exponential"}
 # Probabilities of `init` are clipped to this distance from 0 and 1 before they become scores.
@@ -108,6 +109,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     huber_delta: float
     tweedie_power: float
 
+    _member_class = DecisionTreeRegressor
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
         "loss": [
@@ -257,6 +259,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     class_weight: ClassWeight
     label_weight: LabelWeight
 
+    _member_class = DecisionTreeRegressor
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
         "loss": [

@@ -31,13 +31,14 @@ from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClas
 from weald._fit.base import Members, as_size, keep
 from weald._fit.predictions import BaseClassifier
 from weald._fit.proof import check_fitted
-from weald._input import label_weight as _label_weight
-from weald._input import output_scaling, projections, schema
+from weald._input import schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
-from weald._input.projections import Growth
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._input.types import (
+from weald._parameters import label_weight as _label_weight
+from weald._parameters import output_scaling, projections
+from weald._parameters.projections import Growth
+from weald._parameters.types import (
     Estimator,
     ForestClassWeight,
     LabelWeight,

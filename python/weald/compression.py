@@ -17,11 +17,12 @@ from weald._fit.compact import CompactReport, compact_leaves
 from weald._fit.compression import BaseCompressed as BaseCompressed
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.proof import check_fitted
-from weald._input import label_weight as _label_weight
 from weald._input.checks import Matrix
-from weald._input.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
+from weald._parameters import label_weight as _label_weight
+from weald._parameters.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
 from weald._ranking import best
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
+from weald.tree import DecisionTreeRegressor
 
 __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]
 
@@ -73,6 +74,7 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
 
     _masks_y = True
     _default_estimator = ExtraTreesRegressor
+    _member_class = DecisionTreeRegressor
 
     def __init__(
         self,
@@ -167,6 +169,7 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         **BaseClassifier._parameter_constraints,
     }
     _default_estimator = ExtraTreesClassifier
+    _member_class = DecisionTreeRegressor
 
     def __init__(
         self,

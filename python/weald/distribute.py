@@ -39,9 +39,10 @@ from weald._fit.bagging import BaseBagging
 from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
 from weald._input.sparse import is_sparse
-from weald._input.types import MatrixLike
+from weald._parameters.types import MatrixLike
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
+from weald._tools.merge import merge
 from weald._tools.topk import topk
 
 __all__ = ["cross_validate", "fit", "fit_part", "fit_samples", "predict_topk"]
@@ -137,7 +138,7 @@ def fit(
     calls = [(f"trees {trees.start} to {trees.stop - 1}", (_fitted_part, clone(silent), trees)) for trees in ranges]
     with Progress(type(estimator).__name__, "tree", cuts[-1][1], int(estimator.verbose)) as progress:
         parts = _results(executor, calls, data, timeout, max_retries, progress, [len(trees) for trees in ranges])
-    merged = _parts.merge(parts, X, y, sample_weight, y_mask=fit_params.get("y_mask"))
+    merged = merge(parts, X, y, sample_weight, y_mask=fit_params.get("y_mask"))
     with fitted_at_once(estimator) as new:
         new._become(merged)
     return estimator

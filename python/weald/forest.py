@@ -20,7 +20,7 @@ from weald._docs.estimators import (
 )
 from weald._fit.base import keep
 from weald._fit.forest import BaseForestClassifier, BaseForestRegressor
-from weald._input.types import (
+from weald._parameters.types import (
     CategoricalFeatures,
     ClassifierCriterion,
     ForestClassWeight,

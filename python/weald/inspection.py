@@ -25,12 +25,12 @@ from weald._input.columns import Columns
 from weald._input.described import described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
-from weald._input.types import MatrixLike
 from weald._inspect.curve_display import BoostingCurveDisplay
 from weald._inspect.path_display import CompressionPathDisplay
 from weald._inspect.permutation import permutation_importance
 from weald._inspect.readable import check_tests_features, check_trees, fitted
 from weald._inspect.shap import Explanation, shap_interaction_values, shap_values
+from weald._parameters.types import MatrixLike
 from weald.centroid import BaseCentroidForest
 from weald.tree import DecisionTreeRegressor
 

@@ -26,10 +26,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from weald._docs.compose import documented
-from weald._input import propensity, targets
+from weald._input import targets
 from weald._input.checks import integer, named, number
 from weald._input.sparse import is_sparse
-from weald._input.types import MatrixLike
+from weald._parameters import propensity
+from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 from weald._ranking.label_counts import check_zero_division, counts
 from weald._ranking.label_gains import Ranking, mean_ratio, ratio

@@ -28,13 +28,13 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import _num_samples
 
 from weald._fit.predictions import BaseClassifier
-from weald._input import targets
+from weald._input import registry, targets
 from weald._input.checks import check_has_fit, folds_of, generator, integer, named
 from weald._input.described import described
 from weald._input.sparse import is_sparse
-from weald._input.types import MatrixLike, Prediction, RandomState
 from weald._labels import stratify
 from weald._labels.around import LabelsAround
+from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking.scorers import predict_topk
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+@registry.stored(registry.FOLDS)
 class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc]
     """K-fold cross-validator for multi-label data in which each label is about as frequent in all folds.
 

@@ -29,12 +29,12 @@ from weald._input import checks, masks
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
-from weald._input.types import MatrixLike, Prediction, RandomState, available_if
 from weald._inspect.reliability_display import LabelReliabilityDisplay
 from weald._labels import calibration
 from weald._labels.around import LabelsAround, has, is_array, n_positive_rows, without
 from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.thresholds import Objective, tuned
+from weald._parameters.types import MatrixLike, Prediction, RandomState, available_if
 from weald._ranking import best
 from weald._tools.topk import topk
 

@@ -84,7 +84,7 @@ from weald._input.sparse import is_sparse
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from weald._input.types import MatrixLike, NProjections, RandomState
+    from weald._parameters.types import MatrixLike, NProjections, RandomState
     from weald._weald import _ProjectionFamily
 
 __all__ = [

@@ -13,10 +13,10 @@ from weald._docs.estimators import CLASSIFIERS, REGRESSORS, TREE_CLASSIFIERS, TR
 from weald._fit.base import keep
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.tree import BaseTree
-from weald._input import label_weight as _label_weight
-from weald._input import output_scaling as _output_scaling
-from weald._input.projections import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA
-from weald._input.types import (
+from weald._parameters import label_weight as _label_weight
+from weald._parameters import output_scaling as _output_scaling
+from weald._parameters.projections import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA
+from weald._parameters.types import (
     CategoricalFeatures,
     ClassifierCriterion,
     ClassWeight,

@@ -24,13 +24,14 @@ from weald._fit import boosting_checks
 from weald._fit.at_once import fitted_at_once
 from weald._fit.base import n_positive
 from weald._fit.boosting import BaseBoosting
-from weald._input import checks, label_weight
+from weald._input import checks
 from weald._input.checks import Float, Matrix, integer
 from weald._input.frames import names_of
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._input.types import MatrixLike
+from weald._parameters import label_weight
+from weald._parameters.types import MatrixLike
 
 __all__ = ["fit_part"]
 

@@ -14,10 +14,7 @@ from scipy import sparse
 from sklearn import metrics, model_selection
 from sklearn.pipeline import Pipeline
 
-from weald._input.targets import LabelFormat
-from weald._labels.around import LabelsAround
-from weald._labels.calibration import Maps, Sigmoids
-from weald.model_selection import MultilabelStratifiedKFold
+from weald._input import registry
 
 # The first bytes of archives, which are zip files.
 START = b"PK\x03\x04"
@@ -45,13 +42,16 @@ def is_start_of(start: bytes) -> bool:
 def is_of_others(value: Any) -> bool:
     """Whether a value is stored as an archive: an object of scikit-learn, such as an estimator, a scorer or folds."""
     defined = value if isinstance(value, FunctionType) else type(value)
-    return str(defined.__module__).partition(".")[0] == "sklearn" or isinstance(value, MultilabelStratifiedKFold)
+    return str(defined.__module__).partition(".")[0] == "sklearn" or registry.FOLDS.get(type(value).__name__) is type(
+        value
+    )
 
 
-def trusted_types(estimators: list[type]) -> list[str]:
+def trusted_types() -> list[str]:
     """The types of an archive with estimators of weald, in addition to those that skops trusts itself."""
-    parts = [Maps, Sigmoids, LabelFormat, np.dtype, MultilabelStratifiedKFold]
-    return sorted(name for cls in (*estimators, *parts, *_CONTAINERS, *_of_validation()) for name in _names(cls))
+    tables = (registry.ESTIMATORS, registry.META_ESTIMATORS, registry.FOLDS, registry.PARTS)
+    own = [cls for table in tables for cls in table.values()]
+    return sorted(name for cls in (*own, np.dtype, *_CONTAINERS, *_of_validation()) for name in _names(cls))
 
 
 def _of_validation() -> list[Any]:
@@ -112,7 +112,7 @@ def loads(data: Any, what: str, trusted: list[str]) -> Any:
 def load_model(data: Any, trusted: list[str]) -> Any:
     """The pipeline or the meta-estimator with these bytes."""
     model = loads(data, "pipeline", trusted)
-    if not isinstance(model, Pipeline | LabelsAround):
+    if not isinstance(model, (Pipeline, *registry.META_ESTIMATORS.values())):
         raise ValueError(f"it must be a pipeline, got a skops file with a {type(model).__name__}")
     return model
 

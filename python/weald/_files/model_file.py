@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald._files import archives
-from weald._files.model_parts import NESTED, apart, classes_around, is_of_weald, nested, put_together, trusted
+from weald._files.model_parts import NESTED, apart, is_of_weald, nested, put_together, trusted
 from weald._files.state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
 from weald._fit.proof import most_values
+from weald._input import registry
 from weald._input.described import described, kind_and_module
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def _is_archive(start: bytes) -> bool:
 
 def _is_archived(model: Any) -> bool:
     """Whether a model is saved as an archive: a pipeline, or a meta-estimator around a model of scikit-learn."""
-    if classes_around().get(type(model).__name__) is not type(model):
+    if registry.META_ESTIMATORS.get(type(model).__name__) is not type(model):
         return isinstance(model, Pipeline)
     inner = getattr(model, "estimator_", None)
     while isinstance(inner, FrozenEstimator):

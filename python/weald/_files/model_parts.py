@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from weald._files import archives
 from weald._files.state import Decoder, Encoder
 from weald._fit.proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
+from weald._input import registry
 from weald._input.described import described, kind_and_module
 from weald._rounds.callbacks import CALLBACKS
 
@@ -52,30 +53,13 @@ _ADDED_AROUND = {"verbose": 0}
 _REMOVED = {"prefit"}
 
 
-def classes() -> dict[str, Any]:
-    """The estimator classes that a file may contain, by name."""
-    import weald
-
-    trees = ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees", "CentroidForest")
-    names = (*trees, "GradientBoosting", "CompressedForest")
-    both = [f"{name}{kind}" for name in names for kind in ("Classifier", "Regressor")]
-    return {name: getattr(weald, name) for name in both}
-
-
-def classes_around() -> dict[str, Any]:
-    """The multi-label meta-estimators that a file may contain, by name."""
-    from weald import multilabel
-
-    return {name: getattr(multilabel, name) for name in ("CalibratedLabels", "TunedThresholds")}
-
-
 def is_of_weald(model: Any) -> bool:
-    return (classes() | classes_around()).get(type(model).__name__) is type(model)
+    return (registry.ESTIMATORS | registry.META_ESTIMATORS).get(type(model).__name__) is type(model)
 
 
 def apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
     """The result of `_taken_apart`, also for multi-label meta-estimators."""
-    if type(model).__name__ not in classes_around():
+    if type(model).__name__ not in registry.META_ESTIMATORS:
         return _taken_apart(encoder, model._twin(), prefix)
     name = type(model).__name__
     inner, is_frozen, params, fitted = model._parts()
@@ -145,7 +129,7 @@ def _prove_names(prefix: str, state: dict[str, Any]) -> None:
 
 def trusted() -> list[str]:
     """The types of weald that an archive may contain."""
-    return archives.trusted_types([*classes().values(), *classes_around().values()])
+    return archives.trusted_types()
 
 
 def nested(encoder: Encoder, value: Any) -> dict[str, Any]:
@@ -153,11 +137,11 @@ def nested(encoder: Encoder, value: Any) -> dict[str, Any]:
     if isinstance(value, list) or archives.is_of_others(value):
         data = archives.dumps(value, encoder.what, trusted())
         return {"archive": encoder.encode(np.frombuffer(data, dtype=np.uint8))}
-    if classes_around().get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
+    if registry.META_ESTIMATORS.get(type(value).__name__) is type(value) and not hasattr(value, "estimator_"):
         params = value.get_params(deep=False)
         named = {n: encoder.named(n, f"{encoder.what}: the parameter {n}", params[n]) for n in sorted(params)}
         return {"estimator": {"class": type(value).__name__, "params": named, "fitted": {}}}
-    if classes().get(type(value).__name__) is not type(value):
+    if registry.ESTIMATORS.get(type(value).__name__) is not type(value):
         raise encoder.refused(value)
     engine, content = _taken_apart(encoder, value, f"{encoder.attribute}.")
     if engine is not None:
@@ -167,7 +151,7 @@ def nested(encoder: Encoder, value: Any) -> dict[str, Any]:
 
 def _class_named(name: Any) -> Any:
     """The class of an estimator, by its name in a file."""
-    cls = classes().get(name) if isinstance(name, str) else None
+    cls = registry.ESTIMATORS.get(name) if isinstance(name, str) else None
     if cls is None:
         raise ValueError(f"class must be the name of an estimator of weald, got {described(name)}")
     return cls
@@ -175,7 +159,11 @@ def _class_named(name: Any) -> Any:
 
 def put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     """The estimator from the result of `_taken_apart`, after validation of all parts."""
-    if isinstance(content, dict) and isinstance(content.get("class"), str) and content["class"] in classes_around():
+    if (
+        isinstance(content, dict)
+        and isinstance(content.get("class"), str)
+        and content["class"] in registry.META_ESTIMATORS
+    ):
         return _put_around(decoder, content, engine)
     if not isinstance(content, dict) or content.keys() != _KEYS:
         raise ValueError(f"an estimator must be an object with the keys {sorted(_KEYS)}, got {described(content)}")
@@ -208,7 +196,7 @@ def put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
 
 def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
     """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
-    cls = classes_around()[content["class"]]
+    cls = registry.META_ESTIMATORS[content["class"]]
     is_fitted = content.keys() == _KEYS_AROUND
     if not is_fitted and (content.keys() != _KEYS or content["fitted"] != {}):
         accepted = f"an object with the keys {sorted(_KEYS_AROUND)}"

@@ -22,7 +22,7 @@ from weald._input import masks, warned
 from weald._input.checks import MOST, Float, Matrix, Number, RowWeights, draw_seed, is_float, named, shown
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import Target
-from weald._input.types import OobScore, RandomState
+from weald._parameters.types import OobScore, RandomState
 from weald._ranking.ranks import ranking_precision
 from weald._rounds.progress import Progress
 

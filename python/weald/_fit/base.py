@@ -21,13 +21,15 @@ from weald._docs.compose import documented
 from weald._fit import proof
 from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.proof import ENGINE, Kind, check_fitted
-from weald._input import checks, constraints, frames, label_weight, masks, output_scaling, projections, targets
+from weald._input import checks, frames, masks, registry, targets
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
-from weald._input.projections import Growth
 from weald._input.schema import Schema
 from weald._input.targets import Target
-from weald._input.types import (
+from weald._parameters import constraints, label_weight, output_scaling, projections
+from weald._parameters.max_features import n_drawn_features
+from weald._parameters.projections import Growth
+from weald._parameters.types import (
     CategoricalFeatures,
     Estimator,
     InteractionCst,
@@ -152,6 +154,10 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
     n_outputs_: int
     target_names_in_: NDArray[np.object_]
     categories_: _schema.Known
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        registry.add(registry.ESTIMATORS, cls)
 
     @property
     @of_one_fit
@@ -494,19 +500,6 @@ class BaseEnsemble(BaseModel):
 def as_size(value: Any) -> int | None:
     """An integer parameter as the engine's size; a value beyond that is as good as the largest size."""
     return None if value is None else min(int(value), sys.maxsize)
-
-
-def n_drawn_features(max_features: Any, n_features: int) -> int:
-    """The number of features that each node draws."""
-    if max_features is None:
-        return n_features
-    if max_features == "sqrt":
-        return max(1, int(np.sqrt(n_features)))
-    if max_features == "log2":
-        return max(1, int(np.log2(n_features)))
-    if isinstance(max_features, Integral):
-        return min(int(max_features), n_features)
-    return max(1, int(max_features * n_features))
 
 
 def n_positive(weights: Float | None, n_samples: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import isclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from weald._input.checks import Float, Matrix
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._input.types import MatrixLike, available_if
+from weald._parameters.types import MatrixLike, available_if
 
 
 def grows_trees(estimator: Any) -> bool:

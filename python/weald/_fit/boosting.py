@@ -16,14 +16,16 @@ from weald import _weald
 from weald._docs.compose import documented
 from weald._fit import boosting_checks, memory
 from weald._fit.at_once import fitted_at_once
-from weald._fit.base import BaseModel, as_size, n_drawn_features, n_positive
+from weald._fit.base import BaseModel, as_size, n_positive
 from weald._fit.boosted import BoostedModel, grows_trees
 from weald._fit.proof import check_fitted
-from weald._input import checks, constraints, label_weight, masks, projections, warned
+from weald._input import checks, masks, warned
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
-from weald._input.projections import Growth
 from weald._input.targets import Target
-from weald._input.types import (
+from weald._parameters import constraints, label_weight, projections
+from weald._parameters.max_features import n_drawn_features
+from weald._parameters.projections import Growth
+from weald._parameters.types import (
     CategoricalFeatures,
     InteractionCst,
     MatrixLike,

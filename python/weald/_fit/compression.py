@@ -21,17 +21,19 @@ from weald._docs.compose import documented
 from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
-from weald._fit.base import BaseEnsemble, Members, as_size, n_drawn_features
+from weald._fit.base import BaseEnsemble, Members, as_size
 from weald._fit.forest import BaseForest
 from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._fit.proof import check_fitted
 from weald._fit.tree import BaseTree
-from weald._input import constraints, frames, label_weight, masks, schema, warned
+from weald._input import frames, masks, schema, warned
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed, is_float
-from weald._input.projections import Growth, derived_seed
 from weald._input.schema import Schema
 from weald._input.targets import Target
-from weald._input.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
+from weald._parameters import constraints, label_weight
+from weald._parameters.max_features import n_drawn_features
+from weald._parameters.projections import Growth, derived_seed
+from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:

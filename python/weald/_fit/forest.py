@@ -17,22 +17,23 @@ from weald._fit import memory, stored_samples, updates
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
-from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_drawn_features, n_positive
+from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_positive
 from weald._fit.predictions import BaseClassifier
 from weald._fit.proof import check_fitted
 from weald._fit.tree import BaseTree
-from weald._input import label_weight as _label_weight
-from weald._input import output_scaling as _output_scaling
 from weald._input.checks import Float, Matrix, RowWeights
-from weald._input.projections import (
+from weald._input.targets import CONTAINER, Target
+from weald._parameters import label_weight as _label_weight
+from weald._parameters import output_scaling as _output_scaling
+from weald._parameters.max_features import n_drawn_features
+from weald._parameters.projections import (
     CLASSIFIER_CRITERIA,
     REGRESSOR_CRITERIA,
     SCOPE_CONSTRAINTS,
     Growth,
     check_grown_with,
 )
-from weald._input.targets import CONTAINER, Target
-from weald._input.types import (
+from weald._parameters.types import (
     ForestClassWeight,
     LabelWeight,
     MatrixLike,

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from weald._input import checks, masks, output_scaling, schema
+from weald._input import checks, masks, schema
 from weald._input import targets as _targets
 from weald._input.checks import Matrix
 from weald._input.sparse import is_sparse
 from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target, is_binary
+from weald._parameters import output_scaling
+from weald._parameters.max_features import n_drawn_features
 from weald.projection import count_projections
 
 # Bytes of a value with its sample in a sorted column (`partition::Entry`); of a node in a tree with its statistics
@@ -242,8 +244,6 @@ def _sets_of_categories(shapes: Shapes, n_trees: int, at_once: int, leaves: int,
 
 def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_rows: bool) -> list[Term]:
     """The memory of X in the form in which trees are grown, and of the sorted columns of each tree."""
-    from weald._fit.base import n_drawn_features
-
     n, p = shapes.n_samples, shapes.n_features
     many = n_drawn_features(estimator.max_features, p) >= _CARRY_SHARE * p
     carried = "draw fewer features at each node with max_features, below a fifth of them, or use less n_jobs"
@@ -269,8 +269,6 @@ def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_
 
 
 def of_boosting(estimator: Any, shapes: Shapes) -> list[Term]:
-    from weald._fit.base import n_drawn_features
-
     n, p = shapes.n_samples, shapes.n_features
     labels = not shapes.numbers
     width = 1 if labels and shapes.width == 2 else shapes.width

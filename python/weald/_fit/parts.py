@@ -1,30 +1,15 @@
-"""Forests grown in parts, on one machine or many: `fit(..., trees=range(a, b))`, and `merge`."""
+"""Forests grown in parts, on one machine or many: `fit(..., trees=range(a, b))`, and `weald.merge`."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Sequence
-from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
-from numpy.typing import ArrayLike
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
-
-from weald._fit import stored_samples
-from weald._input import digest as _digest
 from weald._input.described import described
-from weald._input.schema import Schema
-from weald._input.types import MatrixLike
-
-__all__ = ["merge"]
 
 # Attribute of a forest that is a part: the index of its first tree, one past the index of its last tree, and the digest
 # of the training data.
 PART = "_part"
-# Parameters that may differ between parts, since they do not affect the trees.
-_FREE = {"n_jobs", "verbose"}
 
 
 def checked_range(forest: Any, trees: Any) -> tuple[int, int]:
@@ -55,160 +40,3 @@ def prove(need: Any, part: Any, n_trees: int) -> None:
     need(fits, PART, f"must be a range of {n_trees} trees, got {described(start)} to {described(stop)}")
     is_digest = len(digest) == 32 and set(digest) <= set("0123456789abcdef")
     need(is_digest, PART, f"must have a digest of 32 hexadecimal digits, got {described(digest)}")
-
-
-def merge(
-    parts: Sequence[Any],
-    X: MatrixLike | None = None,
-    y: MatrixLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    *,
-    y_mask: MatrixLike | None = None,
-) -> Any:
-    """Merge parts of a forest that were fitted separately by `fit(X, y, trees=range(a, b))`.
-
-    Parameters
-    ----------
-    parts : sequence of estimators
-        Fitted random forests, extra-trees or centroid forests, in any order. They must be of the same class, have the
-        same parameters except `n_jobs` and `verbose`, and be fitted to the same data. Together they must contain each
-        tree of `range(n_estimators)` exactly once.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        The training samples. Required if the parts have `oob_score` set, for the out-of-bag scores, and ignored
-        otherwise. The same holds for the following parameters.
-    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
-        The training targets.
-    sample_weight : array-like of shape (n_samples,), default=None
-        The sample weights, if they were passed to `fit`.
-    y_mask : {array-like, sparse matrix} of the shape of y, default=None
-        The mask of y, if it was passed to `fit`.
-
-    Returns
-    -------
-    estimator
-        The forest, of the class of the parts. It is equal to the forest of a single fit of all trees, byte for byte,
-        including out-of-bag scores. Its trees share memory with those of the parts.
-
-    Raises
-    ------
-    TypeError
-        If `parts` is not a sequence of forests.
-    ValueError
-        If `parts` is empty; if a part was not fitted with `trees`; if parts differ in class, parameters or training
-        data, of which each part stores a digest; if trees are missing or in several parts; or if `oob_score` is set and
-        X and y are not given or differ from the training data.
-    sklearn.exceptions.NotFittedError
-        If a part is not fitted.
-
-    Notes
-    -----
-    The cost is O(number of trees), plus that of out-of-bag predictions if `oob_score` is set. The digest does not
-    depend on the memory layout: parts that were fitted to dense, CSR and CSC arrays with equal values can be merged.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import weald
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = weald.RandomForestClassifier(n_estimators=10, random_state=0)
-    >>> from sklearn.base import clone
-    >>> parts = [clone(forest).fit(X, y, trees=trees) for trees in (range(0, 4), range(4, 10))]
-    >>> merged = weald.merge(parts)
-    >>> bool((merged.predict_proba(X) == forest.fit(X, y).predict_proba(X)).all())
-    True
-    """
-    twins = [part._twin() for part in _checked(parts)]
-    twins.sort(key=lambda part: getattr(part, PART)[:2])
-    first = twins[0]
-    _check_alike(twins)
-    _check_all_there([getattr(part, PART)[:2] for part in twins], int(first.n_estimators))
-    merged = first._twin()
-    merged._forest = type(first._forest).merge([part._forest for part in twins])
-    stored_samples.merge(merged, twins)
-    delattr(merged, PART)
-    if merged.oob_score:
-        _set_oob(merged, getattr(first, PART)[2], X, y, sample_weight, y_mask)
-    return merged
-
-
-def _checked(parts: Any) -> list[Any]:
-    from weald._fit.bagging import BaseBagging
-
-    if isinstance(parts, BaseBagging) or not hasattr(parts, "__iter__"):
-        raise TypeError(f"parts must be a list of fitted forests, got a {type(parts).__name__}")
-    found = list(parts)
-    if not found:
-        raise ValueError("parts must have at least one fitted forest, got none")
-    for place, part in enumerate(found):
-        if not isinstance(part, BaseBagging):
-            raise TypeError(f"parts must be forests or centroid forests, got a {type(part).__name__} as parts[{place}]")
-        try:
-            check_is_fitted(part)
-        except NotFittedError as error:
-            raise NotFittedError(f"parts[{place}]: {error}") from None
-        if not hasattr(part, PART):
-            raise ValueError(
-                f"parts must be fitted by fit(X, y, trees=range(a, b)), but parts[{place}] was fitted without trees"
-            )
-    return found
-
-
-def _check_alike(parts: list[Any]) -> None:
-    first = parts[0]
-    params = first.get_params(deep=False)
-    for part in parts[1:]:
-        if type(part) is not type(first):
-            raise ValueError(f"parts must be of one class, got a {type(first).__name__} and a {type(part).__name__}")
-        others = part.get_params(deep=False)
-        for name in sorted(params.keys() - _FREE):
-            if not _is_equal(params[name], others[name]):
-                raise ValueError(
-                    f"parts must have the same parameters except n_jobs and verbose, but differ in {name}: "
-                    f"{params[name]!r} and {others[name]!r}"
-                )
-        if getattr(part, PART)[2] != getattr(first, PART)[2]:
-            raise ValueError(
-                f"parts must be fitted to the same X, y and weights: trees {_named(first)} have digest "
-                f"{getattr(first, PART)[2]}, trees {_named(part)} {getattr(part, PART)[2]}"
-            )
-        if (where := Schema.of(first).difference(Schema.of(part))) is not None:
-            raise ValueError(f"parts must be fitted to the same X, but differ in {where}")
-
-
-def _is_equal(a: Any, b: Any) -> bool:
-    """Whether two parameters are equal: scalars and strings by value, arrays and other objects by their pickles."""
-    try:
-        if a is b or bool(a == b):
-            return True
-    except (TypeError, ValueError):
-        pass  # the comparison of arrays has no single truth value
-    return pickle.dumps(a) == pickle.dumps(b)
-
-
-def _named(part: Any) -> str:
-    start, stop, _ = getattr(part, PART)
-    return f"{start} to {stop - 1}"
-
-
-def _check_all_there(ranges: list[tuple[int, int]], n: int) -> None:
-    for (_, stop), (start, _) in pairwise([(0, 0), *ranges, (n, n)]):
-        if start > stop:
-            raise ValueError(f"parts must have all trees of range(0, {n}), but trees {stop} to {start - 1} are missing")
-        if start < stop:
-            raise ValueError(f"parts must have each tree of range(0, {n}) once, but tree {start} is in two parts")
-
-
-def _set_oob(merged: Any, digest: str, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> None:
-    if X is None or y is None:
-        missing = "X" if X is None else "y"
-        raise ValueError(
-            f"{missing} must be the data that the parts were fitted to, since they have oob_score set, got None: call "
-            "merge(parts, X, y, sample_weight)"
-        )
-    checked = merged._twin()
-    X, target, weights = checked._check_fit(X, y, sample_weight, y_mask, None, goes_on=True)
-    if _digest.of_data(X, target, weights) != digest:
-        raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
-    weights = checked._row_weights(target, weights)[0]
-    config = checked._forest_config(target, weights, (0, int(merged.n_estimators)))
-    merged._set_oob(X, target, weights, config)

@@ -16,11 +16,12 @@ from weald._docs.compose import documented
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseModel
 from weald._fit.proof import check_fitted
-from weald._input import checks, class_weight, masks, targets
+from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
-from weald._input.types import MatrixLike, MultiLabel, Prediction, available_if
+from weald._parameters import class_weight
+from weald._parameters.types import MatrixLike, MultiLabel, Prediction, available_if
 from weald._ranking import best
 
 

@@ -18,12 +18,13 @@ from weald._docs.compose import documented
 from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
-from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, n_drawn_features, n_positive
+from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, n_positive
 from weald._fit.proof import check_fitted
 from weald._input import masks
 from weald._input.checks import draw_seed
-from weald._input.projections import Growth
-from weald._input.types import (
+from weald._parameters.max_features import n_drawn_features
+from weald._parameters.projections import Growth
+from weald._parameters.types import (
     MatrixLike,
     Prediction,
     fit_context,

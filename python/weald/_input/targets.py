@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
 from weald._input import masks as _masks
-from weald._input import warned
+from weald._input import registry, warned
 from weald._input.checks import Float, canonical, named, over_same_memory, rows_there
 from weald._input.described import described
 from weald._input.frames import different, label_names, names_of
@@ -30,6 +30,7 @@ from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_s
 CONTAINER = "_container"
 
 
+@registry.stored(registry.PARTS, "weald.multilabel")
 @dataclass(frozen=True)
 class LabelFormat:
     """The type of multi-label `y`, so that `predict` can return the same."""
@@ -54,10 +55,6 @@ class LabelFormat:
         if self.container is None:
             return labels.astype(self.dtype)
         return self.container(labels).astype(self.dtype)
-
-
-# Pickles contain the name of this class, and users of skops must list it as trusted: it has a public name.
-LabelFormat.__module__ = "weald.multilabel"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from weald._input.checks import canonical, check_has_fit, generator, integer, na
 from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._input.targets import check_array_of_y, with_gaps
-from weald._input.types import MatrixLike, RandomState
+from weald._parameters.types import MatrixLike, RandomState
 
 __all__ = ["permutation_importance"]
 

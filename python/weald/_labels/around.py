@@ -17,7 +17,7 @@ from weald._fit import label_scores
 from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.predictions import BaseClassifier
 from weald._fit.proof import is_label_format
-from weald._input import checks, masks, targets
+from weald._input import checks, masks, registry, targets
 from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target, label_classes
@@ -44,6 +44,10 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
     """Base class of multi-label meta-estimators: validation of y, scores of unseen samples, and model files."""
 
     _masks_y = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        registry.add(registry.META_ESTIMATORS, cls)
 
     estimator: Any
     cv: Any

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.isotonic import isotonic_regression
 
+from weald._input import registry
 from weald._input.checks import Float
 from weald._input.described import described
 
@@ -23,6 +24,7 @@ _MOST_HALVINGS = 30
 _RIDGE = 1e-12
 
 
+@registry.stored(registry.PARTS, "weald.multilabel")
 @dataclass(frozen=True)
 class Maps:
     """A non-decreasing piecewise linear function for each label. Label j has the knots from `ptr[j]` to `ptr[j + 1]`.
@@ -49,6 +51,7 @@ class Maps:
         return found
 
 
+@registry.stored(registry.PARTS, "weald.multilabel")
 @dataclass(frozen=True)
 class Sigmoids:
     """1 / (1 + exp(-(a · score + b))) for each label, or the score itself if a is NaN."""

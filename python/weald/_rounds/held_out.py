@@ -11,9 +11,9 @@ from sklearn.utils import _safe_indexing
 
 from weald._input import checks, masks
 from weald._input.checks import Float, Matrix
-from weald._input.projections import derived_seed
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
+from weald._parameters.projections import derived_seed
 from weald._rounds.losses import LOSSES
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
 from weald._input.checks import Float, Matrix, named
-from weald._input.projections import derived_seed
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
+from weald._parameters.projections import derived_seed
 from weald._rounds.rounds import Rounds
 
 if TYPE_CHECKING:

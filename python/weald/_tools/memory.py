@@ -8,7 +8,7 @@ from weald._fit import memory
 from weald._fit.base import BaseModel
 from weald._fit.boosting import BaseBoosting
 from weald._fit.compression import BaseCompressed
-from weald._input.types import MatrixLike
+from weald._parameters.types import MatrixLike
 from weald._rounds import eval_sets as _eval_sets
 
 

@@ -351,3 +351,7 @@ def _names_of(sample: Any) -> list[str] | None:
     if hasattr(sample, "iloc") and index is not None and all(isinstance(name, str) for name in index):
         return list(index)
     return None
+
+
+# The name in pickles.
+Predictor.__module__ = "weald"

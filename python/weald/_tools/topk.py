@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from weald._input.checks import Float, count_samples, integer
 from weald._input.sparse import is_sparse
-from weald._input.types import MatrixLike
+from weald._parameters.types import MatrixLike
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress
 

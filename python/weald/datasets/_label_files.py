@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 from weald import _weald
 from weald._input import checks, targets
 from weald._input.sparse import is_sparse
-from weald._input.types import MatrixLike
+from weald._parameters.types import MatrixLike
 
 __all__ = ["LabelData", "Mulan", "dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from weald._input.checks import Float, Matrix, check_rows
 from weald._input.schema import LABELS, Schema
 from weald._input.sparse import is_sparse
-from weald._input.types import MatrixLike
+from weald._parameters.types import MatrixLike
 from weald.export._ensemble import Ensemble, EnsembleTree
 
 # Constants of `weald::loss::link`: the distance from 0 and 1 below which shares are bent, and the largest logarithm.

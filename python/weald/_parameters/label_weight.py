@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from weald import _weald
-from weald._input import propensity
 from weald._input.checks import Float
 from weald._input.targets import Target
+from weald._parameters import propensity
 
 # The constraint for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}

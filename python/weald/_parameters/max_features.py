@@ -1,0 +1,21 @@
+"""The parameter `max_features`."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+
+def n_drawn_features(max_features: Any, n_features: int) -> int:
+    """The number of features that each node draws."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(np.log2(n_features)))
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))

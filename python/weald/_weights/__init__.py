@@ -1,1 +1,0 @@
-"""Weights of classes, labels and outputs."""
