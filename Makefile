@@ -106,6 +106,7 @@ lint-rust:
 lint-python: $(BUILT) $(VENV)/group-lint $(VENV)/group-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	PYTHONPATH=python $(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest weald._weald
 

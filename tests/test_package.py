@@ -118,7 +118,7 @@ def test_no_command_installs_weald_from_the_index_before_it_is_there():
 def test_small_changes_are_tried_on_modules_and_tests_that_exist():
     found = runpy.run_path(str(ROOT / "tools" / "mutants.py"))
     for module, tests in found["TESTS"].items():
-        assert (ROOT / "python" / "weald" / f"{module}.py").is_file(), module
+        assert (ROOT / "python" / "weald" / f"{module.replace('.', '/')}.py").is_file(), module
         assert all((ROOT / "tests" / f"test_{name}.py").is_file() for name in tests), module
     source = "def f(x: int = 1) -> int:\n    if x is None and not x < 2:\n        raise ValueError\n    return x + 1\n"
     changes = [what.partition(": ")[2] for what, _ in found["mutants"]("m", source)]

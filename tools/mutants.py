@@ -1,6 +1,6 @@
 """Changes modules in small ways, one at a time, and says which changes no test notices.
 
-    python tools/mutants.py --sample 100 --seed 1 _masks _targets
+    python tools/mutants.py --sample 100 --seed 1 _input.masks _input.targets
 
 A change is a comparison or `and` turned into its neighbour, a condition or a truth value into its opposite, a number
 into the next one, a sum into a difference, or a `raise` into nothing. Each is made in a copy of the installed package,
@@ -29,12 +29,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 # The tests of each module.
 TESTS = {
-    "_validation": ["inputs", "hostile_parameters", "label_names"],
-    "_targets": ["labels", "label_names", "sparse_labels", "sparse_numbers", "masked_outputs"],
-    "_masks": ["masked_outputs", "masked_boosting", "masked_compression"],
-    "_schema": ["schema", "categories", "frames"],
-    "_columns": ["schema", "categories", "frames", "constraints"],
-    "_progress": ["progress"],
+    "_input.checks": ["inputs", "hostile_parameters", "label_names"],
+    "_input.targets": ["labels", "label_names", "sparse_labels", "sparse_numbers", "masked_outputs"],
+    "_input.masks": ["masked_outputs", "masked_boosting", "masked_compression"],
+    "_input.schema": ["schema", "categories", "frames"],
+    "_input.columns": ["schema", "categories", "frames", "constraints"],
+    "_rounds.progress": ["progress"],
 }
 OTHER: dict[type, type] = {
     ast.Eq: ast.NotEq,
@@ -102,11 +102,15 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str]]:
         yield f"{module}.py:{place.lineno}: {changed(node)}", without_raise(other)  # type: ignore[attr-defined]
 
 
+def in_package(package: Path, module: str) -> Path:
+    return package.joinpath(*module.split(".")).with_suffix(".py")
+
+
 def fails(package: Path, module: str, source: str, limit: float) -> bool:
     """Whether a test fails, or runs longer than the limit in seconds, with this source of a module."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(package, Path(folder, "weald"), ignore=shutil.ignore_patterns("__pycache__"))
-        Path(folder, "weald", f"{module}.py").write_text(source, encoding="utf-8")
+        in_package(Path(folder, "weald"), module).write_text(source, encoding="utf-8")
         tests = [f"tests/test_{name}.py" for name in TESTS[module]]
         pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not alone", *tests]
         where = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
@@ -129,7 +133,7 @@ def main() -> int:
     found: list[tuple[str, str, str]] = []
     limits = {}
     for module in args.modules or list(TESTS):
-        source = Path(package, f"{module}.py").read_text(encoding="utf-8")
+        source = in_package(Path(package), module).read_text(encoding="utf-8")
         begin = time.monotonic()
         if fails(Path(package), module, without_raise(ast.parse(source)), 3600.0):
             raise SystemExit(f"the tests of {module} fail before anything is changed")
