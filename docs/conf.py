@@ -13,7 +13,8 @@ import weald
 from docutils import nodes
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))  # gallery_order.py
+# gallery_order.py, and demo.py, which has the order
+sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
 
 project = "weald"
 author = "weald contributors"
@@ -33,9 +34,9 @@ exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    # Shown, but not run: they need a cluster or Annif. `make demo` and the tests run them.
+    # Shown, but not run: they need a cluster or Annif. `make demo` and the tests run them where these are.
     "filename_pattern": r"/(?!annif_|fit_)\w+\.py$",
-    "ignore_pattern": r"__init__\.py|/out/",
+    "ignore_pattern": r"^(?:demo|pictures)\.py$",
     "within_subsection_order": "gallery_order.GalleryOrder",
     "default_thumb_file": str(HERE / "_static" / "code.svg"),
     # Pages of the reference list the examples that use what they describe.

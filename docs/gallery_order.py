@@ -1,21 +1,10 @@
-"""The order of the gallery: what most readers come for is first."""
+"""The order of the gallery, which is that of `make demo`."""
 
 from __future__ import annotations
 
-_ORDER = [
-    "tag_documents.py",
-    "digits_completion.py",
-    "early_stopping.py",
-    "multi_output_boosting.py",
-    "compress_forest.py",
-    "output_projections.py",
-    "explain_predictions.py",
-    "label_probabilities.py",
-    "serve_samples.py",
-    "fit_with_dask.py",
-    "fit_samples_with_dask.py",
-    "annif_backend.py",
-]
+from demo import EXAMPLES
+
+_ORDER = list(EXAMPLES)
 
 
 class GalleryOrder:

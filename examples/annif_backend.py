@@ -43,6 +43,7 @@ joblib.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,11 +55,11 @@ try:
     from annif.backend import backend, mixins
     from annif.exception import NotInitializedException, NotSupportedException
     from annif.suggestion import SubjectSuggestion, SuggestionBatch
-except ImportError as error:
-    if __name__ == "__main__":
-        print(f"{__doc__}\nNothing done: {error}. pip install annif")
-        raise SystemExit(0) from None
-    raise
+except ImportError:
+    if __name__ != "__main__":
+        raise
+    print("Forests and boosting in Annif. Left out: it needs pip install annif")
+    sys.exit(0)
 
 
 class WealdBackend(mixins.TfidfVectorizerMixin, backend.AnnifBackend):
@@ -191,7 +192,19 @@ def register() -> None:
 
 
 if __name__ == "__main__":
-    from annif.cli import cli
-
     register()
-    cli()
+    if len(sys.argv) > 1:
+        from annif.cli import cli
+
+        cli()
+    else:
+        print(
+            "Forests and boosting in Annif: this file is a backend for Annif, the toolkit of\n"
+            "libraries for subject indexing. With arguments it does what the command annif does."
+        )
+        known = annif.backend._backend_fns
+        print(
+            f"\nConclusion: backend={WealdBackend.name} is number"
+            f" {[*known].index(WealdBackend.name) + 1} of {len(known)} in Annif;"
+            " try the arguments train my-project documents.tsv"
+        )

@@ -10,6 +10,7 @@ smaller models can be cut from it afterwards.
 # %%
 # Two forests, and three cuts of each path
 # ----------------------------------------
+# The size of a compressed model includes its path, from which smaller ones can be cut.
 
 import pickle
 
@@ -20,6 +21,17 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from weald.inspection import CompressionPathDisplay
 
+# sphinx_gallery_start_ignore
+try:
+    import pictures  # without a display, plt.show writes files
+except ImportError:
+    pictures = None  # a copy of this file alone
+# sphinx_gallery_end_ignore
+
+print(
+    "Compress a forest: a sparse linear model over the nodes of extra-trees keeps the few that\n"
+    "matter, so that predictions need a small part of the splits."
+)
 problems = {
     "diabetes": (
         load_diabetes,
@@ -35,7 +47,7 @@ problems = {
     ),
 }
 
-compressed = {}
+compressed, scores = {}, {}
 for problem, (load, Forest, Compressed, measure) in problems.items():
     X, y = load(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -51,11 +63,11 @@ for problem, (load, Forest, Compressed, measure) in problems.items():
     for share in (2, 4):
         smaller = model.at(model.l1_norm_ / share)
         rows[f"1/{share} of its norm"] = smaller, smaller.n_test_nodes_
-    print(f"{problem + ', ' + measure:24s}{'score':>8s}{'splits':>9s}{'model':>12s}")
+    print(f"\n{problem:24s}{measure:>10s}{'splits':>9s}{'model':>12s}")
     for name, (found, n_splits) in rows.items():
         kilobytes = len(pickle.dumps(found)) / 1000
-        score = found.score(X_test, y_test)
-        print(f"   {name:21s}{score:8.3f}{n_splits:9d}{kilobytes:9.0f} kB")
+        score = scores[problem, name] = found.score(X_test, y_test)
+        print(f"   {name:21s}{score:10.3f}{n_splits:9d}{kilobytes:9.0f} kB")
 
 # %%
 # Error against size
@@ -66,9 +78,17 @@ for problem, (load, Forest, Compressed, measure) in problems.items():
 figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.8), layout="constrained")
 for ax, (problem, model) in zip(axes, compressed.items(), strict=True):
     CompressionPathDisplay.from_estimator(model, against="n_test_nodes", ax=ax)
+    ax.set_ylabel("squared error")
+    ax.get_legend().remove()
     ax.set_title(
         f"{problem}: {model.compression_ratio_:.0f} times fewer splits", fontsize=10
     )
+figure.legend(
+    *axes[0].get_legend_handles_labels(),
+    loc="outside lower center",
+    ncols=4,
+    frameon=False,
+)
 plt.show()
 
 # %%
@@ -76,4 +96,16 @@ plt.show()
 
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 CompressionPathDisplay.from_estimator(compressed["digits"], ax=ax)
+ax.set_ylabel("squared error of the classes' indicators")
+ax.set_title(
+    f"digits: cross-validation cuts the path at {compressed['digits'].n_test_nodes_} splits",
+    fontsize=10,
+)
 plt.show()
+
+found = [
+    f"{problem}: {model.compression_ratio_:.0f} times fewer splits, {problems[problem][-1]}"
+    f" {scores[problem, 'cross-validated']:.3f} instead of {scores[problem, '50 extra-trees']:.3f}"
+    for problem, model in compressed.items()
+]
+print(f"\nConclusion: {'; '.join(found)}.")
