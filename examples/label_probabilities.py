@@ -43,7 +43,7 @@ forest = weald.ExtraTreesClassifier(random_state=0, n_jobs=-1)
 models = {
     "forest": forest.fit(X_train, Y_train),
     "calibrated": CalibratedLabels(
-        weald.ExtraTreesClassifier(random_state=0, n_jobs=-1)
+        weald.ExtraTreesClassifier(random_state=0, n_jobs=-1), random_state=0
     ).fit(X_train, Y_train),
 }
 
