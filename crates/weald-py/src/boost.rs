@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use ndarray::{Array2, ArrayView2, Axis};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -13,6 +13,7 @@ use weald::{
     Targets, Tree, WeakLearner, WeakPredictions,
 };
 
+use crate::array::{Read1, Read2};
 use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
@@ -27,11 +28,10 @@ const STEPS_PER_VALUE: usize = 4;
 const VALUES_AT_ONCE: usize = 1 << 18;
 
 /// A validation set: X, y, weights and initial scores.
-type PyValidation<'py> =
-    (PyMatrix<'py>, PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>, Option<PyReadonlyArray2<'py, f64>>);
+type PyValidation<'py> = (PyMatrix<'py>, PyTargets<'py>, Option<Read1<'py, f64>>, Option<Read2<'py, f64>>);
 
 /// A validation set without X, which weak models look up themselves.
-type PyValidationTargets<'py> = (PyTargets<'py>, Option<PyReadonlyArray1<'py, f64>>);
+type PyValidationTargets<'py> = (PyTargets<'py>, Option<Read1<'py, f64>>);
 
 const STAGES: &str = "the stages of a model";
 
@@ -69,8 +69,8 @@ pub(crate) fn weights_by_row<'py>(
 #[pyfunction]
 pub(crate) fn exact_sums<'py>(
     py: Python<'py>,
-    groups: PyReadonlyArray1<'py, i64>,
-    values: PyReadonlyArray1<'py, f64>,
+    groups: Read1<'py, i64>,
+    values: Read1<'py, f64>,
     n_groups: usize,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (groups, values) = (groups.as_slice()?, values.as_slice()?);
@@ -96,13 +96,13 @@ pub(crate) fn fit_boosting<'py>(
     py: Python<'py>,
     x: PyMatrix<'py>,
     y: PyTargets<'py>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    sample_weight: Option<Read1<'py, f64>>,
     config: PyBoostConfig,
     validation: Option<PyValidation<'py>>,
     grown: Option<Py<PyBoosted>>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
-    base_margin: Option<PyReadonlyArray2<'py, f64>>,
+    base_margin: Option<Read2<'py, f64>>,
     observer: Option<Py<PyAny>>,
     wants_scores: bool,
     wants_models: bool,
@@ -195,10 +195,10 @@ pub(crate) fn refit_leaves<'py>(
     model: Py<PyBoosted>,
     x: PyMatrix<'py>,
     y: PyTargets<'py>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    sample_weight: Option<Read1<'py, f64>>,
     config: PyBoostConfig,
     n_threads: usize,
-    base_margin: Option<PyReadonlyArray2<'py, f64>>,
+    base_margin: Option<Read2<'py, f64>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
@@ -229,7 +229,7 @@ pub(crate) fn fit_boosting_with<'py>(
     fit_predict: Py<PyAny>,
     shape: (usize, usize),
     y: PyTargets<'py>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    sample_weight: Option<Read1<'py, f64>>,
     config: PyBoostConfig,
     validation: Option<PyValidationTargets<'py>>,
     progress: Option<Bound<'py, PyAny>>,
@@ -291,7 +291,7 @@ impl Callback {
         let targets = output::copied_rows(py, WHAT, targets)?;
         let arguments = (stage, output::copied(py, WHAT, rows)?, targets, output::copied(py, WHAT, weights)?);
         let found = self.fit_predict.bind(py).call1(arguments)?;
-        let (train, validation): (PyReadonlyArray2<'_, f64>, Option<PyReadonlyArray2<'_, f64>>) = found.extract()?;
+        let (train, validation): (Read2<'_, f64>, Option<Read2<'_, f64>>) = found.extract()?;
         Ok(WeakPredictions {
             train: output::owned(PREDICTIONS, train.as_array())?,
             validation: validation.map(|values| output::owned(PREDICTIONS, values.as_array())).transpose()?,
@@ -488,11 +488,7 @@ impl PyBoosted {
 
     /// Turns the scores of each sample into predictions: numerical outputs or probabilities, with two columns for two
     /// classes.
-    fn to_predictions<'py>(
-        &self,
-        py: Python<'py>,
-        scores: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn to_predictions<'py>(&self, py: Python<'py>, scores: Read2<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let scores = scores.as_array();
         let entry = Entry { n_threads: 1, cost: scores.len().saturating_mul(STEPS_PER_VALUE), progress: None };
         Ok(output::array(py, entry.run(py, |control| self.0.to_predictions(scores, control))?))
@@ -529,7 +525,7 @@ impl PyBoosted {
         &self,
         py: Python<'py>,
         features: Vec<usize>,
-        points: PyReadonlyArray2<'py, f32>,
+        points: Read2<'py, f32>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let points = points.as_array();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -11,6 +11,7 @@ use weald::{
     Refinement, Routing, Targets,
 };
 
+use crate::array::Read1;
 use crate::config::{PyMaxSamples, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
@@ -306,7 +307,7 @@ impl PyCentroidForest {
         config: PyCentroidForestConfig,
         x: PyMatrix<'py>,
         y: PyTargets<'py>,
-        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        sample_weight: Option<Read1<'py, f64>>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
@@ -327,7 +328,7 @@ impl PyCentroidForest {
         config: PyCentroidForestConfig,
         x: PyMatrix<'py>,
         y: PyTargets<'py>,
-        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        sample_weight: Option<Read1<'py, f64>>,
         floor: f64,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyTuple>> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -11,6 +11,7 @@ use weald::{
     Targets,
 };
 
+use crate::array::Read1;
 use crate::config::PyForestConfig;
 use crate::enter::Entry;
 use crate::error::raise;
@@ -85,9 +86,9 @@ pub(crate) fn compress_forest<'py>(
     forest: Py<PyForest>,
     x: PyMatrix<'py>,
     y: PyTargets<'py>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    sample_weight: Option<Read1<'py, f64>>,
     config: PyCompressConfig,
-    held_out: Option<PyReadonlyArray1<'py, f64>>,
+    held_out: Option<Read1<'py, f64>>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
     y_mask: Option<PyMask<'py>>,
@@ -114,7 +115,7 @@ pub(crate) fn cross_validate_compression<'py>(
     weights: PyRowWeights<'py>,
     grow: PyForestConfig,
     config: PyCompressConfig,
-    folds: Vec<(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>)>,
+    folds: Vec<(Read1<'py, u32>, Read1<'py, u32>)>,
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
     y_mask: Option<PyMask<'py>>,
@@ -123,8 +124,7 @@ pub(crate) fn cross_validate_compression<'py>(
     let schema = grow.schema();
     let (x, y, weights) = (x.view()?, y.view()?, weights.contiguous()?);
     let (weights, grow, config) = (weights.view()?, grow.into_config()?, config.into_config()?);
-    let rows =
-        |rows: &PyReadonlyArray1<'_, u32>| collected("the rows of a fold", rows.as_array().iter().copied().map(Ok));
+    let rows = |rows: &Read1<'_, u32>| collected("the rows of a fold", rows.as_array().iter().copied().map(Ok));
     let fold = |(train, test): &(_, _)| Ok(Fold { train: rows(train)?, test: rows(test)? });
     let folds: Vec<Fold> = folds.iter().map(fold).collect::<PyResult<_>>()?;
     let cost = cost_of_path(&x, &y, grow.n_trees).saturating_mul(folds.len());

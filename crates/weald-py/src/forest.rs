@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use weald::{Dataset, Forest, Matrix, Precision, Targets, TreeConfig};
 
+use crate::array::{Read1, Read2};
 use crate::config::{PyForestConfig, PyMaxSamples, PyTreeConfig, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
@@ -253,7 +254,7 @@ impl PyForest {
         config: PyForestConfig,
         x: PyMatrix<'py>,
         y: PyTargets<'py>,
-        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        sample_weight: Option<Read1<'py, f64>>,
         n_threads: usize,
         y_mask: Option<PyMask<'py>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
@@ -276,7 +277,7 @@ impl PyForest {
         config: PyForestConfig,
         x: PyMatrix<'py>,
         y: PyTargets<'py>,
-        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+        sample_weight: Option<Read1<'py, f64>>,
         floor: f64,
         n_threads: usize,
         y_mask: Option<PyMask<'py>>,
@@ -297,7 +298,7 @@ impl PyForest {
         py: Python<'_>,
         x: PyMatrix<'_>,
         y: PyTargets<'_>,
-        sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+        sample_weight: Option<Read1<'_, f64>>,
         n_threads: usize,
     ) -> PyResult<PyForest> {
         let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
@@ -326,7 +327,7 @@ impl PyForest {
         &self,
         py: Python<'py>,
         features: Vec<usize>,
-        points: PyReadonlyArray2<'py, f32>,
+        points: Read2<'py, f32>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let points = points.as_array();

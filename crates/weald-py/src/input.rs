@@ -5,17 +5,18 @@
 
 use std::borrow::Cow;
 
-use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::Element;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use weald::{ClassWeight, ErrorKind, LabelView, Mask, Matrix, RowWeights, SparseTargets, SparseView, Targets};
 
+use crate::array::{Read1, Read2};
 use crate::error::raise;
 
 /// X: a two-dimensional float32 array with any strides, or a float32 CSR or CSC matrix.
 #[derive(Debug)]
 pub(crate) enum PyMatrix<'py> {
-    Dense(PyReadonlyArray2<'py, f32>),
+    Dense(Read2<'py, f32>),
     Csr(PySparse<'py>),
     Csc(PySparse<'py>),
 }
@@ -52,7 +53,7 @@ impl PyMatrix<'_> {
 /// The attributes of a scipy CSR or CSC matrix.
 #[derive(Debug, FromPyObject)]
 pub(crate) struct PySparse<'py> {
-    data: PyReadonlyArray1<'py, f32>,
+    data: Read1<'py, f32>,
     indices: PyIndices<'py>,
     indptr: PyIndices<'py>,
     shape: (usize, usize),
@@ -77,8 +78,8 @@ impl PySparse<'_> {
 /// Indices in one of the two widths that scipy uses.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyIndices<'py> {
-    Narrow(PyReadonlyArray1<'py, i32>),
-    Wide(PyReadonlyArray1<'py, i64>),
+    Narrow(Read1<'py, i32>),
+    Wide(Read1<'py, i64>),
 }
 
 impl PyIndices<'_> {
@@ -102,10 +103,7 @@ impl PyIndices<'_> {
     }
 }
 
-pub(crate) fn contiguous<'a, T: Element + Copy>(
-    array: &'a PyReadonlyArray1<'_, T>,
-    what: &'static str,
-) -> PyResult<Cow<'a, [T]>> {
+pub(crate) fn contiguous<'a, T: Element + Copy>(array: &'a Read1<'_, T>, what: &'static str) -> PyResult<Cow<'a, [T]>> {
     Ok(match array.as_slice() {
         Ok(slice) => Cow::Borrowed(slice),
         Err(_) => Cow::Owned(collected(what, array.as_array().iter().copied().map(Ok))?),
@@ -113,9 +111,7 @@ pub(crate) fn contiguous<'a, T: Element + Copy>(
 }
 
 /// Returns `sample_weight` as a slice, if it is given.
-pub(crate) fn contiguous_weights<'a>(
-    weights: Option<&'a PyReadonlyArray1<'_, f64>>,
-) -> PyResult<Option<Cow<'a, [f64]>>> {
+pub(crate) fn contiguous_weights<'a>(weights: Option<&'a Read1<'_, f64>>) -> PyResult<Option<Cow<'a, [f64]>>> {
     weights.map(|weights| contiguous(weights, "sample_weight")).transpose()
 }
 
@@ -133,7 +129,7 @@ pub(crate) fn collected<T>(what: &'static str, items: impl ExactSizeIterator<Ite
     Ok(all)
 }
 
-fn converted<T, U>(array: &PyReadonlyArray1<'_, T>, what: &'static str) -> PyResult<Vec<U>>
+fn converted<T, U>(array: &Read1<'_, T>, what: &'static str) -> PyResult<Vec<U>>
 where
     T: Element + Copy,
     U: TryFrom<T>,
@@ -148,10 +144,10 @@ where
 /// number of outputs).
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyTargets<'py> {
-    Real(PyReadonlyArray2<'py, f64>),
-    Classes(PyReadonlyArray2<'py, u32>, Vec<u32>),
+    Real(Read2<'py, f64>),
+    Classes(Read2<'py, u32>, Vec<u32>),
     Labels(PyIndices<'py>, PyIndices<'py>, usize),
-    SparseReal(PyIndices<'py>, PyIndices<'py>, PyReadonlyArray1<'py, f64>, usize),
+    SparseReal(PyIndices<'py>, PyIndices<'py>, Read1<'py, f64>, usize),
 }
 
 impl PyTargets<'_> {
@@ -177,7 +173,7 @@ impl PyTargets<'_> {
 /// The unknown cells of y: a bool array of the same shape, or `indptr`, `indices` and the number of outputs.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyMask<'py> {
-    Dense(PyReadonlyArray2<'py, bool>),
+    Dense(Read2<'py, bool>),
     Sparse(PyIndices<'py>, PyIndices<'py>, usize),
 }
 
@@ -208,12 +204,12 @@ impl PyPattern<'_> {
 /// Sample weights and class weights. Class weights are None, "balanced", "balanced_subsample", or a weight for each
 /// sample.
 #[derive(Debug, FromPyObject)]
-pub(crate) struct PyRowWeights<'py>(Option<PyReadonlyArray1<'py, f64>>, PyClassWeight<'py>);
+pub(crate) struct PyRowWeights<'py>(Option<Read1<'py, f64>>, PyClassWeight<'py>);
 
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyClassWeight<'py> {
     Rule(String),
-    Rows(Option<PyReadonlyArray1<'py, f64>>),
+    Rows(Option<Read1<'py, f64>>),
 }
 
 /// Weights as slices, which are borrowed if the memory is contiguous.

@@ -20,6 +20,7 @@
 //! In a call, inputs become views, `enter` runs the engine on them, and the result becomes numpy arrays or a frozen
 //! class.
 
+mod array;
 mod boost;
 mod centroid;
 mod compress;

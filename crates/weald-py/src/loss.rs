@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::PyUntypedArrayMethods;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyTuple};
 use weald::{Control, Domain, Loss};
 
+use crate::array::ReadDyn;
 use crate::output;
 
 const CELLS: &str = "the cells of a loss";
@@ -122,7 +123,7 @@ fn arguments<'py>(py: Python<'py>, y: &[f64], scores: &[f64]) -> PyResult<Bound<
 fn write(method: &str, found: &Bound<'_, PyAny>, to: &mut [f64]) -> PyResult<()> {
     let numpy = found.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (found, "float64"))?;
-    let array: PyReadonlyArrayDyn<'_, f64> = array.extract()?;
+    let array: ReadDyn<'_, f64> = array.extract()?;
     if array.shape() != [to.len()] {
         return Err(PyValueError::new_err(format!(
             "{method} returned an array of shape {}, expected ({},): a number for each y",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ndarray::{ArrayD, IxDyn};
-use numpy::{Element, PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::{Element, PyArrayDyn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -13,6 +13,7 @@ use weald::model_file::{
 };
 use weald::{ErrorKind, Model, ModelFile};
 
+use crate::array::{Read1, ReadDyn};
 use crate::boost::PyBoosted;
 use crate::centroid::PyCentroidForest;
 use crate::compress::PyCompressed;
@@ -78,7 +79,7 @@ pub(crate) fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<PyParts<'_>>
 
 /// Like `load_model`, for a file that is in memory or mapped into memory, as a contiguous array of bytes.
 #[pyfunction]
-pub(crate) fn read_model<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>) -> PyResult<PyParts<'py>> {
+pub(crate) fn read_model<'py>(py: Python<'py>, bytes: Read1<'py, u8>) -> PyResult<PyParts<'py>> {
     let bytes = bytes.as_slice()?;
     let file = Entry::to_the_end().run(py, |_| ModelFile::from_bytes(bytes))?;
     parts(py, file)
@@ -93,7 +94,7 @@ pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_,
 
 /// Like `inspect_model`, for a file that is in memory, as a contiguous array of bytes.
 #[pyfunction]
-pub(crate) fn inspect_bytes<'py>(py: Python<'py>, bytes: PyReadonlyArray1<'py, u8>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn inspect_bytes<'py>(py: Python<'py>, bytes: Read1<'py, u8>) -> PyResult<Bound<'py, PyDict>> {
     let bytes = bytes.as_slice()?;
     let summary = Entry::to_the_end().run(py, |_| inspect_in_memory(bytes))?;
     told(py, summary)
@@ -182,7 +183,7 @@ fn array_of(array: &Bound<'_, PyAny>) -> PyResult<Array> {
         array: &Bound<'py, PyAny>,
         values: fn(Vec<T>) -> Values,
     ) -> Option<PyResult<Array>> {
-        let array: PyReadonlyArrayDyn<'py, T> = array.extract().ok()?;
+        let array: ReadDyn<'py, T> = array.extract().ok()?;
         let view = array.as_array();
         let copy = collected("an array of the model", view.iter().copied().map(Ok));
         Some(copy.and_then(|copy| Array::try_new(view.shape().to_vec(), values(copy)).map_err(raise)))

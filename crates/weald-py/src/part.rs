@@ -4,12 +4,13 @@ use std::error::Error as StdError;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use weald::{AllReduce, Boosted, Dataset, ReduceBuffer, ReduceOp, StageObserver, StageReport};
 
+use crate::array::Read1;
 use crate::boost::PyBoosted;
 use crate::config::PyBoostConfig;
 use crate::enter::Entry;
@@ -29,7 +30,7 @@ pub(crate) fn fit_boosting_part<'py>(
     py: Python<'py>,
     x: PyMatrix<'py>,
     y: PyTargets<'py>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    sample_weight: Option<Read1<'py, f64>>,
     config: PyBoostConfig,
     all_reduce: Py<PyAny>,
     n_threads: usize,

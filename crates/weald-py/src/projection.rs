@@ -1,7 +1,6 @@
 //! Output projections: families and matrices from Python's objects, and draws from a family.
 
 use ndarray::Array2;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use weald::Targets;
@@ -9,6 +8,7 @@ use weald::projection::{
     NProjections, OutputProjection, Projection, ProjectionMatrix, ProjectionScope, Sparsity, johnson_lindenstrauss_dim,
 };
 
+use crate::array::{Read1, Read2};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyIndices, PyTargets, contiguous, contiguous_weights};
@@ -45,10 +45,10 @@ impl<'py> FromPyObject<'_, 'py> for PyProjectionMatrix {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(dense) = object.extract::<PyReadonlyArray2<'py, f64>>() {
+        if let Ok(dense) = object.extract::<Read2<'py, f64>>() {
             return ProjectionMatrix::from_dense(dense.as_array()).map(Self).map_err(raise);
         }
-        let (ptr, indices, values, n_outputs): (PyIndices<'py>, PyIndices<'py>, PyReadonlyArray1<'py, f64>, usize) =
+        let (ptr, indices, values, n_outputs): (PyIndices<'py>, PyIndices<'py>, Read1<'py, f64>, usize) =
             object.extract()?;
         let what = "output_projection";
         let (ptr, indices) = (ptr.to_offsets(what)?, indices.to_u32(what, n_outputs)?);
@@ -93,7 +93,7 @@ pub(crate) fn draw_projection<'py>(
     n_projections: usize,
     seed: u64,
     y: Option<PyTargets<'py>>,
-    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    sample_weight: Option<Read1<'py, f64>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let family = family.to_projection()?;
     let (y, w) = (y.as_ref().map(PyTargets::view).transpose()?, contiguous_weights(sample_weight.as_ref())?);
