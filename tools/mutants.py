@@ -103,6 +103,7 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str]]:
 
 
 def in_package(package: Path, module: str) -> Path:
+    """The file of a module, whose name has dots between its folders."""
     return package.joinpath(*module.split(".")).with_suffix(".py")
 
 
