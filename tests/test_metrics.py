@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from weald._ranking import ranks
 from weald.metrics import (
     coverage_error,
     label_coverage_at_k,
@@ -147,6 +148,30 @@ def test_masked_cells_are_left_out_of_the_ranking(seed, k, scores_as):
 def ranked_of(row, hidden, k):
     """The first k known labels of one sample, ranked by a dense row of scores."""
     return [j for j in sorted(range(len(row)), key=lambda j: (-row[j], j)) if not hidden[j]][:k]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, 40), st.sampled_from([np.int32, np.int64]))
+def test_the_k_best_are_the_head_of_a_full_sort(seed, n, d, index_dtype):
+    rng = np.random.default_rng(seed)
+    values = [-1.0, -0.0, 0.0, 5e-324, 0.5, np.nextafter(0.5, 1), 1e300, np.inf, -np.inf, np.nan]
+    scores = np.where(rng.random((n, d)) < 0.6, rng.choice(values, (n, d)), 0.0)
+    hidden = rng.random((n, d)) < rng.choice([0.0, 0.3, 1.0])
+    stored = sparse.csr_array(scores)
+    stored = (stored.indptr.astype(index_dtype), stored.indices.astype(index_dtype), stored.data, d)
+    mask = sparse.csr_array(hidden)
+    listed = ~hidden & (scores != 0)
+    for k in (0, 1, d, d + 3):
+        for form, are_ranked in ((scores, ~hidden), ((*stored, True), ~hidden), ((*stored, False), listed)):
+            expected = np.full((n, k), -1)
+            for i, row in enumerate(scores):
+                keys = sorted((np.isnan(row[j]), -row[j], j) for j in np.flatnonzero(are_ranked[i]))[:k]
+                expected[i, : len(keys)] = [j for *_, j in keys]
+            labels, best = ranks.k_best(form, k, mask if hidden.any() else None, n_threads=2)
+            np.testing.assert_array_equal(ranks.padded(labels), expected)
+            named = expected >= 0
+            np.testing.assert_array_equal(best[named], scores[np.nonzero(named)[0], expected[named]])
+            assert (best[~named] == -np.inf).all()
 
 
 def over(part, whole):

@@ -213,7 +213,10 @@ def test_ranking_precision_is_that_of_the_definition(seed, n, d, masks):
         shares = [sum(t[j] for j in row) / len(row) for row in above]
         of_rows.append(1.0 if len(own) in (0, d - m.sum()) else np.mean(shares))
     cells = sparse.csr_array(np.where(scores > 0, scores, 0.0))
-    found = ranking_precision(cells, sparse.csr_array(truth), sparse.csr_array(mask) if masks else None)
+    told = (sparse.csr_array(truth), sparse.csr_array(mask) if masks else None)
+    found = ranking_precision(cells, *told)
+    for again in (sparse.csc_array(cells), np.asfortranarray(cells.toarray())):
+        np.testing.assert_array_equal(ranking_precision(again, *told, n_threads=2), found)
     # The sums are added up in a different order.
     assert found == pytest.approx(np.mean(of_rows) if of_rows else np.nan, rel=1e-12, nan_ok=True)
 

@@ -20,6 +20,7 @@ __all__ = [
     "build_info",
     "compress_forest",
     "count_projections",
+    "coverage",
     "cross_validate_compression",
     "draw_projection",
     "exact_sums",
@@ -32,7 +33,9 @@ __all__ = [
     "inspect_bytes",
     "inspect_model",
     "johnson_lindenstrauss_dim",
+    "label_precision",
     "load_model",
+    "rank_rows",
     "read_model",
     "read_mulan",
     "read_svmlight",
@@ -66,6 +69,11 @@ _Targets: TypeAlias = (
 # Unknown entries of y, as a bool array; or as indptr, indices and the number of outputs.
 _Mask: TypeAlias = NDArray[np.bool_] | tuple[_Indices, _Indices, int]
 _Pattern: TypeAlias = tuple[_Indices, _Indices, int]
+# Scores of all labels; or indptr, indices and data of CSR, the number of labels, and whether labels without a stored
+# score are ranked with score zero.
+_LabelScores: TypeAlias = (
+    NDArray[np.float64] | NDArray[np.float32] | tuple[_Indices, _Indices, NDArray[np.float64], int, bool]
+)
 _SparseScores: TypeAlias = tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[np.float64]]
 
 # Sample weights; and class weights by sample, or their rule.
@@ -286,6 +294,15 @@ def shap_interaction_values(
     output: int,
     background: _Matrix | None = None,
     n_threads: int = 1,
+) -> NDArray[np.float64]: ...
+def rank_rows(
+    scores: _LabelScores, k: int, exclude: _Pattern | None = None, n_threads: int = 1
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+def label_precision(
+    scores: _LabelScores, truth: _Pattern, mask: _Pattern | None = None, n_threads: int = 1
+) -> NDArray[np.float64]: ...
+def coverage(
+    scores: _LabelScores, truth: _Pattern, mask: _Pattern | None = None, n_threads: int = 1
 ) -> NDArray[np.float64]: ...
 def fit_tree(
     x: _Matrix,

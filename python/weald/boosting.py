@@ -41,7 +41,7 @@ from weald._parameters.types import (
     RandomState,
     available_if,
 )
-from weald._ranking import best
+from weald._ranking import best, ranks
 from weald.tree import DecisionTreeRegressor
 
 _WITH_PROBABILITIES = {"log_loss", "exponential"}
@@ -486,12 +486,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
                 _has_probabilities(self)
             except AttributeError as error:
                 raise ValueError(f"min_score must be 0 with this loss, got {min_score!r}: {error}") from None
-        marked = best.pattern(exclude, checked.shape[0], width)
+        marked, n_threads = best.pattern(exclude, checked.shape[0], width), self._n_threads(checked)
         if self._weak is None and self._init is None:
-            for_engine = None if marked is None else (marked.indptr, marked.indices, width)
-            indices, scores = self._model.predict_topk(checked, k, self._n_threads(checked), for_engine)
+            indices, scores = self._model.predict_topk(checked, k, n_threads, ranks.cells_of(marked))
         else:
-            indices, scores = best.best_of_dense(self._scores_of(checked), k, marked)
+            indices, scores = ranks.k_best(self._scores_of(checked), k, marked, n_threads=n_threads)
         probabilities = self._label_probabilities(scores) if floor > 0 else None
         decisions = (scores - self._threshold) * self._unit()
         return best.ranked(indices, decisions, floor, probabilities=probabilities, absent=-np.inf)

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from weald import _weald
 from weald._docs.compose import documented
 from weald._input import targets
 from weald._input.checks import integer, named, number
-from weald._input.sparse import is_sparse
 from weald._parameters import propensity
 from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
@@ -114,7 +114,7 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
     ranking = Ranking(y_true, y_score, k, y_mask)
     if ranking.mask is None:
         return float(ranking.hits.mean())
-    n_known = ranking.labels.shape[1] - np.diff(ranking.mask.indptr)
+    n_known = ranks.n_known_of(ranking.labels.shape, ranking.mask)
     n_right = np.count_nonzero(ranking.hits, axis=1)
     return mean_ratio(n_right, np.minimum(n_known, ranking.hits.shape[1]))
 
@@ -370,27 +370,8 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     with named("y_score"):
         y_score = check_array(y_score, accept_sparse=True, input_name="y_score")
     scores = ranks.of_all_labels(y_score, labels.shape)
-    rows, n_right = ranks.rows_of(labels), np.diff(labels.indptr)
-    n_known = np.full(labels.shape[0], labels.shape[1]) - (0 if mask is None else np.diff(mask.indptr))
-    some = n_right > 0
-    least = np.full(labels.shape[0], np.inf)
-    if is_sparse(scores):
-        if mask is not None:
-            scores = ranks.without(scores, mask)
-        at, there = ranks.places_in(scores, rows, labels.indices)
-        of_labels = np.where(there, scores.data[at], 0.0) if scores.nnz else np.zeros(len(rows))
-        least[some] = np.minimum.reduceat(of_labels, labels.indptr[:-1][some]) if some.any() else least[some]
-        stored_rows = ranks.rows_of(scores)
-        n_above = np.bincount(stored_rows[scores.data >= least[stored_rows]], minlength=len(least))
-        n_above += np.where(least <= 0, n_known - np.diff(scores.indptr), 0)
-    else:
-        of_labels = scores[rows, labels.indices]
-        least[some] = np.minimum.reduceat(of_labels, labels.indptr[:-1][some]) if some.any() else least[some]
-        is_above = scores >= least[:, None]
-        if mask is not None:
-            is_above[ranks.rows_of(mask), mask.indices] = False
-        n_above = np.count_nonzero(is_above, axis=1)
-    return ratio(n_above.sum(), np.count_nonzero(n_known))
+    errors = _weald.coverage(ranks.scores_of(scores), ranks.cells_of(labels), ranks.cells_of(mask))
+    return ratio(errors.sum(), np.count_nonzero(ranks.n_known_of(labels.shape, mask)))
 
 
 @documented

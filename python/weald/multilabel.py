@@ -35,7 +35,7 @@ from weald._labels.around import LabelsAround, has, is_array, n_positive_rows, w
 from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.thresholds import Objective, tuned
 from weald._parameters.types import MatrixLike, Prediction, RandomState, available_if
-from weald._ranking import best
+from weald._ranking import best, ranks
 from weald._tools.topk import topk
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
@@ -661,4 +661,5 @@ class CalibratedLabels(LabelsAround):
         check_is_fitted(self)
         k = best.checked_k(k, self.n_outputs_)
         found = self.predict_sparse(X, min_score=min_score)
-        return best.best_of_sparse(found, k, best.pattern(exclude, *found.shape))
+        marked = best.pattern(exclude, *found.shape)
+        return best.ranked(*ranks.k_best(found, k, marked, zeros=False), 0.0)

@@ -11,6 +11,7 @@
 //! | `loss` | losses that are computed in Python |
 //! | `names` | the Python names of the engine's values |
 //! | `projection` | output projections: families, matrices, and draws from a family |
+//! | `ranking` | the best labels and the ranks of true labels, by scores that are given |
 //! | `tree`, `forest`, `boost`, `centroid`, `compress` | frozen classes around the engine's models |
 //! | `one_sample` | scores of one sample at a time |
 //! | `part` | boosting with samples on several workers |
@@ -37,6 +38,7 @@ mod one_sample;
 mod output;
 mod part;
 mod projection;
+mod ranking;
 mod shap;
 mod tree;
 
@@ -68,6 +70,8 @@ mod _weald {
     use crate::part::fit_boosting_part;
     #[pymodule_export]
     use crate::projection::{count_projections, draw_projection, py_johnson_lindenstrauss_dim};
+    #[pymodule_export]
+    use crate::ranking::{coverage, label_precision, rank_rows};
     #[pymodule_export]
     use crate::shap::{shap_base_values, shap_interaction_values, shap_values, shap_values_sparse};
     #[pymodule_export]

@@ -167,7 +167,10 @@ pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind};
-pub use model::{Additive, DecisionPath, Direction, SparseScores, StagedScores, StepDtype, Term, TopK, TreeWeighting};
+pub use model::{
+    Additive, DecisionPath, Direction, LabelScores, SparseScores, StagedScores, StepDtype, StoredScores, Term, TopK,
+    TreeWeighting,
+};
 #[cfg(feature = "model-files")]
 pub use model_file::{Model, ModelFile};
 pub use ndarray;

@@ -289,7 +289,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         if not len(rows):
             return np.nan
         if target.n_outputs > _FEW_LABELS:
-            return float(ranking_precision(sparse.csr_array(found), truth, mask))
+            return float(ranking_precision(found, truth, mask, self._n_threads()))
         return float(masks.accuracy(truth != sparse.csr_array(found > 0.5), mask))
 
 

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from weald._input.checks import Float, generator, integer, named
 from weald._input.described import described
+from weald._ranking import ranks
 
 # Attributes of a forest with `keep_rows`: the leaf of each training sample in each tree, int32 of shape
 # (n_samples, n_trees); the sample weights; and for regressors the targets of shape (n_samples, n_outputs).
@@ -84,12 +85,13 @@ def weights_of(forest: Any, leaves: NDArray[Any]) -> Iterator[sparse.csr_array]:
 
 def largest(weights: sparse.csr_array, k: int) -> sparse.csr_array:
     """The k largest weights of each row; of equal weights, those of the first training samples."""
-    weights.sort_indices()
-    rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
-    order = np.lexsort((weights.indices, -weights.data, rows))
-    place = np.arange(len(order)) - weights.indptr[rows[order]]
-    kept = np.sort(order[place < k])
-    return sparse.csr_array((weights.data[kept], (rows[kept], weights.indices[kept])), shape=weights.shape)
+    longest = int(np.diff(weights.indptr).max(initial=0))
+    indices, values = ranks.k_best(weights, min(k, longest), zeros=False)
+    there = indices != ranks.NONE
+    ends = np.concatenate([[0], np.cumsum(np.count_nonzero(there, axis=1))])
+    found = sparse.csr_array((values[there], indices[there].astype(np.int64), ends), shape=weights.shape)
+    found.sort_indices()
+    return found
 
 
 def quantiles(forest: Any, leaves: NDArray[Any], q: Float) -> Float:

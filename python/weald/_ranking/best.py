@@ -11,12 +11,10 @@ from scipy import sparse
 
 from weald._input.checks import Float, integer, named, number
 from weald._input.sparse import is_sparse
-from weald._ranking.ranks import are_entries_in
+from weald._ranking import ranks
 
 # Padding in place of a label.
 NONE = -1
-# The padding in indices of the engine.
-_NONE = np.iinfo(np.uint32).max
 # Approximate number of scores in a block of dense scores: 64 MiB.
 BLOCK_SCORES = 1 << 23
 
@@ -57,8 +55,7 @@ def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
 
 def to_engine(exclude: Any, n_rows: int, width: int) -> Any:
     """The excluded columns in the form of the engine."""
-    marked = pattern(exclude, n_rows, width)
-    return None if marked is None else (marked.indptr, marked.indices, width)
+    return ranks.cells_of(pattern(exclude, n_rows, width))
 
 
 def ranked(
@@ -71,44 +68,11 @@ def ranked(
 ) -> tuple[NDArray[np.int64], Float]:
     """The result of the engine, padded by `NONE` and `absent` where no label has a sufficient probability."""
     labels = indices.astype(np.int64)
-    is_absent = indices == _NONE
+    is_absent = indices == ranks.NONE
     if min_score > 0:
         is_absent |= ~((scores if probabilities is None else probabilities) >= min_score)
     labels[is_absent] = NONE
     return labels, np.where(is_absent, absent, scores) if is_absent.any() else scores
-
-
-def best_of_dense(scores: Float, k: int, marked: sparse.csr_array | None) -> tuple[NDArray[np.uint32], Float]:
-    """The best columns of dense scores, in the form of the engine."""
-    if marked is not None:
-        scores = scores.copy()
-        if marked.shape[0] == 1:
-            scores[:, marked.indices] = -np.inf
-        else:
-            scores[np.repeat(np.arange(len(scores)), np.diff(marked.indptr)), marked.indices] = -np.inf
-    indices = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    best = np.take_along_axis(scores, indices, axis=1)
-    return np.where(best == -np.inf, _NONE, indices).astype(np.uint32), best
-
-
-def best_of_sparse(
-    scores: sparse.csr_array, k: int, marked: sparse.csr_array | None
-) -> tuple[NDArray[np.int64], Float]:
-    """The best stored columns of CSR scores in canonical form, padded by `NONE`."""
-    n = scores.shape[0]
-    rows = np.repeat(np.arange(n), np.diff(scores.indptr))
-    columns, values = scores.indices, scores.data
-    if marked is not None:
-        of_all = marked.shape[0] == 1
-        kept = ~np.isin(columns, marked.indices) if of_all else ~are_entries_in(scores, marked)
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-    order = np.lexsort((columns, -values, rows))
-    rows, columns, values = rows[order], columns[order], values[order]
-    rank = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    first = rank < k
-    indices, best = np.full((n, k), NONE, dtype=np.int64), np.zeros((n, k))
-    indices[rows[first], rank[first]], best[rows[first], rank[first]] = columns[first], values[first]
-    return indices, best
 
 
 def row_blocks(X: Any, width: int) -> Iterator[Any]:

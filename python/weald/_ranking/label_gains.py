@@ -44,7 +44,7 @@ class Ranking:
         by_weight = sparse.csr_array(
             (weights[self.labels.indices], self.labels.indices, self.labels.indptr), shape=self.labels.shape
         )
-        best = ranks.best_stored(by_weight, self.hits.shape[1])
+        best = ranks.padded(ranks.k_best(by_weight, self.hits.shape[1], zeros=False)[0])
         return np.where(self.hits, weights[self.ranked], 0.0), np.where(best >= 0, weights[best], 0.0)
 
 

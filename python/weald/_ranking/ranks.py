@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from weald import _weald
 from weald._input import checks, masks, targets
-from weald._input.checks import named
+from weald._input.checks import Float, named
 from weald._input.sparse import is_sparse
 
 Index = NDArray[np.int64]
 
-# Number of entries of a block, which fits into the cache of the processor: 2 MiB of float64.
-_BLOCK = 1 << 18
+# The padding in indices of the engine.
+NONE = np.iinfo(np.uint32).max
 
 
 def known_labels(y_true: Any, y_mask: Any, name: str = "y_true") -> tuple[sparse.csr_array, sparse.csr_array | None]:
@@ -32,13 +33,8 @@ def known_labels(y_true: Any, y_mask: Any, name: str = "y_true") -> tuple[sparse
 def pattern(cells: Any, name: str) -> sparse.csr_array:
     """The pattern of non-zero entries, in canonical form. The argument, called `name` in messages, is not modified."""
     stored = _stored(cells, name) if is_sparse(cells) else sparse.csr_array(cells != 0)
-    return _pattern_of(stored)
-
-
-def _pattern_of(matrix: sparse.csr_array) -> sparse.csr_array:
-    """The pattern of non-zero entries of a matrix that is in canonical form already."""
-    is_there = matrix.data != 0
-    return _only(sparse.csr_array((is_there, matrix.indices, matrix.indptr), shape=matrix.shape), is_there)
+    is_there = stored.data != 0
+    return _only(sparse.csr_array((is_there, stored.indices, stored.indptr), shape=stored.shape), is_there)
 
 
 def _stored(matrix: Any, name: str) -> sparse.csr_array:
@@ -109,8 +105,37 @@ def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array |
             y_score = y_score[:, :k]
         return listed(y_score, None, shape, mask)[:, :k]
     scores = of_all_labels(y_score, shape)
-    k = check_k(k, shape[1])
-    return _of_sparse(scores, k, mask) if is_sparse(scores) else _of_dense(scores, k, mask)
+    return padded(k_best(scores, check_k(k, shape[1]), mask)[0])
+
+
+def k_best(
+    scores: Any, k: int, mask: sparse.csr_array | None = None, *, zeros: bool = True, n_threads: int = 1
+) -> tuple[NDArray[np.uint32], Float]:
+    """The `k` labels with the largest scores, and these scores, padded by `NONE` and minus infinity.
+
+    The rows of `mask` are those of the scores, or a single one for all. `zeros` tells whether entries of CSR that are
+    not stored are ranked as zeros.
+    """
+    return _weald.rank_rows(scores_of(scores, zeros=zeros), k, cells_of(mask), n_threads)
+
+
+def padded(indices: NDArray[np.uint32]) -> Index:
+    """The engine's indices as a ranking."""
+    ranked = indices.astype(np.int64)
+    ranked[indices == NONE] = -1
+    return ranked
+
+
+def scores_of(scores: Any, *, zeros: bool = True) -> Any:
+    """Scores in the engine's form."""
+    if not is_sparse(scores):
+        return scores
+    return scores.indptr, scores.indices, scores.data.astype(np.float64, copy=False), scores.shape[1], zeros
+
+
+def cells_of(cells: sparse.csr_array | None) -> Any:
+    """A pattern in canonical form in the engine's form."""
+    return None if cells is None else (cells.indptr, cells.indices, cells.shape[1])
 
 
 def is_pair(y_score: Any) -> bool:
@@ -148,14 +173,11 @@ def listed(labels: Any, scores: Any, shape: tuple[int, int], mask: sparse.csr_ar
         raise ValueError(f"y_score must have labels from 0 to {d - 1}, or -1 for no label, got others")
     ranked: Index = labels.astype(np.int64)
     _check_once(ranked)
-    if scores is not None:
-        ranked = _by_score(ranked, scores)
-    if mask is not None:
-        ranked[are_in(mask, ranked)] = -1
-    absent = ranked < 0
-    if absent.any():
-        ranked = np.take_along_axis(ranked, np.argsort(absent, axis=1, kind="stable"), axis=1)
-    return ranked
+    n_listed = ranked.shape[1]
+    values = np.broadcast_to(-np.arange(float(n_listed)), ranked.shape) if scores is None else _checked(scores, ranked)
+    there = ranked >= 0
+    ends = np.concatenate([[0], np.cumsum(np.count_nonzero(there, axis=1))])
+    return padded(k_best((ends, ranked[there], values[there], d, False), n_listed, mask)[0])
 
 
 def _check_once(labels: Index) -> None:
@@ -166,160 +188,36 @@ def _check_once(labels: Index) -> None:
         raise ValueError(f"y_score must have each label once in a row, got the label {twice} twice in row {rows[0]}")
 
 
-def _by_score(labels: Index, scores: Any) -> Index:
+def _checked(scores: Any, labels: Index) -> Float:
+    """The scores of listed labels. Those of padding are ignored."""
     scores = np.asarray(scores)
     if scores.shape != labels.shape:
         raise ValueError(f"y_score must have scores of shape {labels.shape}, that of its labels, got {scores.shape}")
-    # The scores of padding are ignored.
     with named("y_score"):
-        scores = check_array(np.where(labels < 0, 0, scores), dtype=np.float64, input_name="y_score")
-    order = np.lexsort((labels, -scores), axis=1)
-    return np.take_along_axis(labels, order, axis=1)
+        return np.asarray(check_array(np.where(labels < 0, 0, scores), dtype=np.float64, input_name="y_score"))
 
 
-def _of_dense(scores: NDArray[Any], k: int, mask: sparse.csr_array | None) -> Index:
-    n, d = scores.shape
-    ranked = np.empty((n, k), dtype=np.int64)
-    n_rows = max(1, _BLOCK // d)
-    for start in range(0, n, n_rows):
-        block = scores[start : start + n_rows]
-        if mask is None:
-            ranked[start : start + n_rows] = _best(block, k)
-            continue
-        block = block.copy()
-        hidden = mask[start : start + n_rows]
-        block[rows_of(hidden), hidden.indices] = -np.inf
-        columns = _best(block, k)
-        # Scores are finite, so that minus infinity means masked.
-        ranked[start : start + n_rows] = np.where(np.take_along_axis(block, columns, axis=1) > -np.inf, columns, -1)
-    return ranked
-
-
-def _of_sparse(scores: sparse.csr_array, k: int, mask: sparse.csr_array | None) -> Index:
-    """The ranking by sparse scores: positive scores, then zeros, stored or not, and then negative scores."""
-    d = scores.shape[1]
-    if mask is not None:
-        scores = without(scores, mask)
-    positive = _only(scores, scores.data > 0)
-    ranked = best_stored(positive, k)
-    n_ranked = np.diff(positive.indptr)
-    if len(rows := np.flatnonzero(n_ranked < k)):
-        occupied = _pattern_of(scores[rows])
-        if mask is not None:
-            occupied = pattern(occupied + mask[rows], "y_mask")
-        ranked[rows] = _followed(ranked[rows], n_ranked[rows], _first_absent(occupied, k))
-        n_ranked[rows] += (d - np.diff(occupied.indptr)).astype(n_ranked.dtype)
-    if len(rows := np.flatnonzero(n_ranked < k)):
-        last = scores[rows]
-        ranked[rows] = _followed(ranked[rows], n_ranked[rows], best_stored(_only(last, last.data < 0), k))
-    return ranked
-
-
-def _followed(ranked: Index, n_ranked: Any, more: Index) -> Index:
-    """The rankings `more`, appended to the first `n_ranked` places of each ranking."""
-    place = np.arange(ranked.shape[1]) - n_ranked[:, None]
-    return np.where(place < 0, ranked, np.take_along_axis(more, np.maximum(place, 0), axis=1))
-
-
-def _first_absent(occupied: sparse.csr_array, k: int) -> Index:
-    """The first k columns of each row that have no stored entry."""
-    n, d = occupied.shape
-    rows = rows_of(occupied)
-    # For each stored column, the number of columns before it that are not stored. It shifts all of those from that
-    # number on.
-    before = occupied.indices - (np.arange(occupied.nnz) - occupied.indptr[rows])
-    near = before < k
-    moved = np.bincount(rows[near] * k + before[near], minlength=n * k).reshape(n, k)
-    columns = np.arange(k) + np.cumsum(moved, axis=1)
-    return np.where(columns < d, columns, -1)
-
-
-def best_stored(matrix: sparse.csr_array, k: int) -> Index:
-    """The columns of the k largest stored entries of each row of a matrix in canonical form."""
-    n = matrix.shape[0]
-    lengths = np.diff(matrix.indptr)
-    ranked = np.full((n, k), -1, dtype=np.int64)
-    # Rows with 2^(c-1) < length <= 2^c entries are processed together, as arrays of at most twice the size.
-    size_class = np.frexp(np.maximum(lengths - 1, 0).astype(np.float64))[1]
-    for c in np.unique(size_class[lengths > 0]):
-        rows = np.flatnonzero((size_class == c) & (lengths > 0))
-        n_rows = max(1, _BLOCK >> int(c))
-        for start in range(0, len(rows), n_rows):
-            some = rows[start : start + n_rows]
-            values, there = _rectangle(matrix, some, lengths[some])
-            places = _best(values, min(k, values.shape[1]))
-            columns = matrix.indices[np.minimum(matrix.indptr[some][:, None] + places, matrix.nnz - 1)]
-            is_entry = np.take_along_axis(there, places, axis=1)
-            ranked[some, : places.shape[1]] = np.where(is_entry, columns, -1)
-    return ranked
-
-
-def _rectangle(matrix: sparse.csr_array, rows: Index, lengths: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The stored entries of some rows as a dense array, padded by minus infinity, and a mask of the entries."""
-    width = int(lengths.max())
-    there = np.arange(width) < lengths[:, None]
-    at = matrix.indptr[rows][:, None] + np.arange(width)
-    if there.all():
-        return matrix.data[at], there
-    return np.where(there, matrix.data[np.minimum(at, matrix.nnz - 1)], matrix.data.dtype.type(-np.inf)), there
-
-
-def _best(values: NDArray[Any], k: int) -> Index:
-    """The positions of the k largest values of each row in descending order, the first ones among equal values."""
-    n, width = values.shape
-    if k == width:
-        return np.argsort(-values, axis=1, kind="stable")
-    least = np.partition(values, width - k, axis=1)[:, width - k, None]
-    chosen = values >= least
-    tied = np.flatnonzero(np.count_nonzero(chosen, axis=1) > k)
-    if len(tied):
-        above = values[tied] > least[tied]
-        equal = values[tied] == least[tied]
-        room = k - np.count_nonzero(above, axis=1)
-        chosen[tied] = above | (equal & (np.cumsum(equal, axis=1) <= room[:, None]))
-    # Invariant: k positions of each row are chosen, in the order of columns.
-    places = np.nonzero(chosen)[1].reshape(n, k)
-    order = np.argsort(-np.take_along_axis(values, places, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(places, order, axis=1)
-
-
-def ranking_precision(scores: Any, truth: Any, mask: Any = None) -> float:
-    """Label ranking average precision of CSR scores in canonical form. Entries that are not stored have score zero.
+def ranking_precision(scores: Any, truth: Any, mask: Any = None, n_threads: int = 1) -> float:
+    """Label ranking average precision of scores. Entries of CSR that are not stored have score zero.
 
     This is `sklearn.metrics.label_ranking_average_precision_score`: for each label of a sample, the fraction of true
     labels among all labels with at least the same score, averaged over the labels of the sample and over samples. A
-    sample with no labels or all labels has 1. Masked entries are ignored. The result is NaN without samples. The time
-    is O(m log m) for m stored scores.
+    sample with no labels or all labels has 1. Masked entries are ignored. The result is NaN without samples.
     """
-    n, d = scores.shape
     if mask is not None:
         mask = sparse.csr_array(mask)
         mask.sort_indices()
-        cells = are_entries_in(scores, mask)
-        scores = sparse.csr_array((np.where(cells, 0.0, scores.data), scores.indices, scores.indptr), shape=(n, d))
-        scores.eliminate_zeros()
-    n_known = np.full(n, d) if mask is None else d - np.diff(mask.indptr)
     truth = sparse.csr_array(truth)
     truth.sort_indices()
-    rows = rows_of(scores)
-    order = np.lexsort((-scores.data, rows))
-    values = scores.data[order]
-    # The last entry of each run of equal scores in a row, up to which all entries of the row have at least this score.
-    ends = np.ones(len(order), dtype=np.bool_)
-    ends[:-1] = (values[1:] != values[:-1]) | (rows[1:] != rows[:-1])
-    last = np.flatnonzero(ends)[np.searchsorted(np.flatnonzero(ends), np.arange(len(order)))]
-    is_label = are_entries_in(scores, truth)[order]
-    before = np.concatenate([[0], np.cumsum(is_label)])
-    start = scores.indptr[rows]
-    precision = (before[last + 1] - before[start]) / (last + 1 - start)
-    by_row = np.bincount(rows, np.where(is_label, precision, 0.0), minlength=n)
-    # Labels with score zero rank last, together with all entries of the row.
-    n_labels = np.diff(truth.indptr)
-    n_ranked = np.bincount(rows, is_label, minlength=n)
-    counted = (n_labels > 0) & (n_labels < n_known)
-    at_zero = (n_labels - n_ranked) * n_labels / np.maximum(n_known, 1)
-    found = np.where(counted, (by_row + at_zero) / np.maximum(n_labels, 1), 1.0)
+    scores = sparse.csr_array(scores) if is_sparse(scores) else scores
+    found = _weald.label_precision(scores_of(scores), cells_of(truth), cells_of(mask), n_threads)
+    n_known = n_known_of(truth.shape, mask)
     if mask is not None:
         found = found[n_known > 0]
     score = float(found.mean()) if len(found) else float("nan")
     return score if mask is None else masks.Score(score, n_known.sum())
+
+
+def n_known_of(shape: tuple[int, int], mask: sparse.csr_array | None) -> Index:
+    """The number of known labels of each sample."""
+    return np.full(shape[0], shape[1]) - (0 if mask is None else np.diff(mask.indptr))

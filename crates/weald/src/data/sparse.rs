@@ -140,16 +140,8 @@ impl<'a> SparseView<'a> {
 
 /// Validates the index structure of a compressed sparse matrix named `what`.
 pub(crate) fn check_pattern(what: &'static str, ptr: &[usize], indices: &[u32], n_minor: usize) -> Result<()> {
+    check_offsets(what, ptr, indices.len())?;
     let broken = |rule| Err(ErrorKind::SparseFormat { what, rule }.into());
-    if ptr.first() != Some(&0) {
-        return broken("the offsets start with 0");
-    }
-    if ptr.last() != Some(&indices.len()) {
-        return broken("the offsets end with the number of stored entries");
-    }
-    if ptr.windows(2).any(|w| w[0] > w[1]) {
-        return broken("the offsets never fall");
-    }
     for w in ptr.windows(2) {
         let slice = &indices[w[0]..w[1]];
         if slice.windows(2).any(|w| w[0] >= w[1]) {
@@ -158,6 +150,21 @@ pub(crate) fn check_pattern(what: &'static str, ptr: &[usize], indices: &[u32], 
         if slice.last().is_some_and(|&i| i as usize >= n_minor) {
             return broken("indices are below the number of columns or rows");
         }
+    }
+    Ok(())
+}
+
+/// Validates the offsets of a compressed sparse matrix named `what` with `n_stored` entries.
+pub(crate) fn check_offsets(what: &'static str, ptr: &[usize], n_stored: usize) -> Result<()> {
+    let broken = |rule| Err(ErrorKind::SparseFormat { what, rule }.into());
+    if ptr.first() != Some(&0) {
+        return broken("the offsets start with 0");
+    }
+    if ptr.last() != Some(&n_stored) {
+        return broken("the offsets end with the number of stored entries");
+    }
+    if ptr.windows(2).any(|w| w[0] > w[1]) {
+        return broken("the offsets never fall");
     }
     Ok(())
 }

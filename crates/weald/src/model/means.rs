@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use super::at_least::SparseScores;
-use super::topk::{Ranking, TopK, check_topk};
+use super::ranking::Ranking;
+use super::topk::{TopK, check_topk};
 use super::touched::TouchedRow;
 use super::{into_array, try_matrix};
 use crate::control::Control;
@@ -110,11 +111,14 @@ pub(crate) fn topk<L: FindLeaves>(
             let range = b * size..(b * size + size).min(n);
             let places = range.clone().zip(indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k)));
             found.find(range, scratch, control)?;
-            for (at, (row, (indices, scores))) in places.enumerate() {
+            for (at, (row, places)) in places.enumerate() {
                 control.check()?;
                 found.visit(at, scratch, |_, leaves, leaf, factor| sums.add(leaves, leaf, factor))?;
                 sums.limit(divisor * found.largest_mean());
-                ranking.rank_touched(row, sums, divisor, indices, scores)?;
+                // Columns that no leaf stores have score 0.
+                let touched = sums.columns().iter().map(|&column| (sums.sum(column) / divisor, column));
+                ranking.rank_with_zeros(row, touched, sums.others(), places)?;
+                sums.forget();
             }
             Ok(())
         },

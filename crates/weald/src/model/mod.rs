@@ -41,6 +41,8 @@
 //! |---|---|
 //! | `predict` | scores, after all trees or stage by stage; predictions |
 //! | `one_sample` | scores of one sample, without threads and allocations |
+//! | `ranking` | the k best labels of each sample by scores in any layout: the order of labels for all that rank them |
+//! | `true_ranks` | how far down a ranking the true labels of each sample are |
 //! | `topk` | the k columns with the largest predictions for each sample |
 //! | `at_least` | the columns of each sample whose prediction is at least a given floor |
 //! | `means` | both of these for means of the values of leaves, independently of how the leaves are found |
@@ -65,12 +67,14 @@ mod one_sample;
 mod partial_dependence;
 mod paths;
 mod predict;
+mod ranking;
 mod shap;
 pub(crate) mod step_sizes;
 #[cfg(test)]
 mod tests;
 mod topk;
 mod touched;
+mod true_ranks;
 
 pub use at_least::SparseScores;
 pub use importance::TreeWeighting;
@@ -78,9 +82,11 @@ pub(crate) use matrix::{into_array, try_matrix};
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
 pub(crate) use predict::TREES_AT_ONCE;
+pub use ranking::{LabelScores, StoredScores, rank_rows};
 pub use step_sizes::StepDtype;
 pub(crate) use topk::RankBy;
 pub use topk::TopK;
+pub use true_ranks::{coverage, label_precision};
 
 use std::sync::Arc;
 

@@ -8,11 +8,11 @@ use std::ops::Range;
 use ndarray::Array2;
 
 use super::predict::{LeavesOfRows, Worker};
-use super::touched::TouchedRow;
+use super::ranking::Ranking;
 use super::{Additive, Terms, into_array, means, try_matrix};
 use crate::control::Control;
 use crate::data::{LabelView, Matrix};
-use crate::error::{Error, Result, try_filled, try_grow};
+use crate::error::{Error, Result};
 use crate::pool;
 use crate::tree::rows::Rows;
 
@@ -54,6 +54,11 @@ fn check_k(columns: usize, k: usize) -> Result<()> {
 /// shape.
 pub(super) fn check_topk((n, columns): (usize, usize), k: usize, excluded: Option<&LabelView<'_>>) -> Result<()> {
     check_k(columns, k)?;
+    check_excluded((n, columns), excluded)
+}
+
+/// Returns an error if the exclusions do not have the right shape.
+pub(super) fn check_excluded((n, columns): (usize, usize), excluded: Option<&LabelView<'_>>) -> Result<()> {
     let Some(excluded) = excluded else { return Ok(()) };
     if excluded.n_labels() != columns {
         return Err(Error::shape("each row of exclude", columns, excluded.n_labels()));
@@ -108,8 +113,8 @@ impl Additive<'_> {
                 let range = b * size..(b * size + size).min(n);
                 let places = range.clone().zip(indices.chunks_exact_mut(k).zip(scores.chunks_exact_mut(k)));
                 let block = self.block_of_scores(&rows, range, worker, by, control)?;
-                for (scored, (row, (indices, scores))) in block.chunks_exact(columns).zip(places) {
-                    ranking.rank(row, scored, indices, scores)?;
+                for (scored, (row, places)) in block.chunks_exact(columns).zip(places) {
+                    ranking.rank(row, scored.iter().copied(), places)?;
                 }
                 Ok(())
             },
@@ -136,85 +141,5 @@ impl Additive<'_> {
                 Ok(predictions.into_raw_vec_and_offset().0)
             }
         }
-    }
-}
-
-const RANKING: &str = "a row of predictions";
-
-/// Ranks the columns of one sample after the other.
-#[derive(Debug)]
-pub(super) struct Ranking<'a> {
-    excluded: Option<&'a LabelView<'a>>,
-    /// Whether each column is excluded for the current sample; empty if no columns are excluded.
-    is_excluded: Vec<bool>,
-    candidates: Vec<(f64, u32)>,
-}
-
-impl<'a> Ranking<'a> {
-    pub(super) fn new(width: usize, excluded: Option<&'a LabelView<'a>>) -> Result<Self> {
-        let is_excluded = try_filled(RANKING, false, if excluded.is_some() { width } else { 0 })?;
-        Ok(Ranking { excluded, is_excluded, candidates: Vec::new() })
-    }
-
-    /// Writes the best columns of sample `row` and their scores, chosen among the columns that its leaves store and the
-    /// first of the other columns. Resets the sums.
-    pub(super) fn rank_touched(
-        &mut self,
-        row: usize,
-        sums: &mut TouchedRow,
-        divisor: f64,
-        indices: &mut [u32],
-        scores: &mut [f64],
-    ) -> Result<()> {
-        let k = indices.len();
-        try_grow(RANKING, &mut self.candidates, k + sums.columns().len())?;
-        self.mark(row, true);
-        let may_be_named = |column: &u32| !self.is_excluded.get(*column as usize).is_some_and(|excluded| *excluded);
-        let touched = sums.columns().iter().copied().filter(&may_be_named);
-        self.candidates.extend(touched.map(|column| (sums.sum(column) / divisor, column)));
-        // Columns that no leaf stores have score 0, and the first k of them are enough. Fewer than k + touched +
-        // excluded columns are visited.
-        self.candidates.extend(sums.others().filter(&may_be_named).take(k).map(|column| (0.0, column)));
-        self.mark(row, false);
-        take_best(&mut self.candidates, indices, scores);
-        sums.forget();
-        Ok(())
-    }
-
-    /// The same for a sample whose scores are all computed.
-    fn rank(&mut self, row: usize, scored: &[f64], indices: &mut [u32], scores: &mut [f64]) -> Result<()> {
-        try_grow(RANKING, &mut self.candidates, scored.len())?;
-        self.mark(row, true);
-        let may_be_named = |column: &u32| !self.is_excluded.get(*column as usize).is_some_and(|excluded| *excluded);
-        let named = scored.iter().copied().zip(0u32..).filter(|(_, column)| may_be_named(column));
-        self.candidates.extend(named);
-        self.mark(row, false);
-        take_best(&mut self.candidates, indices, scores);
-        Ok(())
-    }
-
-    /// Sets `is_excluded` to `to` for the columns that are excluded for sample `row`.
-    fn mark(&mut self, row: usize, to: bool) {
-        let Some(excluded) = self.excluded else { return };
-        let row = if excluded.n_samples() == 1 { 0 } else { row };
-        for &column in &excluded.indices()[excluded.ptr()[row]..excluded.ptr()[row + 1]] {
-            self.is_excluded[column as usize] = to;
-        }
-    }
-}
-
-/// Writes the best candidates into the given places, by descending score, then by ascending column. Clears the
-/// candidates.
-fn take_best(candidates: &mut Vec<(f64, u32)>, indices: &mut [u32], scores: &mut [f64]) {
-    let k = indices.len();
-    let best_first = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-    if candidates.len() > k {
-        candidates.select_nth_unstable_by(k - 1, best_first);
-        candidates.truncate(k);
-    }
-    candidates.sort_unstable_by(best_first);
-    let none = std::iter::repeat((f64::NEG_INFINITY, TopK::NONE));
-    for ((score, column), (out, place)) in candidates.drain(..).chain(none).zip(scores.iter_mut().zip(indices)) {
-        (*out, *place) = (score, column);
     }
 }

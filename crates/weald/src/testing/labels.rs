@@ -1,0 +1,100 @@
+//! Random labels, and scores of labels with everything that is difficult to rank.
+
+use ndarray::Array2;
+
+use crate::data::LabelView;
+use crate::model::{LabelScores, StoredScores};
+use crate::rng::{Key, Stream};
+
+/// Ties, zeros of both signs, neighbouring values, denormals, infinities and NaN.
+const VALUES: [f64; 14] = [
+    0.25,
+    0.25,
+    0.5,
+    0.5 + f64::EPSILON,
+    1.0,
+    0.0,
+    -0.0,
+    -0.25,
+    -0.25,
+    -1e300,
+    5e-324,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+/// Scores of samples, of which some are stored.
+#[derive(Debug)]
+pub(crate) struct Scores {
+    of: Array2<Option<f64>>,
+    dense: Array2<f64>,
+    sparse: StoredScores<'static>,
+    complete: StoredScores<'static>,
+}
+
+impl Scores {
+    /// Returns scores of which none, few, most or all are stored for a sample, and few or many of the values above occur.
+    pub(crate) fn hostile(seed: u64, n: usize, width: usize) -> Self {
+        let mut random = Stream::new(Key::from_seed(seed));
+        let (first, n_values) = (random.below(14) as usize, 1 + random.below(14));
+        let mut of = Array2::from_elem((n, width), None);
+        for mut row in of.rows_mut() {
+            let stored = [0, 1, 8, 10][random.below(4) as usize];
+            for score in &mut row {
+                let value = VALUES[(first + random.below(n_values) as usize) % VALUES.len()];
+                *score = (random.below(10) < stored).then_some(value);
+            }
+        }
+        let dense = of.mapv(|score| score.unwrap_or(0.0));
+        let sparse = stored(&mut random, &of);
+        let complete = stored(&mut random, &dense.mapv(Some));
+        Scores { of, dense, sparse, complete }
+    }
+
+    /// Returns the stored score of a label.
+    pub(crate) fn of(&self, sample: usize, label: u32) -> Option<f64> {
+        self.of[[sample, label as usize]]
+    }
+
+    /// Returns the same scores in all layouts, and the score that labels without a stored score have there, if any.
+    pub(crate) fn layouts(&self) -> Vec<(LabelScores<'_>, Option<f64>)> {
+        vec![
+            (LabelScores::Dense(self.dense.view()), Some(0.0)),
+            (LabelScores::Sparse(self.sparse.clone()), Some(0.0)),
+            (LabelScores::Sparse(self.complete.clone()), Some(0.0)),
+            (LabelScores::Listed(self.sparse.clone()), None),
+        ]
+    }
+}
+
+/// Stores the scores of each sample in random order.
+fn stored(random: &mut Stream, scores: &Array2<Option<f64>>) -> StoredScores<'static> {
+    let (mut ptr, mut labels, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in scores.rows() {
+        let mut of_row: Vec<(u32, f64)> =
+            (0..).zip(row).filter_map(|(label, score)| Some((label, (*score)?))).collect();
+        of_row.sort_by_cached_key(|_| random.next_u64());
+        labels.extend(of_row.iter().map(|(label, _)| *label));
+        values.extend(of_row.iter().map(|(_, score)| *score));
+        ptr.push(labels.len());
+    }
+    StoredScores::try_new(ptr, labels, values, scores.ncols()).unwrap()
+}
+
+/// Returns random labels: of each sample none, some or all.
+pub(crate) fn some(seed: u64, n: usize, width: usize) -> LabelView<'static> {
+    let mut random = Stream::new(Key::from_seed(seed));
+    let (mut ptr, mut labels) = (vec![0], Vec::new());
+    for _ in 0..n {
+        let share = [0, 2, 8, 10][random.below(4) as usize];
+        labels.extend((0..width as u32).filter(|_| random.below(10) < share));
+        ptr.push(labels.len());
+    }
+    LabelView::try_new(ptr, labels, width).unwrap()
+}
+
+/// Returns whether a sample has a label.
+pub(crate) fn has(labels: &LabelView<'_>, sample: usize, label: u32) -> bool {
+    labels.indices()[labels.ptr()[sample]..labels.ptr()[sample + 1]].contains(&label)
+}
