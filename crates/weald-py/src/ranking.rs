@@ -1,10 +1,11 @@
 //! Rankings of labels by scores that are given.
 
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use weald::{Control, LabelScores, LabelView, Result, StoredScores, model};
 
+use crate::array::{Read1, Read2};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::{PyIndices, PyPattern, contiguous};
@@ -14,9 +15,9 @@ use crate::output;
 /// number of labels, and whether labels without a stored score are ranked with score zero.
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyScores<'py> {
-    Dense(PyReadonlyArray2<'py, f64>),
-    Single(PyReadonlyArray2<'py, f32>),
-    Stored(PyIndices<'py>, PyIndices<'py>, PyReadonlyArray1<'py, f64>, usize, bool),
+    Dense(Read2<'py, f64>),
+    Single(Read2<'py, f32>),
+    Stored(PyIndices<'py>, PyIndices<'py>, Read1<'py, f64>, usize, bool),
 }
 
 impl PyScores<'_> {
