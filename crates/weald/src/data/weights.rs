@@ -27,7 +27,7 @@ pub(crate) struct Weights {
 }
 
 /// Total units of exact weights have this number of bits: squares of counts fit 64 bits.
-pub(crate) const EXACT_BITS: u32 = 31;
+pub(crate) const EXACT_BITS: u32 = Total::EXACT_BITS;
 const EXACT_TOTAL: f64 = (1u64 << EXACT_BITS) as f64;
 /// Total units of rounded weights stay below the limit of [`Total`]: sums of units are exact as float64.
 const ROUNDED_TOTAL: f64 = Total::LIMIT as f64;

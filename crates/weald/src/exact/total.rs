@@ -14,6 +14,8 @@ pub(crate) struct Total(u64);
 impl Total {
     /// The number of bits of a total.
     pub(crate) const BITS: u32 = 52;
+    /// The number of bits of a total of weights that are not rounded: squares of counts fit 64 bits.
+    pub(crate) const EXACT_BITS: u32 = 31;
     /// Totals are below this number.
     pub(crate) const LIMIT: u64 = 1 << Total::BITS;
 

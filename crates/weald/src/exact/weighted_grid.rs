@@ -4,7 +4,6 @@
 //! adds what two samples add. If the weights have nearly as many bits as a sum, the products are rounded instead.
 
 use super::{Grid, GridFloat, Total, exponent_above, lowest_bit};
-use crate::data::weights::EXACT_BITS;
 use crate::error::{Result, try_collected};
 
 /// The number of bits of sums in float64.
@@ -103,7 +102,7 @@ pub(crate) enum Rounding {
 /// like two of weight 2.
 const UNIT: i32 = -6;
 /// The number of bits of the largest total of weights whose unit is at least 1/64.
-const BITS_OF_TOTAL: i32 = EXACT_BITS as i32 + 1;
+const BITS_OF_TOTAL: i32 = Total::EXACT_BITS as i32 + 1;
 /// Terms keep at least this many bits.
 const FEWEST_BITS: i32 = BITS_OF_SUMS - BITS_OF_TOTAL;
 
