@@ -43,7 +43,7 @@
 //! | `float` | the two float types of scores, and the grids to which gradients are rounded |
 //! | `off_sums` | sums for the search of steps of the logistic loss over leaves |
 //!
-//! **Sums are exact** (see [`crate::exact`]): they do not depend on the order of samples, and a sample of weight 0 has no
+//! **Sums are exact** (see `exact`): they do not depend on the order of samples, and a sample of weight 0 has no
 //! effect. With weights that are multiples of 1/64, a sample of weight 2 is equivalent to two samples.
 //!
 //! # Classes without weight
