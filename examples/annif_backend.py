@@ -199,8 +199,10 @@ if __name__ == "__main__":
         cli()
     else:
         print(
-            "Forests and boosting in Annif: this file is a backend for Annif, the toolkit of\n"
-            "libraries for subject indexing. With arguments it does what the command annif does."
+            "Forests and boosting in Annif: this file is a backend for Annif, the "
+            "toolkit of\n"
+            "libraries for subject indexing. With arguments it does what the "
+            "command annif does."
         )
         known = annif.backend._backend_fns
         print(

@@ -29,7 +29,8 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "Compress a forest: a sparse linear model over the nodes of extra-trees keeps the few that\n"
+    "Compress a forest: a sparse linear model over the nodes of extra-trees keeps "
+    "the few that\n"
     "matter, so that predictions need a small part of the splits."
 )
 problems = {
@@ -98,14 +99,17 @@ figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 CompressionPathDisplay.from_estimator(compressed["digits"], ax=ax)
 ax.set_ylabel("squared error of the classes' indicators")
 ax.set_title(
-    f"digits: cross-validation cuts the path at {compressed['digits'].n_test_nodes_} splits",
+    "digits: cross-validation cuts the path at "
+    f"{compressed['digits'].n_test_nodes_} splits",
     fontsize=10,
 )
 plt.show()
 
 found = [
-    f"{problem}: {model.compression_ratio_:.0f} times fewer splits, {problems[problem][-1]}"
-    f" {scores[problem, 'cross-validated']:.3f} instead of {scores[problem, '50 extra-trees']:.3f}"
+    f"{problem}: {model.compression_ratio_:.0f} times fewer splits, "
+    f"{problems[problem][-1]}"
+    f" {scores[problem, 'cross-validated']:.3f} instead of "
+    f"{scores[problem, '50 extra-trees']:.3f}"
     for problem, model in compressed.items()
 ]
 print(f"\nConclusion: {'; '.join(found)}.")

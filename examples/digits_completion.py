@@ -29,7 +29,8 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "Complete handwritten digits: the 32 pixels of the lower half are predicted from those of\n"
+    "Complete handwritten digits: the 32 pixels of the lower half are predicted "
+    "from those of\n"
     "the upper half, by forests of weald and of scikit-learn with the same parameters."
 )
 images, classes = load_digits(return_X_y=True)
@@ -80,7 +81,8 @@ figure, axes = plt.subplots(
     len(predictions), len(shown), figsize=(8, 4.6), layout="constrained"
 )
 figure.suptitle(
-    f"Lower halves, predicted equally well by a model that is {smaller:.0f} times smaller"
+    f"Lower halves, predicted equally well by a model that is {smaller:.0f} times "
+    "smaller"
     if errors[ours] <= 1.01 * errors[theirs]
     else "Lower halves that are predicted from the upper halves"
 )
@@ -98,6 +100,7 @@ for line, (name, lower) in zip(axes, predictions.items(), strict=True):
 plt.show()
 
 print(
-    f"\nConclusion: weald's extra-trees are {smaller:.1f} times smaller than scikit-learn's;"
+    f"\nConclusion: weald's extra-trees are {smaller:.1f} times smaller than "
+    "scikit-learn's;"
     f" their squared error is {errors[ours]:.5f} beside {errors[theirs]:.5f}."
 )

@@ -24,7 +24,8 @@ except ImportError:
 plt.style.use("tableau-colorblind10")
 
 print(
-    "Early stopping of boosting: a fit of at most 500 stages holds out some training samples\n"
+    "Early stopping of boosting: a fit of at most 500 stages holds out some "
+    "training samples\n"
     "and stops when their loss no longer decreases."
 )
 
@@ -46,7 +47,8 @@ for name, early_stopping in (("all stages", False), ("early stopping", True)):
     seconds[name] = time.perf_counter() - start
     accuracies[name] = model.score(X_test, y_test)
     print(
-        f"{name:16s}{model.n_estimators_:12d}{seconds[name]:7.2f} s{accuracies[name]:16.3f}"
+        f"{name:16s}{model.n_estimators_:12d}{seconds[name]:7.2f} "
+        f"s{accuracies[name]:16.3f}"
     )
 
 # %%
@@ -59,6 +61,8 @@ ax.set_title(f"{model.n_estimators_} of at most 500 stages are kept")
 plt.show()
 
 print(
-    f"\nConclusion: with early stopping the fit takes {seconds['early stopping'] / seconds['all stages']:.0%}"
-    f" of the time; the accuracy is {accuracies['early stopping']:.3f} beside {accuracies['all stages']:.3f}."
+    "\nConclusion: with early stopping the fit takes "
+    f"{seconds['early stopping'] / seconds['all stages']:.0%}"
+    f" of the time; the accuracy is {accuracies['early stopping']:.3f} beside "
+    f"{accuracies['all stages']:.3f}."
 )

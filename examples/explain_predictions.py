@@ -25,7 +25,8 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "Explain predictions: which features matter to a forest that predicts the progress of\n"
+    "Explain predictions: which features matter to a forest that predicts the "
+    "progress of\n"
     "diabetes, and which move the prediction of one patient away from the mean."
 )
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
@@ -118,11 +119,15 @@ ax.plot(dependence["grid_values"][0], averages, color="#0072B2")
 ax.set(
     xlabel="body mass index, kg/m²",
     ylabel="mean predicted progress of diabetes",
-    title=f"From the least to the greatest bmi: {averages[0]:.0f} to {averages[-1]:.0f}",
+    title=(
+        f"From the least to the greatest bmi: {averages[0]:.0f} to {averages[-1]:.0f}"
+    ),
 )
 plt.show()
 
 print(
-    f"\nConclusion: {names[order[-1]]} moves predictions most, by {mean.max():.1f} on average;"
-    f" base value and Shapley values add up to each prediction, within {np.abs(sums - predicted).max():.0e}."
+    f"\nConclusion: {names[order[-1]]} moves predictions most, by {mean.max():.1f} "
+    "on average;"
+    " base value and Shapley values add up to each prediction, within "
+    f"{np.abs(sums - predicted).max():.0e}."
 )

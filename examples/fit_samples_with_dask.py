@@ -37,8 +37,10 @@ def load(block: int) -> tuple[sp.csr_array, sp.csr_array]:
 
 def main() -> None:
     print(
-        "Boosting with samples on the workers of a Dask cluster: each of two processes keeps half\n"
-        "of the samples; the model is compared with that of one process which has all of them."
+        "Boosting with samples on the workers of a Dask cluster: each of two "
+        "processes keeps half\n"
+        "of the samples; the model is compared with that of one process which has "
+        "all of them."
     )
     parameters = {"n_estimators": 5, "output_strategy": "projected", "random_state": 0}
     model = weald.GradientBoostingClassifier(**parameters)
@@ -71,7 +73,8 @@ def main() -> None:
 
     assert (first, last) == (first_alone, last_alone)
     print(
-        f"\nConclusion: after 5 stages and after 8 all bytes of the two models are the same,"
+        "\nConclusion: after 5 stages and after 8 all bytes of the two models are "
+        "the same,"
         f" {len(first)} and {len(last)}."
     )
 

@@ -24,7 +24,8 @@ except ImportError:
 
 def main() -> None:
     print(
-        "Grow a forest on a Dask cluster: three processes grow the trees of one forest, which is\n"
+        "Grow a forest on a Dask cluster: three processes grow the trees of one "
+        "forest, which is\n"
         "compared with the forest that one process grows."
     )
     rng = np.random.default_rng(0)
@@ -59,7 +60,8 @@ def main() -> None:
     assert weald.dumps(alone) == weald.dumps(forest)
     assert np.array_equal(labels, alone.predict_topk(X, 3)[0])
     print(
-        f"\nConclusion: all {len(weald.dumps(forest))} bytes of the two models are the same, and so"
+        f"\nConclusion: all {len(weald.dumps(forest))} bytes of the two models are "
+        "the same, and so"
         f" are the best labels of all {len(labels)} samples."
     )
 

@@ -25,7 +25,8 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "Calibrated probabilities of labels: of the labels with a probability of 0.3, three in ten\n"
+    "Calibrated probabilities of labels: of the labels with a probability of 0.3, "
+    "three in ten\n"
     "should be true. How near to this is a forest, as it is and calibrated?"
 )
 plt.style.use("tableau-colorblind10")
@@ -77,6 +78,7 @@ ax.set_title(
 plt.show()
 
 print(
-    f"\nConclusion: calibrated probabilities are {errors['calibrated']:.3f} away from the shares that are true,"
+    f"\nConclusion: calibrated probabilities are {errors['calibrated']:.3f} away "
+    "from the shares that are true,"
     f" those of the forest {errors['forest']:.3f}."
 )

@@ -27,8 +27,10 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "Boosting with sixteen outputs: one tree for each output, one for all, or one on a random\n"
-    "combination of their gradients. Which is best depends on what the outputs have in common."
+    "Boosting with sixteen outputs: one tree for each output, one for all, or one "
+    "on a random\n"
+    "combination of their gradients. Which is best depends on what the outputs have "
+    "in common."
 )
 problems = {
     "16 noisy measurements of one function": make_friedman1_group,
@@ -70,7 +72,9 @@ for problem, make in problems.items():
         )
         least[problem, strategy] = errors.min()
         print(
-            f"   {strategy:37s}{errors.min():14.2f}{errors.argmin() + 1:9d}{seconds:7.2f} s"
+            "   "
+            f"{strategy:37s}{errors.min():14.2f}"
+            f"{errors.argmin() + 1:9d}{seconds:7.2f} s"
         )
 
 # %%
@@ -107,7 +111,10 @@ plt.show()
 
 one, nothing = problems
 print(
-    f"\nConclusion: on one function {best[one]} is best, {least[one, best[one]]:.2f} beside"
-    f" {least[one, 'single_target']:.2f} of single_target; on functions with nothing in common"
-    f" {best[nothing]}, {least[nothing, best[nothing]]:.2f} beside {least[nothing, 'projected']:.2f}."
+    f"\nConclusion: on one function {best[one]} is best, "
+    f"{least[one, best[one]]:.2f} beside"
+    f" {least[one, 'single_target']:.2f} of single_target; on functions with "
+    "nothing in common"
+    f" {best[nothing]}, {least[nothing, best[nothing]]:.2f} beside "
+    f"{least[nothing, 'projected']:.2f}."
 )

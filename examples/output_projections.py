@@ -27,7 +27,8 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "Forests on random projections of the outputs: 256 channels are predicted by forests whose\n"
+    "Forests on random projections of the outputs: 256 channels are predicted by "
+    "forests whose\n"
     "trees are grown on q random combinations of them, and by one that is grown on all."
 )
 
@@ -113,6 +114,7 @@ axes[0].legend(frameon=False, title="output_projection")
 plt.show()
 
 print(
-    f"\nConclusion: grown on 8 Gaussian combinations the forest fits {without[1] / seconds:.1f} times as fast,"
+    "\nConclusion: grown on 8 Gaussian combinations the forest fits "
+    f"{without[1] / seconds:.1f} times as fast,"
     f" with a squared error of {error:.3f} beside {without[0]:.3f} without projections."
 )

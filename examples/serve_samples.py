@@ -31,7 +31,8 @@ except ImportError:
 # sphinx_gallery_end_ignore
 
 print(
-    "Serve predictions for single samples: a forest of 100 trees is saved, loaded and asked for\n"
+    "Serve predictions for single samples: a forest of 100 trees is saved, loaded "
+    "and asked for\n"
     "one sample at a time by four threads, and beside scikit-learn's forest."
 )
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -119,6 +120,7 @@ figure.legend(
 plt.show()
 
 print(
-    f"\nConclusion: a Predictor takes {medians['Predictor, array']:.1f} µs for a sample, scikit-learn's forest"
+    f"\nConclusion: a Predictor takes {medians['Predictor, array']:.1f} µs for a "
+    "sample, scikit-learn's forest"
     f" {medians['scikit-learn']:.0f} µs."
 )

@@ -38,7 +38,8 @@ except ImportError:
 plt.style.use("tableau-colorblind10")
 print(
     "Tag documents: the parameters and the module of functions of NumPy, SciPy and\n"
-    "scikit-learn are predicted from their descriptions, by forests of weald and scikit-learn."
+    "scikit-learn are predicted from their descriptions, by forests of weald and "
+    "scikit-learn."
 )
 
 # fmt: off
@@ -174,7 +175,10 @@ ax.set(
     ylabel=f"mean over {len(test)} test documents",
     xticks=ks,
     ylim=(0, 1),
-    title=f"The best of {Y.shape[1]} tags is right for {precision[0]:.0%} of the documents",
+    title=(
+        f"The best of {Y.shape[1]} tags is right for {precision[0]:.0%} of the "
+        "documents"
+    ),
 )
 plt.show()
 
@@ -234,7 +238,9 @@ for line, named in enumerate(forest.topk_names(X_test[shown], 5)):
 
 usual, tuned = "probability above 1/2", "tuned for f1"
 print(
-    f"\nConclusion: weald fits {fit_seconds['sklearn'] / fit_seconds['weald']:.0f} times as fast as scikit-learn, the"
-    f" model is {megabytes['sklearn'] / megabytes['weald']:.0f} times smaller; tuned thresholds:"
+    f"\nConclusion: weald fits {fit_seconds['sklearn'] / fit_seconds['weald']:.0f} "
+    "times as fast as scikit-learn, the"
+    f" model is {megabytes['sklearn'] / megabytes['weald']:.0f} times smaller; "
+    "tuned thresholds:"
     f" macro F1 {macro_f1[tuned]:.2f}, not {macro_f1[usual]:.2f}."
 )
