@@ -47,8 +47,8 @@ for name, early_stopping in (("all stages", False), ("early stopping", True)):
     seconds[name] = time.perf_counter() - start
     accuracies[name] = model.score(X_test, y_test)
     print(
-        f"{name:16s}{model.n_estimators_:12d}{seconds[name]:7.2f} "
-        f"s{accuracies[name]:16.3f}"
+        f"{name:16s}{model.n_estimators_:12d}{seconds[name]:7.2f} s"
+        f"{accuracies[name]:16.3f}"
     )
 
 # %%

@@ -72,8 +72,7 @@ for problem, make in problems.items():
         )
         least[problem, strategy] = errors.min()
         print(
-            "   "
-            f"{strategy:37s}{errors.min():14.2f}"
+            f"   {strategy:37s}{errors.min():14.2f}"
             f"{errors.argmin() + 1:9d}{seconds:7.2f} s"
         )
 

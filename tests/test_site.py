@@ -39,7 +39,7 @@ def skip(reason):
 @pytest.fixture(scope="module")
 def address():
     if "SITE" not in os.environ:
-        pytest.skip("the site is not built: make test-docs")
+        pytest.skip("SITE is not set: make test-docs builds the site and looks at it")
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args):

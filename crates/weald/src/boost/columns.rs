@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use super::leaf_search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
 use super::state::{Data, Leaves};
-use super::tile::Tile;
+use super::tile::{Tile, UnitWeights};
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
-use crate::loss::off_sums::{BitGrids, Grids, IN_A_SUM, LANES, of_column, of_weighted_column};
+use crate::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column, of_weighted_column};
 use crate::loss::vector::vectorised;
 use crate::pool;
 
@@ -37,13 +37,6 @@ pub(crate) struct StageColumns<'c, T: Float> {
     /// The positions where column j is on are `on[on_ptr[j]..on_ptr[j + 1]]`, in increasing order.
     on_ptr: Vec<usize>,
     on: Vec<u32>,
-}
-
-/// The weights of positions, in units.
-#[derive(Debug)]
-pub(super) enum UnitWeights {
-    Ones(BitGrids),
-    Any(Vec<f64>, Grids),
 }
 
 /// The memory of one worker.

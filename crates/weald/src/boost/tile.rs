@@ -2,14 +2,20 @@
 
 use std::ops::Range;
 
-use super::columns::UnitWeights;
 use super::leaf_search::LeafDerivatives;
 use crate::error::{Result, try_filled};
-use crate::loss::off_sums::{LANES, add_row, add_weighted_row};
+use crate::loss::off_sums::{BitGrids, Grids, LANES, add_row, add_weighted_row};
 use crate::loss::vector::vectorised;
 
 /// Number of samples that are transposed to columns while they are in the first-level cache.
 const ROWS: usize = 64;
+
+/// The weights of positions in units, and the grids of sums with them.
+#[derive(Debug)]
+pub(super) enum UnitWeights {
+    Ones(BitGrids),
+    Any(Vec<f64>, Grids),
+}
 
 /// The cells of some columns: a row for each position, and tables with a row for each leaf. If there are many columns,
 /// rows are padded with zeros to whole lanes.

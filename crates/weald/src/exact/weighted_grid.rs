@@ -17,27 +17,37 @@ pub(crate) struct WeightedGrid<T = f64> {
 }
 
 impl<T: GridFloat> WeightedGrid<T> {
+    const NONE: Self = WeightedGrid { terms: Grid::NONE, products: Grid::NONE };
+
+    fn of_terms(terms: Grid<T>) -> Self {
+        WeightedGrid { terms, ..Self::NONE }
+    }
+
+    fn of_products(products: Grid) -> Self {
+        WeightedGrid { products, ..Self::NONE }
+    }
+
     /// Returns the grids for terms |x| ≤ `bound` and integer weights, up to `total` in total. Terms are rounded if this
     /// leaves them [`GridFloat::FEWEST_BITS`] below the bound: for totals up to 2³⁰ with float32, and up to 2³¹ with
     /// float64.
     pub(crate) fn for_sums(bound: f64, total: Total) -> Self {
         if bound <= 0.0 {
-            return WeightedGrid { terms: Grid::NONE, products: Grid::NONE };
+            return Self::NONE;
         }
         // The exponent of the power of two at or above x.
         let exponent_at = |x: f64| exponent_above(x) - i32::from(x.to_bits() << 12 == 0);
         let (of_total, of_bound) = (exponent_at(total.as_f64().max(1.0)), exponent_at(bound.max(T::LEAST_BOUND)));
         let bits = BITS_OF_SUMS - of_total;
         if bits >= T::FEWEST_BITS {
-            WeightedGrid { terms: Grid::of_spacing(of_bound - bits.min(T::MOST_BITS)), products: Grid::NONE }
+            Self::of_terms(Grid::of_spacing(of_bound - bits.min(T::MOST_BITS)))
         } else {
-            WeightedGrid { terms: Grid::NONE, products: Grid::of_spacing(of_bound + of_total - (BITS_OF_SUMS - 1)) }
+            Self::of_products(Grid::of_spacing(of_bound + of_total - (BITS_OF_SUMS - 1)))
         }
     }
 
     /// Returns the grid of the terms if these are rounded.
     #[inline(always)]
-    pub(crate) fn of_terms(self) -> Option<Grid<T>> {
+    pub(crate) fn rounded_terms(self) -> Option<Grid<T>> {
         (!self.products.rounds()).then_some(self.terms)
     }
 
@@ -60,7 +70,7 @@ impl<T: GridFloat> WeightedGrids<T> {
     /// Returns the grids for the bounds of the terms of each column, and a total of the weights.
     pub(crate) fn for_sums(bounds: impl ExactSizeIterator<Item = f64>, total: Total) -> Result<Self> {
         const WHAT: &str = "sums of gradients";
-        let rounds_terms = WeightedGrid::<T>::for_sums(1.0, total).of_terms().is_some();
+        let rounds_terms = WeightedGrid::<T>::for_sums(1.0, total).rounded_terms().is_some();
         let grids = bounds.map(|bound| WeightedGrid::<T>::for_sums(bound, total));
         Ok(if rounds_terms {
             WeightedGrids { terms: try_collected(WHAT, grids.map(|grid| grid.terms))?, products: Vec::new() }
@@ -130,10 +140,8 @@ impl Rounding {
     /// Returns the grid for terms below `bound`.
     pub(crate) fn grid(self, bound: f64) -> WeightedGrid {
         match self {
-            Rounding::Terms { bits } => WeightedGrid { terms: Grid::with_bits(bound, bits), products: Grid::NONE },
-            Rounding::Products { bits, largest } => {
-                WeightedGrid { terms: Grid::NONE, products: Grid::with_bits(bound * largest, bits) }
-            }
+            Rounding::Terms { bits } => WeightedGrid::of_terms(Grid::with_bits(bound, bits)),
+            Rounding::Products { bits, largest } => WeightedGrid::of_products(Grid::with_bits(bound * largest, bits)),
         }
     }
 
@@ -145,15 +153,10 @@ impl Rounding {
 
     /// The same, for products up to `of_products`.
     pub(crate) fn pair_for(self, bound: f64, of_products: f64) -> WeightedPair {
-        let pair = match self {
-            Rounding::Terms { bits } => {
-                Grid::pair(bound, bits).map(|terms| WeightedGrid { terms, products: Grid::NONE })
-            }
-            Rounding::Products { bits, .. } => {
-                Grid::pair(of_products, bits).map(|products| WeightedGrid { terms: Grid::NONE, products })
-            }
+        let [coarse, fine] = match self {
+            Rounding::Terms { bits } => Grid::pair(bound, bits).map(WeightedGrid::of_terms),
+            Rounding::Products { bits, .. } => Grid::pair(of_products, bits).map(WeightedGrid::of_products),
         };
-        let [coarse, fine] = pair;
         WeightedPair { coarse, fine }
     }
 }
@@ -209,7 +212,7 @@ mod tests {
         let apart = rows.iter().rev().flat_map(|&(w, x)| std::iter::repeat_n((factor, x), w as usize));
         prop_assert_eq!(whole, sum::<T>(apart, bound, total));
         let grid = WeightedGrid::<T>::for_sums(bound, total);
-        prop_assert!(grid.of_terms().is_some());
+        prop_assert!(grid.rounded_terms().is_some());
         for &(_, x) in rows {
             let x: f64 = T::from_f64(x).into();
             let rounded = grid.product(1.0, T::from_f64(x));

@@ -41,7 +41,7 @@ impl Grids {
     /// Returns the grids for sums of bits, if terms are rounded, not products.
     #[inline(always)]
     pub(crate) fn of_bits(self) -> Option<BitGrids> {
-        Some(BitGrids { gradient: self.gradient.of_terms()?, curvature: self.curvature.of_terms()? })
+        Some(BitGrids { gradient: self.gradient.rounded_terms()?, curvature: self.curvature.rounded_terms()? })
     }
 }
 
