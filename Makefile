@@ -112,6 +112,10 @@ lint-python: $(BUILT) $(VENV)/group-lint $(VENV)/group-test
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest weald._weald
 
+.PHONY: docstrings
+docstrings:  ## Write the texts that docstrings share into the docstrings (tools/docstrings)
+	$(PYTHON) tools/docstrings/write.py
+
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 60
 

@@ -11,6 +11,7 @@ import re
 
 import pytest
 import weald
+from docstrings import write
 from sklearn.base import BaseEstimator
 
 MODULES = [
@@ -51,12 +52,83 @@ def test_every_parameter_is_described_and_there_is_an_example(estimator):
 
 
 @pytest.mark.parametrize("estimator", PUBLIC)
-def test_composed_texts_are_whole(estimator):
+def test_docstrings_have_no_names_of_texts(estimator):
     texts = [estimator.__doc__]
     texts += [getattr(member, "__doc__", None) or "" for _, member in inspect.getmembers_static(estimator)]
     for text in texts:
         assert not re.search(r"^ *{\w+}$", text, flags=re.MULTILINE)
         assert "{default}" not in text
+
+
+def test_docstrings_have_the_texts_of_the_tables():
+    assert not write.outdated(), "run make docstrings"
+
+
+CLASS = '''
+# Kept  as it is.
+class Tree:
+    """A tree.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Notes
+    -----
+    Of its own.
+    """
+
+    def __init__(self, seed: int = 0, *, name="a"): ...
+
+    def fit(self, X, own):
+        """Fit.
+
+        Parameters
+        ----------
+        {X_as_in_predict}
+        own : {int}
+            Own text.
+
+            {weight_zero}
+
+        Returns
+        -------
+        {fitted_self}
+        """
+        return {"X" : own}
+'''
+
+
+def test_texts_are_written_in_place_of_their_former_selves_and_nothing_else_changes():
+    def written(source, **tables):
+        return write.rewritten(source, {"Tree": tables}, {"Tree.fit": "X_as_in_predict weight_zero fitted_self"})
+
+    seed = "\nseed : int, default={default}\n    Of draws.\n\n    - 0: none.\n"
+    tables = {"seed": seed, "name": "\nname : str, default={default}\n    Its name.\n", "attributes": "\n{of_both}\n"}
+    first = written(CLASS, **tables, of_both="\ntree_ : Tree\n    The tree.\n")
+    for text in (
+        '    seed : int, default=0\n        Of draws.\n\n        - 0: none.\n    name : str, default="a"\n        Its name.\n\n',
+        "    tree_ : Tree\n        The tree.\n\n    Notes\n",
+        "        own : {int}\n            Own text.\n\n            A sample with weight zero is treated as if it were absent:",
+    ):
+        assert text in first
+    kept = [line for line in CLASS.split("\n") if not re.fullmatch(r" *{\w+}", line)]
+    assert [line for line in first.split("\n") if line in kept and line] == [line for line in kept if line]
+    assert written(first, **tables, of_both="\ntree_ : Tree\n    The tree.\n") == first
+
+    # Words that were edited in the file, lines that were added to a text or left out of it, and a new text of a table.
+    edited = first.replace("treated as if", "used as if").replace("be infinite.", "be infinite.\n            A line.")
+    edited = edited.replace("            The samples, as in `predict`.\n", "").replace("Of draws.", "Of other draws.")
+    assert edited != first
+    assert written(edited, **tables, of_both="\ntree_ : Tree\n    The tree.\n") == first
+    assert written(edited, **tables, of_both="\ntree_ : Tree\n    New.\n") == first.replace("The tree.", "New.")
+
+    with pytest.raises(SystemExit, match=r"Tree\.fit has no place for fitted_self: add a line {fitted_self}"):
+        written(first.replace("self : object", "it"), **tables, of_both="\ntree_ : Tree\n    The tree.\n")
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from weald._docs.boosting import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRESSORS
-from weald._docs.compose import documented, documented_by
-from weald._docs.estimators import SHARED
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of
@@ -65,21 +62,314 @@ def _has_probabilities_of_labels(estimator: Any) -> bool:
     return _has_probabilities(estimator) and _has_labels(estimator)
 
 
-@documented_by(SHARED, BOOSTING, BOOSTING_REGRESSORS)
 class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     """Gradient boosting for regression with one or several numerical outputs.
 
     Parameters
     ----------
-    {parameters}
+    loss : str or object, default="squared_error"
+        The loss to minimize, summed over the outputs. With the target y and the score f:
+
+        - "squared_error": (y - f)² / 2;
+        - "absolute_error": abs(y - f);
+        - "quantile": `quantile` · (y - f) if y > f, else (1 - `quantile`) · (f - y);
+        - "huber": (y - f)² / 2 for residuals up to `huber_delta`, and linear beyond;
+        - "poisson": half the Poisson deviance, exp(f) - y f + y log y - y, for y ≥ 0;
+        - "gamma": half the gamma deviance, y exp(-f) + f - log y - 1, for y > 0;
+        - "tweedie": half the Tweedie deviance with the power `tweedie_power`, for y ≥ 0.
+
+        The scores of the last three are logarithms, and predictions are exp(f). If all values of an output are 0, its
+        initial score is computed as if there were half a sample with y = 1 (or a 64th of all samples, if that is less).
+
+        An object of your own must have two methods: `loss(y, scores)`, which returns the loss of each pair, and
+        `gradient_hessian(y, scores)`, which returns the first and the second derivatives of the loss with respect to the score.
+        Both receive two float64 arrays of shape (n,) and return float64 arrays of shape (n,). The length n varies, and the
+        pairs come from any samples and outputs, so that each pair must be computed independently of the others. The values
+        must be finite for the scores of the samples. Searches also evaluate other scores, and turn back if a value is not
+        finite. The methods are called from the threads of the fit, one call at a time, with numpy's floating-point warnings
+        off. Predictions are scores. The initial constant minimizes the loss and is searched from 0. A model with such a
+        loss can be pickled if the object can be pickled, and cannot be saved by `weald.save`.
+    quantile : float or array-like of shape (n_outputs,), default=0.5
+        Level of the quantile for loss="quantile", above 0 and below 1: one for all outputs, or one for each. To predict
+        several quantiles of one target, pass it as several equal outputs; the predicted quantiles may cross.
+    huber_delta : float, default=1.0
+        Residual at which loss="huber" changes from squared to linear, above 0. It is in units of y, and not a quantile of
+        the residuals.
+    tweedie_power : float, default=1.5
+        Power of the mean to which the variance is proportional for loss="tweedie", above 1 and below 2: near 1 it behaves
+        like "poisson", near 2 like "gamma".
+    learning_rate : float, default=0.1
+        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
+    n_estimators : int, default=100
+        Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
+    output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
+        What each stage fits:
+
+        - "projected": one tree, to a few random combinations of the gradients of all outputs;
+        - "joint": one tree, to the gradients of all outputs;
+        - "single_target": one tree for each output, independently of the other outputs;
+        - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
+          another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
+          `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
+          have their defaults). `GradientBoostingClassifier` therefore fits each of three to ten classes against all other
+          classes, see its parameter `loss`.
+    output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
+        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
+        "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
+        its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
+        output of two classes, and one for each class of other outputs of classes.
+    n_projections : int, float or "log", default=1
+        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
+        "log" the number ⌊½ + ln d⌋ for d columns.
+    relabel_leaves : bool, default=True
+        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
+        which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
+        instead of their product.
+    output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
+        Scale by which the gradients of each output are divided when a tree is grown for several outputs or for combinations
+        of them:
+
+        - "variance": the standard deviation of the gradients before the first stage, weighted by `sample_weight` and
+          computed from the known values (for "squared_error" this is the standard deviation of y); 1 for a constant output;
+        - an array: the scales, finite and positive;
+        - None: no scaling. Outputs with large values then dominate the choice of splits.
+
+        Leaf values and steps minimize the unscaled loss. Importances and `min_impurity_decrease` refer to the scaled
+        gradients. It has no effect with `output_strategy="single_target"`, and is not supported with `estimator`. It takes
+        memory for one table of gradients before the first stage.
+    output_weights : array-like of shape (n_outputs,), default=None
+        Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the gradients,
+        after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
+        ratios matter. The loss, leaf values and steps are not weighted. It has no effect with
+        `output_strategy="single_target"`, and is not supported with `estimator`.
+    estimator : regressor of scikit-learn, default=None
+        Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
+        `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
+        of trees do not apply to it.
+    init : estimator, default=None
+        Model whose predictions are the initial scores. It is cloned and fitted to the same data, or used as it is if it is
+        wrapped in `sklearn.frozen.FrozenEstimator`. All predictions include it. For a classifier, its `predict_proba` is
+        used, or else its `decision_function`, which must return log-odds. It receives X as float32, dense or sparse. For
+        sparse text, a linear model ranks labels well, and trees on top of it rank better.
+    init_cv : int, default=None
+        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
+        `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
+        linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
+        takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
+
+        Folds are drawn with `random_state`. They are stratified by class, and for labels by the rarest label of each
+        sample. The only sample of a class is in no fold. A sample with weight 2 counts as one sample.
+    leaf_estimation : {"newton", "line_search"}, default="newton"
+        How the values of leaves are computed:
+
+        - "newton": each leaf and column of scores takes its own Newton step, that is, the sum of the negative gradients of
+          the leaf divided by the sum of their second derivatives plus `l2_regularization`. The step is halved as long as
+          the loss of the leaf's samples increases.
+        - "line_search": leaves hold mean negative gradients, and each column takes one step for all leaves, which minimizes
+          the loss over all samples. If leaves need different steps, a single step can overfit samples that are easy to
+          separate.
+
+        With `relabel_leaves=False`, "newton" is one Newton step of each column along the values of the leaves. With
+        `estimator`, steps are always found by line search.
+    l2_regularization : float, default=1.0
+        The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
+        weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
+        that their unit does not matter. It has no effect for "absolute_error" and "quantile", whose leaves are medians or
+        quantiles of residuals, or for "huber", whose leaves minimize the loss. The second derivatives of "poisson" are
+        predictions, in units of y: if these are far below 1, a smaller λ is appropriate.
+    min_sum_hessian_in_leaf : float, default=0.001
+        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
+        It has no effect for "absolute_error", "quantile" and "huber".
+    line_search : {"newton", "brent"}, default="newton"
+        How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
+    step_dtype : {"float64", "float8"}, default="float64"
+        Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
+        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
+        rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
+        Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
+    subsample : float, default=1.0
+        Fraction of the samples that each stage is fitted to, drawn without replacement and regardless of their weights.
+    max_bins : int, default=255
+        Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
+        split exactly, as are categorical features. None: all features are split exactly.
+    max_depth : int, default=None
+        Maximum depth of a tree. None: no limit.
+    max_leaf_nodes : int, default=31
+        Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
+        parameter forbids the split.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
+        root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+    max_features_by_tree : int, float, {"sqrt", "log2"} or None, default=None
+        Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
+        values are those of `max_features`. The time of growing a tree is in proportion to it.
+    min_samples_split : int or float, default=2
+        Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
+        up.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
+    min_weight_leaf : float, default=2.0
+        Minimum weight on either side of a split, in units of one sample. A sample with weight 2 counts as two here; for
+        `min_samples_leaf` it counts as one.
+
+        The unit is the largest power of two of which all weights are multiples: it is 1 for whole numbers of which one is
+        odd. If this is below 1/64, the unit is the mean weight. For trees of one column of scores with Newton steps,
+        samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
+        1/2 count as much as 11 samples with a probability of 0.05.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum fraction of the total sample weight on either side of a split.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+    early_stopping : bool or "auto", default="auto"
+        Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
+        "auto": if `n_iter_no_change` is set.
+    scoring : str, callable or None, default=None
+        What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
+        scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples: `X_val` in
+        `fit`, or `early_stopping`.
+    validation_fraction : float, default=0.1
+        Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
+        regardless of their weights. The split is stratified by class, and for labels by the rarest label of each sample.
+    n_iter_no_change : int, default=None
+        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
+        early_stopping=True, None means 10.
+    tol : float, default=0.0001
+        Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
+        first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
+        unit of the score.
+    callbacks : object or list of objects, default=None
+        Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
+        from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
+        the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
+        estimator stays as it was.
+
+        Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
+        which they receive a fitted estimator of the rounds so far, and they can end the fit.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Features to treat as unordered categories:
+
+        - a boolean mask of length n_features, a list of indices, or a list of feature names;
+        - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
+        - None: no feature is treated as categorical.
+
+        A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
+        recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
+        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
+        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
+        side to which the split sends categories that it has not seen.
+
+        For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
+        of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
+        `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
+        if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
+        tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a
+        better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
+        of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
+        `criterion="absolute_error"`, where the best set can be missed.
+
+        Categorical features are not binned, however many categories they have. `init` and `estimator` receive their codes.
+    monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
+        Monotonic constraint of each feature, for all outputs or for each output:
+
+        - 1: the prediction never decreases as the feature increases;
+        - -1: the prediction never increases as the feature increases;
+        - 0: no constraint.
+
+        A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
+        probability of the second class. Constraints are not supported with more than two classes, on categorical features,
+        with output projections, or with unknown values of y.
+
+        Not supported with `output_strategy="projected"`; "auto" then chooses "single_target" or "joint". What `init` or
+        `base_margin` add to the scores is not constrained.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
+        Which features may interact, that is, appear on the same path from the root to a leaf:
+
+        - a sequence of groups, each a list, tuple or set of feature indices or names: the features on a path must belong to
+          the same group. A feature may be in several groups. Features that are in no group form one more group;
+        - "pairwise": all pairs of features; "no_interactions": each feature alone;
+        - None: all features may interact.
+
+        If a node draws features at random, it draws from those that are allowed there.
+    warm_start : bool, default=False
+        If True, `fit` keeps the stages of the previous fit and grows only the additional stages, with the same seed. On the
+        same data, the result is the model that a single fit would have grown.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
 
     Attributes
     ----------
-    {attributes}
+    n_estimators_ : int
+        The number of stages: `n_estimators`, or fewer if the fit stopped early.
+    estimators_ : sequence of DecisionTreeRegressor, or list
+        The weak models. Trees are created when they are accessed, and share the memory of the model.
+    step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
+        The factor of each stage for each column of scores, before `learning_rate`: 1 if the leaves hold the values that
+        they add, 0 if a stage adds nothing to a column.
+    start_ : ndarray of shape (n_columns,)
+        The constant initial scores.
+    train_score_ : ndarray of shape (n_rounds,)
+        The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
+        the samples with a known value. Columns without a known value do not count. After an early stop, there are more
+        rounds than the `n_estimators_` stages that were kept.
+    oob_improvement_ : ndarray of shape (n_rounds,)
+        The improvement of the loss on the out-of-bag samples by each round: the differences of consecutive `oob_scores_`,
+        and for the first round the difference to the loss of its samples before it. It exists only if `subsample` is below
+        1.
+    oob_scores_ : ndarray of shape (n_rounds,)
+        The loss after each round on the samples that the round did not draw, as in `train_score_`. It exists only if
+        `subsample` is below 1.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    validation_score_ : ndarray of shape (n_rounds,)
+        The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
+        validation samples.
+    eval_results_ : dict of str and dict
+        For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
+        arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
+    max_features_ : int
+        The number of features that each node draws.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
 
     Notes
     -----
-    {algorithm}
+    This is Friedman's gradient boosting. It starts from the constants that minimize the loss. Each stage fits a tree to the
+    negative gradients and adds `learning_rate` times the values of its leaves to the scores. For a leaf and a column of
+    scores, the value is the Newton step Σ w r / (Σ w h + λ), with the sample weights w, the negative gradients r and the
+    second derivatives h of the samples in the leaf. With line searches, and with other weak models g, each column j has a
+    step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is added. With `learning_rate<=1`,
+    `subsample=1` and a convex loss, as all named losses are, the training loss never increases, except by rounding.
 
     With "poisson", "gamma" and "tweedie", `start_` and the values of leaves are logarithms. Exponential functions are
     continued by their tangents for exponents above 345, so that gradients do not overflow, and predictions never exceed
@@ -176,7 +466,6 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         keep(self, locals())
 
     @of_one_fit
-    @documented
     def predict(
         self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
     ) -> Prediction:
@@ -184,8 +473,13 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
 
         Parameters
         ----------
-        {X}
-        {n_stages_and_margin}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+            converted once, and CSC is transposed.
+        n_stages : int, default=None
+            Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
         Returns
         -------
@@ -195,13 +489,13 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         return self._numbers(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
     @of_one_fit
-    @documented
     def staged_predict(self, X: MatrixLike) -> Iterator[Float]:
         """Iterate over the predictions after each stage.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Yields
         ------
@@ -216,21 +510,316 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         return scores[:, 0] if self.n_outputs_ == 1 else scores
 
 
-@documented_by(SHARED, BOOSTING, BOOSTING_CLASSIFIERS)
 class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     """Gradient boosting for classification with classes or labels.
 
     Parameters
     ----------
-    {parameters}
+    loss : {"log_loss", "exponential", "hinge", "squared_error"} or object, default="log_loss"
+        The loss to minimize, summed over the columns of scores. With y = -1 or +1 and the score f:
+
+        - "log_loss": log(1 + exp(-2yf)), where f is half the log-odds. For outputs of three or more classes, and for
+          several outputs of classes, it is the log loss of the softmax over the columns of the output, except with
+          `output_strategy="single_target"`. With the default `output_strategy="auto"`, this is the case for up to ten
+          columns of scores: each class is then fitted against all other classes, and probabilities are divided by their
+          sum. Set `output_strategy="joint"` for the softmax;
+        - "exponential": exp(-yf);
+        - "hinge": max(0, 1 - yf);
+        - "squared_error": half the squared error of f as an estimate of 0 or 1.
+
+        Except with the softmax, each class of several is one column against all other classes.
+
+        An object of your own must have two methods: `loss(y, scores)`, which returns the loss of each pair, and
+        `gradient_hessian(y, scores)`, which returns the first and the second derivatives of the loss with respect to the score.
+        y is 0 or 1, where 1 means that the sample has the label or class; see `GradientBoostingRegressor` for the other
+        rules. A label, or the second of two classes, is predicted if its score is above 0, and there are no probabilities.
+        A model with such a loss can be pickled if the object can be pickled, and cannot be saved by `weald.save`.
+    learning_rate : float, default=0.1
+        Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
+    n_estimators : int, default=100
+        Number of stages. With `output_strategy="single_target"`, each stage has one tree for every column of scores.
+    output_strategy : {"auto", "projected", "joint", "single_target"}, default="auto"
+        What each stage fits:
+
+        - "projected": one tree, to a few random combinations of the gradients of all outputs;
+        - "joint": one tree, to the gradients of all outputs;
+        - "single_target": one tree for each output, independently of the other outputs;
+        - "auto": "single_target" for up to ten columns of scores. For more columns, or if a parameter of projections has
+          another value than its default, "projected". There are exceptions with `estimator` ("joint", unless
+          `relabel_leaves=False`) and with `monotonic_cst` ("joint" in place of "projected" if the parameters of projections
+          have their defaults). `GradientBoostingClassifier` therefore fits each of three to ten classes against all other
+          classes, see its parameter `loss`.
+    output_projection : str, Projection, callable or matrix of shape (q, n_columns), default="gaussian"
+        The family of the random combinations with `output_strategy="projected"`: "gaussian", "rademacher", "achlioptas",
+        "sparse", "subsample", "hadamard" or "pca", or what `weald.projection` describes. Each stage has a projection of
+        its own. The number of columns is that of the columns of scores: one for each numerical output, label, or single
+        output of two classes, and one for each class of other outputs of classes.
+    n_projections : int, float or "log", default=1
+        Number q of combinations with `output_strategy="projected"`: a number, a fraction of the columns of scores, or for
+        "log" the number ⌊½ + ln d⌋ for d columns.
+    relabel_leaves : bool, default=True
+        Whether leaves hold values for every output with `output_strategy="projected"`. If False, a leaf holds one value,
+        which each output multiplies by a step size of its own. A stage then takes memory for n_leaves + n_columns numbers
+        instead of their product.
+    label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
+        Weight of each label in the search for splits and in the losses. Only for labels.
+
+        - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight;
+        - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `weald.metrics.propensities`;
+        - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter. A label with
+          weight zero influences neither splits nor losses;
+        - None: all labels have the same weight.
+
+        Trees that labels share ("joint" and "projected") are grown on gradients times the square roots of the weights, so
+        that the impurity is the weighted mean over the labels and frequent labels do not decide alone. The losses of
+        `train_score_`, `validation_score_`, `oob_scores_` and `eval_results_` are weighted means, and early stopping uses
+        them. Leaf values and steps are computed for each label separately, where the weight cancels: predicted
+        probabilities are not distorted. With `output_strategy="single_target"`, only the losses change. Not supported with
+        unknown values of y or with `estimator`.
+    estimator : regressor of scikit-learn, default=None
+        Weak model to use instead of trees, which is cloned for each stage. It must support several outputs with
+        `output_strategy="joint"`; with "projected" it fits one output, and `relabel_leaves=False` must be set. Parameters
+        of trees do not apply to it.
+    init : estimator, default=None
+        Model whose predictions are the initial scores. It is cloned and fitted to the same data, or used as it is if it is
+        wrapped in `sklearn.frozen.FrozenEstimator`. All predictions include it. For a classifier, its `predict_proba` is
+        used, or else its `decision_function`, which must return log-odds. It receives X as float32, dense or sparse. For
+        sparse text, a linear model ranks labels well, and trees on top of it rank better.
+    init_cv : int, default=None
+        Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
+        `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
+        linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
+        takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
+
+        Folds are drawn with `random_state`. They are stratified by class, and for labels by the rarest label of each
+        sample. The only sample of a class is in no fold. A sample with weight 2 counts as one sample.
+    leaf_estimation : {"newton", "line_search"}, default="newton"
+        How the values of leaves are computed:
+
+        - "newton": each leaf and column of scores takes its own Newton step, that is, the sum of the negative gradients of
+          the leaf divided by the sum of their second derivatives plus `l2_regularization`. The step is halved as long as
+          the loss of the leaf's samples increases.
+        - "line_search": leaves hold mean negative gradients, and each column takes one step for all leaves, which minimizes
+          the loss over all samples. If leaves need different steps, a single step can overfit samples that are easy to
+          separate.
+
+        With `relabel_leaves=False`, "newton" is one Newton step of each column along the values of the leaves. With
+        `estimator`, steps are always found by line search.
+    l2_regularization : float, default=1.0
+        The term λ of Newton steps, which is added to the sum of second derivatives of each leaf, so that leaves of small
+        weight take shorter steps. With `relabel_leaves=False`, λ is multiplied by the squares of the leaves' values, so
+        that their unit does not matter. The second derivatives of "log_loss" for labels and two classes are with respect to
+        half the log-odds, 4 p (1 - p): the value 4 corresponds to 1 in XGBoost and LightGBM. It has no effect for "hinge",
+        which has no second derivatives: there a leaf takes the step that is best for its samples.
+    min_sum_hessian_in_leaf : float, default=0.001
+        Minimum sum of second derivatives for Newton steps: a leaf with a smaller sum adds nothing to that column of scores.
+        It has no effect for "hinge".
+    line_search : {"newton", "brent"}, default="newton"
+        How step sizes without a closed form are found: Newton's method safeguarded by a bracket, or Brent's method.
+    step_dtype : {"float64", "float8"}, default="float64"
+        Type of the step sizes with `relabel_leaves=False`, in the model and while it is grown. With "float8" (OCP E4M3,
+        scaled by a power of two for each stage), a step takes one byte instead of eight, in memory and in files. Steps are
+        rounded towards zero by at most an eighth, so that losses still never increase, and later stages compensate for it.
+        Not supported for outputs of three or more classes with "log_loss", whose steps depend on each other.
+    subsample : float, default=1.0
+        Fraction of the samples that each stage is fitted to, drawn without replacement and regardless of their weights.
+    max_bins : int, default=255
+        Maximum number of bins for each feature, from 2 to 255. Features with at most this number of distinct values are
+        split exactly, as are categorical features. None: all features are split exactly.
+    max_depth : int, default=None
+        Maximum depth of a tree. None: no limit.
+    max_leaf_nodes : int, default=31
+        Maximum number of leaves; the tree is grown best-first. None: nodes are split until they are pure or another
+        parameter forbids the split.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Number of features that each node draws at random from the features of the tree: a number, a fraction, their square
+        root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+    max_features_by_tree : int, float, {"sqrt", "log2"} or None, default=None
+        Number of features that each tree draws at random, including constant features. Its nodes draw from these. The
+        values are those of `max_features`. The time of growing a tree is in proportion to it.
+    min_samples_split : int or float, default=2
+        Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
+        up.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
+    min_weight_leaf : float, default=2.0
+        Minimum weight on either side of a split, in units of one sample. A sample with weight 2 counts as two here; for
+        `min_samples_leaf` it counts as one.
+
+        The unit is the largest power of two of which all weights are multiples: it is 1 for whole numbers of which one is
+        odd. If this is below 1/64, the unit is the mean weight. For trees of one column of scores with Newton steps,
+        samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
+        1/2 count as much as 11 samples with a probability of 0.05.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum fraction of the total sample weight on either side of a split.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+    early_stopping : bool or "auto", default="auto"
+        Whether to stop the fit when the validation samples do not improve any more, and keep the stages up to the best one.
+        "auto": if `n_iter_no_change` is set.
+    scoring : str, callable or None, default=None
+        What early stopping monitors. None: the loss. Otherwise the name of a scorer of scikit-learn, or a callable
+        scorer(estimator, X, y) that returns a number, of which larger values are better. A scorer needs samples: `X_val` in
+        `fit`, or `early_stopping`.
+    validation_fraction : float, default=0.1
+        Fraction of the training samples to set aside for early stopping if `fit` gets no validation set. Samples count
+        regardless of their weights. The split is stratified by class, and for labels by the rarest label of each sample.
+    n_iter_no_change : int, default=None
+        Number of consecutive rounds without an improvement of at least `tol` after which the fit stops. With
+        early_stopping=True, None means 10.
+    tol : float, default=0.0001
+        Minimum improvement that counts for early stopping. For the loss, it is a fraction of the validation loss before the
+        first stage, and therefore does not depend on the number or the scale of the outputs. With `scoring`, it is in the
+        unit of the score.
+    callbacks : object or list of objects, default=None
+        Objects with a method on_round(round, train_loss, validation_loss), which is called after each round with its index,
+        from 0, and the losses; `validation_loss` is None without validation samples. If the method returns a true value,
+        the fit ends, and the model consists of the rounds so far. If it raises an exception, the fit ends too, and the
+        estimator stays as it was.
+
+        Callbacks of scikit-learn (1.9 and later) are set by `set_callbacks`: each round is a task named "round", after
+        which they receive a fitted estimator of the rounds so far, and they can end the fit.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Features to treat as unordered categories:
+
+        - a boolean mask of length n_features, a list of indices, or a list of feature names;
+        - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
+        - None: no feature is treated as categorical.
+
+        A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
+        recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
+        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
+        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
+        side to which the split sends categories that it has not seen.
+
+        For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
+        of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
+        `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
+        if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
+        tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a
+        better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
+        of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
+        `criterion="absolute_error"`, where the best set can be missed.
+
+        Categorical features are not binned, however many categories they have. `init` and `estimator` receive their codes.
+    monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
+        Monotonic constraint of each feature, for all outputs or for each output:
+
+        - 1: the prediction never decreases as the feature increases;
+        - -1: the prediction never increases as the feature increases;
+        - 0: no constraint.
+
+        A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
+        probability of the second class. Constraints are not supported with more than two classes, on categorical features,
+        with output projections, or with unknown values of y.
+
+        Not supported with `output_strategy="projected"`; "auto" then chooses "single_target" or "joint". What `init` or
+        `base_margin` add to the scores is not constrained.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
+        Which features may interact, that is, appear on the same path from the root to a leaf:
+
+        - a sequence of groups, each a list, tuple or set of feature indices or names: the features on a path must belong to
+          the same group. A feature may be in several groups. Features that are in no group form one more group;
+        - "pairwise": all pairs of features; "no_interactions": each feature alone;
+        - None: all features may interact.
+
+        If a node draws features at random, it draws from those that are allowed there.
+    warm_start : bool, default=False
+        If True, `fit` keeps the stages of the previous fit and grows only the additional stages, with the same seed. On the
+        same data, the result is the model that a single fit would have grown.
+    class_weight : "balanced", dict or list of dict, default=None
+        Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
+        Products that are not multiples of 1/64 are rounded: see `sample_weight` of `fit`.
+    multi_label : {"auto", True, False}, default="auto"
+        How y with several columns is interpreted:
+
+        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
+        - False: each column is an output of classes.
+        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
+          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
+          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
 
     Attributes
     ----------
-    {attributes}
+    n_estimators_ : int
+        The number of stages: `n_estimators`, or fewer if the fit stopped early.
+    estimators_ : sequence of DecisionTreeRegressor, or list
+        The weak models. Trees are created when they are accessed, and share the memory of the model.
+    step_sizes_ : ndarray of shape (`n_estimators_`, n_columns)
+        The factor of each stage for each column of scores, before `learning_rate`: 1 if the leaves hold the values that
+        they add, 0 if a stage adds nothing to a column.
+    start_ : ndarray of shape (n_columns,)
+        The constant initial scores.
+    train_score_ : ndarray of shape (n_rounds,)
+        The loss on the training samples after each round: the mean over the columns of scores of the weighted mean over
+        the samples with a known value. Columns without a known value do not count. After an early stop, there are more
+        rounds than the `n_estimators_` stages that were kept.
+    oob_improvement_ : ndarray of shape (n_rounds,)
+        The improvement of the loss on the out-of-bag samples by each round: the differences of consecutive `oob_scores_`,
+        and for the first round the difference to the loss of its samples before it. It exists only if `subsample` is below
+        1.
+    oob_scores_ : ndarray of shape (n_rounds,)
+        The loss after each round on the samples that the round did not draw, as in `train_score_`. It exists only if
+        `subsample` is below 1.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    validation_score_ : ndarray of shape (n_rounds,)
+        The loss on the validation samples after each round, a mean like that of `train_score_`. It exists only if there are
+        validation samples.
+    eval_results_ : dict of str and dict
+        For each of the `eval_sets` of `fit`, the "loss", and with `scoring` the "score", after each stage that was kept:
+        arrays of shape (`n_estimators_`,). It exists only with `eval_sets`.
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    classes_ : ndarray or list of ndarray
+        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
+        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
+    n_classes_ : int or list of int
+        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
+    max_features_ : int
+        The number of features that each node draws.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
 
     Notes
     -----
-    {algorithm}
+    This is Friedman's gradient boosting. It starts from the constants that minimize the loss. Each stage fits a tree to the
+    negative gradients and adds `learning_rate` times the values of its leaves to the scores. For a leaf and a column of
+    scores, the value is the Newton step Σ w r / (Σ w h + λ), with the sample weights w, the negative gradients r and the
+    second derivatives h of the samples in the leaf. With line searches, and with other weak models g, each column j has a
+    step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is added. With `learning_rate<=1`,
+    `subsample=1` and a convex loss, as all named losses are, the training loss never increases, except by rounding.
 
     Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
     thesis, Liège 2016, chapter 6; J. Friedman, *Greedy function approximation: a gradient boosting machine*, Annals of
@@ -320,7 +909,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         keep(self, locals())
 
     @of_one_fit
-    @documented
     def predict(
         self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
     ) -> Prediction:
@@ -328,12 +916,19 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         Parameters
         ----------
-        {X}
-        {n_stages_and_margin}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+            converted once, and CSC is transposed.
+        n_stages : int, default=None
+            Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
         Returns
         -------
-        {of_the_type_of_y}
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
+            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
+            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
         """
         if self._is_sparse_labels() and n_stages is None and base_margin is None and not self._has_scores():
             return self._predict_in_blocks(X, self._build_labels)
@@ -341,7 +936,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     @available_if(_has_probabilities)
     @of_one_fit
-    @documented
     def predict_proba(
         self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
     ) -> Prediction:
@@ -353,24 +947,33 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         Parameters
         ----------
-        {X_as_in_predict}
-        {n_stages_and_margin}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        n_stages : int, default=None
+            Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
         Returns
         -------
-        {probabilities}
+        ndarray of shape (n_samples, n_classes)
+            For one output of classes. Columns are in the order of `classes_`.
+        ndarray of shape (n_samples, n_labels)
+            For labels: the probability that each label is 1.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output, as in scikit-learn.
         """
         return self._probabilities(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
     @available_if(_has_probabilities)
     @of_one_fit
-    @documented
     def predict_log_proba(self, X: MatrixLike) -> Prediction:
         """Predict the logarithms of the probabilities; the logarithm of zero is minus infinity.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------
@@ -380,7 +983,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return super().predict_log_proba(X)
 
     @of_one_fit
-    @documented
     def decision_function(
         self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
     ) -> Prediction:
@@ -391,23 +993,32 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         Parameters
         ----------
-        {X_as_in_predict}
-        {n_stages_and_margin}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        n_stages : int, default=None
+            Use only the first `n_stages` stages, from 0 to `n_estimators_`. None: use all stages.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Initial scores of these samples, which are added to the scores of the stages; see `fit`.
 
         Returns
         -------
-        {decisions}
+        ndarray of shape (n_samples,)
+            For two classes.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            For one output of more classes, in the order of `classes_`; for labels.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output.
         """
         return self._decisions(self._scores(X, n_stages=n_stages, base_margin=base_margin))
 
     @of_one_fit
-    @documented
     def staged_predict(self, X: MatrixLike) -> Iterator[Any]:
         """Iterate over the predictions after each stage.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Yields
         ------
@@ -418,13 +1029,13 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     @available_if(_has_probabilities)
     @of_one_fit
-    @documented
     def staged_predict_proba(self, X: MatrixLike) -> Iterator[Any]:
         """Iterate over the predicted probabilities after each stage.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Yields
         ------
@@ -434,13 +1045,13 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         yield from map(self._probabilities, self._staged(X))
 
     @of_one_fit
-    @documented
     def staged_decision_function(self, X: MatrixLike) -> Iterator[Any]:
         """Iterate over the scores after each stage.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Yields
         ------
@@ -451,7 +1062,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     @available_if(_has_labels)
     @of_one_fit
-    @documented
     def predict_topk(
         self, X: MatrixLike, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
@@ -459,12 +1069,15 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
         k : int
             Number of labels to return, from 1 to the number of labels.
         min_score : float, default=0
             Minimum probability of the labels to return, from 0 to 1. It must be 0 for losses without probabilities.
-        {excluded_labels}
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
+            or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
 
         Returns
         -------
@@ -476,7 +1089,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         Raises
         ------
-        {errors_of_topk}
+        ValueError, TypeError
+            If `k` or `min_score` is out of range, or if `exclude` does not have a valid shape or type.
         """
         checked = self._check_predict(X)
         width = self._model.width
@@ -496,7 +1110,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return best.ranked(indices, decisions, floor, probabilities=probabilities, absent=-np.inf)
 
     @available_if(_has_probabilities_of_labels)
-    @documented
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
         """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
 
@@ -505,12 +1118,15 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
         Parameters
         ----------
-        {X_as_in_predict}
-        {least_stored}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        min_score : float, default=0
+            Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
 
         Returns
         -------
-        {sparse_probabilities}
+        CSR of shape (n_samples, n_labels), float64
+            A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.
 
         Raises
         ------

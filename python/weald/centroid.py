@@ -22,9 +22,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from weald import _weald
-from weald._docs.centroid import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
-from weald._docs.compose import documented, documented_by
-from weald._docs.estimators import FOREST_CLASSIFIERS, FOREST_REGRESSORS, FORESTS, SHARED
 from weald._fit import memory, stored_samples
 from weald._fit.at_once import fitted_at_once
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
@@ -138,7 +135,6 @@ class BaseCentroidForest(BaseBagging):
     prune_reduced_error = _Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
 
     @fit_context(prefer_skip_nested_validation=True)
-    @documented
     def fit(
         self,
         X: MatrixLike,
@@ -178,22 +174,34 @@ class BaseCentroidForest(BaseBagging):
         y_mask : {array-like, sparse matrix} of the shape of y, default=None
             Marks unknown values of y by True or 1. They are not supported: a mask with such an entry raises a
             ValueError. It is an argument of the `fit` of all estimators.
-        {label_names}
-        {trees}
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+        trees : range, default=None
+            Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
+            these trees does. Parts can be fitted in several processes or on several machines and put together by
+            `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
+            scores.
 
         Returns
         -------
-        {fitted_self}
+        self : object
+            The fitted estimator.
 
         Raises
         ------
-        {errors_of_fit}
+        ValueError, TypeError
+            If an argument or a parameter is invalid. The message names it.
+        MemoryError
+            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
+            available; later, if the engine cannot allocate more.
 
         Notes
         -----
-        {after_errors}
+        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
 
-        {determinism_of_forests}
+        Tree i is a function of the data, the parameters, the seed and i. It does not depend on the layout of X, on `n_jobs`, or
+        on whether the forest was grown by one fit or by several with `warm_start`.
         With `idf`, `warm_start` requires the data of the previous fit.
 
         Each level of a tree takes time in proportion to the labels of the clustered samples times `n_projections`, and
@@ -348,7 +356,6 @@ class BaseCentroidForestRegressor(BaseCentroidForest, BaseBaggingRegressor):
         return output_scaling.numbers("output_weights", self.output_weights)
 
 
-@documented_by(SHARED, FORESTS, FOREST_CLASSIFIERS, CENTROIDS, CENTROID_CLASSIFIERS)
 class CentroidForestClassifier(BaseCentroidForestClassifier):
     """A centroid forest classifier for labels or classes of sparse data, such as text.
 
@@ -356,11 +363,143 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
 
     Parameters
     ----------
-    {parameters}
+    n_estimators : int, default=50
+        Number of trees.
+    n_children : int, default=10
+        Maximum number of children of a node, from 2 to 32,768: the number of clusters that k-means looks for. A node never
+        has more than one child for every five of its samples, except that two children are always possible.
+    max_leaf_samples : int, default=10
+        Nodes with at most this number of samples become leaves. Sample weights that are whole numbers count here as that
+        many samples.
+    n_projections : int, float or "log", default=128
+        Number of random directions on which y is projected before samples are clustered, up to 65,536: a number, a fraction
+        of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More directions separate clusters better and take
+        longer. Numerical outputs are clustered without projections if there are no more outputs than directions. With
+        `output_projection`, the default is limited by the number of outputs.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        The family of the directions. None: random signs ±1, which are created when they are needed and are the fastest.
+        Other families are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
+        `weald.projection` describes. A callable is called once for each tree. A single output of classes supports None
+        only.
+    projection_scope : {"node", "tree", "forest"}, default="node"
+        Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"), or
+        all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
+    max_centroid_features : int, default=None
+        Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features that
+        `min_centroid_weight` keeps, which ranks labels better for the same memory.
+    min_centroid_weight : float, default=0.1
+        Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to below
+        1. Such features take most of the memory of a model: with 0, the model is several times as large, and often does not
+        rank labels better.
+    sample_size : int, default=None
+        Number of samples of a node, drawn without replacement, in which clusters are searched; the other samples then join
+        the nearest cluster. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
+    n_passes : int, default=3
+        Number of iterations of k-means, from 0 to 1,000. With 0, the centers are the samples that k-means++ draws.
+    refine : bool, default=True
+        If True, improve the centroids after clusters are found, by one pass of logistic regression of the clusters over the
+        samples of the node, on the features that the centroids have. More samples then reach their own cluster.
+    soft_routing : bool, default=True
+        If True, a sample that is about as close to the second child of a node as to the nearest follows both at prediction,
+        with weights; one to three leaves of each tree are then averaged. If False, it follows the nearest child only, which
+        is faster and slightly less accurate. The setting is part of the fitted model.
+    smoothing : float, default=0.5
+        Number of pseudo-samples that are added to each leaf: they have the mean of the parent node, which is smoothed in
+        the same way. With 0, leaves predict plain means.
+    normalize : bool, default=True
+        If True, scale each sample of X to length one, in `fit` and in predictions, so that long and short texts count the
+        same.
+    idf : bool, default=True
+        If True, multiply each feature by its inverse document frequency 1 + ln((1 + n) / (1 + n with the feature)), in
+        `fit` and in predictions. Set it to False if X contains such weights already, as those of
+        `sklearn.feature_extraction.text.TfidfVectorizer`.
+    bootstrap : bool, default=False
+        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and the trees still
+        differ by their random directions. Samples with weight zero are never drawn. If all weights are whole numbers with a
+        mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
+    max_samples : int or float, default=None
+        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
+        as many as there are training samples.
+    oob_score : bool or callable, default=False
+        If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
+        trees that were grown without it. A callable is called with (y_true, y_pred), which are sparse if y was. True stands
+        for:
+
+        - the accuracy for classes and for at most ten labels, where all labels of a sample must be right;
+        - label ranking average precision (`sklearn.metrics.label_ranking_average_precision_score`) for more labels.
+    max_depth : int, default=None
+        Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
+        samples cannot be separated.
+    label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
+        Weight of each label in the clustering of samples:
+
+        - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight;
+        - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `weald.metrics.propensities`;
+        - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter;
+        - None: all labels have the same weight.
+
+        Leaves and predictions are unweighted frequencies. Only for labels.
+    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+        Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
+        "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
+    multi_label : {"auto", True, False}, default="auto"
+        How y with several columns is interpreted:
+
+        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
+        - False: each column is an output of classes.
+        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
+          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
+          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+    keep_rows : bool, default=False
+        If True, keep for each training sample its leaf in each tree and its weight, which takes four bytes for each sample
+        and tree. `weald.inspection.similar_rows` needs them. Model files contain them.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
+    warm_start : bool, default=False
+        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
+        same data, the result is the forest that a single fit would have grown.
 
     Attributes
     ----------
-    {attributes}
+    estimators_ : sequence of estimators of the same class
+        The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the forest.
+    classes_ : ndarray or list of ndarray
+        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
+        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
+    n_classes_ : int or list of int
+        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    oob_score_ : float
+        The out-of-bag score. It exists only with `oob_score`.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
+        The out-of-bag scores of the training samples. Samples that all trees have drawn have NaN. If y is sparse, this is a
+        CSR matrix of the nonzero scores, in which such samples have no entries. It exists only with `oob_score`.
 
     See Also
     --------
@@ -427,7 +566,6 @@ class CentroidForestClassifier(BaseCentroidForestClassifier):
         keep(self, locals())
 
 
-@documented_by(SHARED, FORESTS, FOREST_REGRESSORS, CENTROIDS, CENTROID_REGRESSORS)
 class CentroidForestRegressor(BaseCentroidForestRegressor):
     """A centroid forest regressor for one or several numerical outputs of sparse data.
 
@@ -435,11 +573,119 @@ class CentroidForestRegressor(BaseCentroidForestRegressor):
 
     Parameters
     ----------
-    {parameters}
+    n_estimators : int, default=50
+        Number of trees.
+    n_children : int, default=10
+        Maximum number of children of a node, from 2 to 32,768: the number of clusters that k-means looks for. A node never
+        has more than one child for every five of its samples, except that two children are always possible.
+    max_leaf_samples : int, default=10
+        Nodes with at most this number of samples become leaves. Sample weights that are whole numbers count here as that
+        many samples.
+    n_projections : int, float or "log", default=128
+        Number of random directions on which y is projected before samples are clustered, up to 65,536: a number, a fraction
+        of the outputs, or for "log" the number ⌊½ + ln d⌋ for d outputs. More directions separate clusters better and take
+        longer. Numerical outputs are clustered without projections if there are no more outputs than directions. With
+        `output_projection`, the default is limited by the number of outputs.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        The family of the directions. None: random signs ±1, which are created when they are needed and are the fastest.
+        Other families are "gaussian", "rademacher", "achlioptas", "sparse", "subsample", "hadamard" and "pca", and what
+        `weald.projection` describes. A callable is called once for each tree. A single output of classes supports None
+        only.
+    projection_scope : {"node", "tree", "forest"}, default="node"
+        Which nodes share the same directions: each node has its own ("node"), the nodes of a tree share them ("tree"), or
+        all nodes share them ("forest"). With "forest" the trees are more alike, and the forest predicts worse.
+    max_centroid_features : int, default=None
+        Maximum number of features of a centroid: those with the largest absolute values are kept. None: all features that
+        `min_centroid_weight` keeps, which ranks labels better for the same memory.
+    min_centroid_weight : float, default=0.1
+        Features whose absolute value in a centroid is below this fraction of the largest one are dropped; from 0 to below
+        1. Such features take most of the memory of a model: with 0, the model is several times as large, and often does not
+        rank labels better.
+    sample_size : int, default=None
+        Number of samples of a node, drawn without replacement, in which clusters are searched; the other samples then join
+        the nearest cluster. None: all samples. 1000 makes fits to many samples faster and slightly reduces precision.
+    n_passes : int, default=3
+        Number of iterations of k-means, from 0 to 1,000. With 0, the centers are the samples that k-means++ draws.
+    refine : bool, default=True
+        If True, improve the centroids after clusters are found, by one pass of logistic regression of the clusters over the
+        samples of the node, on the features that the centroids have. More samples then reach their own cluster.
+    soft_routing : bool, default=True
+        If True, a sample that is about as close to the second child of a node as to the nearest follows both at prediction,
+        with weights; one to three leaves of each tree are then averaged. If False, it follows the nearest child only, which
+        is faster and slightly less accurate. The setting is part of the fitted model.
+    smoothing : float, default=0.5
+        Number of pseudo-samples that are added to each leaf: they have the mean of the parent node, which is smoothed in
+        the same way. With 0, leaves predict plain means.
+    normalize : bool, default=True
+        If True, scale each sample of X to length one, in `fit` and in predictions, so that long and short texts count the
+        same.
+    idf : bool, default=True
+        If True, multiply each feature by its inverse document frequency 1 + ln((1 + n) / (1 + n with the feature)), in
+        `fit` and in predictions. Set it to False if X contains such weights already, as those of
+        `sklearn.feature_extraction.text.TfidfVectorizer`.
+    bootstrap : bool, default=False
+        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples, and the trees still
+        differ by their random directions. Samples with weight zero are never drawn. If all weights are whole numbers with a
+        mean of at most 64, they are counts: a sample with weight 2 is drawn as two samples.
+    max_samples : int or float, default=None
+        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
+        as many as there are training samples.
+    oob_score : bool or callable, default=False
+        If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
+        trees that were grown without it. True stands for R². A callable is called with (y_true, y_pred).
+    max_depth : int, default=None
+        Maximum depth of a tree. None: nodes are split until they have at most `max_leaf_samples` samples or until their
+        samples cannot be separated.
+    output_weights : array-like of shape (n_outputs,), default=None
+        Factors by which the outputs are multiplied in the clustering of samples: finite numbers, none of them negative and
+        at least one positive; only their ratios matter. None: outputs with large values dominate the clustering. The
+        inverse of its standard deviation for each output lets all outputs count the same. Leaves and predictions are in the
+        units of y.
+    keep_rows : bool, default=False
+        If True, keep for each training sample its leaf in each tree and its weight, which takes four bytes for each sample
+        and tree. `weald.inspection.similar_rows` needs them. Model files contain them.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
+    warm_start : bool, default=False
+        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
+        same data, the result is the forest that a single fit would have grown.
 
     Attributes
     ----------
-    {attributes}
+    estimators_ : sequence of estimators of the same class
+        The trees, as forests of one tree each. They are created when they are accessed, and share the memory of the forest.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    oob_score_ : float
+        The out-of-bag score. It exists only with `oob_score`.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. It exists only with
+        `oob_score`.
 
     See Also
     --------

@@ -8,9 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from weald._docs.compose import documented, documented_by
-from weald._docs.compression import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRESSION_REGRESSORS
-from weald._docs.estimators import SHARED
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import keep
 from weald._fit.compact import CompactReport, compact_leaves
@@ -27,7 +24,6 @@ from weald.tree import DecisionTreeRegressor
 __all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]
 
 
-@documented_by(SHARED, COMPRESSION, COMPRESSION_REGRESSORS)
 class CompressedForestRegressor(BaseCompressed, BaseRegressor):
     """A compressed forest for regression with one or several numerical outputs.
 
@@ -38,11 +34,119 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
 
     Parameters
     ----------
-    {parameters}
+    estimator : tree or forest of weald, default=None
+        The model to compress, which is cloned and fitted. None: `ExtraTreesRegressor()`. If its `random_state` or `n_jobs` is
+        None, it gets that of this estimator. A fitted model in `sklearn.frozen.FrozenEstimator(model)` is used as it is:
+        the samples that `fit` receives then only determine the coefficients, and the forests of the folds are grown on
+        them.
+    method : {"path", "grow"}, default="path"
+        - "path": the coefficients follow an ℓ1 path from no coefficients to many, found by `solver`.
+        - "grow": a globally induced forest. It starts from the roots, and each step adds the best of the nodes below those
+          that were added, with a fraction of its best weight.
+    solver : {"stagewise", "lasso"}, default="stagewise"
+        How the path is found with method="path":
+
+        - "stagewise": each step changes the coefficient of the node that decreases the loss most, by `step_size`.
+          Coefficients never move back.
+        - "lasso": the exact minimum of the loss for each of 100 penalties on the sum of the lengths of the coefficients,
+          where the coefficients of all outputs of a node form one vector (the group lasso).
+    loss : {"squared_error"}, default="squared_error"
+        The loss to minimize. Several outputs are scaled to unit variance in it.
+    step_size : float, default=0.01
+        Length of a stagewise step, for outputs that are scaled to unit variance.
+    step_outputs : int, default=None
+        Maximum number of outputs (labels, or columns of classes) that a stagewise step changes: those with the largest
+        gradients in the node. None: all outputs. With many labels, a small number gives leaves that are mostly zero and are
+        stored as sparse columns. It has no effect for solver="lasso" and method="grow".
+    l1_norm : "cv", float or None, default="cv"
+        Sum of the lengths of the coefficients at which the path is cut:
+
+        - "cv": where the mean test loss over the folds is smallest, the first such point if there are several;
+        - a number: at this norm;
+        - None: at the end of the path.
+    cv : int, splitter, iterable of (train, test) or None, default=10
+        Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
+        with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
+        `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
+        number of folds is reduced with a warning. Each fold grows a forest of its own.
+    max_steps : int, default=None
+        Maximum number of steps; with method="grow", maximum number of nodes that get a weight. None: the path ends when no
+        step decreases the loss. It has no effect for solver="lasso".
+    standardize : bool, default=False
+        If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less. Not
+        supported with method="grow".
+    max_test_nodes : int, default=None
+        Maximum number of splits of the model, from 0. None: no limit.
+    max_bytes : int, default=None
+        Maximum size of the saved model in bytes. None: no limit.
+    max_loss_increase : float, default=None
+        If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
+        forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
+    learning_rate : float, default=0.1
+        With method="grow": the fraction of its best weight that a node gets, above 0 and up to 1.
+    candidate_window : int, default=None
+        With method="grow": the number of nodes that each step draws at random to choose the best of them. None: each step
+        considers all nodes.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls the randomness of the forest, of the forests of the folds, and of the candidates with method="grow". Each
+        call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
 
     Attributes
     ----------
-    {attributes}
+    l1_norm_ : float
+        The norm of the model's coefficients.
+    n_test_nodes_ : int
+        The number of splits of the model.
+    compression_ratio_ : float
+        The number of splits of the forest divided by that of the model; infinite if the model has none and the forest has
+        some.
+    path_ : dict of ndarray of shape (n_steps + 1,)
+        For each step of the path, starting with the constant model: "l1_norm", "train_loss", "n_test_nodes", "n_nonzero"
+        (the number of nodes with a coefficient), and with cross-validation "test_loss_mean" and "test_loss_std" over the
+        folds at the same step. The path ends with the first step that has more than `max_test_nodes` splits. Losses are mean
+        squared errors.
+    step_ : int
+        The position of the model in `path_`; if its norm is between two positions, the first of them.
+    full_loss_ : float
+        The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
+    estimator_ : tree or forest
+        The fitted forest before compression. It is not saved with the model.
+    estimators_ : sequence of DecisionTreeRegressor
+        The trees of the model, as regressors whose mean is the score of a sample. They are created when they are accessed,
+        and share the memory of the model.
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
 
     Notes
     -----
@@ -100,13 +204,14 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
     ) -> None:
         keep(self, locals())
 
-    @documented
     def predict(self, X: MatrixLike) -> Prediction:
         """Predict numerical outputs: the sum of the coefficients of the nodes that a sample passes through.
 
         Parameters
         ----------
-        {X}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+            converted once, and CSC is transposed.
 
         Returns
         -------
@@ -116,7 +221,6 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         return super().predict(X)
 
 
-@documented_by(SHARED, COMPRESSION, COMPRESSION_CLASSIFIERS)
 class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     """A compressed forest for classification with classes or labels.
 
@@ -126,11 +230,148 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
 
     Parameters
     ----------
-    {parameters}
+    estimator : tree or forest of weald, default=None
+        The model to compress, which is cloned and fitted. None: `ExtraTreesClassifier()`. If its `random_state` or `n_jobs` is
+        None, it gets that of this estimator. A fitted model in `sklearn.frozen.FrozenEstimator(model)` is used as it is:
+        the samples that `fit` receives then only determine the coefficients, and the forests of the folds are grown on
+        them.
+
+        Its class weights also weight the samples here. Its `label_weight` only influences which nodes exist.
+    method : {"path", "grow"}, default="path"
+        - "path": the coefficients follow an ℓ1 path from no coefficients to many, found by `solver`.
+        - "grow": a globally induced forest. It starts from the roots, and each step adds the best of the nodes below those
+          that were added, with a fraction of its best weight.
+    solver : {"stagewise", "lasso"}, default="stagewise"
+        How the path is found with method="path":
+
+        - "stagewise": each step changes the coefficient of the node that decreases the loss most, by `step_size`.
+          Coefficients never move back.
+        - "lasso": the exact minimum of the loss for each of 100 penalties on the sum of the lengths of the coefficients,
+          where the coefficients of all outputs of a node form one vector (the group lasso).
+    loss : {"squared_error", "log_loss"}, default="squared_error"
+        The loss to minimize:
+
+        - "squared_error": the squared error of scores as estimates of 0 and 1;
+        - "log_loss": the log loss. Scores are half the log-odds for labels and two classes, and the inputs of the softmax
+          for more classes.
+    step_size : float, default=0.01
+        Length of a stagewise step.
+    step_outputs : int, default=None
+        Maximum number of outputs (labels, or columns of classes) that a stagewise step changes: those with the largest
+        gradients in the node. None: all outputs. With many labels, a small number gives leaves that are mostly zero and are
+        stored as sparse columns. It has no effect for solver="lasso" and method="grow".
+    l1_norm : "cv", float or None, default="cv"
+        Sum of the lengths of the coefficients at which the path is cut:
+
+        - "cv": where the mean test loss over the folds is smallest, the first such point if there are several;
+        - a number: at this norm;
+        - None: at the end of the path.
+    cv : int, splitter, iterable of (train, test) or None, default=10
+        Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
+        with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
+        `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
+        number of folds is reduced with a warning. Each fold grows a forest of its own.
+    max_steps : int, default=None
+        Maximum number of steps; with method="grow", maximum number of nodes that get a weight. None: the path ends when no
+        step decreases the loss. It has no effect for solver="lasso".
+    standardize : bool, default=False
+        If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less. Not
+        supported with method="grow".
+    max_test_nodes : int, default=None
+        Maximum number of splits of the model, from 0. None: no limit.
+    max_bytes : int, default=None
+        Maximum size of the saved model in bytes. None: no limit.
+    max_loss_increase : float, default=None
+        If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
+        forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
+    learning_rate : float, default=0.1
+        With method="grow": the fraction of its best weight that a node gets, above 0 and up to 1.
+    candidate_window : int, default=None
+        With method="grow": the number of nodes that each step draws at random to choose the best of them. None: each step
+        considers all nodes.
+    multi_label : {"auto", True, False}, default="auto"
+        How y with several columns is interpreted, as in `RandomForestClassifier`. "auto" uses the setting of `estimator`.
+    label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
+        Weight of each label in the losses: the loss to minimize, the loss of the folds that determines where the path is
+        cut, and the losses of `path_` and `full_loss_` are weighted means over the labels. Only for labels; for classes,
+        use `class_weight` of `estimator` or `sample_weight`.
+
+        - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight;
+        - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `weald.metrics.propensities`;
+        - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter;
+        - None: all labels have the same weight.
+
+        "balanced" and "propensity" are computed from all training samples, and the same weights are used in all folds. A
+        label with weight 2 counts as two equal labels. Lengths, for `step_size`, `l1_norm` and `step_outputs`, are
+        therefore those of the coefficients times the square root of weight / (mean of the weights that are not zero). A
+        label with weight zero is treated as if it were absent: it influences no choice, and its scores remain the initial
+        constant. Scores and probabilities are those of each label, without weights.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls the randomness of the forest, of the forests of the folds, and of the candidates with method="grow". Each
+        call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
 
     Attributes
     ----------
-    {attributes}
+    l1_norm_ : float
+        The norm of the model's coefficients.
+    n_test_nodes_ : int
+        The number of splits of the model.
+    compression_ratio_ : float
+        The number of splits of the forest divided by that of the model; infinite if the model has none and the forest has
+        some.
+    path_ : dict of ndarray of shape (n_steps + 1,)
+        For each step of the path, starting with the constant model: "l1_norm", "train_loss", "n_test_nodes", "n_nonzero"
+        (the number of nodes with a coefficient), and with cross-validation "test_loss_mean" and "test_loss_std" over the
+        folds at the same step. The path ends with the first step that has more than `max_test_nodes` splits. The
+        training losses are those that are minimized. The test losses are error rates for classes, and the minimized loss
+        for labels.
+    step_ : int
+        The position of the model in `path_`; if its norm is between two positions, the first of them.
+    full_loss_ : float
+        The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
+    estimator_ : tree or forest
+        The fitted forest before compression. It is not saved with the model.
+    estimators_ : sequence of DecisionTreeRegressor
+        The trees of the model, as regressors whose mean is the score of a sample. They are created when they are accessed,
+        and share the memory of the model.
+    classes_ : ndarray or list of ndarray
+        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
+        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
+    n_classes_ : int or list of int
+        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
 
     Notes
     -----
@@ -198,17 +439,20 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         keep(self, locals())
 
     @of_one_fit
-    @documented
     def predict(self, X: MatrixLike) -> Prediction:
         """Predict classes or labels: those with a positive `decision_function`, or the class with the largest score.
 
         Parameters
         ----------
-        {X}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+            converted once, and CSC is transposed.
 
         Returns
         -------
-        {of_the_type_of_y}
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
+            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
+            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
         """
         if self._is_sparse_labels():
             return self._predict_in_blocks(X, self._build_labels)
@@ -222,7 +466,6 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         return np.stack([classes.take(part.argmax(axis=1)) for classes, part in parts], axis=1)
 
     @of_one_fit
-    @documented
     def predict_proba(self, X: MatrixLike) -> Prediction:
         """Predict probabilities, which rank samples as `decision_function` does.
 
@@ -232,18 +475,23 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------
-        {probabilities}
+        ndarray of shape (n_samples, n_classes)
+            For one output of classes. Columns are in the order of `classes_`.
+        ndarray of shape (n_samples, n_labels)
+            For labels: the probability that each label is 1.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output, as in scikit-learn.
         """
         checked = self._check_predict(X)
         proba = self._model.predict(checked, self._n_threads(checked))
         return proba if self.n_outputs_ == 1 or self._label_format is not None else self._split_outputs(proba)
 
     @of_one_fit
-    @documented
     def decision_function(self, X: MatrixLike) -> Prediction:
         """Compute the scores. A label, or the second of two classes, is predicted if its score is positive.
 
@@ -252,11 +500,17 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------
-        {decisions}
+        ndarray of shape (n_samples,)
+            For two classes.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            For one output of more classes, in the order of `classes_`; for labels.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output.
         """
         check_fitted(self)
         if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:

@@ -7,17 +7,6 @@ from typing import Literal
 import sklearn.ensemble
 from numpy.typing import ArrayLike
 
-from weald._docs.compose import documented_by
-from weald._docs.estimators import (
-    CLASSIFIERS,
-    FOREST_CLASSIFIERS,
-    FOREST_REGRESSORS,
-    FORESTS,
-    REGRESSORS,
-    TREES,
-    members,
-    share_of_words,
-)
 from weald._fit.base import keep
 from weald._fit.forest import BaseForestClassifier, BaseForestRegressor
 from weald._parameters.types import (
@@ -44,14 +33,6 @@ from weald.tree import (
 )
 
 
-@documented_by(
-    TREES,
-    CLASSIFIERS,
-    FORESTS,
-    FOREST_CLASSIFIERS,
-    members("DecisionTreeClassifier"),
-    share_of_words("all five", "up to 3.2"),
-)
 class RandomForestClassifier(BaseForestClassifier):
     """A random forest classifier for classes and labels.
 
@@ -59,11 +40,184 @@ class RandomForestClassifier(BaseForestClassifier):
 
     Parameters
     ----------
-    {parameters}
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
+        Impurity that splits decrease, averaged over the outputs:
+
+        - "gini": the Gini index;
+        - "entropy" and "log_loss": the entropy in bits;
+        - "squared_error": only with `output_projection`, where it means the same as "gini". The entropy is not supported
+          there.
+    max_depth : int, default=None
+        Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
+    min_samples_split : int or float, default=2
+        Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
+        up.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum fraction of the total sample weight on either side of a split.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
+        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+
+        For labels of sparse text with thousands of words, a fraction of 0.05 ranked labels better than "sqrt" on all five
+        data sets (`benches/defaults`), and took up to 3.2 times as long.
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+    bootstrap : bool, default=True
+        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples. Samples with weight
+        zero are never drawn. If all weights are whole numbers with a mean of at most 64, they are counts: a sample with
+        weight 2 is drawn as two samples. Otherwise all samples are drawn with the same probability and keep their weights.
+    oob_score : bool or callable, default=False
+        If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
+        trees that were grown without it. A callable is called with (y_true, y_pred), which are sparse if y was. True stands
+        for:
+
+        - the accuracy for classes and for at most ten labels, where all labels of a sample must be right;
+        - label ranking average precision (`sklearn.metrics.label_ranking_average_precision_score`) for more labels.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
+    warm_start : bool, default=False
+        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
+        same data, the result is the forest that a single fit would have grown.
+    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+        Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
+        "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
+    multi_label : {"auto", True, False}, default="auto"
+        How y with several columns is interpreted:
+
+        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
+        - False: each column is an output of classes.
+        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
+          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
+          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+    max_samples : int or float, default=None
+        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
+        as many as there are training samples.
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
+        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+    monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
+        Monotonic constraint of each feature, for all outputs or for each output:
+
+        - 1: the prediction never decreases as the feature increases;
+        - -1: the prediction never increases as the feature increases;
+        - 0: no constraint.
+
+        A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
+        probability of the second class. Constraints are not supported with more than two classes, on categorical features,
+        with output projections, or with unknown values of y.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
+        hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
+        "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
+        Projections are not supported for a single output of classes.
+    n_projections : int, float or "log", default="log"
+        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋ for
+        d outputs.
+    projection_scope : {"tree", "forest"}, default="tree"
+        Whether each tree has its own output projection ("tree") or all trees share one ("forest").
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Features to treat as unordered categories:
+
+        - a boolean mask of length n_features, a list of indices, or a list of feature names;
+        - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
+        - None: no feature is treated as categorical.
+
+        A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
+        recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
+        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
+        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
+        side to which the split sends categories that it has not seen.
+
+        For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
+        of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
+        `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
+        if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
+        tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a
+        better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
+        of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
+        `criterion="absolute_error"`, where the best set can be missed.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
+        Which features may interact, that is, appear on the same path from the root to a leaf:
+
+        - a sequence of groups, each a list, tuple or set of feature indices or names: the features on a path must belong to
+          the same group. A feature may be in several groups. Features that are in no group form one more group;
+        - "pairwise": all pairs of features; "no_interactions": each feature alone;
+        - None: all features may interact.
+
+        If a node draws features at random, it draws from those that are allowed there.
+    keep_rows : bool, default=False
+        If True, keep for each training sample its leaf in each tree and its weight, and for regressors its targets. The
+        leaves take four bytes for each sample and tree. `weald.inspection.similar_rows` and the methods
+        `predict_quantiles` and `sample_y` of regressors need them. Model files contain them.
+    label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
+        Weight of each label in the search for splits. The impurity is then the weighted mean over the labels, so that
+        frequent labels do not decide alone:
+
+        - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight. All labels then count
+          the same in the root;
+        - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `weald.metrics.propensities`;
+        - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter;
+        - None: all labels have the same weight.
+
+        Leaves and predictions are unweighted frequencies. To rank rare labels higher, multiply the predicted scores, see
+        `docs/tagging.md`. Only for labels and with `criterion="gini"`: the trees are grown with the criterion
+        "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
+        supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
+        without weights.
 
     Attributes
     ----------
-    {attributes}
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    estimators_ : sequence of DecisionTreeClassifier
+        The trees. They are created when they are accessed, and share the memory of the forest.
+    classes_ : ndarray or list of ndarray
+        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
+        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
+    n_classes_ : int or list of int
+        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
+    oob_score_ : float
+        The out-of-bag score. It exists only with `oob_score`.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
+        The out-of-bag scores of the training samples. Samples that all trees have drawn have NaN. If y is sparse, this is a
+        CSR matrix of the nonzero scores, in which such samples have no entries. It exists only with `oob_score`.
 
     Examples
     --------
@@ -123,7 +277,6 @@ class RandomForestClassifier(BaseForestClassifier):
         keep(self, locals())
 
 
-@documented_by(TREES, REGRESSORS, FORESTS, FOREST_REGRESSORS, members("DecisionTreeRegressor"))
 class RandomForestRegressor(BaseForestRegressor):
     """A random forest regressor for one or several numerical outputs.
 
@@ -131,11 +284,169 @@ class RandomForestRegressor(BaseForestRegressor):
 
     Parameters
     ----------
-    {parameters}
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"squared_error", "poisson", "absolute_error"}, default="squared_error"
+        Impurity that splits decrease, averaged over the outputs:
+
+        - "squared_error": the variance. Leaves predict means.
+        - "poisson": half the mean Poisson deviance, for y that is not negative and has a positive sum. Leaves predict
+          means. A split never leaves a side on which the sum of an output is zero, unless its sum is zero in the whole
+          node.
+        - "absolute_error": the mean absolute deviation from the weighted median, which leaves predict. If half of the
+          weight lies on either side, the median is the mean of the two middle values.
+
+        "absolute_error" takes several times log(n_samples) as much time as "squared_error", and about 44 bytes of memory
+        for each value of y and each tree that is being grown. It considers sets of categories in the order of their means,
+        which may miss the best set. It does not support unknown values of y, `output_projection`, `monotonic_cst`, or
+        pruning other than by `ccp_alpha`.
+    max_depth : int, default=None
+        Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
+    min_samples_split : int or float, default=2
+        Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
+        up.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum fraction of the total sample weight on either side of a split.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
+        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+    bootstrap : bool, default=True
+        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples. Samples with weight
+        zero are never drawn. If all weights are whole numbers with a mean of at most 64, they are counts: a sample with
+        weight 2 is drawn as two samples. Otherwise all samples are drawn with the same probability and keep their weights.
+    oob_score : bool or callable, default=False
+        If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
+        trees that were grown without it. True stands for R². A callable is called with (y_true, y_pred).
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
+    warm_start : bool, default=False
+        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
+        same data, the result is the forest that a single fit would have grown.
+    max_samples : int or float, default=None
+        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
+        as many as there are training samples.
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
+        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+    monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
+        Monotonic constraint of each feature, for all outputs or for each output:
+
+        - 1: the prediction never decreases as the feature increases;
+        - -1: the prediction never increases as the feature increases;
+        - 0: no constraint.
+
+        A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
+        probability of the second class. Constraints are not supported with more than two classes, on categorical features,
+        with output projections, or with unknown values of y.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
+        hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
+        "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
+    n_projections : int, float or "log", default="log"
+        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋ for
+        d outputs.
+    projection_scope : {"tree", "forest"}, default="tree"
+        Whether each tree has its own output projection ("tree") or all trees share one ("forest").
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Features to treat as unordered categories:
+
+        - a boolean mask of length n_features, a list of indices, or a list of feature names;
+        - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
+        - None: no feature is treated as categorical.
+
+        A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
+        recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
+        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
+        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
+        side to which the split sends categories that it has not seen.
+
+        For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
+        of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
+        `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
+        if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
+        tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a
+        better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
+        of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
+        `criterion="absolute_error"`, where the best set can be missed.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
+        Which features may interact, that is, appear on the same path from the root to a leaf:
+
+        - a sequence of groups, each a list, tuple or set of feature indices or names: the features on a path must belong to
+          the same group. A feature may be in several groups. Features that are in no group form one more group;
+        - "pairwise": all pairs of features; "no_interactions": each feature alone;
+        - None: all features may interact.
+
+        If a node draws features at random, it draws from those that are allowed there.
+    keep_rows : bool, default=False
+        If True, keep for each training sample its leaf in each tree and its weight, and for regressors its targets. The
+        leaves take four bytes for each sample and tree. `weald.inspection.similar_rows` and the methods
+        `predict_quantiles` and `sample_y` of regressors need them. Model files contain them.
+    output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
+        Scale by which each output is divided in the search for splits:
+
+        - "variance": the standard deviation of the output over the training samples, weighted by `sample_weight` and
+          computed from the known values; 1 for a constant output;
+        - an array: the scales, finite and positive;
+        - None: no scaling. The impurity is then in the squared units of the outputs, so that outputs with large values
+          dominate the choice of splits.
+
+        Leaves and predictions are in the units of y. Impurities, importances, `min_impurity_decrease` and `ccp_alpha` refer
+        to the scaled outputs. Outputs are scaled before they are projected. Not supported with `criterion="poisson"` and
+        "absolute_error". Scaling by "variance" takes two passes over y.
+    output_weights : array-like of shape (n_outputs,), default=None
+        Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the outputs,
+        after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
+        ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not
+        supported with `criterion="poisson"` and "absolute_error".
 
     Attributes
     ----------
-    {attributes}
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    estimators_ : sequence of DecisionTreeRegressor
+        The trees. They are created when they are accessed, and share the memory of the forest.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
+    oob_score_ : float
+        The out-of-bag score. It exists only with `oob_score`.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. It exists only with
+        `oob_score`.
 
     Examples
     --------
@@ -182,14 +493,6 @@ class RandomForestRegressor(BaseForestRegressor):
         keep(self, locals())
 
 
-@documented_by(
-    TREES,
-    CLASSIFIERS,
-    FORESTS,
-    FOREST_CLASSIFIERS,
-    members("ExtraTreeClassifier"),
-    share_of_words("four of five", "1.5 to 3.3"),
-)
 class ExtraTreesClassifier(BaseForestClassifier):
     """An extra-trees classifier for classes and labels: a forest of extremely randomized trees.
 
@@ -197,11 +500,184 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
     Parameters
     ----------
-    {parameters}
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"gini", "entropy", "log_loss", "squared_error"}, default="gini"
+        Impurity that splits decrease, averaged over the outputs:
+
+        - "gini": the Gini index;
+        - "entropy" and "log_loss": the entropy in bits;
+        - "squared_error": only with `output_projection`, where it means the same as "gini". The entropy is not supported
+          there.
+    max_depth : int, default=None
+        Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
+    min_samples_split : int or float, default=2
+        Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
+        up.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum fraction of the total sample weight on either side of a split.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
+        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+
+        For labels of sparse text with thousands of words, a fraction of 0.05 ranked labels better than "sqrt" on four of five
+        data sets (`benches/defaults`), and took 1.5 to 3.3 times as long.
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+    bootstrap : bool, default=False
+        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples. Samples with weight
+        zero are never drawn. If all weights are whole numbers with a mean of at most 64, they are counts: a sample with
+        weight 2 is drawn as two samples. Otherwise all samples are drawn with the same probability and keep their weights.
+    oob_score : bool or callable, default=False
+        If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
+        trees that were grown without it. A callable is called with (y_true, y_pred), which are sparse if y was. True stands
+        for:
+
+        - the accuracy for classes and for at most ten labels, where all labels of a sample must be right;
+        - label ranking average precision (`sklearn.metrics.label_ranking_average_precision_score`) for more labels.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
+    warm_start : bool, default=False
+        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
+        same data, the result is the forest that a single fit would have grown.
+    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+        Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
+        "balanced" and "balanced_subsample" raise a ValueError for more than 10 labels: see `label_weight`.
+    multi_label : {"auto", True, False}, default="auto"
+        How y with several columns is interpreted:
+
+        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
+        - False: each column is an output of classes.
+        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
+          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
+          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+    max_samples : int or float, default=None
+        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
+        as many as there are training samples.
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
+        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+    monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
+        Monotonic constraint of each feature, for all outputs or for each output:
+
+        - 1: the prediction never decreases as the feature increases;
+        - -1: the prediction never increases as the feature increases;
+        - 0: no constraint.
+
+        A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
+        probability of the second class. Constraints are not supported with more than two classes, on categorical features,
+        with output projections, or with unknown values of y.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
+        hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
+        "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
+        Projections are not supported for a single output of classes.
+    n_projections : int, float or "log", default="log"
+        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋ for
+        d outputs.
+    projection_scope : {"tree", "forest"}, default="tree"
+        Whether each tree has its own output projection ("tree") or all trees share one ("forest").
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Features to treat as unordered categories:
+
+        - a boolean mask of length n_features, a list of indices, or a list of feature names;
+        - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
+        - None: no feature is treated as categorical.
+
+        A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
+        recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
+        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
+        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
+        side to which the split sends categories that it has not seen.
+
+        For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
+        of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
+        `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
+        if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
+        tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a
+        better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
+        of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
+        `criterion="absolute_error"`, where the best set can be missed.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
+        Which features may interact, that is, appear on the same path from the root to a leaf:
+
+        - a sequence of groups, each a list, tuple or set of feature indices or names: the features on a path must belong to
+          the same group. A feature may be in several groups. Features that are in no group form one more group;
+        - "pairwise": all pairs of features; "no_interactions": each feature alone;
+        - None: all features may interact.
+
+        If a node draws features at random, it draws from those that are allowed there.
+    keep_rows : bool, default=False
+        If True, keep for each training sample its leaf in each tree and its weight, and for regressors its targets. The
+        leaves take four bytes for each sample and tree. `weald.inspection.similar_rows` and the methods
+        `predict_quantiles` and `sample_y` of regressors need them. Model files contain them.
+    label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
+        Weight of each label in the search for splits. The impurity is then the weighted mean over the labels, so that
+        frequent labels do not decide alone:
+
+        - "balanced": 1 / (p (1 - p)) for a label that has a fraction p of the total sample weight. All labels then count
+          the same in the root;
+        - "propensity": the inverse propensities of Jain, Prabhu and Varma (KDD 2016), see `weald.metrics.propensities`;
+        - an array: finite numbers, none of them negative and at least one positive. Only their ratios matter;
+        - None: all labels have the same weight.
+
+        Leaves and predictions are unweighted frequencies. To rank rare labels higher, multiply the predicted scores, see
+        `docs/tagging.md`. Only for labels and with `criterion="gini"`: the trees are grown with the criterion
+        "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
+        supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
+        without weights.
 
     Attributes
     ----------
-    {attributes}
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    estimators_ : sequence of ExtraTreeClassifier
+        The trees. They are created when they are accessed, and share the memory of the forest.
+    classes_ : ndarray or list of ndarray
+        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
+        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
+    n_classes_ : int or list of int
+        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
+    oob_score_ : float
+        The out-of-bag score. It exists only with `oob_score`.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels), or CSR
+        The out-of-bag scores of the training samples. Samples that all trees have drawn have NaN. If y is sparse, this is a
+        CSR matrix of the nonzero scores, in which such samples have no entries. It exists only with `oob_score`.
 
     Examples
     --------
@@ -250,7 +726,6 @@ class ExtraTreesClassifier(BaseForestClassifier):
         keep(self, locals())
 
 
-@documented_by(TREES, REGRESSORS, FORESTS, FOREST_REGRESSORS, members("ExtraTreeRegressor"))
 class ExtraTreesRegressor(BaseForestRegressor):
     """An extra-trees regressor for one or several numerical outputs: a forest of extremely randomized trees.
 
@@ -258,11 +733,169 @@ class ExtraTreesRegressor(BaseForestRegressor):
 
     Parameters
     ----------
-    {parameters}
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"squared_error", "poisson", "absolute_error"}, default="squared_error"
+        Impurity that splits decrease, averaged over the outputs:
+
+        - "squared_error": the variance. Leaves predict means.
+        - "poisson": half the mean Poisson deviance, for y that is not negative and has a positive sum. Leaves predict
+          means. A split never leaves a side on which the sum of an output is zero, unless its sum is zero in the whole
+          node.
+        - "absolute_error": the mean absolute deviation from the weighted median, which leaves predict. If half of the
+          weight lies on either side, the median is the mean of the two middle values.
+
+        "absolute_error" takes several times log(n_samples) as much time as "squared_error", and about 44 bytes of memory
+        for each value of y and each tree that is being grown. It considers sets of categories in the order of their means,
+        which may miss the best set. It does not support unknown values of y, `output_projection`, `monotonic_cst`, or
+        pruning other than by `ccp_alpha`.
+    max_depth : int, default=None
+        Maximum depth of a tree. None: nodes are split until they are pure or another parameter forbids the split.
+    min_samples_split : int or float, default=2
+        Minimum number of samples that a node must have to be split. A float is a fraction of the training samples, rounded
+        up.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum fraction of the total sample weight on either side of a split.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Number of features that each node draws at random, as in scikit-learn: a number, a fraction of the features, their
+        square root or their binary logarithm. None: all features. Features that are constant in the node do not count.
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves; with a maximum, the tree is grown best-first. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of impurity that a split must achieve, weighted by the node's fraction of the total sample weight.
+    bootstrap : bool, default=False
+        If True, grow each tree on a bootstrap sample, drawn with replacement; if False, on all samples. Samples with weight
+        zero are never drawn. If all weights are whole numbers with a mean of at most 64, they are counts: a sample with
+        weight 2 is drawn as two samples. Otherwise all samples are drawn with the same probability and keep their weights.
+    oob_score : bool or callable, default=False
+        If not False, score the forest on its out-of-bag samples, that is, score for each sample the predictions of the
+        trees that were grown without it. True stands for R². A callable is called with (y_true, y_pred).
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls all randomness of the estimator. Each call of `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
+    warm_start : bool, default=False
+        If True, `fit` keeps the trees of the previous fit and grows only the additional trees, with the same seed. On the
+        same data, the result is the forest that a single fit would have grown.
+    max_samples : int or float, default=None
+        Number of samples to draw for each tree if `bootstrap=True`: a number, or a fraction of the training samples. None:
+        as many as there are training samples.
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning, which is applied to each tree after it is grown: see
+        `DecisionTreeClassifier.cost_complexity_pruning_path`. 0: no pruning.
+    monotonic_cst : array-like of shape (n_features,) or (n_features, n_outputs), dict or None, default=None
+        Monotonic constraint of each feature, for all outputs or for each output:
+
+        - 1: the prediction never decreases as the feature increases;
+        - -1: the prediction never increases as the feature increases;
+        - 0: no constraint.
+
+        A dict maps feature names to constraints; the other features have none. With two classes, the constraint is on the
+        probability of the second class. Constraints are not supported with more than two classes, on categorical features,
+        with output projections, or with unknown values of y.
+    output_projection : str, Projection, callable or matrix of shape (q, n_outputs), default=None
+        Search splits by the variance of a few combinations of the outputs instead of the outputs themselves. Leaves still
+        hold predictions of all outputs. Accepted are the names "gaussian", "rademacher", "achlioptas", "sparse",
+        "subsample", "hadamard" and "pca", and what `weald.projection` describes. None: no projection.
+    n_projections : int, float or "log", default="log"
+        Number q of combinations of the outputs: a number, a fraction of the outputs, or for "log" the number ⌊½ + ln d⌋ for
+        d outputs.
+    projection_scope : {"tree", "forest"}, default="tree"
+        Whether each tree has its own output projection ("tree") or all trees share one ("forest").
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Features to treat as unordered categories:
+
+        - a boolean mask of length n_features, a list of indices, or a list of feature names;
+        - "from_dtype": the categorical and string columns of pandas, polars and pyarrow frames;
+        - None: no feature is treated as categorical.
+
+        A split on such a feature sends a set of categories to the left. Strings and values of a categorical dtype are
+        recognized by value: see `categories_`. A feature has either strings or numbers as categories. Numerical columns
+        must hold codes, which are whole numbers from 0; in sparse X an entry that is not stored is category 0. A feature
+        may have at most 65,535 categories. Missing categories, and categories that are unknown at prediction, go to the
+        side to which the split sends categories that it has not seen.
+
+        For one numerical output or two classes, the best set is found (Fisher 1958). It is at the beginning or at the end
+        of the categories in the order of their means. If this set leaves a side too small (`min_samples_leaf`,
+        `min_weight_leaf`, `min_weight_fraction_leaf`), or has a sum of zero with `criterion="poisson"`, all sets are tried
+        if a node has at most 8 categories, so that the best permitted set is found; with up to 64 categories, all sets are
+        tried that differ by one category from a beginning of the order, and with more, its beginnings alone, so that a
+        better permitted set can be missed. For several outputs, it is the best set along the direction in which the means
+        of the categories differ most, or the best of all sets if a node has at most 8 categories. An exception is
+        `criterion="absolute_error"`, where the best set can be missed.
+    interaction_cst : {"pairwise", "no_interactions"}, sequence of groups of features or None, default=None
+        Which features may interact, that is, appear on the same path from the root to a leaf:
+
+        - a sequence of groups, each a list, tuple or set of feature indices or names: the features on a path must belong to
+          the same group. A feature may be in several groups. Features that are in no group form one more group;
+        - "pairwise": all pairs of features; "no_interactions": each feature alone;
+        - None: all features may interact.
+
+        If a node draws features at random, it draws from those that are allowed there.
+    keep_rows : bool, default=False
+        If True, keep for each training sample its leaf in each tree and its weight, and for regressors its targets. The
+        leaves take four bytes for each sample and tree. `weald.inspection.similar_rows` and the methods
+        `predict_quantiles` and `sample_y` of regressors need them. Model files contain them.
+    output_scaling : "variance", array-like of shape (n_outputs,) or None, default=None
+        Scale by which each output is divided in the search for splits:
+
+        - "variance": the standard deviation of the output over the training samples, weighted by `sample_weight` and
+          computed from the known values; 1 for a constant output;
+        - an array: the scales, finite and positive;
+        - None: no scaling. The impurity is then in the squared units of the outputs, so that outputs with large values
+          dominate the choice of splits.
+
+        Leaves and predictions are in the units of y. Impurities, importances, `min_impurity_decrease` and `ccp_alpha` refer
+        to the scaled outputs. Outputs are scaled before they are projected. Not supported with `criterion="poisson"` and
+        "absolute_error". Scaling by "variance" takes two passes over y.
+    output_weights : array-like of shape (n_outputs,), default=None
+        Weight of each output in the search for splits: the impurity is the weighted mean of the variances of the outputs,
+        after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
+        ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not
+        supported with `criterion="poisson"` and "absolute_error".
 
     Attributes
     ----------
-    {attributes}
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    estimators_ : sequence of ExtraTreeRegressor
+        The trees. They are created when they are accessed, and share the memory of the forest.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
+    oob_score_ : float
+        The out-of-bag score. It exists only with `oob_score`.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The out-of-bag predictions of the training samples. Samples that all trees have drawn have NaN. It exists only with
+        `oob_score`.
 
     Examples
     --------

@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from weald import _weald
-from weald._docs.compose import documented
 from weald._input import targets
 from weald._input.checks import integer, named, number
 from weald._parameters import propensity
@@ -56,7 +55,6 @@ Float = NDArray[np.float64]
 Ranked: TypeAlias = MatrixLike | tuple[ArrayLike, ArrayLike]
 
 
-@documented
 def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None = None) -> float:
     """Fraction of samples whose highest-scoring label is not a true label.
 
@@ -64,8 +62,12 @@ def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None 
 
     Parameters
     ----------
-    {y_true_and_score}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
     -------
@@ -86,14 +88,20 @@ def one_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | None 
     return 1.0 - precision_at_k(y_true, y_score, k=1, y_mask=y_mask)
 
 
-@documented
 def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Precision at k: the fraction of true labels among the `k` highest-scoring labels, averaged over samples.
 
     Parameters
     ----------
-    {ranking}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    k : int
+        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
+        contains ranked labels.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
     -------
@@ -103,7 +111,8 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
 
     Raises
     ------
-    {faults_of_rankings}
+    ValueError
+        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
 
     Examples
     --------
@@ -119,7 +128,6 @@ def precision_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: Matri
     return mean_ratio(n_right, np.minimum(n_known, ranking.hits.shape[1]))
 
 
-@documented
 def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Recall at k: the fraction of a sample's labels that are among the `k` highest-scoring, averaged over samples.
 
@@ -127,16 +135,25 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
 
     Parameters
     ----------
-    {ranking}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    k : int
+        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
+        contains ranked labels.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
     -------
-    {unless_known}
+    float
+        The score. NaN if no sample has a known label.
 
     Raises
     ------
-    {faults_of_rankings}
+    ValueError
+        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
 
     Examples
     --------
@@ -148,7 +165,6 @@ def recall_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLi
     return mean_ratio(np.count_nonzero(ranking.hits, axis=1), np.diff(ranking.labels.indptr))
 
 
-@documented
 def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Normalized discounted cumulative gain (nDCG) of the `k` highest-scoring labels, averaged over samples.
 
@@ -157,16 +173,25 @@ def ndcg_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike
 
     Parameters
     ----------
-    {ranking}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    k : int
+        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
+        contains ranked labels.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
     -------
-    {unless_known}
+    float
+        The score. NaN if no sample has a known label.
 
     Raises
     ------
-    {faults_of_rankings}
+    ValueError
+        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
 
     Examples
     --------
@@ -223,7 +248,6 @@ def propensities(Y: MatrixLike, a: float = 0.55, b: float = 1.5) -> Float:
     return found
 
 
-@documented
 def psp_at_k(
     y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
 ) -> float:
@@ -237,17 +261,29 @@ def psp_at_k(
 
     Parameters
     ----------
-    {ranking}
-    {propensities}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    k : int
+        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
+        contains ranked labels.
+    propensities : array-like of shape (n_labels,)
+        The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
+        labels of the training samples.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
     -------
-    {unless_known}
+    float
+        The score. NaN if no sample has a known label.
 
     Raises
     ------
-    {faults_of_gains}
+    ValueError
+        If the shapes do not match, values are not finite, `k` or a propensity is out of range, or a label occurs twice in a
+        ranking.
 
     Examples
     --------
@@ -260,7 +296,6 @@ def psp_at_k(
     return ratio(gains.sum(), best.sum())
 
 
-@documented
 def psndcg_at_k(
     y_true: MatrixLike, y_score: Ranked, k: int, *, propensities: ArrayLike, y_mask: MatrixLike | None = None
 ) -> float:
@@ -275,17 +310,29 @@ def psndcg_at_k(
 
     Parameters
     ----------
-    {ranking}
-    {propensities}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    k : int
+        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
+        contains ranked labels.
+    propensities : array-like of shape (n_labels,)
+        The propensity of each label, greater than 0 and at most 1. `weald.metrics.propensities` estimates them from the
+        labels of the training samples.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
     -------
-    {unless_known}
+    float
+        The score. NaN if no sample has a known label.
 
     Raises
     ------
-    {faults_of_gains}
+    ValueError
+        If the shapes do not match, values are not finite, `k` or a propensity is out of range, or a label occurs twice in a
+        ranking.
 
     Examples
     --------
@@ -300,7 +347,6 @@ def psndcg_at_k(
     return ratio(((gains @ discounts) / ideal).sum(), ((best @ discounts) / ideal).sum())
 
 
-@documented
 def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: MatrixLike | None = None) -> float:
     """Label coverage at k: the fraction of labels that are predicted correctly for at least one sample.
 
@@ -309,16 +355,25 @@ def label_coverage_at_k(y_true: MatrixLike, y_score: Ranked, k: int, *, y_mask: 
 
     Parameters
     ----------
-    {ranking}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_score : {array-like, sparse matrix} of shape (n_samples, n_labels) or (n_samples, k), or tuple of arrays
+        Scores, or ranked labels in any of the forms that are described in `weald.metrics`.
+    k : int
+        The number of highest-scoring labels, from 1 to the number of labels, or to the number of columns of `y_score` if it
+        contains ranked labels.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
 
     Returns
     -------
-    {unless_known}
+    float
+        The score. NaN if no sample has a known label.
 
     Raises
     ------
-    {faults_of_rankings}
+    ValueError
+        If the shapes do not match, values are not finite, `k` is out of range, or a label occurs twice in a ranking.
 
     Examples
     --------
@@ -374,7 +429,6 @@ def coverage_error(y_true: MatrixLike, y_score: Ranked, *, y_mask: MatrixLike | 
     return ratio(errors.sum(), np.count_nonzero(ranks.n_known_of(labels.shape, mask)))
 
 
-@documented
 def micro_f1(
     y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
 ) -> float:
@@ -384,8 +438,12 @@ def micro_f1(
 
     Parameters
     ----------
-    {y_true_and_pred}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
+        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value to return if `y_true` has no labels and none are predicted.
 
@@ -396,7 +454,8 @@ def micro_f1(
 
     Raises
     ------
-    {faults_of_predictions}
+    ValueError
+        If the shapes do not match, or predictions are neither 0 nor 1.
 
     Examples
     --------
@@ -409,7 +468,6 @@ def micro_f1(
     return 2.0 * int(n_right.sum()) / int(n_cells.sum()) if n_cells.any() else zero
 
 
-@documented
 def macro_f1(
     y_true: MatrixLike, y_pred: Ranked, *, y_mask: MatrixLike | None = None, zero_division: float = 0.0
 ) -> float:
@@ -419,8 +477,12 @@ def macro_f1(
 
     Parameters
     ----------
-    {y_true_and_pred}
-    {y_mask_of_metrics}
+    y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
+        True labels, 0 or 1. NaN in a dense array marks an unknown entry.
+    y_pred : {array-like, sparse matrix} of shape (n_samples, n_labels), or tuple of arrays
+        Predicted labels, 0 or 1; or the tuple that `predict_topk` returns, all of whose labels are predicted.
+    y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+        True or 1 marks unknown entries of `y_true`, in addition to those that are NaN.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The score of a label that no sample has and that is never predicted. With NaN such labels are left out of the
         mean.
@@ -432,7 +494,8 @@ def macro_f1(
 
     Raises
     ------
-    {faults_of_predictions}
+    ValueError
+        If the shapes do not match, or predictions are neither 0 nor 1.
 
     Examples
     --------

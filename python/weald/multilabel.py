@@ -22,7 +22,6 @@ from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from weald._docs.compose import documented
 from weald._fit import label_scores
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._input import checks, masks
@@ -230,13 +229,13 @@ class TunedThresholds(LabelsAround):
             need(isinstance(value, float), name, f"must be a float, got {described(value)}")
 
     @of_one_fit
-    @documented
     def predict(self, X: Any) -> Prediction:
         """Predict the labels whose score is at least their threshold.
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
 
         Returns
         -------
@@ -257,13 +256,13 @@ class TunedThresholds(LabelsAround):
 
     @available_if(has("predict_proba"))
     @of_one_fit
-    @documented
     def predict_proba(self, X: Any) -> Any:
         """Predict the probabilities of the fitted estimator, which tuning does not change.
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
 
         Returns
         -------
@@ -275,13 +274,13 @@ class TunedThresholds(LabelsAround):
 
     @available_if(has("decision_function"))
     @of_one_fit
-    @documented
     def decision_function(self, X: Any) -> Any:
         """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores.
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
 
         Returns
         -------
@@ -292,13 +291,13 @@ class TunedThresholds(LabelsAround):
         return self.estimator_.decision_function(X)
 
     @of_one_fit
-    @documented
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict the positive scores of at least `min_score` as a CSR array.
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
         min_score : float, default=0
             Scores below this value, between 0 and 1, are not stored.
 
@@ -313,7 +312,6 @@ class TunedThresholds(LabelsAround):
 
     @available_if(has("predict_topk"))
     @of_one_fit
-    @documented
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
@@ -321,8 +319,15 @@ class TunedThresholds(LabelsAround):
 
         Parameters
         ----------
-        {X_of_estimator}
-        {labels_to_return}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        k : int
+            The number of labels per sample, from 1 to the number of labels.
+        min_score : float, default=0
+            Labels whose score is below this value, between 0 and 1, are not returned.
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
+            samples.
 
         Returns
         -------
@@ -335,7 +340,6 @@ class TunedThresholds(LabelsAround):
         return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
 
     @of_one_fit
-    @documented
     def score(
         self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
@@ -343,7 +347,8 @@ class TunedThresholds(LabelsAround):
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             True labels, 0 or 1.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -552,13 +557,13 @@ class CalibratedLabels(LabelsAround):
             )
 
     @of_one_fit
-    @documented
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
         """Predict calibrated probabilities of at least `min_score` as a CSR array.
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
         min_score : float, default=0
             Probabilities below this value, between 0 and 1, are not stored. Independently of it, no entry is stored
             for labels whose score before calibration is below the parameter `min_score` of the classifier.
@@ -577,13 +582,13 @@ class CalibratedLabels(LabelsAround):
         return found
 
     @of_one_fit
-    @documented
     def predict_proba(self, X: Any) -> Float:
         """Predict calibrated probabilities as a dense array.
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
 
         Returns
         -------
@@ -594,13 +599,13 @@ class CalibratedLabels(LabelsAround):
         return found
 
     @of_one_fit
-    @documented
     def predict(self, X: Any) -> Prediction:
         """Predict the labels whose calibrated probability is greater than 0.5.
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
 
         Returns
         -------
@@ -611,7 +616,6 @@ class CalibratedLabels(LabelsAround):
         return self._built(sparse.csr_array(found > 0.5))
 
     @of_one_fit
-    @documented
     def score(
         self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
@@ -619,12 +623,15 @@ class CalibratedLabels(LabelsAround):
 
         Parameters
         ----------
-        {X_of_estimator}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
             True labels, 0 or 1.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights.
-        {y_mask_of_score}
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+            score has an attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
@@ -639,7 +646,6 @@ class CalibratedLabels(LabelsAround):
         return masks.accuracy(wrong, mask, weights)
 
     @of_one_fit
-    @documented
     def predict_topk(
         self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
@@ -647,8 +653,15 @@ class CalibratedLabels(LabelsAround):
 
         Parameters
         ----------
-        {X_of_estimator}
-        {labels_to_return}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        k : int
+            The number of labels per sample, from 1 to the number of labels.
+        min_score : float, default=0
+            Labels whose score is below this value, between 0 and 1, are not returned.
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
+            samples.
 
         Returns
         -------

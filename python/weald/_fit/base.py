@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from weald import _weald
-from weald._docs.compose import documented
 from weald._fit import proof
 from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.proof import ENGINE, Kind, check_fitted
@@ -480,13 +479,13 @@ class BaseEnsemble(BaseModel):
         return iter(self.estimators_)
 
     @of_one_fit
-    @documented
     def apply(self, X: MatrixLike) -> NDArray[np.int64]:
         """Return the index of the leaf that each sample reaches in each tree.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------

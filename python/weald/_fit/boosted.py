@@ -15,7 +15,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
-from weald._docs.compose import documented
 from weald._fit import memory
 from weald._fit.arrays import Tree
 from weald._fit.at_once import of_one_fit
@@ -393,13 +392,13 @@ class BoostedModel(BaseEnsemble):
 
     @available_if(grows_trees)
     @of_one_fit
-    @documented
     def apply(self, X: MatrixLike) -> NDArray[np.int64]:
         """Return the index of the leaf that each sample reaches in each tree. Not available with `estimator`.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------

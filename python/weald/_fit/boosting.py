@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from weald import _weald
-from weald._docs.compose import documented
 from weald._fit import boosting_checks, memory
 from weald._fit.at_once import fitted_at_once
 from weald._fit.base import BaseModel, as_size, n_positive
@@ -135,7 +134,6 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
     @_callbacks.with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
-    @documented
     def fit(
         self,
         X: MatrixLike,
@@ -155,15 +153,36 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
         Parameters
         ----------
-        {X_of_fit}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
+            entries that are not stored are zeros. Infinite values raise a ValueError.
+
+            Dense X is used without a copy if it is float32 in Fortran order, and sparse X if it is CSR or CSC of float32. Other
+            X is converted once, and all trees share the copy.
+
+            Values are compared in float32. If float32 cannot distinguish some values of a feature, such as identifiers above
+            2**24, a `DataConversionWarning` names the feature.
 
             If `estimator` is given, it receives X as float64, or as float32 if X is float32, and there is no such
             warning.
-        {y}
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            The target values.
+
+            - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
+            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is
+              never made dense; see also the parameter `multi_label`.
+
+            If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
+            does so whether it is stored or not.
+
+            Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
+            stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
+            is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
-            {weight_zero}
+            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
+            not be infinite.
 
             A sample with weight 2 counts exactly as two samples with weight 1, with three exceptions:
 
@@ -173,9 +192,24 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
               of the scores may then depend on whether a sample occurs twice, and `min_weight_leaf` is in units of the
               mean weight.
 
-            {rounded_weights}
-        {y_mask_of_boosting}
-        {label_names}
+            Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
+            n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
+            one unit.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
+            read. In `y_val` and in the y of `eval_sets`, NaN marks unknown values.
+
+            The gradients and second derivatives of unknown values are zero. Initial scores, steps, leaf values and losses use
+            the known values only, in validation sets as well. A sample without any known value is treated as if it were absent;
+            with `output_strategy="single_target"` this is decided for each output. An output without any known value raises a
+            ValueError.
+
+            Unknown values are not supported with `estimator`, `init`, `scoring`, `class_weight`, `output_projection="pca"`, or
+            several outputs of classes. A fit with unknown values takes several times as long as one without, because leaves are
+            searched one by one, and it holds y as a float64 array of shape (n_samples, n_outputs).
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
         X_val, y_val : as X and y, default=None
             Validation samples. The loss on them after every stage is in `validation_score_`. With `n_iter_no_change`,
             they decide when to stop, and no training samples are set aside. The classes of `y_val` must be among those
@@ -197,15 +231,20 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
 
         Returns
         -------
-        {fitted_self}
+        self : object
+            The fitted estimator.
 
         Raises
         ------
-        {errors_of_fit}
+        ValueError, TypeError
+            If an argument or a parameter is invalid. The message names it.
+        MemoryError
+            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
+            available; later, if the engine cannot allocate more.
 
         Notes
         -----
-        {after_errors}
+        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
 
         The model is a function of the data, the parameters and the seed. It does not depend on `n_jobs`, on whether it
         was grown by one fit or by several with `warm_start`, or on the layout of X.

@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._docs.compose import documented
 from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
@@ -117,7 +116,6 @@ class BaseCompressed(BaseEnsemble):
         return self._model.forest
 
     @fit_context(prefer_skip_nested_validation=False)
-    @documented
     def fit(
         self,
         X: MatrixLike,
@@ -131,7 +129,15 @@ class BaseCompressed(BaseEnsemble):
 
         Parameters
         ----------
-        {X_of_fit}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
+            entries that are not stored are zeros. Infinite values raise a ValueError.
+
+            Dense X is used without a copy if it is float32 in Fortran order, and sparse X if it is CSR or CSC of float32. Other
+            X is converted once, and all trees share the copy.
+
+            Values are compared in float32. If float32 cannot distinguish some values of a feature, such as identifiers above
+            2**24, a `DataConversionWarning` names the feature.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The target values.
 
@@ -142,17 +148,28 @@ class BaseCompressed(BaseEnsemble):
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
 
-            {weight_zero}
+            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
+            not be infinite.
 
             A sample with weight 2 counts as two samples, except for the rounding of sums and for the folds of `cv`,
             which count samples regardless of their weights. Positive weights below 2**-40 of the largest weight are
             raised to this value.
-        {y_mask_of_compression}
-        {label_names}
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
+            read. Only for regressors with several outputs, and only with method="path" and solver="stagewise".
+
+            The residuals of unknown values are zero. The forest, the gradients and steps, the scaling of outputs, the constants
+            and the losses, including those of `cv`, use the known values only. A sample without any known value is treated as
+            if it were absent. An output without any known value in all samples, or in the training samples of a fold, raises
+            a ValueError.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
         Returns
         -------
-        {fitted_self}
+        self : object
+            The fitted estimator.
 
         Raises
         ------
@@ -167,7 +184,7 @@ class BaseCompressed(BaseEnsemble):
 
         Notes
         -----
-        {after_errors}
+        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
 
         The model is a function of the data, the parameters and the seed. It does not depend on the layout of X or on
         `n_jobs`.
@@ -574,17 +591,20 @@ class BaseCompressed(BaseEnsemble):
         return super().feature_importances_
 
     @of_one_fit
-    @documented
     def decision_path(self, X: MatrixLike) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """Return the nodes that each sample passes through.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------
-        {node_indicator}
+        indicator : CSR matrix of shape (n_samples, n_nodes)
+            1 where a sample passes through a node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            The columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]` belong to tree i.
         """
         checked = self._check_predict(X)
         return decision_path(self._forest, checked, self._n_threads())

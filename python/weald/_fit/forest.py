@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
 from weald import _weald
-from weald._docs.compose import documented
 from weald._fit import memory, stored_samples, updates
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
@@ -62,7 +61,6 @@ class BaseForest(TreeParameters, BaseBagging):
     projection_scope: Literal["tree", "forest"]
 
     @fit_context(prefer_skip_nested_validation=True)
-    @documented
     def fit(
         self,
         X: MatrixLike,
@@ -77,26 +75,83 @@ class BaseForest(TreeParameters, BaseBagging):
 
         Parameters
         ----------
-        {X_of_fit}
-        {y}
-        {sample_weight_of_trees}
-        {y_mask}
-        {label_names}
-        {trees}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
+            entries that are not stored are zeros. Infinite values raise a ValueError.
+
+            Dense X is used without a copy if it is float32 in Fortran order, and sparse X if it is CSR or CSC of float32. Other
+            X is converted once, and all trees share the copy.
+
+            Values are compared in float32. If float32 cannot distinguish some values of a feature, such as identifiers above
+            2**24, a `DataConversionWarning` names the feature.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            The target values.
+
+            - Regressors: numbers. In a sparse matrix, entries that are not stored are zeros.
+            - Classifiers: classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is
+              never made dense; see also the parameter `multi_label`.
+
+            If y has several columns of floats, a NaN marks an unknown value: see `y_mask`. In a frame of sparse columns NaN
+            does so whether it is stored or not.
+
+            Trees and forests keep sparse numerical y sparse, and their splits and leaves cost time in proportion to the
+            stored entries. They convert it to a dense array if it has fewer than 16 outputs, if more than one entry in eight
+            is not zero, or if `criterion` is not "squared_error". Boosting and compression always convert it.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1.
+
+            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
+            not be infinite.
+
+            A sample with weight 2 counts exactly as two samples with weight 1. In forests with `bootstrap=True` this holds if
+            all weights are whole numbers with a mean of at most 64.
+
+            Weights that are not multiples of 1/64, or whose sum exceeds 2**31, are rounded to multiples of some unit of at most
+            n_samples * max(sample_weight) / 2**50. No positive weight becomes zero: samples lighter than the unit get the weight of
+            one unit.
+
+            If the sum of the weights would exceed the largest float64, the attribute `weighted_n_node_samples` of the fitted
+            trees holds weights divided by a power of two.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are not
+            read.
+
+            The impurity of a node is computed from the known values. A leaf predicts for each output the mean of its known
+            values; if it has none, it predicts the mean in its nearest ancestor that has some. A sample without any known value
+            is treated as if it were absent, and an output without any known value raises a ValueError. Output projections and
+            out-of-bag scores also use the known values only.
+
+            Unknown values are not supported with the criteria "poisson" and "absolute_error", with `class_weight`, with
+            `ccp_alpha`, or with `output_projection="pca"` for classes and labels. With a mask, the search for splits costs time
+            in proportion to the number of outputs; without one, labels cost time in proportion to the labels that a sample has.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+        trees : range, default=None
+            Grow only these trees of `range(n_estimators)`. The result is a part of the forest, and predicts as the forest of
+            these trees does. Parts can be fitted in several processes or on several machines and put together by
+            `weald.merge`. `random_state` must then be an integer and `warm_start` must be False. A part has no out-of-bag
+            scores.
 
         Returns
         -------
-        {fitted_self}
+        self : object
+            The fitted estimator.
 
         Raises
         ------
-        {errors_of_fit}
+        ValueError, TypeError
+            If an argument or a parameter is invalid. The message names it.
+        MemoryError
+            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
+            available; later, if the engine cannot allocate more.
 
         Notes
         -----
-        {after_errors}
+        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
 
-        {determinism_of_forests}
+        Tree i is a function of the data, the parameters, the seed and i. It does not depend on the layout of X, on `n_jobs`, or
+        on whether the forest was grown by one fit or by several with `warm_start`.
         """
         with fitted_at_once(self, anew=not self.warm_start) as new:
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
@@ -252,17 +307,20 @@ class BaseForest(TreeParameters, BaseBagging):
         return pruned
 
     @of_one_fit
-    @documented
     def decision_path(self, X: MatrixLike) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
         """Return the nodes that each sample passes through.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------
-        {node_indicator}
+        indicator : CSR matrix of shape (n_samples, n_nodes)
+            1 where a sample passes through a node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            The columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]` belong to tree i.
         """
         checked = self._check_predict(X)
         return decision_path(self._forest, checked, self._n_threads())
@@ -296,13 +354,13 @@ class BaseForestRegressor(BaseForest, BaseBaggingRegressor):
     output_weights: ArrayLike | None
 
     @of_one_fit
-    @documented
     def predict_quantiles(self, X: MatrixLike, q: ArrayLike = 0.5) -> Float:
         """Predict conditional quantiles of each output, from the training samples in the leaves that a sample reaches.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
         q : float or array-like of shape (n_quantiles,), default=0.5
             Quantile levels, from 0 to 1.
 

@@ -12,7 +12,6 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
 
-from weald._docs.compose import documented
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseModel
 from weald._fit.proof import check_fitted
@@ -42,7 +41,6 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         return Target("numbers", None, self.n_outputs_, [], None, names=getattr(self, "target_names_in_", None))
 
     @of_one_fit
-    @documented
     def score(
         self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
@@ -50,12 +48,15 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The true values. If y has several columns, NaN marks unknown values.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights.
-        {y_mask_of_score}
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+            score has an attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
@@ -78,13 +79,14 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         return masks.r2(known, scores, mask, weights)
 
     @of_one_fit
-    @documented
     def predict(self, X: MatrixLike) -> Prediction:
         """Predict numerical outputs: the mean over the trees of the value of the leaf that a sample reaches.
 
         Parameters
         ----------
-        {X}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+            converted once, and CSC is transposed.
 
         Returns
         -------
@@ -184,7 +186,6 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
 
     @of_one_fit
-    @documented
     def score(
         self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
@@ -192,12 +193,15 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
         y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
             The true classes or labels. If y has several columns of floats, NaN marks unknown values.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights.
-        {y_mask_of_score}
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks values of y to leave out by True or 1, in addition to those that are NaN. If any are left out, the returned
+            score has an attribute `n_cells`, the number of values that were used.
 
         Returns
         -------
@@ -219,7 +223,6 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return masks.accuracy(wrong, mask, weights)
 
     @of_one_fit
-    @documented
     def predict(self, X: MatrixLike) -> Prediction:
         """Predict classes or labels.
 
@@ -228,11 +231,15 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        {X}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+            converted once, and CSC is transposed.
 
         Returns
         -------
-        {of_the_type_of_y}
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
+            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
+            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
         """
         if self._is_sparse_labels():
             return self._predict_in_blocks(X, self._build_labels)
@@ -258,17 +265,22 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return self._forest.predict(X, self._n_threads(X)) > 0.5
 
     @of_one_fit
-    @documented
     def predict_proba(self, X: MatrixLike) -> Prediction:
         """Predict probabilities: the mean over the trees of the weighted frequencies in the leaf that a sample reaches.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------
-        {probabilities}
+        ndarray of shape (n_samples, n_classes)
+            For one output of classes. Columns are in the order of `classes_`.
+        ndarray of shape (n_samples, n_labels)
+            For labels: the probability that each label is 1.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output, as in scikit-learn.
         """
         scores = self._scores(X)
         if self.n_outputs_ == 1 or self._label_format is not None:
@@ -276,13 +288,13 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         return self._split_outputs(scores)
 
     @of_one_fit
-    @documented
     def predict_log_proba(self, X: MatrixLike) -> Prediction:
         """Predict the logarithms of the probabilities; the logarithm of zero is minus infinity.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------
@@ -295,13 +307,13 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     @available_if(_has_labels)
     @of_one_fit
-    @documented
     def decision_function(self, X: MatrixLike) -> Prediction:
         """Compute scores of the labels, which are positive for predicted labels. Only after a fit on labels.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
 
         Returns
         -------
@@ -312,13 +324,13 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     @available_if(_has_labels)
     @of_one_fit
-    @documented
     def topk_names(self, X: MatrixLike, k: int, **options: Any) -> NDArray[np.object_]:
         """Predict the names of the `k` labels that `predict_topk` returns. Only after a fit on labels with names.
 
         Parameters
         ----------
-        {X_as_in_predict}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
         k : int
             Number of labels to return, from 1 to the number of labels.
         **options
@@ -347,7 +359,6 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     @available_if(ranks_columns)
     @of_one_fit
-    @documented
     def predict_topk(
         self, X: MatrixLike, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
     ) -> tuple[NDArray[np.int64], Float]:
@@ -357,17 +368,28 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        {X_as_in_predict}
-        {k_and_min_score}
-        {excluded_labels}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        k : int
+            Number of labels to return, from 1 to the number of labels or classes.
+        min_score : float, default=0
+            Minimum probability of the labels to return, from 0 to 1.
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
+            or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
 
         Returns
         -------
-        {ranked_labels}
+        indices : int64 ndarray of shape (n_samples, k)
+            Indices of labels, or positions in `classes_`, in decreasing order of the probability; of equal ones, the lower
+            index comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their probabilities; 0 where the index is -1.
 
         Raises
         ------
-        {errors_of_topk}
+        ValueError, TypeError
+            If `k` or `min_score` is out of range, or if `exclude` does not have a valid shape or type.
         """
         checked = self._check_predict(X)
         model, width = self._ranking()
@@ -382,7 +404,6 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
     @available_if(_has_labels)
     @of_one_fit
-    @documented
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
         """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
 
@@ -392,12 +413,15 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        {X_as_in_predict}
-        {least_stored}
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        min_score : float, default=0
+            Minimum probability to store, from 0 to 1. With 0, all probabilities that are not zero are stored.
 
         Returns
         -------
-        {sparse_probabilities}
+        CSR of shape (n_samples, n_labels), float64
+            A sparse matrix if y was a sparse matrix of scipy, else a sparse array. Column indices are sorted.
 
         Raises
         ------

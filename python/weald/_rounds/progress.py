@@ -1,6 +1,6 @@
 """The progress of long work: a bar on a terminal, and lines in logs and notebooks.
 
-`verbose` of all estimators and functions means the same, described in `_estimator_docs.SHARED["verbose"]`.
+`verbose` of all estimators and functions means the same, described in the docstring of each.
 """
 
 from __future__ import annotations

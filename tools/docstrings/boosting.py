@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weald._docs.estimators import SHARED
+from docstrings.estimators import SHARED
 
 _OWN_LOSS = """
 An object of your own must have two methods: `loss(y, scores)`, which returns the loss of each pair, and

@@ -142,7 +142,7 @@ estimators_ : sequence of DecisionTreeRegressor
 COMPRESSION_REGRESSORS = {
     "estimator": COMPRESSION["estimator"].replace("{default_estimator}", "`ExtraTreesRegressor()`"),
     "step_size": COMPRESSION["step_size"].replace("{on_the_scale}", ", for outputs that are scaled to unit variance"),
-    "path_": COMPRESSION["path_"].replace("{losses}", "Losses are mean squared errors."),
+    "path_": COMPRESSION["path_"].replace("{losses}", "Losses are mean\n    squared errors."),
     "attributes": """
 {of_the_path}
 {categories_}

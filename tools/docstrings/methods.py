@@ -1,71 +1,8 @@
-"""Docstrings that are composed of shared texts, and the texts of methods and metrics.
-
-Each parameter and attribute is described once, in a table of texts by name: here those of methods, in `_estimator_docs`
-those of constructors and fitted attributes, and in `_boosting_docs`, `_centroid_docs` and `_compression_docs` those in
-which these estimators differ.
-"""
+"""Texts on the arguments and results of methods and metrics, by name."""
 
 from __future__ import annotations
 
-import inspect
-import re
-import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
-
-_Described = TypeVar("_Described", bound=Callable[..., Any])
-
-
-def documented(described: _Described) -> _Described:
-    """The method or class with its docstring composed of the texts of this module."""
-    return composed(described, TEXTS)
-
-
-def documented_by(*tables: Mapping[str, str]) -> Callable[[_Described], _Described]:
-    """The same with texts of these tables, of which later ones replace texts of earlier ones."""
-    texts: dict[str, str] = {}
-    for table in tables:
-        texts |= table
-    return lambda described: composed(described, texts)
-
-
-def composed(described: _Described, texts: Mapping[str, str]) -> _Described:
-    """The method or class with its docstring composed.
-
-    A line `{name}` of the docstring, or of a text, stands for the text of that name. In a class, the line
-    `{parameters}` stands for the texts of all parameters of its constructor, in their order, in which `{default}`
-    stands for the default value.
-    """
-    if described.__doc__ is None:  # Python may run without docstrings
-        return described
-
-    def text_of(name: str) -> str:
-        if name == "parameters":
-            return "\n".join(_text_of_parameter(p, texts) for p in _parameters_of(described))
-        return texts[name].strip("\n")
-
-    def indented(found: re.Match[str]) -> str:
-        return textwrap.indent(filled(text_of(found[2])), found[1])
-
-    def filled(text: str) -> str:
-        return re.sub(r"^( *){(\w+)}$", indented, text, flags=re.MULTILINE)
-
-    described.__doc__ = filled(described.__doc__)
-    return described
-
-
-def _parameters_of(described: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a class's constructor."""
-    return list(inspect.signature(described).parameters.values())
-
-
-def _text_of_parameter(parameter: inspect.Parameter, texts: Mapping[str, str]) -> str:
-    default = parameter.default
-    shown = f'"{default}"' if isinstance(default, str) else repr(default)
-    return texts[parameter.name].strip("\n").replace("{default}", shown)
-
-
-TEXTS = {
+METHODS = {
     "X_of_fit": """
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The training samples, dense or sparse. NaN marks a missing value. In sparse X a NaN must be stored to mark one:
@@ -325,3 +262,17 @@ ValueError
     If the shapes do not match, or predictions are neither 0 nor 1.
 """,
 }
+
+METHODS["X_of_boosting"] = (
+    METHODS["X_of_fit"]
+    + """
+    If `estimator` is given, it receives X as float64, or as float32 if X is float32, and there is no such
+    warning.
+"""
+)
+METHODS["determinism_of_centroid_forests"] = (
+    METHODS["determinism_of_forests"]
+    + """\
+With `idf`, `warm_start` requires the data of the previous fit.
+"""
+)

@@ -1,1 +1,0 @@
-"""Texts of docstrings that several estimators and methods share."""

@@ -1,0 +1,150 @@
+"""Which docstrings of the package contain which shared texts."""
+
+from __future__ import annotations
+
+from docstrings.boosting import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRESSORS
+from docstrings.centroid import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
+from docstrings.compression import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRESSION_REGRESSORS
+from docstrings.estimators import (
+    CLASSIFIERS,
+    FOREST_CLASSIFIERS,
+    FOREST_REGRESSORS,
+    FORESTS,
+    REGRESSORS,
+    SHARED,
+    TREE_CLASSIFIERS,
+    TREE_REGRESSORS,
+    TREES,
+    members,
+    share_of_words,
+)
+
+# The tables of each estimator, of which later ones replace texts of earlier ones.
+ESTIMATORS = {
+    "boosting.py": {
+        "GradientBoostingClassifier": SHARED | BOOSTING | BOOSTING_CLASSIFIERS,
+        "GradientBoostingRegressor": SHARED | BOOSTING | BOOSTING_REGRESSORS,
+    },
+    "centroid.py": {
+        "CentroidForestClassifier": SHARED | FORESTS | FOREST_CLASSIFIERS | CENTROIDS | CENTROID_CLASSIFIERS,
+        "CentroidForestRegressor": SHARED | FORESTS | FOREST_REGRESSORS | CENTROIDS | CENTROID_REGRESSORS,
+    },
+    "compression.py": {
+        "CompressedForestClassifier": SHARED | COMPRESSION | COMPRESSION_CLASSIFIERS,
+        "CompressedForestRegressor": SHARED | COMPRESSION | COMPRESSION_REGRESSORS,
+    },
+    "forest.py": {
+        "ExtraTreesClassifier": TREES
+        | CLASSIFIERS
+        | FORESTS
+        | FOREST_CLASSIFIERS
+        | members("ExtraTreeClassifier")
+        | share_of_words("four of five", "1.5 to 3.3"),
+        "ExtraTreesRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS | members("ExtraTreeRegressor"),
+        "RandomForestClassifier": TREES
+        | CLASSIFIERS
+        | FORESTS
+        | FOREST_CLASSIFIERS
+        | members("DecisionTreeClassifier")
+        | share_of_words("all five", "up to 3.2"),
+        "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS | members("DecisionTreeRegressor"),
+    },
+    "tree.py": {
+        "DecisionTreeClassifier": TREES | CLASSIFIERS | TREE_CLASSIFIERS,
+        "DecisionTreeRegressor": TREES | REGRESSORS | TREE_REGRESSORS,
+        "ExtraTreeClassifier": TREES | CLASSIFIERS | TREE_CLASSIFIERS,
+        "ExtraTreeRegressor": TREES | REGRESSORS | TREE_REGRESSORS,
+    },
+}
+
+# The shared texts of methods and functions, in the order of their docstrings.
+SHARED_TEXTS = {
+    "_fit/base.py": {
+        "BaseEnsemble.apply": "X_as_in_predict",
+    },
+    "_fit/boosted.py": {
+        "BoostedModel.apply": "X_as_in_predict",
+    },
+    "_fit/boosting.py": {
+        "BaseBoosting.fit": "X_of_boosting y weight_zero rounded_weights "
+        "y_mask_of_boosting label_names fitted_self errors_of_fit after_errors",
+    },
+    "_fit/compression.py": {
+        "BaseCompressed.fit": "X_of_fit weight_zero y_mask_of_compression label_names fitted_self after_errors",
+        "BaseCompressed.decision_path": "X_as_in_predict node_indicator",
+    },
+    "_fit/forest.py": {
+        "BaseForest.fit": "X_of_fit y sample_weight_of_trees y_mask label_names "
+        "trees fitted_self errors_of_fit after_errors determinism_of_forests",
+        "BaseForest.decision_path": "X_as_in_predict node_indicator",
+        "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
+    },
+    "_fit/predictions.py": {
+        "BaseRegressor.score": "X_as_in_predict y_mask_of_score",
+        "BaseRegressor.predict": "X",
+        "BaseClassifier.score": "X_as_in_predict y_mask_of_score",
+        "BaseClassifier.predict": "X of_the_type_of_y",
+        "BaseClassifier.predict_proba": "X_as_in_predict probabilities",
+        "BaseClassifier.predict_log_proba": "X_as_in_predict",
+        "BaseClassifier.decision_function": "X_as_in_predict",
+        "BaseClassifier.topk_names": "X_as_in_predict",
+        "BaseClassifier.predict_topk": "X_as_in_predict k_and_min_score excluded_labels ranked_labels errors_of_topk",
+        "BaseClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
+    },
+    "_fit/tree.py": {
+        "BaseTree.fit": "X_of_fit y sample_weight_of_trees y_mask "
+        "label_names check_input fitted_self errors_of_fit after_errors",
+        "BaseTree.predict": "X check_input",
+        "BaseTree.apply": "X_as_in_predict check_input",
+        "BaseTree.decision_path": "X_as_in_predict check_input",
+    },
+    "boosting.py": {
+        "GradientBoostingRegressor.predict": "X n_stages_and_margin",
+        "GradientBoostingRegressor.staged_predict": "X_as_in_predict",
+        "GradientBoostingClassifier.predict": "X n_stages_and_margin of_the_type_of_y",
+        "GradientBoostingClassifier.predict_proba": "X_as_in_predict n_stages_and_margin probabilities",
+        "GradientBoostingClassifier.predict_log_proba": "X_as_in_predict",
+        "GradientBoostingClassifier.decision_function": "X_as_in_predict n_stages_and_margin decisions",
+        "GradientBoostingClassifier.staged_predict": "X_as_in_predict",
+        "GradientBoostingClassifier.staged_predict_proba": "X_as_in_predict",
+        "GradientBoostingClassifier.staged_decision_function": "X_as_in_predict",
+        "GradientBoostingClassifier.predict_topk": "X_as_in_predict excluded_labels errors_of_topk",
+        "GradientBoostingClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
+    },
+    "centroid.py": {
+        "BaseCentroidForest.fit": "label_names trees fitted_self errors_of_fit after_errors determinism_of_centroid_forests",
+    },
+    "compression.py": {
+        "CompressedForestRegressor.predict": "X",
+        "CompressedForestClassifier.predict": "X of_the_type_of_y",
+        "CompressedForestClassifier.predict_proba": "X_as_in_predict probabilities",
+        "CompressedForestClassifier.decision_function": "X_as_in_predict decisions",
+    },
+    "metrics.py": {
+        "one_error": "y_true_and_score y_mask_of_metrics",
+        "precision_at_k": "ranking y_mask_of_metrics faults_of_rankings",
+        "recall_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
+        "ndcg_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
+        "psp_at_k": "ranking propensities y_mask_of_metrics unless_known faults_of_gains",
+        "psndcg_at_k": "ranking propensities y_mask_of_metrics unless_known faults_of_gains",
+        "label_coverage_at_k": "ranking y_mask_of_metrics unless_known faults_of_rankings",
+        "micro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
+        "macro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
+    },
+    "multilabel.py": {
+        "TunedThresholds.predict": "X_of_estimator",
+        "TunedThresholds.predict_proba": "X_of_estimator",
+        "TunedThresholds.decision_function": "X_of_estimator",
+        "TunedThresholds.predict_sparse": "X_of_estimator",
+        "TunedThresholds.predict_topk": "X_of_estimator labels_to_return",
+        "TunedThresholds.score": "X_of_estimator",
+        "CalibratedLabels.predict_sparse": "X_of_estimator",
+        "CalibratedLabels.predict_proba": "X_of_estimator",
+        "CalibratedLabels.predict": "X_of_estimator",
+        "CalibratedLabels.score": "X_of_estimator y_mask_of_score",
+        "CalibratedLabels.predict_topk": "X_of_estimator labels_to_return",
+    },
+    "tree.py": {
+        "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",
+    },
+}
