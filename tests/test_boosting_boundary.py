@@ -32,7 +32,7 @@ def test_values_of_X_that_are_no_float32(name, container, value):
     bad[3, 2] = value
     message = "X contains infinity or a value too large"
     check_refused(model, ValueError, message, container(bad), y)
-    check_refused(model, ValueError, message, X, y, X_val=container(bad), y_val=y)
+    check_refused(model, ValueError, message.replace("X", "X_val"), X, y, X_val=container(bad), y_val=y)
     for method in ("predict", "apply"):
         with pytest.raises(ValueError, match=message):
             getattr(model, method)(container(bad))
@@ -273,7 +273,7 @@ def test_y_that_is_not_numerical():
         X,
         sparse.csr_array(np.eye(len(X), dtype=complex)),
     )
-    check_refused(model, ValueError, "could not convert", X, ["a"] * len(X))
+    check_refused(model, ValueError, "^y must have numbers, got 'a'", X, ["a"] * len(X))
     check_refused(model, ValueError, "NaN", X, np.full(len(X), np.nan))
 
 
@@ -290,7 +290,8 @@ def test_sample_weights(name, weights, message):
     X, y = make_data(name)
     model = make(name).fit(X, y)
     check_refused(model, ValueError, message, X, y, sample_weight=weights)
-    check_refused(model, ValueError, message, X, y, X_val=X, y_val=y, sample_weight_val=weights)
+    of_val = message.replace("sample_weight", "sample_weight_val")
+    check_refused(model, ValueError, of_val, X, y, X_val=X, y_val=y, sample_weight_val=weights)
 
 
 @pytest.mark.parametrize("class_weight", [{"a": 1, "d": 2}, "even", {"a": -1, "b": 1, "c": 1}])

@@ -54,6 +54,8 @@ def count_threads(n_jobs: int | None) -> int:
     This differs from `joblib.effective_n_jobs` for backends of processes: joblib warns and returns 1 in processes that
     must not have children, such as those of `multiprocessing.Pool`, but the engine's threads are allowed there.
     """
+    if n_jobs == 0:
+        raise ValueError("n_jobs must be None, a positive integer, or a negative one, of which -1 is all cores, got 0")
     backend, in_context = get_active_backend()
     if not getattr(backend, "supports_sharedmem", False):
         backend = ThreadingBackend()

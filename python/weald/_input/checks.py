@@ -26,6 +26,7 @@ from sklearn.utils.validation import _check_n_features, _get_feature_names, _num
 
 from weald._input import warned
 from weald._input.columns import check_no_dates, naming_columns, with_nan
+from weald._input.containers import check_container
 from weald._input.described import cut, described, kind_of
 from weald._input.precision import warn_of_collapsed
 from weald._input.sparse import is_sparse
@@ -82,6 +83,18 @@ def named(what: str) -> Iterator[None]:
         if is_named or type(error).__module__.partition(".")[0] not in _OF_CONVERSIONS:
             raise
         raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{what}: {error}") from error
+
+
+@contextmanager
+def renamed(**names: str) -> Iterator[None]:
+    """Errors call arguments by these names: with `X="X_val"`, "X has 2 features" becomes "X_val has 2 features"."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        found = str(error)
+        for name, other in names.items():
+            found = re.sub(rf"(?<![\w.(]){name}(?!\w)", other, found)
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(found) from error
 
 
 class Number(Interval):  # type: ignore[misc]
@@ -164,6 +177,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
             return X
         return check_values(X, is_canonical=is_canonical)
     source = X
+    check_container(X)
     check_no_dates(X)
     # Values that are too large for float32 are found below, with their own error message.
     with np.errstate(over="ignore"), named("X"):
@@ -244,6 +258,7 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
         X = canonical(X, "X")
+    check_container(X)
     check_no_dates(X)
     with named("X"), naming_columns(X):
         X = with_numbers(with_nan(X), np.float64, np.float32)
@@ -275,6 +290,7 @@ def count_samples(data: Any, what: str = "X") -> int:
 
 def check_rows(X: Any) -> Matrix:
     """X as `check_X` returns it, without an estimator to compare the features with."""
+    check_container(X)
     with np.errstate(over="ignore"), named("X"):
         check_no_dates(X)
         X = with_numbers(with_nan(X), np.float32)

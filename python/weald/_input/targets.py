@@ -20,8 +20,8 @@ from sklearn.utils.validation import _num_samples
 
 from weald._input import masks as _masks
 from weald._input import registry, warned
-from weald._input.checks import Float, canonical, named, over_same_memory, rows_there
-from weald._input.described import described
+from weald._input.checks import Float, canonical, is_float, named, over_same_memory, rows_there
+from weald._input.described import cut, described
 from weald._input.frames import different, label_names, names_of
 from weald._input.sparse import is_sparse
 from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
@@ -184,9 +184,38 @@ def numbers(
     names = names_of(y, what)
     if has_sparse_columns(y):
         y = of_sparse_columns(y).toarray()
-    y = _dense(y, np.float64, n_samples, name, what=what, warn_column=warn_column, weights=weights, masks=masks)
+    _check_no_dates(y, what)
+    try:
+        found = _dense(y, np.float64, n_samples, name, what=what, warn_column=warn_column, weights=weights, masks=masks)
+    except ValueError as error:
+        if (text := _first_text(y)) is None:
+            raise
+        other = f": {name.removesuffix('Regressor')}Classifier is for classes" if name.endswith("Regressor") else ""
+        raise ValueError(f"{what} must have numbers, got {cut(repr(text))}{other}") from error
+    y = found
     mask = _mask_of_dense(y, y_mask, weights, names, what=what, each_output=each_output) if masks else None
     return Target("numbers", y, y.shape[1], [], y, names=names, mask=mask)
+
+
+def _check_no_dates(y: Any, what: str) -> None:
+    """Raise for dates and times, which NumPy would convert to numbers of nanoseconds or another unit."""
+    for dtype in list(y.dtypes) if hasattr(y, "columns") else [getattr(y, "dtype", None)]:
+        if getattr(dtype, "kind", "O") in "mM" or str(dtype).lower().startswith(_OF_TIME):
+            raise ValueError(
+                f"{what} must have numbers, got dates or times of dtype {dtype}: convert them first, for example to "
+                "the days since a date"
+            )
+
+
+_OF_TIME = ("date", "time", "duration", "period")
+
+
+def _first_text(y: Any) -> str | None:
+    """The first value of y that is a text and no number."""
+    for value in np.asarray(y, dtype=object).ravel().tolist():
+        if isinstance(value, str) and not is_float(value):
+            return value
+    return None
 
 
 _OF_ONE_OUTPUT = (
@@ -516,7 +545,10 @@ def _of_objects(y: NDArray[Any], what: str) -> NDArray[Any]:
     missing = {kind for kind in kinds if kind is type(None) or kind.__name__ in ("NAType", "NaTType")}
     if kinds == missing or not all(issubclass(kind, _NUMBERS) for kind in kinds - missing):
         if missing or any(isinstance(cell, float) and cell != cell for cell in cells):
-            raise ValueError(f"Input {what.removeprefix('its ')} contains NaN or None among other values than numbers")
+            raise ValueError(
+                f"Input {what.removeprefix('its ')} contains NaN or None among other values than numbers: "
+                "give the unknown class a name of its own, or leave out these samples"
+            )
         return y
     if missing:
         cells = [np.nan if type(cell) in missing else cell for cell in cells]

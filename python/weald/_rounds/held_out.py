@@ -39,7 +39,7 @@ def validation_set(
         missing, there = ("X_val", "y_val") if X_val is None else ("y_val", "X_val")
         raise ValueError(f"{missing} must be given if {there} is, got None: pass both or none")
     if X_val is not None:
-        try:
+        with checks.renamed(X="X_val", sample_weight="sample_weight_val"):
             X_val = boosting._check_X(X_val, reset=False, fitting=True)
             w_val = checks.check_weights(w_val, X_val.shape[0])
             start_val = boosting._start_margins(X_val, margins_val, "base_margin_val", target)
@@ -47,8 +47,6 @@ def validation_set(
                 start_val = start_val[rows]
             X_val, y_val, w_val = checks.without_absent(X_val, y_val, w_val)
             held, mask = target.like_with_gaps(y_val, X_val.shape[0], type(boosting).__name__)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"X_val, y_val, sample_weight_val: {error}") from error
         if start is not None and start_val is None:
             raise ValueError("base_margin_val must be given if base_margin and X_val are, got None: pass both")
         if start is None and start_val is not None:

@@ -231,7 +231,7 @@ impl Disk {
 }
 
 fn cut_short() -> Error {
-    Error::corrupt("the file is cut short")
+    Error::corrupt("the file is cut short, or not a model")
 }
 
 fn out_of_memory(bytes: usize) -> Error {
@@ -242,7 +242,9 @@ fn out_of_memory(bytes: usize) -> Error {
 pub(super) fn header_bytes(start: &[u8], length: u64) -> Result<usize> {
     let n_header = u64::from_le_bytes(*start.first_chunk::<8>().ok_or_else(cut_short)?);
     if n_header > MOST_HEADER_BYTES {
-        return Err(Error::corrupt(format!("the header is {n_header} bytes long, more than {MOST_HEADER_BYTES}")));
+        return Err(Error::corrupt(format!(
+            "the header is {n_header} bytes long, more than {MOST_HEADER_BYTES}, or the file is not a model"
+        )));
     }
     if length < 8 + n_header {
         return Err(cut_short());
