@@ -311,11 +311,11 @@ def test_validation_sets(name):
     check_refused(model, ValueError, "X_val.*features", X, y, X_val=X[:, 1:], y_val=y)
     check_refused(model, ValueError, "inconsistent numbers", X, y, X_val=X, y_val=y[1:])
     two = np.column_stack([y, y])
-    check_refused(model, ValueError, "y_val must have 1 outputs, as y, got 2", X, y, X_val=X, y_val=two)
+    check_refused(model, ValueError, "y_val must have 1 outputs, as in the fit, got 2", X, y, X_val=X, y_val=two)
     check_refused(
         model,
         (TypeError, ValueError),
-        "sparse|must have 1 outputs, as y, got 60",
+        "sparse|must have 1 outputs, as in the fit, got 60",
         X,
         y,
         X_val=X,
@@ -326,7 +326,9 @@ def test_validation_sets(name):
             model, ValueError, "y_val must have classes of the training data, got 'z'", X, y, X_val=X[:1], y_val=["z"]
         )
         Y = make_data(name, outputs="labels")[1]
-        check_refused(model, ValueError, "y_val must have 3 outputs, as y, got 2", X, Y, X_val=X, y_val=Y[:, :2])
+        check_refused(
+            model, ValueError, "y_val must have 3 outputs, as in the fit, got 2", X, Y, X_val=X, y_val=Y[:, :2]
+        )
         check_refused(model, ValueError, "must have the values 0 and 1 for labels, got 2", X, Y, X_val=X, y_val=Y + 1)
     model.set_params(n_iter_no_change=2, validation_fraction=0.99)
     check_refused(model, ValueError, "validation_fraction must allow a split of the samples, got 0.99", X[:5], y[:5])

@@ -296,11 +296,11 @@ def test_topk_is_the_head_of_the_sorted_scores(labels, params, loss):
     X, Y = labels
     model = make(CLASSIFIER, loss=loss, **params).fit(X, Y)
     decision = model.decision_function(X)
-    indices, scores = model.predict_topk(X, k=7)
+    indices, scores = model.predict_topk(X, k=7, scores="margin")
     expected = np.argsort(-decision, axis=1, kind="stable")[:, :7]
     np.testing.assert_array_equal(indices, expected)
     np.testing.assert_array_equal(scores, np.take_along_axis(decision, expected, axis=1))
-    assert not hasattr(make(CLASSIFIER).fit(*make_data(CLASSIFIER)), "predict_topk")
+    assert not hasattr(make(CLASSIFIER).fit(*make_data(CLASSIFIER, outputs="several")), "predict_topk")
 
 
 def test_sparse_predictions_by_blocks(labels, monkeypatch):

@@ -385,7 +385,7 @@ def test_errors_of_y_name_the_set():
     model = make(REGRESSOR).fit(X, y)
     for bad, message in (
         (np.where(y > 0, y, np.nan), "Input y contains NaN"),
-        (np.column_stack([y, y]), "its y must have 1 outputs, as y, got 2"),
+        (np.column_stack([y, y]), "its y must have 1 outputs, as in the fit, got 2"),
         (
             sparse.csr_array(np.where(y > 0, y, np.inf)[:, None]),
             "its y must be finite if it is sparse, got NaN or infinity",
@@ -410,7 +410,12 @@ def test_errors_of_y_name_the_set():
     X, Y = make_data(CLASSIFIER, outputs="labels")
     model = make(CLASSIFIER).fit(X, Y)
     check_refused(
-        model, ValueError, r"^eval_sets\[0\]: its y must have 3 outputs, as y, got 2", X, Y, eval_sets=[(X, Y[:, :2])]
+        model,
+        ValueError,
+        r"^eval_sets\[0\]: its y must have 3 outputs, as in the fit, got 2",
+        X,
+        Y,
+        eval_sets=[(X, Y[:, :2])],
     )
     check_refused(
         model,

@@ -258,7 +258,7 @@ def test_rounds_start_from_another_model(name, outputs, params):
     last = list(inside.staged_predict(X))[-1]
     np.testing.assert_array_equal(last, inside.predict(X))
     if outputs == "labels":
-        indices, best = inside.predict_topk(X, 2)
+        indices, best = inside.predict_topk(X, 2, scores="margin")
         decision = inside.decision_function(X)
         np.testing.assert_array_equal(indices[:, 0], decision.argmax(axis=1))
         # The scores of `predict_topk` are those of `decision_function`.

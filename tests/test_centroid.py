@@ -316,7 +316,7 @@ def test_bad_options_of_text_are_named(options, message):
     model = make("CentroidForestClassifier").fit(X, y)
     with pytest.raises(ValueError, match=message):
         export_centroids(model, **options)
-    with pytest.raises(TypeError, match="model must be a centroid forest"):
+    with pytest.raises(TypeError, match="estimator must be a centroid forest"):
         export_centroids(make("RandomForestClassifier").fit(X, y))
 
 
@@ -534,7 +534,7 @@ def test_what_centroid_forests_have_not_says_what_there_is(name):
         lambda: export_rules(model),
     ):
         with pytest.raises(
-            TypeError, match=f"model must have nodes that test single features, got a {name}.*export_centroids"
+            TypeError, match=f"estimator must have nodes that test single features, got a {name}.*export_centroids"
         ):
             refused()
     with pytest.raises(TypeError, match="a centroid forest is smaller with"):

@@ -94,7 +94,7 @@ def test_failures_are_those_of_the_worker_and_change_nothing(client):
 
 def test_bad_arguments_are_refused(client):
     blocks = cut(X, LABELS)
-    with pytest.raises(TypeError, match=r"model must be GradientBoosting.*, got a RandomForestClassifier"):
+    with pytest.raises(TypeError, match=r"estimator must be GradientBoosting.*, got a RandomForestClassifier"):
         fit_samples(weald.RandomForestClassifier(), blocks, client)
     with pytest.raises(TypeError, match=r"client must be a distributed\.Client, got a int"):
         fit_samples(clone(MODEL), blocks, 3)

@@ -52,14 +52,17 @@ def test_what_is_no_model_of_weald(exporter):
     forest = weald.RandomForestClassifier(n_estimators=2).fit(X, y)
     numbers = weald.RandomForestRegressor(n_estimators=2)
     for model, message in [
-        (None, "model is a NoneType"),
+        (None, "estimator is a NoneType"),
         (theirs, "takes fitted trees, forests, boosted and compressed models of weald"),
-        (weald.RandomForestClassifier, "model is the class RandomForestClassifier.*pass an instance, after its fit"),
+        (
+            weald.RandomForestClassifier,
+            "estimator is the class RandomForestClassifier.*pass an instance, after its fit",
+        ),
         (GridSearchCV(numbers, {"max_depth": [1]}, cv=2).fit(X, y[:, 0]), "export its best_estimator_"),
         (FrozenEstimator(forest), "export the fitted estimator that it is made of"),
         (MultiOutputRegressor(numbers).fit(X, y), "export each of its estimators_"),
         (TransformedTargetRegressor(numbers).fit(X, y[:, 0]), "export its regressor_"),
-        (weald.Predictor(forest), "model is a Predictor, but"),
+        (weald.Predictor(forest), "estimator is a Predictor, but"),
         (tuned, "export its estimator_"),
         (pipeline, "export the last step"),
     ]:

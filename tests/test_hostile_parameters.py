@@ -166,9 +166,9 @@ def calls():
     yield metrics.propensities, {"Y": labels}, ["Y", "a", "b"]
     yield metrics.make_topk_scorer, {"metric": "precision_at_k", "k": 1}, ["metric", "k"]
     for model in (of_labels, boosting, compressed, centroids, tuned.fit(X, labels), calibrated.fit(X, labels)):
-        yield model.predict_topk, {"X": X, "k": 2}, ["k", "min_score", "exclude"]
+        yield model.predict_topk, {"X": X, "k": 2}, ["k", "scores", "min_score", "exclude"]
         yield model.predict_sparse, {"X": X}, ["min_score"]
-    yield forest.predict_topk, {"X": X, "k": 2}, ["k", "min_score", "exclude"]
+    yield forest.predict_topk, {"X": X, "k": 2}, ["k", "scores", "min_score", "exclude"]
     for model, target in ((forest, y), (regressor, numbers), (boosted, numbers), (tree, X[:, 0]), (tuned, labels)):
         yield model.fit, {"X": X, "y": target}, ["X", "y", "sample_weight", "y_mask"]
         yield model.predict, {"X": X}, ["X"]
@@ -183,32 +183,36 @@ def calls():
     yield forest.fit, {"X": X, "y": y}, ["trees"]
     yield boosted.predict, {"X": X}, ["n_stages", "base_margin"]
     yield boosted.truncated, {"n_stages": 2}, ["n_stages"]
-    yield boosted.refit_leaves, {"X": X, "y": numbers}, ["y", "sample_weight", "base_margin"]
+    yield boosted.refit_leaves, {"X": X, "y": numbers}, ["y", "sample_weight", "y_mask", "base_margin"]
     yield regressor.predict_quantiles, {"X": X, "q": 0.5}, ["q"]
     yield regressor.sample_y, {"X": X[:2], "n_samples": 2}, ["n_samples", "random_state"]
     yield copy.copy(regressor).update, {"X": X, "y": numbers, "retire": 1}, ["y", "retire", "sample_weight", "y_mask"]
-    yield forest.prune_reduced_error, {"X_val": X, "y_val": y}, ["y_val", "sample_weight"]
-    yield tree.cost_complexity_pruning_path, {"X": X, "y": X[:, 0]}, ["y", "sample_weight"]
-    yield weald.topk, {"model": of_labels, "X": X, "k": 2}, ["X", "k", "min_score", "exclude"]
-    yield weald.topk_chunks, {"model": forest, "X": X, "k": 2}, ["X", "k", "chunk_size", "min_score"]
+    yield forest.prune_reduced_error, {"X_val": X, "y_val": y}, ["X_val", "y_val", "sample_weight"]
+    yield tree.cost_complexity_pruning_path, {"X": X, "y": X[:, 0]}, ["y", "sample_weight", "y_mask"]
+    yield weald.topk, {"estimator": of_labels, "X": X, "k": 2}, ["X", "k", "scores", "min_score", "exclude"]
+    yield weald.topk_chunks, {"estimator": forest, "X": X, "k": 2}, ["X", "k", "chunk_size", "scores", "min_score"]
     yield weald.estimate_fit_memory, {"estimator": forest, "X": X, "y": y}, ["estimator", "X", "y", "y_mask"]
     yield compressed.at, {"l1_norm": 0.1}, ["l1_norm"]
-    yield export_rules, {"model": tree}, ["model", "tree", "decimals", "max_depth", "top_k", "feature_names"]
-    yield export_rules, {"model": forest}, ["class_names"]
-    yield export_centroids, {"model": centroids}, ["model", "tree", "node", "n_features", "decimals", "feature_names"]
-    yield feature_importances, {"model": forest}, ["outputs", "kind"]
-    yield inspection.similar_rows, {"model": regressor, "X": X}, ["model", "X", "k"]
-    yield inspection.shap_values, {"model": tree, "X": X[:2]}, ["model", "X", "outputs", "background"]
-    yield inspection.shap_interaction_values, {"model": tree, "X": X[:2]}, ["output", "background"]
-    yield inspection.partial_dependence, {"model": tree, "X": X, "features": 0}, ["model", "X", "features"]
-    permuted = {"model": tree, "X": sparse.csr_array(X), "y": X[:, 0], "n_repeats": 1}
+    yield export_rules, {"estimator": tree}, ["estimator", "tree", "decimals", "max_depth", "top_k", "feature_names"]
+    yield export_rules, {"estimator": forest}, ["class_names"]
+    yield (
+        export_centroids,
+        {"estimator": centroids},
+        ["estimator", "tree", "node", "n_features", "decimals", "feature_names"],
+    )
+    yield feature_importances, {"estimator": forest}, ["outputs", "kind"]
+    yield inspection.similar_rows, {"estimator": regressor, "X": X}, ["estimator", "X", "k"]
+    yield inspection.shap_values, {"estimator": tree, "X": X[:2]}, ["estimator", "X", "outputs", "background"]
+    yield inspection.shap_interaction_values, {"estimator": tree, "X": X[:2]}, ["output", "background"]
+    yield inspection.partial_dependence, {"estimator": tree, "X": X, "features": 0}, ["estimator", "X", "features"]
+    permuted = {"estimator": tree, "X": sparse.csr_array(X), "y": X[:, 0], "n_repeats": 1}
     yield (
         inspection.permutation_importance,
         permuted,
-        ["model", "X", "y", "n_repeats", "n_jobs", "scoring", "random_state", "y_mask"],
+        ["estimator", "X", "y", "n_repeats", "n_jobs", "scoring", "random_state", "y_mask"],
     )
-    yield weald.compression.compact_leaves, {"model": forest}, ["top_k", "dtype", "max_change"]
-    yield weald.compression.compact_leaves, {"model": boosted, "max_change": 0.1, "X": X}, ["max_change"]
+    yield weald.compression.compact_leaves, {"estimator": forest}, ["top_k", "dtype", "max_change"]
+    yield weald.compression.compact_leaves, {"estimator": boosted, "max_change": 0.1, "X": X}, ["max_change"]
     yield projection.johnson_lindenstrauss_dim, {"n_samples": 10, "eps": 0.5}, ["n_samples", "eps"]
     yield projection.RademacherProjection, {}, ["sparsity"]
     yield projection.SubsampleProjection, {}, ["replacement"]
@@ -230,13 +234,19 @@ def calls():
         checked,
         ["estimator", "X", "executor", "settings", "cv", "scoring", "timeout", "max_retries"],
     )
-    best = {"model": of_labels, "X": X, "k": 2, "executor": executor}
+    best = {"estimator": of_labels, "X": X, "k": 2, "executor": executor}
     yield (
         distribute.predict_topk,
         best,
-        ["model", "X", "executor", "k", "n_parts", "min_score", "timeout", "max_retries"],
+        ["estimator", "X", "executor", "k", "n_parts", "scores", "min_score", "exclude", "timeout", "max_retries"],
     )
-    alone = {"model": clone(boosted), "X": X, "y": numbers, "all_reduce": lambda values, _: values, "n_samples": len(X)}
+    alone = {
+        "estimator": clone(boosted),
+        "X": X,
+        "y": numbers,
+        "all_reduce": lambda values, _: values,
+        "n_samples": len(X),
+    }
     yield distribute.fit_part, alone, ["y", "n_samples", "sample_weight"]
     yield model_selection.MultilabelStratifiedKFold, {}, ["n_splits", "shuffle"]
     yield model_selection.check_cv, {"y": labels, "classifier": True}, ["cv"]
@@ -247,9 +257,9 @@ def calls():
     yield model_selection.cross_val_predict, folds, ["method", "estimator"]
     yield model_selection.cross_val_predict_topk, {**folds, "k": 1}, ["k", "y_mask"]
     of_pairs = {"y_true": labels, "y_score": scores}
-    yield LabelReliabilityDisplay.from_predictions, of_pairs, ["n_bins", "strategy", "labels"]
-    yield to_onnx, {"model": tree}, ["ml_opset"]
-    yield to_c, {"model": tree}, ["model", "name"]
+    yield LabelReliabilityDisplay.from_predictions, of_pairs, ["n_bins", "strategy", "labels", "y_mask"]
+    yield to_onnx, {"estimator": tree}, ["ml_opset"]
+    yield to_c, {"estimator": tree}, ["estimator", "name"]
     yield datasets.dump_xmc, {"X": X, "Y": labels, "path_or_buffer": io.BytesIO()}, ["X", "Y"]
 
 

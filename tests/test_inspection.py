@@ -34,13 +34,13 @@ def test_weak_models_that_are_no_trees_have_none():
     X, y = make_data("GradientBoostingRegressor")
     model = make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False, n_estimators=2).fit(X, y)
     for outputs in (None, "all"):
-        with pytest.raises(ValueError, match=r"^model must have trees, got a GradientBoosting.* with estimator="):
+        with pytest.raises(ValueError, match=r"^estimator must have trees, got a GradientBoosting.* with estimator="):
             feature_importances(model, outputs=outputs)
 
 
 @pytest.mark.parametrize("model", [Ridge(), None, "forest", weald.RandomForestRegressor, np.zeros(3)], ids=str)
 def test_foreign_objects_are_refused_by_their_names(model):
-    with pytest.raises(TypeError, match=r"^model must be a fitted estimator of weald, got (a|the class) "):
+    with pytest.raises(TypeError, match=r"^estimator must be a fitted estimator of weald, got (a|the class) "):
         feature_importances(model)
 
 
@@ -159,9 +159,9 @@ def test_counts_are_of_no_output(name, outputs):
 def test_weak_models_and_foreign_objects_have_no_counts():
     X, y = make_data("GradientBoostingRegressor")
     model = make("GradientBoostingRegressor", estimator=Ridge(), relabel_leaves=False, n_estimators=2).fit(X, y)
-    with pytest.raises(ValueError, match=r"^model must have trees, got a GradientBoosting.* with estimator="):
+    with pytest.raises(ValueError, match=r"^estimator must have trees, got a GradientBoosting.* with estimator="):
         feature_importances(model, kind="count")
-    with pytest.raises(TypeError, match=r"^model must be a fitted estimator of weald, got a Ridge"):
+    with pytest.raises(TypeError, match=r"^estimator must be a fitted estimator of weald, got a Ridge"):
         feature_importances(Ridge(), kind="count")
     with pytest.raises(NotFittedError):
         feature_importances(weald.RandomForestRegressor(), kind="count")

@@ -140,7 +140,7 @@ def test_forests_without_samples_and_wrong_questions_are_refused():
     for k in (0, 1.5, True):
         with pytest.raises(ValueError, match=r"k must be a positive integer or None, got "):
             similar_rows(model, X, k)
-    with pytest.raises(TypeError, match=r"model must be a random forest.*got a DecisionTreeRegressor"):
+    with pytest.raises(TypeError, match=r"estimator must be a random forest.*got a DecisionTreeRegressor"):
         similar_rows(make("DecisionTreeRegressor").fit(X, y), X)
     pruned = model.prune_reduced_error(X, y)
     with pytest.raises(ValueError, match="this RandomForestRegressor stores no training samples: it mu"):

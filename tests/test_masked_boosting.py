@@ -315,3 +315,36 @@ def test_masked_models_grow_on_and_are_kept_by_files(tmp_path: Any) -> None:
         np.testing.assert_array_equal(scores(parts, X), scores(whole, X))
         weald.save(whole, tmp_path / kind)
         np.testing.assert_array_equal(scores(weald.load(tmp_path / kind), X), scores(whole, X))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(("kind", "loss"), [("numbers", "squared_error"), ("numbers", "huber"), ("labels", "log_loss")])
+def test_leaves_fitted_again_to_the_known_values_are_the_same(kind: str, loss: str, strategy: dict[str, Any]) -> None:
+    X, y, mask = data(kind, loss)
+    w = np.random.default_rng(0).integers(0, 3, len(X))
+    model = boosting(kind, loss=loss, **strategy).fit(X, y, sample_weight=w, y_mask=mask)
+    junk = np.where(mask, 1 - y if kind == "labels" else y + 3, y)
+    for other, given in ((y, mask), (junk, sp.csr_array(mask)), (np.where(mask, NAN, y), None)):
+        again = model.refit_leaves(X, other, sample_weight=w, y_mask=given)
+        np.testing.assert_array_equal(scores(again, X), scores(model, X))
+    # Samples of weight zero are as if they were absent, with their part of the mask.
+    there = w > 0
+    again = model.refit_leaves(X[there], y[there], sample_weight=w[there], y_mask=mask[there])
+    np.testing.assert_array_equal(scores(again, X), scores(model, X))
+    assert not np.array_equal(scores(model.refit_leaves(X, junk, sample_weight=w), X), scores(model, X))
+    with pytest.raises(ValueError, match="y_mask must have 90 rows, as y, got 3"):
+        model.refit_leaves(X, y, sample_weight=w, y_mask=mask[:3])
+    hidden = np.zeros_like(mask)
+    hidden[:, 1] = True
+    with pytest.raises(ValueError, match="y must have a known value in column 1"):
+        model.refit_leaves(X, y, y_mask=hidden)
+
+
+def test_masked_classes_of_one_output_are_left_out_of_refits() -> None:
+    X, y, _ = data("numbers", "squared_error")
+    classes = np.where(y[:, 0] > 0, "a", "b")
+    model = weald.GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, classes)
+    mask = np.arange(len(X)) % 4 == 0
+    again = model.refit_leaves(X, np.where(mask, "c", classes), y_mask=mask)
+    expected = model.refit_leaves(X[~mask], classes[~mask])
+    np.testing.assert_array_equal(again.decision_function(X), expected.decision_function(X))

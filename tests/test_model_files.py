@@ -265,7 +265,7 @@ def refused_models():
     nested.estimator = copy.deepcopy(own)
     yield r"the attribute estimator\.note is not supported", nested
     own = Own(n_estimators=2).fit(X, y)
-    yield "model must be .*got a Own", own
+    yield "estimator must be .*got a Own", own
     deep = make("RandomForestClassifier").fit(X, np.arange(60) % 2)
     loop: list = []
     loop.append(loop)

@@ -79,9 +79,7 @@ def test_topk_leaves_out_what_is_excluded_and_what_is_too_small(name, params):
         Y = sparse.csr_array(Y.toarray()[:, [0, 1, 2, 4, 5, 6]])
         X, Y = X.toarray(), Y.toarray()
     model = small(name, **params).fit(X, Y)
-    proba = model.predict_proba(X)
-    absent = -np.inf if name in BOOSTING else 0.0
-    scores = model.decision_function(X) if name in BOOSTING else proba
+    proba, margins = model.predict_proba(X), model.decision_function(X)
     n, d = Y.shape
     rng = np.random.default_rng(1)
     rows = sparse.random_array((n, d), density=0.5, random_state=rng, format="csr")
@@ -89,8 +87,9 @@ def test_topk_leaves_out_what_is_excluded_and_what_is_too_small(name, params):
     stored_zero.data[::3] = 0
     # All labels are excluded for the first sample.
     rows = sparse.csr_array(sparse.vstack([np.ones((1, d)), rows[1:]]))
-    for exclude, floor, k in itertools.product(
-        [None, rows, rows.tocoo(), stored_zero, [0, d - 1], np.array([2]), list(range(d)), []], [0, 0.2, 1.0], [1, d]
+    units = [("auto", floor) for floor in (None, 0, 0.2, 1.0)] + [("margin", floor) for floor in (None, -0.1, 0.05)]
+    for exclude, (unit, floor), k in itertools.product(
+        [None, rows, rows.tocoo(), stored_zero, [0, d - 1], np.array([2]), list(range(d)), []], units, [1, d]
     ):
         if exclude is None:
             banned = set()
@@ -98,8 +97,10 @@ def test_topk_leaves_out_what_is_excluded_and_what_is_too_small(name, params):
             banned = {(i, j) for i, j in zip(*exclude.nonzero(), strict=True)}
         else:
             banned = set(itertools.product(range(n), exclude))
-        expected = plain_topk(scores, k, lambda i, j, f=floor: f == 0 or proba[i, j] >= f, banned, absent)
-        found = model.predict_topk(X, k, min_score=floor, exclude=exclude)
+        scores, absent = (margins, -np.inf) if unit == "margin" else (proba, 0.0)
+        fits = lambda i, j, f=floor, scores=scores: f is None or scores[i, j] >= f  # noqa: E731
+        expected = plain_topk(scores, k, fits, banned, absent)
+        found = model.predict_topk(X, k, scores=unit, min_score=floor, exclude=exclude)
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
         assert found[0].dtype == np.int64
@@ -134,9 +135,17 @@ def test_bad_arguments_of_the_best_labels_are_named(name):
         with pytest.raises(ValueError, match=r"k must be an integer from 1 to 15, got "):
             model.predict_topk(X, k)
     for bad in (-0.1, 1.5, "a", None, np.nan, True):
-        for call in (lambda b=bad: model.predict_topk(X, 1, min_score=b), lambda b=bad: model.predict_sparse(X, b)):
+        with pytest.raises(ValueError, match=r"min_score must be a number from 0 to 1, got "):
+            model.predict_sparse(X, bad)
+        if bad is not None:
             with pytest.raises(ValueError, match=r"min_score must be a number from 0 to 1, got "):
-                call()
+                model.predict_topk(X, 1, min_score=bad)
+    for bad in ("a", np.nan, True):
+        with pytest.raises(ValueError, match=r"min_score must be a number that is not NaN, or None, got "):
+            model.predict_topk(X, 1, scores="margin", min_score=bad)
+    for bad in ("margins", None, 0):
+        with pytest.raises(ValueError, match="scores must be 'auto', 'probability' or 'margin', got "):
+            model.predict_topk(X, 1, scores=bad)
     for bad, error, message in [
         (
             sparse.csr_array((3, 15)),
@@ -153,13 +162,41 @@ def test_bad_arguments_of_the_best_labels_are_named(name):
             model.predict_topk(X, 1, exclude=bad)
 
 
-def test_a_floor_needs_probabilities():
+def test_scores_of_losses_without_probabilities_are_margins():
     X, Y = problem()
     model = make(BOOSTING[0], loss="squared_error").fit(X, Y)
-    assert (model.predict_topk(X, 15)[0] >= 0).all()
-    with pytest.raises(ValueError, match=r"min_score must be 0 with this loss, got 0\.5: loss='squared_e"):
-        model.predict_topk(X, 1, min_score=0.5)
+    margins = model.decision_function(X)
+    labels, scores = model.predict_topk(X, 15)
+    assert (labels >= 0).all()
+    np.testing.assert_array_equal(scores, -np.sort(-margins, axis=1))
+    # The unit of `min_score` is that of the scores: those of predicted labels are positive.
+    labels, scores = model.predict_topk(X, 15, min_score=0.0)
+    np.testing.assert_array_equal((labels >= 0).sum(axis=1), (margins >= 0).sum(axis=1))
+    assert (scores[labels < 0] == -np.inf).all()
+    with pytest.raises(ValueError, match="scores must be 'auto' or 'margin' for GradientBoostingClassifier, which has"):
+        model.predict_topk(X, 1, scores="probability")
     assert not hasattr(model, "predict_sparse")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", LABEL_MODELS)
+def test_classes_are_ranked_by_probabilities_or_margins(name, n_classes):
+    X, y = problem()[0], np.arange(120) % n_classes
+    X = X.toarray() + y[:, None] * 0.3
+    model = small(name).fit(X, np.array(["a", "b", "c"])[y])
+    proba = model.predict_proba(X)
+    labels, scores = model.predict_topk(X, n_classes)
+    np.testing.assert_array_equal(scores, np.take_along_axis(proba, labels, axis=1))
+    np.testing.assert_array_equal(scores, -np.sort(-proba, axis=1))
+    if not hasattr(model, "decision_function"):
+        with pytest.raises(ValueError, match=f"scores must be 'auto' or 'probability' for {name}, which has no"):
+            model.predict_topk(X, 1, scores="margin")
+        return
+    margins = model.decision_function(X)
+    margins = margins if n_classes > 2 else np.column_stack([-margins, margins])
+    labels, scores = model.predict_topk(X, n_classes, scores="margin")
+    np.testing.assert_array_equal(scores, -np.sort(-margins, axis=1))
+    np.testing.assert_array_equal(scores, np.take_along_axis(margins, labels, axis=1))
 
 
 # Out-of-bag scores
@@ -780,7 +817,7 @@ def test_topk_through_a_pipeline_and_in_chunks():
         assert [len(indices) for indices, _ in chunks] == [33, 33, 33, 21]
         for at in (0, 1):
             np.testing.assert_array_equal(np.concatenate([chunk[at] for chunk in chunks]), expected[at])
-    with pytest.raises(TypeError, match=r"model must be .*got RidgeClassifier, which has no predict_topk"):
+    with pytest.raises(TypeError, match=r"estimator must be .*got RidgeClassifier, which has no predict_topk"):
         weald.topk(make_pipeline(RidgeClassifier()), X, 1)
     for bad in (0, 1.5, True, "a"):
         with pytest.raises(ValueError, match=r"chunk_size must be a positive integer, got "):
@@ -805,6 +842,13 @@ def test_the_reliability_of_labels_is_counted_cell_by_cell():
     display = LabelReliabilityDisplay.from_predictions(truth, scores, labels=[0, 2], name="forest", strategy="quantile")
     assert [line.get_label() for line in display.lines_] == ["forest, label 0", "forest, label 2"]
     assert sum(display.n_cells[1]) == len(scores)
+    # A label that is unknown for some samples has the curve of the other samples.
+    mask = np.zeros(truth.shape, dtype=np.bool_)
+    mask[::3, 2] = True
+    masked = LabelReliabilityDisplay.from_predictions(truth, sparse.csr_array(scores), y_mask=mask, labels=[2])
+    known = LabelReliabilityDisplay.from_predictions(truth[~mask[:, 2]], scores[~mask[:, 2]], labels=[2])
+    np.testing.assert_array_equal(masked.n_cells, known.n_cells)
+    np.testing.assert_array_equal(masked.fraction_true, known.fraction_true)
     X, Y = problem()
     model = forest().fit(X, Y)
     again = LabelReliabilityDisplay.from_estimator(model, X, Y, ax=display.ax_)

@@ -175,7 +175,7 @@ def test_what_cannot_be_answered_is_refused_in_words(X, y):
         partial_dependence(forest, X, [4])
     with pytest.raises(ValueError, match="X has 3 features, but RandomForestRegressor is expecting 4"):
         partial_dependence(forest, X[:, :3], [0])
-    with pytest.raises(TypeError, match=r"model must be .*got a Ridge"):
+    with pytest.raises(TypeError, match=r"estimator must be .*got a Ridge"):
         partial_dependence(sklearn.linear_model.Ridge().fit(X, y), X, [0])
     weak = weald.GradientBoostingRegressor(estimator=sklearn.linear_model.Ridge(), relabel_leaves=False)
     with pytest.raises(ValueError, match="with estimator=, which has none"):

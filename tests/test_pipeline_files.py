@@ -209,7 +209,7 @@ def test_types_of_others_are_refused(tmp_path):
     steps = (FunctionTransformer(lambda x: x), weald.RandomForestClassifier(3))
     pipeline = make_pipeline(*steps).fit(np.eye(4), [0, 1, 0, 1])
     (tmp_path / "model").write_bytes(b"old")
-    with pytest.raises(TypeError, match=r"model must have types of scikit-learn.*got .*<lambda>"):
+    with pytest.raises(TypeError, match=r"estimator must have types of scikit-learn.*got .*<lambda>"):
         weald.save(pipeline, tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == b"old"
     import skops.io

@@ -66,6 +66,13 @@ def test_samples_are_predicted_as_by_the_model(name):
             found, expected = predictor.predict_topk(row, k=2), model.predict_topk(X[i : i + 1], k=2)
             assert_same(found[0], expected[0])
             assert_same(found[1], expected[1])
+            options = {"min_score": 0.3, "exclude": [0]}
+            found, expected = (
+                predictor.predict_topk(row, k=2, **options),
+                model.predict_topk(X[i : i + 1], k=2, **options),
+            )
+            assert_same(found[0], expected[0])
+            assert_same(found[1], expected[1])
 
 
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix])
@@ -217,7 +224,7 @@ def test_what_is_no_model_is_refused():
         weald.Predictor(weald.RandomForestClassifier())
     model = weald.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
     for wrong in (make_pipeline(StandardScaler(), model), 3, weald.RandomForestRegressor):
-        with pytest.raises(TypeError, match="model must be a fitted estimator of weald, got a"):
+        with pytest.raises(TypeError, match="estimator must be a fitted estimator of weald, got a"):
             weald.Predictor(wrong)
     with pytest.raises(AttributeError, match="RandomForestRegressor has no predict_proba"):
         weald.Predictor(model).predict_proba(X[0])

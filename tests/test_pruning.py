@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
@@ -266,7 +268,7 @@ def test_reduced_error_refuses_other_data(name, outputs):
     X, y = make_data(name, outputs=outputs)
     model = make(name).fit(X, y)
     before = model_bytes(model)
-    with pytest.raises(ValueError, match="X has 11 features"):
+    with pytest.raises(ValueError, match="X_val has 11 features"):
         model.prune_reduced_error(X[:, 1:], y)
     with pytest.raises(ValueError, match="y_val must have"):
         model.prune_reduced_error(X, np.column_stack([y, y]))
@@ -399,5 +401,24 @@ def test_rules_of_models_that_have_none(name):
         return
     X, y = make_data(name)
     for model in (make(name), make(name).fit(X, y)):
-        with pytest.raises(TypeError, match="model must be a tree or forest"):
+        with pytest.raises(TypeError, match="estimator must be a tree or forest"):
             export_rules(model)
+
+
+def test_messages_name_the_validation_samples():
+    X, y = make_data("DecisionTreeRegressor")
+    tree = make("DecisionTreeRegressor").fit(pd.DataFrame(X).add_prefix("x"), y)
+    for X_val, y_val, message in [
+        (X[:, 1:], y, f"X_val has {X.shape[1] - 1} features"),
+        (np.full(X.shape, np.inf), y, "Input X_val contains infinity"),
+        (X[:0], y[:0], "X_val: Found array with 0 sample"),
+        ([["a"] * X.shape[1]], y[:1], "X_val must have numbers in feature 0"),
+        (pd.DataFrame(X).add_prefix("z"), y, "X_val: The feature names should match"),
+        (X, y[:3], f"X_val has {len(X)} rows, y_val has 3"),
+        (X, np.column_stack([y, y]), "y_val must have 1 outputs, as in the fit, got 2"),
+        (X, np.full(len(y), np.nan), "y_val contains NaN"),
+    ]:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            with pytest.raises(ValueError, match=message):
+                tree.prune_reduced_error(X_val, y_val)

@@ -337,7 +337,7 @@ def test_weights_that_are_rounded_are_refused():
 
 def test_other_arguments_are_checked():
     X, numbers, _ = data()
-    with pytest.raises(TypeError, match=r"model must be .*got a RandomForestRegressor"):
+    with pytest.raises(TypeError, match=r"estimator must be .*got a RandomForestRegressor"):
         fit_part(weald.RandomForestRegressor(), X, numbers, lambda *_: None, n_samples=N)
     with pytest.raises(TypeError, match=r"all_reduce must be a callable.*got a int"):
         fit_part(Regressor(**SMALL), X, numbers, 3, n_samples=N)

@@ -1,6 +1,13 @@
-"""The names that scikit-learn's estimators have and weald's lack are those that docs/scikit-learn.md lists."""
+"""Public names and signatures.
+
+The names that scikit-learn's estimators have and weald's lack are those that docs/scikit-learn.md lists.
+"""
 
 from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
 
 import pytest
 import real_data
@@ -8,6 +15,8 @@ import sklearn.ensemble
 import sklearn.tree
 import weald
 from conftest import make_data
+from every import EVERY
+from weald._fit.tree import BaseTree
 
 # Public names of scikit-learn that weald does not have, by kind of estimator; docs/scikit-learn.md gives the reasons.
 ABSENT = {
@@ -56,3 +65,79 @@ def test_what_is_absent_is_said(stem, task):
     assert absent - {"class_weight"} <= ABSENT[kind]
     text = (real_data.REPOSITORY / "docs" / "scikit-learn.md").read_text()
     assert all(f"`{name}`" in text for name in absent)
+
+
+# --- one signature ---------------------------------------------------------------------------------------------------
+
+CLASSES = sorted({entry.cls for entry in EVERY.values()}, key=lambda cls: cls.__name__)
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+# Functions and methods with y for which the engine does not support unknown values, and those that read no values of y.
+WITHOUT_MASK = {"fit_part", "prune_reduced_error", "draw", "check_cv", "get_n_splits"}
+# Arguments of a function or class of weald that are estimators or fitted models have the first of these names.
+ESTIMATOR, OTHER_NAMES = "estimator", {"model", "forest", "clf", "regressor", "est"}
+
+
+def modules():
+    """The public modules of the package."""
+    names = ["weald", *(found.name for found in pkgutil.walk_packages(weald.__path__, "weald."))]
+    return [importlib.import_module(n) for n in names if not any(part.startswith("_") for part in n.split("."))]
+
+
+def parameters(function):
+    """The parameters but `self`, and those that may be given by place."""
+    found = dict(inspect.signature(function).parameters)
+    for own in ("self", "cls"):
+        found.pop(own, None)
+    return found, [name for name, parameter in found.items() if parameter.kind in POSITIONAL]
+
+
+def functions():
+    """All public functions, constructors and methods by name."""
+    found = {}
+    for module in modules():
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isfunction(thing):
+                found[f"{module.__name__}.{name}"] = thing
+            elif inspect.isclass(thing) and thing.__module__.startswith("weald"):
+                found[f"{module.__name__}.{name}"] = thing.__init__
+                for method, value in inspect.getmembers_static(thing):
+                    value = getattr(value, "__func__", getattr(value, "fn", value))
+                    if (
+                        not method.startswith("_")
+                        and inspect.isfunction(value)
+                        and value.__module__.startswith("weald")
+                    ):
+                        found[f"{module.__name__}.{name}.{method}"] = value
+    return found
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_fit_and_score_have_one_signature(cls):
+    found, by_place = parameters(cls.fit)
+    assert by_place == ["X", "y", "sample_weight"]
+    assert found["sample_weight"].default is None
+    assert list(found)[3:5] == ["y_mask", "label_names"]
+    assert all(found[name].default is not inspect.Parameter.empty for name in list(found)[2:])
+    assert ("check_input" in found) == issubclass(cls, BaseTree)
+    scored, by_place = parameters(cls.score)
+    assert (list(scored), by_place) == (["X", "y", "sample_weight", "y_mask"], ["X", "y", "sample_weight"])
+
+
+def test_arguments_have_one_name_and_one_order():
+    for name, function in functions().items():
+        found, by_place = parameters(function)
+        assert not OTHER_NAMES & found.keys(), name
+        assert ESTIMATOR not in by_place or by_place[0] == ESTIMATOR, name
+        assert "sample_weight" not in by_place or by_place[-1] == "sample_weight", name
+        assert "y_mask" not in by_place, name
+        takes_y = {"y", "y_true", "y_val"} & found.keys()
+        if takes_y and name.rpartition(".")[2] not in WITHOUT_MASK:
+            assert "y_mask" in found or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in found.values()), name
+
+
+def test_every_public_module_says_what_is_public():
+    for module in modules():
+        assert all(hasattr(module, name) for name in module.__all__), module
+    within = {module.__name__.partition(".")[2] for module in modules()} - {""}
+    assert within <= set(weald.__all__)

@@ -40,15 +40,19 @@ Functions
 """
 
 from weald import (
+    boosting,
+    centroid,
     compression,
     datasets,
     distribute,
     export,
+    forest,
     inspection,
     metrics,
     model_selection,
     multilabel,
     projection,
+    tree,
 )
 from weald._files.model_file import dumps, inspect_model, load, loads, save
 from weald._tools.memory import estimate_fit_memory
@@ -89,13 +93,16 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "boosting",
     "build_info",
+    "centroid",
     "compression",
     "datasets",
     "distribute",
     "dumps",
     "estimate_fit_memory",
     "export",
+    "forest",
     "inspect_model",
     "inspection",
     "load",
@@ -108,4 +115,5 @@ __all__ = [
     "save",
     "topk",
     "topk_chunks",
+    "tree",
 ]

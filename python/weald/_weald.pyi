@@ -366,6 +366,7 @@ def refit_leaves(
     config: _BoostConfig,
     n_threads: int = 1,
     base_margin: NDArray[np.float64] | None = None,
+    y_mask: _Mask | None = None,
 ) -> Boosted: ...
 def fit_boosting_with(
     fit_predict: Callable[

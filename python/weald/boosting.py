@@ -17,8 +17,8 @@ from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
 from weald._fit.boosting_checks import name_of
 from weald._fit.label_scores import of_one_label
+from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor
-from weald._fit.proof import check_fitted
 from weald._input.checks import Float, Matrix, Number
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling
@@ -41,6 +41,8 @@ from weald._parameters.types import (
 from weald._ranking import best, ranks
 from weald.tree import DecisionTreeRegressor
 
+__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+
 _WITH_PROBABILITIES = {"log_loss", "exponential"}
 # Probabilities of `init` are clipped to this distance from 0 and 1 before they become scores.
 _LEAST_PROBABILITY = 1e-6
@@ -53,13 +55,8 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-def _has_labels(estimator: Any) -> bool:
-    check_fitted(estimator)
-    return estimator._label_format is not None
-
-
 def _has_probabilities_of_labels(estimator: Any) -> bool:
-    return _has_probabilities(estimator) and _has_labels(estimator)
+    return _has_probabilities(estimator) and has_labels(estimator)
 
 
 class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
@@ -1060,55 +1057,6 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         """
         yield from map(self._decisions, self._staged(X))
 
-    @available_if(_has_labels)
-    @of_one_fit
-    def predict_topk(
-        self, X: MatrixLike, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
-    ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` labels with the largest scores, without holding all scores. Only after a fit on labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-        k : int
-            Number of labels to return, from 1 to the number of labels.
-        min_score : float, default=0
-            Minimum probability of the labels to return, from 0 to 1. It must be 0 for losses without probabilities.
-        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-            Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
-            or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
-
-        Returns
-        -------
-        indices : int64 ndarray of shape (n_samples, k)
-            Indices of labels in decreasing order of the score; of equal ones, the lower index comes first. If
-            `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
-        scores : float64 ndarray of shape (n_samples, k)
-            Their scores, as in `decision_function`; minus infinity where the index is -1.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `k` or `min_score` is out of range, or if `exclude` does not have a valid shape or type.
-        """
-        checked = self._check_predict(X)
-        width = self._model.width
-        k, floor = best.checked_k(k, width), best.checked_min_score(min_score)
-        if floor > 0:
-            try:
-                _has_probabilities(self)
-            except AttributeError as error:
-                raise ValueError(f"min_score must be 0 with this loss, got {min_score!r}: {error}") from None
-        marked, n_threads = best.pattern(exclude, checked.shape[0], width), self._n_threads(checked)
-        if self._weak is None and self._init is None:
-            indices, scores = self._model.predict_topk(checked, k, n_threads, ranks.cells_of(marked))
-        else:
-            indices, scores = ranks.k_best(self._scores_of(checked), k, marked, n_threads=n_threads)
-        probabilities = self._label_probabilities(scores) if floor > 0 else None
-        decisions = (scores - self._threshold) * self._unit()
-        return best.ranked(indices, decisions, floor, probabilities=probabilities, absent=-np.inf)
-
     @available_if(_has_probabilities_of_labels)
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
         """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
@@ -1140,6 +1088,23 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             return best.at_least(self._probabilities(self._scores_of(rows)), floor)
 
         return best.stacked(X, self.n_outputs_, of_block)
+
+    def _has_probabilities(self) -> bool:
+        return self._shared["loss"] in _WITH_PROBABILITIES
+
+    def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        n_threads, width = self._n_threads(X), self.n_classes_
+        if self._label_format is None:
+            of_scores = self._decisions if as_margins else self._probabilities
+            of_block = lambda rows: best.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
+            return best.ranked_blocks(X, k, width, marked, n_threads, of_block)
+        if self._has_scores():
+            indices, scores = ranks.k_best(self._scores(X), k, marked, n_threads=n_threads)
+        elif self._weak is None and self._init is None:
+            indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
+        else:
+            indices, scores = best.ranked_blocks(X, k, width, marked, n_threads, self._scores_of)
+        return indices, self._decisions(scores) if as_margins else self._label_probabilities(scores)
 
     def _label_probabilities(self, scores: Float) -> Float:
         """Probabilities of scores of any labels: each probability depends only on its score."""

@@ -13,11 +13,10 @@ from weald._fit.base import keep
 from weald._fit.compact import CompactReport, compact_leaves
 from weald._fit.compression import BaseCompressed as BaseCompressed
 from weald._fit.predictions import BaseClassifier, BaseRegressor
-from weald._fit.proof import check_fitted
-from weald._input.checks import Matrix
+from weald._input.checks import Float, Matrix
 from weald._parameters import label_weight as _label_weight
 from weald._parameters.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
-from weald._ranking import best
+from weald._ranking import best, ranks
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 from weald.tree import DecisionTreeRegressor
 
@@ -512,18 +511,24 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         list of ndarray of shape (n_samples, n_classes)
             For several outputs of classes: one array for each output.
         """
-        check_fitted(self)
+        return self._decisions(self._check_predict(X))
+
+    def _decisions(self, X: Matrix) -> Any:
         if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
-            return self.predict_proba(X)[:, 1] - self._threshold
-        scores = self._scores(X) - self._threshold
+            return self._model.predict(X, self._n_threads(X))[:, 1] - self._threshold
+        scores = self._scores_of(X) - self._threshold
         if self._label_format is not None:
             return scores
         if self.n_outputs_ == 1:
             return scores[:, 0] if self.n_classes_ == 2 else scores
         return self._split_outputs(scores)
 
-    def _ranking(self) -> tuple[Any, int]:
-        return self._model, self.n_outputs_ if self._label_format is not None else self.n_classes_
+    def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        n_threads = self._n_threads(X)
+        if not as_margins:
+            return self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
+        margins = lambda rows: best.by_class(self._decisions(rows), self.n_classes_)  # noqa: E731
+        return best.ranked_blocks(X, k, self.n_classes_, marked, n_threads, margins)
 
     def _at_least(self, X: Matrix, floor: float) -> Any:
         def of_block(rows: Matrix) -> Any:

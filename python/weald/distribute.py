@@ -39,7 +39,7 @@ from weald._fit.bagging import BaseBagging
 from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
 from weald._input.sparse import is_sparse
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
 from weald._tools.merge import merge
@@ -145,13 +145,15 @@ def fit(
 
 
 def predict_topk(
-    model: Any,
+    estimator: Any,
     X: Any,
     k: int,
     executor: Any,
     *,
     n_parts: int | None = None,
-    min_score: float = 0.0,
+    scores: Scores = "auto",
+    min_score: float | None = None,
+    exclude: MatrixLike | None = None,
     timeout: float | None = None,
     max_retries: int = 2,
     verbose: int = 0,
@@ -160,18 +162,25 @@ def predict_topk(
 
     Parameters
     ----------
-    model : estimator or Pipeline
+    estimator : estimator or Pipeline
         A fitted model that `weald.topk` supports.
     X : {ndarray, sparse matrix, DataFrame, list} of n_samples samples
-        Samples, in any of these forms that the first step of `model` accepts. They are split into blocks.
+        Samples, in any of these forms that the first step of `estimator` accepts. They are split into blocks.
     k : int
         The number of labels per sample, from 1 to the number of labels.
     executor : concurrent.futures.Executor
         An executor, as in `fit`.
     n_parts : int, default=None
         Number of blocks of samples. If None, it is chosen as in `fit`.
-    min_score : float, default=0
-        Labels whose probability is below this value, between 0 and 1, are not returned.
+    scores : {"auto", "probability", "margin"}, default="auto"
+        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
+        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
+        probabilities if there are any, and margins otherwise.
+    min_score : float, default=None
+        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
+        number for margins. None returns all.
+    exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+        Labels that are not returned, as in `weald.topk`.
     timeout : float, default=None
         Number of seconds after which all blocks must be complete. If None, there is no limit.
     max_retries : int, default=2
@@ -209,17 +218,25 @@ def predict_topk(
     """
     n_rows = count_samples(X)
     cuts = _cuts(n_rows, _count_parts(n_parts, executor))
-    data = _sent(executor, (model, k, min_score))
+    options: dict[str, Any] = {"scores": scores, "min_score": min_score}
+    data = _sent(executor, (estimator, k, options if is_sparse(exclude) else {**options, "exclude": exclude}))
     rows = X.tocsr() if is_sparse(X) else X
     rows = getattr(rows, "iloc", rows)
-    calls = [(f"rows {start} to {stop - 1}", (_best_of_rows, rows[start:stop])) for start, stop in cuts]
+    marked: Any = exclude
+    some = marked.tocsr() if is_sparse(marked) else None
+    if some is not None and some.shape[0] != n_rows:
+        raise ValueError(f"exclude must have {n_rows} rows, one for each sample of X, got {some.shape[0]}")
+    calls = [
+        (f"rows {start} to {stop - 1}", (_best_of_rows, rows[start:stop], None if some is None else some[start:stop]))
+        for start, stop in cuts
+    ]
     if not calls:
-        return topk(model, X, k, min_score=min_score)
-    name = type(apart(model)[0]).__name__
+        return topk(estimator, X, k, exclude=exclude, **options)
+    name = type(apart(estimator)[0]).__name__
     with Progress(name, "sample", n_rows, check_verbose(verbose)) as progress:
         found = _results(executor, calls, data, timeout, max_retries, progress, [stop - start for start, stop in cuts])
-    indices, scores = zip(*found, strict=True)
-    return np.concatenate(indices), np.concatenate(scores)
+    labels, values = zip(*found, strict=True)
+    return np.concatenate(labels), np.concatenate(values)
 
 
 def cross_validate(
@@ -332,9 +349,9 @@ def _fitted_part(data: Any, estimator: Any, trees: range) -> Any:
     return estimator.fit(X, y, sample_weight, trees=trees, **fit_params)
 
 
-def _best_of_rows(data: Any, rows: Any) -> Any:
-    model, k, min_score = data
-    return topk(model, rows, k, min_score=min_score)
+def _best_of_rows(data: Any, rows: Any, exclude: Any) -> Any:
+    model, k, options = data
+    return topk(model, rows, k, **(options if exclude is None else {**options, "exclude": exclude}))
 
 
 def _scored(data: Any, estimator: Any, fold: Any) -> tuple[float, float, float]:

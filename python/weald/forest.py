@@ -32,6 +32,8 @@ from weald.tree import (
     ExtraTreeRegressor,
 )
 
+__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor", "RandomForestClassifier", "RandomForestRegressor"]
+
 
 class RandomForestClassifier(BaseForestClassifier):
     """A random forest classifier for classes and labels.

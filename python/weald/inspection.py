@@ -51,16 +51,16 @@ __all__ = [
 
 @overload
 def feature_importances(
-    model: Any, outputs: Sequence[int | str] | Literal["all"] | None = None, *, kind: Literal["gain"] = "gain"
+    estimator: Any, outputs: Sequence[int | str] | Literal["all"] | None = None, *, kind: Literal["gain"] = "gain"
 ) -> Float: ...
 
 
 @overload
-def feature_importances(model: Any, outputs: None = None, *, kind: Literal["count"]) -> NDArray[np.int64]: ...
+def feature_importances(estimator: Any, outputs: None = None, *, kind: Literal["count"]) -> NDArray[np.int64]: ...
 
 
 def feature_importances(
-    model: Any,
+    estimator: Any,
     outputs: Sequence[int | str] | Literal["all"] | None = None,
     *,
     kind: Literal["gain", "count"] = "gain",
@@ -69,13 +69,13 @@ def feature_importances(
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted estimator of weald.
     outputs : sequence of int or str, or "all", default=None
         The outputs whose impurity is measured at the splits of a tree or forest:
 
-        - None measures the impurity by which the splits were chosen. The result equals `model.feature_importances_`.
-          With `output_projection` this is the impurity of the projected outputs;
+        - None measures the impurity by which the splits were chosen. The result equals
+          `estimator.feature_importances_`. With `output_projection` this is the impurity of the projected outputs;
         - "all" measures the impurity of all outputs of y, without projection;
         - a sequence measures the impurity of some outputs of y, given by index or by their names in
           `target_names_in_`.
@@ -99,10 +99,10 @@ def feature_importances(
     ValueError
         If an output does not exist; if `outputs` is given for boosting or a compressed forest, or with `kind="count"`;
         if only some of several outputs are given for trees grown with `criterion="absolute_error"`, whose medians do
-        not determine the impurity of single outputs; if `kind` is unknown; or if `model` is boosting with the parameter
-        `estimator`, whose weak models are not trees.
+        not determine the impurity of single outputs; if `kind` is unknown; or if `estimator` is boosting whose weak
+        models are not trees.
     TypeError
-        If `model` is not a model of trees of weald, or `outputs` is neither a sequence nor "all".
+        If `estimator` is not a model of trees of weald, or `outputs` is neither a sequence nor "all".
 
     Notes
     -----
@@ -120,8 +120,8 @@ def feature_importances(
     >>> weald.inspection.feature_importances(tree, kind="count")
     array([2, 1])
     """
-    model = fitted(model)
-    check_trees(model)
+    estimator = fitted(estimator)
+    check_trees(estimator)
     if not isinstance(kind, str) or kind not in ("gain", "count"):
         raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
     if kind == "count":
@@ -129,21 +129,21 @@ def feature_importances(
             raise ValueError(
                 f"outputs must be None with kind='count', which counts splits independently of outputs, got {outputs!r}"
             )
-        return _n_splits(model._forest)
+        return _n_splits(estimator._forest)
     if outputs is None:
-        importances: Float = model.feature_importances_
+        importances: Float = estimator.feature_importances_
         return importances
-    if model._kind not in ("tree", "forest"):
+    if estimator._kind not in ("tree", "forest"):
         raise ValueError(
-            f"outputs must be None, since the trees of {type(model).__name__} have other outputs than y, got "
+            f"outputs must be None, since the trees of {type(estimator).__name__} have other outputs than y, got "
             f"{outputs!r}"
         )
-    forest: _weald.Forest = model._forest
+    forest: _weald.Forest = estimator._forest
     if isinstance(outputs, str):
         if outputs != "all":
             raise ValueError(f'outputs must be a sequence of outputs, "all" or None, got {outputs!r}')
         return forest.feature_importances(range(forest.n_outputs))
-    return forest.feature_importances(_columns_of_y(outputs, model))
+    return forest.feature_importances(_columns_of_y(outputs, estimator))
 
 
 def _n_splits(forest: _weald.Forest) -> NDArray[np.int64]:
@@ -176,7 +176,7 @@ def _columns_of_y(outputs: Any, model: Any) -> list[int]:
     return found
 
 
-def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | str], **options: Any) -> Bunch:
+def partial_dependence(estimator: Any, X: Any, features: int | str | Sequence[int | str], **options: Any) -> Bunch:
     """Compute the partial dependence of predictions on features, by a single traversal of the trees.
 
     This is the method "recursion" of `sklearn.inspection.partial_dependence`, for all tree-based models of weald and
@@ -186,7 +186,7 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted estimator of weald.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples whose percentiles determine the grid, or for categorical features their distinct values. Missing values
@@ -215,10 +215,10 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
     ------
     ValueError
         If a feature does not exist or all of its values are missing; if X has a different number of features than the
-        model; if an option is not supported; or if `model` is boosting with the parameter `estimator`, whose weak
+        model; if an option is not supported; or if `estimator` is boosting whose weak
         models are not trees.
     TypeError
-        If `model` is not a model of trees of weald.
+        If `estimator` is not a model of trees of weald.
 
     Notes
     -----
@@ -242,8 +242,8 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
     array([[ 0. ,  0.5,  1. ],
            [ 0. , -0.5, -1. ]])
     """
-    model = fitted(model)
-    check_trees(model)
+    estimator = fitted(estimator)
+    check_trees(estimator)
     if unknown := sorted(options.keys() - {"grid_resolution", "percentiles", "custom_values", "feature_names"}):
         raise ValueError(
             f"options must be grid_resolution, percentiles, custom_values or feature_names, got {unknown[0]}"
@@ -255,13 +255,13 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
     if len(shape) != 2:
         raise ValueError(f"X must have two dimensions, samples and features, got shape {tuple(shape)}")
     n_features = shape[1]
-    if n_features != model.n_features_in_:
+    if n_features != estimator.n_features_in_:
         raise ValueError(
-            f"X has {n_features} features, but {type(model).__name__} is expecting {model.n_features_in_} features as "
-            "input"
+            f"X has {n_features} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
         )
     columns = None
-    schema = Schema.of(model)
+    schema = Schema.of(estimator)
     categories = schema.categories().keys()
     if is_sparse(X):
         # Only the columns of the requested features become dense, and the others are dropped.
@@ -279,7 +279,7 @@ def partial_dependence(model: Any, X: Any, features: int | str | Sequence[int | 
     X = _without_gaps(X)
     with named("features"):
         return sklearn.inspection.partial_dependence(
-            _Recursion(model, columns), X, features, method="recursion", **options
+            _Recursion(estimator, columns), X, features, method="recursion", **options
         )
 
 
@@ -336,12 +336,12 @@ class _Recursion(DecisionTreeRegressor):
         return means
 
 
-def similar_rows(model: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
+def similar_rows(estimator: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
     """Find the training samples that are most similar to given samples by the leaves of a forest.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted random forest, extra-trees or centroid forest of weald that was fitted with `keep_rows=True`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples to explain.
@@ -360,9 +360,9 @@ def similar_rows(model: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_ar
     Raises
     ------
     TypeError
-        If `model` is not a forest of weald.
+        If `estimator` is not a forest of weald.
     ValueError
-        If `model` was not fitted with `keep_rows=True`, or `k` is not valid.
+        If `estimator` was not fitted with `keep_rows=True`, or `k` is not valid.
 
     Notes
     -----
@@ -381,21 +381,21 @@ def similar_rows(model: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_ar
     >>> y[weights.indices]
     array([2, 2, 2, 2, 2])
     """
-    if not isinstance(model, BaseBagging):
+    if not isinstance(estimator, BaseBagging):
         accepted = "a random forest, extra-trees or a centroid forest of weald"
-        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
-    check_is_fitted(model)
+        raise TypeError(f"estimator must be {accepted}, got a {type(estimator).__name__}")
+    check_is_fitted(estimator)
     most = stored_samples.check_k(k)
-    model = model._twin()
-    stored_samples.check_kept(model)
-    parts = list(stored_samples.weights_of(model, model.apply(X)))
+    estimator = estimator._twin()
+    stored_samples.check_kept(estimator)
+    parts = list(stored_samples.weights_of(estimator, estimator.apply(X)))
     if most is not None:
         parts = [stored_samples.largest(part, most) for part in parts]
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
 def export_rules(
-    model: Any,
+    estimator: Any,
     *,
     tree: int = 0,
     feature_names: Sequence[str] | None = None,
@@ -412,17 +412,17 @@ def export_rules(
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted tree or forest of weald.
     tree : int, default=0
         The index of the tree in a forest. Negative indices count from the end.
     feature_names : sequence of str, default=None
-        The name of each feature. If None, `model.feature_names_in_` is used if it exists, and "feature_0" and so on
+        The name of each feature. If None, `estimator.feature_names_in_` is used if it exists, and "feature_0" and so on
         otherwise.
     class_names : sequence of str, default=None
         The names of what is predicted: the classes in the order of `classes_` (one sequence per output if there are
         several), the labels, or the regression targets. If None, `classes_` is used for classes. For labels and
-        regression targets, `model.target_names_in_` is used if it exists, and otherwise "y0" and so on if there are
+        regression targets, `estimator.target_names_in_` is used if it exists, and otherwise "y0" and so on if there are
         several.
     decimals : int or None, default=3
         Number of decimal places of thresholds and values. None uses as many as are needed to distinguish different
@@ -445,7 +445,7 @@ def export_rules(
         If a sequence of names has the wrong length; if a parameter is out of range; or if `max_depth` is given and the
         tree was grown with `criterion="absolute_error"`, whose nodes above the leaves store no values.
     TypeError
-        If `model` is not a tree or forest of weald. For boosting, pass one of its `estimators_`.
+        If `estimator` is not a tree or forest of weald. For boosting, pass one of its `estimators_`.
 
     Notes
     -----
@@ -466,12 +466,12 @@ def export_rules(
     if petal width (cm) > 1.750: virginica 0.978, versicolor 0.022 (46 samples)
     <BLANKLINE>
     """
-    if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
-        raise TypeError(f"model must be a tree or forest of weald, got {kind_of(model)}")
-    check_is_fitted(model)
-    check_tests_features(model)
-    model = model._twin()
-    forest = model._forest
+    if isinstance(estimator, BaseBoosting) or not isinstance(estimator, BaseModel):
+        raise TypeError(f"estimator must be a tree or forest of weald, got {kind_of(estimator)}")
+    check_is_fitted(estimator)
+    check_tests_features(estimator)
+    estimator = estimator._twin()
+    forest = estimator._forest
     number = _checked_tree(tree, forest.n_trees)
     sizes = {"decimals": (decimals, 0, 30), "max_depth": (max_depth, 0, 2**31), "top_k": (top_k, 1, 2**31)}
     for name, (size, least, most) in sizes.items():
@@ -479,10 +479,10 @@ def export_rules(
             continue
         integer(name, size, least, most)
     if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
+        feature_names = getattr(estimator, "feature_names_in_", None)
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
-    columns = _column_names(model, forest, class_names)
-    categories = _schema.names_of(model)
+    columns = _column_names(estimator, forest, class_names)
+    categories = _schema.names_of(estimator)
     rules: str = forest.tree(number).rules(features, columns, decimals, max_depth, int(top_k), categories)
     return rules
 
@@ -493,7 +493,7 @@ def _checked_tree(tree: Any, n_trees: int) -> int:
 
 
 def export_centroids(
-    model: Any,
+    estimator: Any,
     *,
     tree: int = 0,
     node: int = 0,
@@ -509,7 +509,7 @@ def export_centroids(
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted centroid forest of weald.
     tree : int, default=0
         The index of the tree. Negative indices count from the end.
@@ -517,7 +517,7 @@ def export_centroids(
         The index of the node in the tree. The root has index 0.
     feature_names : sequence of str, default=None
         The name of each feature, for example `get_feature_names_out()` of a vectorizer. If None,
-        `model.feature_names_in_` is used if it exists, and "feature_0" and so on otherwise.
+        `estimator.feature_names_in_` is used if it exists, and "feature_0" and so on otherwise.
     n_features : int, default=10
         Maximum number of features of each child. Those with the largest weights are exported.
     decimals : int, default=2
@@ -531,7 +531,7 @@ def export_centroids(
     Raises
     ------
     TypeError
-        If `model` is not a centroid forest of weald.
+        If `estimator` is not a centroid forest of weald.
     ValueError
         If `feature_names` has the wrong length, or a parameter is out of range.
 
@@ -547,11 +547,11 @@ def export_centroids(
     node 2 (10 samples): dog 5.17
     <BLANKLINE>
     """
-    if not isinstance(model, BaseCentroidForest):
-        raise TypeError(f"model must be a centroid forest of weald, got {kind_of(model)}; see export_rules")
-    check_is_fitted(model)
-    model = model._twin()
-    of_tree = model._forest.tree(_checked_tree(tree, model._forest.n_trees))
+    if not isinstance(estimator, BaseCentroidForest):
+        raise TypeError(f"estimator must be a centroid forest of weald, got {kind_of(estimator)}; see export_rules")
+    check_is_fitted(estimator)
+    estimator = estimator._twin()
+    of_tree = estimator._forest.tree(_checked_tree(tree, estimator._forest.n_trees))
     sizes = {
         "node": (node, 0, of_tree.node_count - 1),
         "n_features": (n_features, 1, 2**31),
@@ -560,8 +560,8 @@ def export_centroids(
     for name, (size, least, most) in sizes.items():
         integer(name, size, least, most)
     if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
-    names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
+        feature_names = getattr(estimator, "feature_names_in_", None)
+    names = _names("feature_names", feature_names, estimator.n_features_in_, "one for each feature")
     start, n_samples = of_tree.children_start(), of_tree.n_node_samples()
     children = range(start[node], start[node + 1])
     what = f"{len(children)} children" if children else "a leaf"

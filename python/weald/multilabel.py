@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
-from sklearn.utils.validation import check_is_fitted
 
 from weald._fit import label_scores
 from weald._fit.at_once import fitted_at_once, of_one_fit
+from weald._fit.proof import check_fitted
 from weald._input import checks, masks
 from weald._input.checks import Float
 from weald._input.described import described
@@ -33,8 +33,9 @@ from weald._labels import calibration
 from weald._labels.around import LabelsAround, has, is_array, n_positive_rows, without
 from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.thresholds import Objective, tuned
-from weald._parameters.types import MatrixLike, Prediction, RandomState, available_if
+from weald._parameters.types import MatrixLike, Prediction, RandomState, Scores, available_if
 from weald._ranking import best, ranks
+from weald._ranking.pipelines import apart
 from weald._tools.topk import topk
 
 __all__ = ["CalibratedLabels", "LabelFormat", "LabelReliabilityDisplay", "TunedThresholds"]
@@ -171,7 +172,13 @@ class TunedThresholds(LabelsAround):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: Any,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator, and tune the thresholds on scores of samples that it was not fitted on.
 
@@ -188,6 +195,9 @@ class TunedThresholds(LabelsAround):
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and thresholds are tuned on the known entries. Rates per sample (`n_labels_named_` and the
             limit of "label_count") then count as one sample as many known entries as there are labels.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
         Returns
         -------
@@ -204,7 +214,7 @@ class TunedThresholds(LabelsAround):
         self._validate_params()
         objective, shrinkage = Objective.parsed(self.objective), _checked_shrinkage(self.shrinkage)
         with fitted_at_once(self, anew=True) as new:
-            target, weights, cv = new._checked(X, y, sample_weight, y_mask)
+            target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
             scores, weights = new._unseen(X, target, weights, cv)
             floor = float(new.min_score)
             found = tuned(scores, target.original, weights, objective, shrinkage, new.toward, floor, target.mask)
@@ -245,7 +255,7 @@ class TunedThresholds(LabelsAround):
         return self._built(self._named(X))
 
     def _named(self, X: Any) -> sparse.csr_array:
-        check_is_fitted(self)
+        check_fitted(self)
         # If all thresholds are infinite, a floor of 1 asks for the fewest scores.
         least = min(1.0, float(self.threshold_.min()))
         scores = label_scores.scores_at_least(self.estimator_, X, least, self.n_outputs_)
@@ -256,7 +266,7 @@ class TunedThresholds(LabelsAround):
 
     @available_if(has("predict_proba"))
     @of_one_fit
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any) -> Float:
         """Predict the probabilities of the fitted estimator, which tuning does not change.
 
         Parameters
@@ -266,15 +276,15 @@ class TunedThresholds(LabelsAround):
 
         Returns
         -------
-        ndarray, sparse matrix or list of ndarray
-            The result of `predict_proba` of `estimator_`.
+        ndarray of shape (n_samples, n_labels)
+            The probability that each label is 1.
         """
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
+        check_fitted(self)
+        return label_scores.dense_scores(self.estimator_, X, "predict_proba")
 
     @available_if(has("decision_function"))
     @of_one_fit
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any) -> Float:
         """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores.
 
         Parameters
@@ -284,11 +294,11 @@ class TunedThresholds(LabelsAround):
 
         Returns
         -------
-        ndarray or sparse matrix
+        ndarray of shape (n_samples, n_labels)
             The result of `decision_function` of `estimator_`.
         """
-        check_is_fitted(self)
-        return self.estimator_.decision_function(X)
+        check_fitted(self)
+        return label_scores.dense_scores(self.estimator_, X, "decision_function")
 
     @of_one_fit
     def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
@@ -306,38 +316,20 @@ class TunedThresholds(LabelsAround):
         csr_array of shape (n_samples, n_labels)
             The scores, as of `RandomForestClassifier.predict_sparse`.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         floor = best.checked_min_score(min_score)
         return label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
-    @available_if(has("predict_topk"))
-    @of_one_fit
-    def predict_topk(
-        self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
-    ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` highest-scoring labels of each sample. Thresholds are not used.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        k : int
-            The number of labels per sample, from 1 to the number of labels.
-        min_score : float, default=0
-            Labels whose score is below this value, between 0 and 1, are not returned.
-        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-            samples.
-
-        Returns
-        -------
-        indices : int64 ndarray of shape (n_samples, k)
-            Indices of the labels, as returned by `weald.topk`.
-        scores : float64 ndarray of shape (n_samples, k)
-            Their scores, as returned by `weald.topk`.
-        """
-        check_is_fitted(self)
-        return topk(self.estimator_, X, k, min_score=min_score, exclude=exclude)
+    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        if hasattr(apart(self.estimator_)[0], "predict_topk"):
+            # A list of labels has been made a single row.
+            is_list = marked is not None and marked.shape[0] < checks.count_samples(X)
+            exclude = marked.indices if is_list else marked
+            asked: Scores = "margin" if as_margins else "probability"
+            indices, found = topk(self.estimator_, X, k, scores=asked, exclude=exclude)
+            return np.where(indices < 0, ranks.NONE, indices).astype(np.uint32), found
+        scores: Any = self.decision_function(X) if as_margins else self.predict_sparse(X)
+        return ranks.k_best(scores, k, marked)
 
     @of_one_fit
     def score(
@@ -480,7 +472,13 @@ class CalibratedLabels(LabelsAround):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self,
+        X: Any,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
     ) -> Self:
         """Fit the estimator, and calibrate its scores on samples that it was not fitted on.
 
@@ -496,6 +494,9 @@ class CalibratedLabels(LabelsAround):
         y_mask : {array-like, sparse matrix} of the shape of y, default=None
             True or 1 marks unknown entries of y, in addition to those that are NaN. The mask is passed to the `fit` of
             the estimator, and each label is calibrated on its known entries.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
 
         Returns
         -------
@@ -512,7 +513,7 @@ class CalibratedLabels(LabelsAround):
         """
         self._validate_params()
         with fitted_at_once(self, anew=True) as new:
-            target, weights, cv = new._checked(X, y, sample_weight, y_mask)
+            target, weights, cv = new._checked(X, y, sample_weight, y_mask, label_names)
             if new.too_few == "raise":
                 new._check_positives(target, weights)
             scores, weights = new._unseen(X, target, weights, cv)
@@ -573,7 +574,7 @@ class CalibratedLabels(LabelsAround):
         csr_array of shape (n_samples, n_labels)
             Calibrated probabilities, float64.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         floor = best.checked_min_score(min_score)
         found = self._maps(label_scores.scores_at_least(self.estimator_, X, float(self.min_score), self.n_outputs_))
         if floor > 0:
@@ -596,6 +597,23 @@ class CalibratedLabels(LabelsAround):
             The probabilities of `predict_sparse`, and 0 for the labels that it does not store.
         """
         found: Float = self.predict_sparse(X).toarray()
+        return found
+
+    @of_one_fit
+    def decision_function(self, X: Any) -> Float:
+        """Compute scores of the labels, which are positive for predicted labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The calibrated probabilities minus one half.
+        """
+        found: Float = self.predict_proba(X) - 0.5
         return found
 
     @of_one_fit
@@ -645,34 +663,7 @@ class CalibratedLabels(LabelsAround):
         wrong: Any = truth != named
         return masks.accuracy(wrong, mask, weights)
 
-    @of_one_fit
-    def predict_topk(
-        self, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
-    ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` labels with the highest calibrated probabilities for each sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, in any form that the estimator accepts.
-        k : int
-            The number of labels per sample, from 1 to the number of labels.
-        min_score : float, default=0
-            Labels whose score is below this value, between 0 and 1, are not returned.
-        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
-            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
-            samples.
-
-        Returns
-        -------
-        indices : int64 ndarray of shape (n_samples, k)
-            Indices of the labels, the highest probability first and the lower index first among equal probabilities.
-            They are padded with -1 if fewer than `k` labels have a positive probability.
-        scores : float64 ndarray of shape (n_samples, k)
-            Their probabilities; 0 where the index is -1.
-        """
-        check_is_fitted(self)
-        k = best.checked_k(k, self.n_outputs_)
-        found = self.predict_sparse(X, min_score=min_score)
-        marked = best.pattern(exclude, *found.shape)
-        return best.ranked(*ranks.k_best(found, k, marked, zeros=False), 0.0)
+    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        if as_margins:
+            return ranks.k_best(self.decision_function(X), k, marked)
+        return ranks.k_best(self.predict_sparse(X), k, marked, zeros=False)

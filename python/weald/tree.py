@@ -32,6 +32,8 @@ from weald._parameters.types import (
     RegressorCriterion,
 )
 
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"]
+
 
 class DecisionTreeClassifier(BaseTree, BaseClassifier):
     """A decision tree classifier for classes and labels.

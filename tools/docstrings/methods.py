@@ -163,27 +163,34 @@ ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
 list of ndarray of shape (n_samples, n_classes)
     For several outputs of classes: one array for each output.
 """,
-    "k_and_min_score": """
+    "k_and_scores": """
 k : int
     Number of labels to return, from 1 to the number of labels or classes.
-min_score : float, default=0
-    Minimum probability of the labels to return, from 0 to 1.
+{scores_of_labels}
+""",
+    "scores_of_labels": """
+scores : {"auto", "probability", "margin"}, default="auto"
+    The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
+    `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
+    probabilities if there are any, and margins otherwise.
+min_score : float, default=None
+    Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
+    number for margins. None returns all.
 """,
     "labels_to_return": """
 k : int
     The number of labels per sample, from 1 to the number of labels.
-min_score : float, default=0
-    Labels whose score is below this value, between 0 and 1, are not returned.
+{scores_of_labels}
 exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
     Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
     samples.
 """,
     "ranked_labels": """
 indices : int64 ndarray of shape (n_samples, k)
-    Indices of labels, or positions in `classes_`, in decreasing order of the probability; of equal ones, the lower
-    index comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+    Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
+    comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
 scores : float64 ndarray of shape (n_samples, k)
-    Their probabilities; 0 where the index is -1.
+    Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
 """,
     "excluded_labels": """
 exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
@@ -192,7 +199,8 @@ exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=N
 """,
     "errors_of_topk": """
 ValueError, TypeError
-    If `k` or `min_score` is out of range, or if `exclude` does not have a valid shape or type.
+    If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
+    or type.
 """,
     "least_stored": """
 min_score : float, default=0

@@ -79,6 +79,20 @@ SHARED_TEXTS = {
         "BaseForest.decision_path": "X_as_in_predict node_indicator",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
     },
+    "_fit/named_outputs.py": {
+        "NamedLabels.topk_names": "X_as_in_predict",
+    },
+    "_labels/around.py": {
+        "LabelsAround.predict_log_proba": "X_of_estimator",
+        "LabelsAround.predict_topk": "X_of_estimator labels_to_return ranked_labels errors_of_topk",
+    },
+    "_tools/predictor.py": {
+        "Predictor.predict_topk": "scores_of_labels",
+    },
+    "_tools/topk.py": {
+        "topk": "scores_of_labels",
+        "topk_chunks": "scores_of_labels",
+    },
     "_fit/predictions.py": {
         "BaseRegressor.score": "X_as_in_predict y_mask_of_score",
         "BaseRegressor.predict": "X",
@@ -87,8 +101,7 @@ SHARED_TEXTS = {
         "BaseClassifier.predict_proba": "X_as_in_predict probabilities",
         "BaseClassifier.predict_log_proba": "X_as_in_predict",
         "BaseClassifier.decision_function": "X_as_in_predict",
-        "BaseClassifier.topk_names": "X_as_in_predict",
-        "BaseClassifier.predict_topk": "X_as_in_predict k_and_min_score excluded_labels ranked_labels errors_of_topk",
+        "BaseClassifier.predict_topk": "X_as_in_predict k_and_scores excluded_labels ranked_labels errors_of_topk",
         "BaseClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "_fit/tree.py": {
@@ -108,7 +121,6 @@ SHARED_TEXTS = {
         "GradientBoostingClassifier.staged_predict": "X_as_in_predict",
         "GradientBoostingClassifier.staged_predict_proba": "X_as_in_predict",
         "GradientBoostingClassifier.staged_decision_function": "X_as_in_predict",
-        "GradientBoostingClassifier.predict_topk": "X_as_in_predict excluded_labels errors_of_topk",
         "GradientBoostingClassifier.predict_sparse": "X_as_in_predict least_stored sparse_probabilities",
     },
     "centroid.py": {
@@ -119,6 +131,9 @@ SHARED_TEXTS = {
         "CompressedForestClassifier.predict": "X of_the_type_of_y",
         "CompressedForestClassifier.predict_proba": "X_as_in_predict probabilities",
         "CompressedForestClassifier.decision_function": "X_as_in_predict decisions",
+    },
+    "distribute.py": {
+        "predict_topk": "scores_of_labels",
     },
     "metrics.py": {
         "one_error": "y_true_and_score y_mask_of_metrics",
@@ -132,17 +147,18 @@ SHARED_TEXTS = {
         "macro_f1": "y_true_and_pred y_mask_of_metrics faults_of_predictions",
     },
     "multilabel.py": {
+        "TunedThresholds.fit": "label_names",
+        "CalibratedLabels.fit": "label_names",
         "TunedThresholds.predict": "X_of_estimator",
         "TunedThresholds.predict_proba": "X_of_estimator",
         "TunedThresholds.decision_function": "X_of_estimator",
         "TunedThresholds.predict_sparse": "X_of_estimator",
-        "TunedThresholds.predict_topk": "X_of_estimator labels_to_return",
         "TunedThresholds.score": "X_of_estimator",
         "CalibratedLabels.predict_sparse": "X_of_estimator",
         "CalibratedLabels.predict_proba": "X_of_estimator",
         "CalibratedLabels.predict": "X_of_estimator",
         "CalibratedLabels.score": "X_of_estimator y_mask_of_score",
-        "CalibratedLabels.predict_topk": "X_of_estimator labels_to_return",
+        "CalibratedLabels.decision_function": "X_of_estimator",
     },
     "tree.py": {
         "DecisionTreeClassifier.predict_proba": "X_as_in_predict check_input probabilities",

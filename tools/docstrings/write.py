@@ -71,6 +71,8 @@ def replaced(lines: list[str], text: str) -> list[str] | None:
     names = {name_of(line, of_entries) for line in new if line and not line.startswith(" ")}
     first = name_of(new[0], of_entries)
     starts = [i for i, line in enumerate(lines) if name_of(line.strip(), of_entries) == first]
+    if len(starts) > 1:  # a parameter and a result of the same name
+        starts = [i for i in starts if lines[i].strip() == new[0]]
     if len(starts) != 1:
         return None
     start = end = starts[0]

@@ -188,7 +188,7 @@ impl StageObserver for PyObserver<'_> {
 
 /// Returns a model with the trees of `model` and with leaves that are fitted to these data.
 #[pyfunction]
-#[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None))]
+#[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None, y_mask=None))]
 #[allow(clippy::too_many_arguments)] // the signature of a Python function
 pub(crate) fn refit_leaves<'py>(
     py: Python<'py>,
@@ -199,13 +199,15 @@ pub(crate) fn refit_leaves<'py>(
     config: PyBoostConfig,
     n_threads: usize,
     base_margin: Option<Read2<'py, f64>>,
+    y_mask: Option<PyMask<'py>>,
 ) -> PyResult<PyBoosted> {
     let schema = config.schema();
     let (x, y, (config, loss)) = (x.view()?, y.view()?, config.into_config()?);
     let w = contiguous_weights(sample_weight.as_ref())?;
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y, &config), progress: None };
     let margins = base_margin.as_ref().map(|margins| margins.as_array());
-    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).schema(schema);
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let data = Dataset::new(x, y).sample_weight(w.as_deref()).base_margin(margins).y_mask(y_mask).schema(schema);
     let model = &model.get().0;
     let refitted = entry.run(py, |control| {
         loss.stops(control);

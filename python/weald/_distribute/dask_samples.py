@@ -38,12 +38,12 @@ _LAST_WORDS = 10.0
 _PIECE = 1 << 25
 
 
-def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0, keep_stages: bool = False) -> Any:
+def fit_samples(estimator: Any, blocks: Any, client: Any, *, timeout: float = 300.0, keep_stages: bool = False) -> Any:
     """Fit a gradient boosting model to samples that are distributed over the workers of a Dask cluster.
 
     Parameters
     ----------
-    model : GradientBoostingRegressor or GradientBoostingClassifier
+    estimator : GradientBoostingRegressor or GradientBoostingClassifier
         The model to fit, with parameters that `fit_part` supports.
     blocks : list of (X, y) or (X, y, sample_weight)
         The samples: tuples of arrays, which are sent to workers in turn, or futures of such tuples, whose results stay
@@ -68,7 +68,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     Raises
     ------
     TypeError
-        If `model` is not a boosting model, `client` is not a Dask client, or a block is not a tuple of two or three
+        If `estimator` is not a boosting model, `client` is not a Dask client, or a block is not a tuple of two or three
         items.
     ValueError
         If the blocks have no samples, `timeout` is not a positive number, or the data or a parameter is not valid, see
@@ -92,9 +92,9 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     After any failure, including an interrupt with Ctrl-C, the tasks of the fit end, and the model is unchanged unless
     `keep_stages` is True.
     """
-    if not isinstance(model, BaseBoosting):
+    if not isinstance(estimator, BaseBoosting):
         accepted = "GradientBoostingRegressor or GradientBoostingClassifier"
-        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
+        raise TypeError(f"estimator must be {accepted}, got a {type(estimator).__name__}")
     if not all(callable(getattr(client, name, None)) for name in ("submit", "who_has", "run", "nthreads")):
         raise TypeError(f"client must be a distributed.Client, got a {type(client).__name__}")
     timeout = number("timeout", timeout, lambda found: 0 < found < np.inf, "a positive number of seconds")
@@ -111,8 +111,8 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     client.run(_open_box, token, workers=addresses)
     tasks: list[Any] = []
     try:
-        goes_on = model.warm_start and hasattr(model, "_model")
-        sent = model_file.dumps(model) if goes_on else clone(model)
+        goes_on = estimator.warm_start and hasattr(estimator, "_model")
+        sent = model_file.dumps(estimator) if goes_on else clone(estimator)
         for rank, (address, own) in enumerate(by_worker.items()):
             arguments = (sent, own, rank, addresses, token, n_samples, float(timeout), bool(keep_stages))
             options = {"workers": [address], "allow_other_workers": False, "pure": False, "retries": 0}
@@ -122,7 +122,7 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
         if keep_stages:
             # The error of the fit is raised, not one that occurs while stages are kept.
             with suppress(Exception):
-                _keep_stages(model, error, client, tasks, addresses, token)
+                _keep_stages(estimator, error, client, tasks, addresses, token)
         raise
     finally:
         client.cancel(tasks)
@@ -131,8 +131,8 @@ def fit_samples(model: Any, blocks: Any, client: Any, *, timeout: float = 300.0,
     digests = {sha256(data).hexdigest(), *found[1:]}
     if len(digests) != 1:
         raise RuntimeError("workers fitted different models: they must have the same version of weald")
-    _take(model, data)
-    return model
+    _take(estimator, data)
+    return estimator
 
 
 def _take(model: Any, data: bytes) -> None:

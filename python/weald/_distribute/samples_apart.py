@@ -51,7 +51,7 @@ _MOST_BYTES = 1 << 32
 
 
 def fit_part(
-    model: Any,
+    estimator: Any,
     X: MatrixLike,
     y: MatrixLike,
     all_reduce: AllReduce,
@@ -69,7 +69,7 @@ def fit_part(
 
     Parameters
     ----------
-    model : GradientBoostingRegressor or GradientBoostingClassifier
+    estimator : GradientBoostingRegressor or GradientBoostingClassifier
         The model to fit. It must have an integer `random_state` and the same parameters on every worker, except
         `n_jobs` and `verbose`.
     X : {array-like, sparse matrix} of shape (n_samples_of_this_worker, n_features)
@@ -100,8 +100,8 @@ def fit_part(
     Raises
     ------
     TypeError
-        If `model` is not a boosting model, or `all_reduce` is not callable or returns something other than None or the
-        buffer.
+        If `estimator` is not a boosting model, or `all_reduce` is not callable or returns something other than None or
+        the buffer.
     ValueError
         If the data or a parameter is not valid or not supported (see Notes). If the workers together do not have
         `n_samples` samples, or have different parameters, features, kinds of y or versions of weald; this is raised
@@ -145,9 +145,9 @@ def fit_part(
     >>> model.n_estimators_
     5
     """
-    if not isinstance(model, BaseBoosting):
+    if not isinstance(estimator, BaseBoosting):
         accepted = "GradientBoostingRegressor or GradientBoostingClassifier"
-        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}")
+        raise TypeError(f"estimator must be {accepted}, got a {type(estimator).__name__}")
     if not callable(all_reduce):
         raise TypeError(
             "all_reduce must be a callable with the arguments buffer and 'sum' or 'max', got a "
@@ -155,13 +155,13 @@ def fit_part(
         )
     n_samples = integer("n_samples", n_samples, 1)
     workers = _Workers(all_reduce)
-    part = workers.agree(lambda: _Part(model, X, y, sample_weight), lambda part: part.told())
+    part = workers.agree(lambda: _Part(estimator, X, y, sample_weight), lambda part: part.told())
     found = sum(part.n_given for part in workers.told)
     if found != n_samples:
         raise ValueError(f"n_samples must be {found}, the number of samples of all workers, got {n_samples}")
-    grown = _stages_of_all(model, workers.told)
+    grown = _stages_of_all(estimator, workers.told)
     failed: BaseException | None = None
-    with fitted_at_once(model) as new:
+    with fitted_at_once(estimator) as new:
         checked = workers.agree(
             lambda: _Checked(new, part.with_stand_in(workers.told), grown), lambda checked: checked.told()
         )
@@ -185,7 +185,7 @@ def fit_part(
         new.n_estimators_ = new._model.n_stages
     if failed is not None:
         raise failed
-    return model
+    return estimator
 
 
 def _stages_of_all(model: Any, told: list[_Told]) -> _weald.Boosted | None:

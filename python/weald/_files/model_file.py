@@ -45,7 +45,7 @@ _DTYPES = {
 }
 
 
-def save(model: Any, path: Any) -> None:
+def save(estimator: Any, path: Any) -> None:
     """Save a fitted estimator to a file from which it can be loaded without running code of the file.
 
     The file is in the safetensors format. Trees are stored as arrays that any reader of the format can show, and that
@@ -54,7 +54,7 @@ def save(model: Any, path: Any) -> None:
 
     Parameters
     ----------
-    model : estimator or Pipeline
+    estimator : estimator or Pipeline
         A fitted tree, forest, centroid forest, boosting model or compressed forest of weald; `TunedThresholds` or
         `CalibratedLabels` around any classifier; or a fitted `sklearn.pipeline.Pipeline`. Pipelines, and objects of
         scikit-learn inside a model, are written in the format of skops, see the notes. As in a pickle, compressed
@@ -72,19 +72,19 @@ def save(model: Any, path: Any) -> None:
     Raises
     ------
     TypeError
-        If `model` is neither an estimator of weald nor a pipeline. If a parameter or an attribute is not a plain
+        If `estimator` is neither an estimator of weald nor a pipeline. If a parameter or an attribute is not a plain
         value but for example a function or an estimator of a library other than scikit-learn; the message names it,
         and how such a model can be stored. If a pipeline, or an object of scikit-learn inside a model, contains types
         of other libraries than scikit-learn, NumPy, SciPy and weald, functions such as lambdas, or types that skops
         does not trust, such as the trees of scikit-learn.
     ImportError
-        If `model` is a pipeline, or contains an object of scikit-learn, and skops is not installed.
+        If `estimator` is a pipeline, or contains an object of scikit-learn, and skops is not installed.
     ValueError
         If a parameter has been set to a value that `fit` would not accept, two features have the same name, or the JSON
         of parameters and attributes would contain more than 4 million lists or one million objects, where each entry of
         a dict counts as a list.
     sklearn.exceptions.NotFittedError
-        If `model` is not fitted.
+        If `estimator` is not fitted.
     OSError
         If the operating system reports an error, such as `FileNotFoundError` for a folder that does not exist, or if
         `path` is a device, a named pipe or a socket.
@@ -129,26 +129,26 @@ def save(model: Any, path: Any) -> None:
     (True, 10)
     """
     write = None if isinstance(path, str | PathLike) else _method_of(path, "write")
-    if _is_archived(model):
-        data = _archive_of(model)
+    if _is_archived(estimator):
+        data = _archive_of(estimator)
         if write is None:
             _weald.write_file(os.fsdecode(path), data)
         else:
             write(data)
         return
-    parts = _checked_parts(model)
+    parts = _checked_parts(estimator)
     if write is None:
         _weald.save_model(os.fsdecode(path), *parts)
     else:
         write(_weald.write_model(*parts))
 
 
-def dumps(model: Any) -> bytes:
+def dumps(estimator: Any) -> bytes:
     """Save a fitted estimator to bytes, for example for a database, a cache or a message.
 
     Parameters
     ----------
-    model : estimator or Pipeline
+    estimator : estimator or Pipeline
         A fitted model that `save` supports.
 
     Returns
@@ -176,9 +176,9 @@ def dumps(model: Any) -> bytes:
     >>> bool((weald.loads(weald.dumps(tree)).predict(X) == tree.predict(X)).all())
     True
     """
-    if _is_archived(model):
-        return _archive_of(model)
-    return _weald.write_model(*_checked_parts(model))
+    if _is_archived(estimator):
+        return _archive_of(estimator)
+    return _weald.write_model(*_checked_parts(estimator))
 
 
 def loads(data: Any) -> Any:
@@ -284,14 +284,14 @@ def _is_archived(model: Any) -> bool:
 
 def _archive_of(model: Any) -> bytes:
     check_is_fitted(model)
-    return archives.dumps(model, "model", trusted())
+    return archives.dumps(model, "estimator", trusted())
 
 
 def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     """The model of the engine, and the JSON text and the arrays of the estimator."""
     name = type(model).__name__
     if not is_of_weald(model):
-        raise TypeError(f"model must be a fitted estimator of weald or a pipeline, got {kind_and_module(model)}")
+        raise TypeError(f"estimator must be a fitted estimator of weald or a pipeline, got {kind_and_module(model)}")
     check_is_fitted(model)
     model._validate_params()
     encoder = Encoder(nested)

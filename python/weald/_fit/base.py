@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Set
 from math import ceil
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from weald import _weald
 from weald._fit import proof
 from weald._fit.at_once import FittedAsOne, of_one_fit
+from weald._fit.named_outputs import NamedOutputs
 from weald._fit.proof import ENGINE, Kind, check_fitted
 from weald._input import checks, frames, masks, registry, targets
 from weald._input import schema as _schema
@@ -113,7 +114,7 @@ class TreeParameters:
     interaction_cst: InteractionCst
 
 
-class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
+class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # type: ignore[misc]
     """Checks and fitted state that all estimators share."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -167,70 +168,6 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
         check_fitted(self)
         mask = _schema.mask_of(self)
         return None if mask is None else np.array(mask)
-
-    def set_output(
-        self,
-        *,
-        transform: Literal["default"] | None = None,
-        predict: Literal["default", "pandas", "polars"] | None = None,
-    ) -> Self:
-        """Set the container of predictions: arrays, or frames of pandas or polars with the names of the outputs.
-
-        Parameters
-        ----------
-        transform : {"default", None}, default=None
-            Ignored. It exists for compatibility with scikit-learn: the estimators have no `transform`.
-        predict : {"default", "pandas", "polars"}, default=None
-            The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
-            "default": arrays. None: no change. Other methods, such as `staged_predict` and `predict_topk`, always
-            return arrays.
-
-        Returns
-        -------
-        self : object
-            This estimator.
-
-        Raises
-        ------
-        ValueError
-            For other values. With "polars", predictions of sparse labels raise it, because polars has no sparse
-            columns.
-        ImportError
-            If the library is not installed.
-
-        Notes
-        -----
-        A frame has one column for each output. Its name is that in `target_names_in_`, or else "y0", "y1" and so on.
-        Probabilities and scores of one output of classes have one column for each class, named as in `classes_`; for
-        several outputs of classes, the result is a list of such frames. A single column is returned as a Series. With
-        "pandas", the index is that of X if X has one, and sparse labels are sparse columns. The values are those of the
-        arrays.
-
-        Copies, pickles and model files keep this setting. `sklearn.base.clone` does not, because scorers,
-        cross-validation and searches of scikit-learn expect probabilities as arrays. `score` always uses arrays.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_linnerud
-        >>> import weald
-        >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
-        >>> tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
-        >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
-        ['Weight', 'Waist', 'Pulse']
-        """
-        if transform is not None and not (isinstance(transform, str) and transform == "default"):
-            raise ValueError(
-                f"transform must be None, since {type(self).__name__} has no method transform, got {transform!r}; "
-                "use predict=... for predictions as frames"
-            )
-        if predict is None:
-            return self
-        frames.check_container(predict)
-        if predict == "default":
-            self.__dict__.pop(frames.OUTPUT, None)
-        else:
-            setattr(self, frames.OUTPUT, str(predict))
-        return self
 
     # Fitted attributes that are in no file, because they can be large.
     _unsaved: ClassVar[tuple[str, ...]] = ()
@@ -377,10 +314,11 @@ class BaseModel(MultiOutputMixin, FittedAsOne, BaseEstimator):  # type: ignore[m
 
     def _reduced_error_pruned(self, X_val: Any, y_val: Any, sample_weight: Any) -> _weald.Forest:
         """The model after reduced-error pruning of each tree on validation samples."""
-        X = self._check_predict(X_val)
-        weights = checks.check_weights(sample_weight, X.shape[0])
-        X, y_val, weights = checks.without_absent(X, y_val, weights)
-        y = self._known_target().like(y_val, X.shape[0], type(self).__name__)
+        with checks.renamed(X="X_val", y="y_val"):
+            X = self._check_predict(X_val)
+            weights = checks.check_weights(sample_weight, X.shape[0])
+            X, y_val, weights = checks.without_absent(X, y_val, weights)
+            y = self._known_target().like(y_val, X.shape[0], type(self).__name__)
         return self._forest.prune_reduced_error(X, y, weights, self._n_threads())
 
     def _predict_in_blocks(self, X: Any, build: Callable[[Matrix], Any]) -> Any:

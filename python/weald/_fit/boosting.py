@@ -536,6 +536,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
+        y_mask: MatrixLike | None = None,
         base_margin: ArrayLike | None = None,
     ) -> Self:
         """Fit the leaves of the trees to other data, without changing the splits.
@@ -553,6 +554,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             Targets, as in `fit`, with the same outputs and classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights. None: all weights are equal.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks unknown values of y, as in `fit`. Each output must have a known value.
         base_margin : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
             Scores to which those of the model are added, as in `fit`.
 
@@ -572,11 +575,16 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         there = checks.rows_there(weights)
         margins = fitted._start_margins(checked, base_margin, "base_margin")
         margins = margins if margins is None or there is None else margins[there]
+        y_mask = masks.rows_of(y_mask, checked.shape[0], there)
         checked, known_y, weights = checks.without_absent(checked, y, weights)
-        engine = fitted._known_target().like(known_y, checked.shape[0], type(self).__name__)
+        known = fitted._known_target()
+        engine, mask = known.like_with_gaps(known_y, checked.shape[0], type(self).__name__, what="y", y_mask=y_mask)
+        if mask is not None:
+            boosting_checks.check_masked(fitted, known)
+        weights = masks.weights_of_known(mask, weights, known.names)
         config = fitted._refit_config(engine, weights)
-        n_threads = fitted._n_threads()
-        fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins)
+        n_threads, gaps = fitted._n_threads(), masks.to_engine(mask)
+        fitted._model = _weald.refit_leaves(fitted._model, checked, engine, weights, config, n_threads, margins, gaps)
         fitted.__dict__.pop("_curves", None)
         fitted.__dict__.pop("_eval_curves", None)
         refitted: Self = fitted

@@ -47,7 +47,7 @@ class CompactReport(TypedDict):
 
 
 def compact_leaves(
-    model: Any,
+    estimator: Any,
     *,
     top_k: int | None = None,
     dtype: Literal["float32", "float16", "int8"] | None = None,
@@ -59,7 +59,7 @@ def compact_leaves(
 
     Parameters
     ----------
-    model : fitted tree, forest, compressed forest or boosted model of weald
+    estimator : fitted tree, forest, compressed forest or boosted model of weald
         The model, which is not changed.
     top_k : int, default=None
         Maximum number of labels, or of classes of each output, to keep in each leaf: those with the largest
@@ -83,8 +83,8 @@ def compact_leaves(
         the leaf stores only the columns of the others, which makes it smaller and predictions faster. It has no effect
         on models with `relabel_leaves=False`, whose leaves hold one value each.
     training_data : (X, y) or (X, y, sample_weight), default=None
-        The data that `model` was fitted to. Leaves then store the lists of their training samples, and y is stored once
-        for all trees instead of in each tree. This is exact, and much smaller if y has many columns. To find the
+        The data that `estimator` was fitted to. Leaves then store the lists of their training samples, and y is stored
+        once for all trees instead of in each tree. This is exact, and much smaller if y has many columns. To find the
         samples of each leaf, bootstrap samples are drawn again and pass through the trees. With `dtype`, the values of
         y are rounded instead of those of leaves, by the same fraction of the largest absolute value in the column of y.
         Not supported for compressed and boosted models, or for trees with `criterion="absolute_error"`, whose leaves
@@ -95,16 +95,16 @@ def compact_leaves(
     Returns
     -------
     compact : estimator of the same class
-        A copy of `model` with smaller leaves, which shares all other attributes with it.
+        A copy of `estimator` with smaller leaves, which shares all other attributes with it.
     report : dict
         `n_bytes_before`, `n_bytes_after`, `max_change` and `max_change_on_X`, as in `CompactReport`.
 
     Raises
     ------
     NotFittedError
-        If `model` is not fitted.
+        If `estimator` is not fitted.
     TypeError
-        If `model` is not a tree, forest, compressed forest or boosted model of weald, or if it is a boosted model
+        If `estimator` is not a tree, forest, compressed forest or boosted model of weald, or if it is a boosted model
         with `estimator`.
     ValueError
         If an argument is invalid; the message names it. `training_data` is invalid if it does not have the shape and
@@ -139,15 +139,15 @@ def compact_leaves(
     >>> report["max_change"], report["max_change_on_X"]
     (0.0, 0.0)
     """
-    if not isinstance(model, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):
+    if not isinstance(estimator, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):
         hint = ""
-        if isinstance(model, BaseBagging):
+        if isinstance(estimator, BaseBagging):
             hint = "; a centroid forest is smaller with a larger max_leaf_samples or min_centroid_weight"
         accepted = "a tree, forest, compressed forest or boosting model of weald"
-        raise TypeError(f"model must be {accepted}, got a {type(model).__name__}{hint}")
-    check_is_fitted(model)
-    if isinstance(model, BaseBoosting) and model._weak is not None:
-        raise TypeError(f"model must have trees, got a {type(model).__name__} with estimator=, which has none")
+        raise TypeError(f"estimator must be {accepted}, got a {type(estimator).__name__}{hint}")
+    check_is_fitted(estimator)
+    if isinstance(estimator, BaseBoosting) and estimator._weak is not None:
+        raise TypeError(f"estimator must have trees, got a {type(estimator).__name__} with estimator=, which has none")
     if top_k is not None:
         checks.integer("top_k", top_k, 1, also=", or None")
     if dtype is not None and (not isinstance(dtype, str) or dtype not in ("float32", "float16", "int8")):
@@ -157,16 +157,16 @@ def compact_leaves(
     if max_change is not None:
         accepted = "None or a finite number of at least 0"
         max_change = checks.number("max_change", max_change, lambda found: 0 <= found < np.inf, accepted)
-        if not isinstance(model, BaseBoosting):
+        if not isinstance(estimator, BaseBoosting):
             raise ValueError(f"max_change is only supported for boosted models: it must be None, got {max_change!r}")
-    if isinstance(model, BaseBoosting):
-        return _compact_stages(model, top_k, dtype, max_change, training_data, X)
-    if isinstance(model, BaseCompressed):
-        return _compact_scores(model, top_k, dtype, training_data, X)
-    forest, n_threads = model._forest, model._n_threads()
+    if isinstance(estimator, BaseBoosting):
+        return _compact_stages(estimator, top_k, dtype, max_change, training_data, X)
+    if isinstance(estimator, BaseCompressed):
+        return _compact_scores(estimator, top_k, dtype, training_data, X)
+    forest, n_threads = estimator._forest, estimator._n_threads()
     compact = forest
     if training_data is not None:
-        compact = _with_stored_rows(model, training_data)
+        compact = _with_stored_rows(estimator, training_data)
     if top_k is not None:
         compact = compact.with_top_k(min(int(top_k), forest.width), n_threads)
     if dtype is not None:
@@ -175,9 +175,9 @@ def compact_leaves(
         n_bytes_before=len(forest.to_bytes()),
         n_bytes_after=len(compact.to_bytes()),
         max_change=forest.largest_change(compact, n_threads),
-        max_change_on_X=None if X is None else _change_on(model, compact, X),
+        max_change_on_X=None if X is None else _change_on(estimator, compact, X),
     )
-    result = copy.copy(model)
+    result = copy.copy(estimator)
     if isinstance(result, BaseTree):
         result.tree_ = Tree(compact)
     else:

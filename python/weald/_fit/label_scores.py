@@ -55,7 +55,7 @@ def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> spar
     if hasattr(final, "predict_sparse"):
         found = sparse.csr_array(final.predict_sparse(X, min_score=floor))
     else:
-        parts = [best.at_least(_dense_scores(final, rows), floor) for rows in blocks_of(X, n_labels)]
+        parts = [best.at_least(_dense_probabilities(final, rows), floor) for rows in blocks_of(X, n_labels)]
         found = parts[0] if len(parts) == 1 else sparse.csr_array(sparse.vstack(parts, format="csr"))
     if found.shape[1] != n_labels:
         raise ValueError(
@@ -66,16 +66,21 @@ def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> spar
     return found
 
 
-def _dense_scores(estimator: Any, X: Any) -> Float:
-    if hasattr(estimator, "predict_proba"):
-        found = estimator.predict_proba(X)
-        if isinstance(found, list):
-            columns = [of_one_label(part, classes) for part, classes in zip(found, estimator.classes_, strict=True)]
-            found = np.column_stack(columns)
-    else:
-        found = expit(np.asarray(estimator.decision_function(X), dtype=np.float64))
-    found = np.asarray(found, dtype=np.float64)
+def dense_scores(estimator: Any, X: Any, method: str) -> Float:
+    """The result of a method of a classifier or pipeline as an array of shape (n_samples, n_labels)."""
+    found = getattr(estimator, method)(X)
+    if isinstance(found, list):
+        of_outputs = zip(found, apart(estimator)[0].classes_, strict=True)
+        found = np.column_stack([of_one_label(part, classes) for part, classes in of_outputs])
+    found = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
     return found.reshape(len(found), -1)
+
+
+def _dense_probabilities(estimator: Any, X: Any) -> Float:
+    if hasattr(estimator, "predict_proba"):
+        return dense_scores(estimator, X, "predict_proba")
+    found: Float = expit(dense_scores(estimator, X, "decision_function"))
+    return found
 
 
 def of_one_label(proba: Any, classes: Any) -> Float:

@@ -14,14 +14,15 @@ from sklearn.utils.multiclass import unique_labels
 
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseModel
+from weald._fit.named_outputs import NamedLabels, has_labels
 from weald._fit.proof import check_fitted
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
 from weald._parameters import class_weight
-from weald._parameters.types import MatrixLike, MultiLabel, Prediction, available_if
-from weald._ranking import best
+from weald._parameters.types import MatrixLike, MultiLabel, Prediction, Scores, available_if
+from weald._ranking import best, ranks
 
 
 class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
@@ -105,11 +106,6 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         return hasattr(self, CONTAINER)
 
 
-def _has_labels(estimator: Any) -> bool:
-    check_fitted(estimator)
-    return estimator._label_format is not None
-
-
 def ranks_columns(estimator: Any) -> bool:
     """Whether columns of probabilities can be ranked: after a fit on labels or on one output of classes."""
     check_fitted(estimator)
@@ -118,7 +114,7 @@ def ranks_columns(estimator: Any) -> bool:
 
 # Labels are supported, but scikit-learn's tag `multi_label` stays at its default: with it, scikit-learn checks that an
 # array of probabilities is strictly between 0 and 1, and a frequency may be 0 or 1.
-class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
+class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[misc]
     """Predictions of classes and labels.
 
     For one output, `classes_` is an array and `n_classes_` is a number; for several outputs, they are lists. For
@@ -305,7 +301,7 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         with np.errstate(divide="ignore"):
             return [np.log(part) for part in proba] if isinstance(proba, list) else np.log(proba)
 
-    @available_if(_has_labels)
+    @available_if(has_labels)
     @of_one_fit
     def decision_function(self, X: MatrixLike) -> Prediction:
         """Compute scores of the labels, which are positive for predicted labels. Only after a fit on labels.
@@ -322,49 +318,20 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         """
         return self._scores(X) - 0.5
 
-    @available_if(_has_labels)
-    @of_one_fit
-    def topk_names(self, X: MatrixLike, k: int, **options: Any) -> NDArray[np.object_]:
-        """Predict the names of the `k` labels that `predict_topk` returns. Only after a fit on labels with names.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-        k : int
-            Number of labels to return, from 1 to the number of labels.
-        **options
-            Other parameters of `predict_topk`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, k), of strings as objects
-            Names from `target_names_in_`, the best label first; `.tolist()` converts them to lists. None where
-            `predict_topk` returns -1 in place of a label.
-
-        Raises
-        ------
-        ValueError
-            If `k` is out of range, or if the labels have no names.
-        """
-        names: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
-        if names is None:
-            raise ValueError(
-                "label_names must be passed to fit, or y must be a frame with column names, for labels that have names"
-            )
-        indices, _ = self.predict_topk(X, k, **options)
-        found: NDArray[np.object_] = names[indices]
-        found[indices < 0] = None
-        return found
-
     @available_if(ranks_columns)
     @of_one_fit
     def predict_topk(
-        self, X: MatrixLike, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+        self,
+        X: MatrixLike,
+        k: int,
+        *,
+        scores: Scores = "auto",
+        min_score: float | None = None,
+        exclude: MatrixLike | None = None,
     ) -> tuple[NDArray[np.int64], Float]:
-        """Predict the `k` labels, or classes of one output, with the largest probabilities.
+        """Predict the `k` labels, or classes of one output, with the largest scores.
 
-        The probabilities of all labels are never held at once.
+        The scores of all labels are never held at once.
 
         Parameters
         ----------
@@ -372,8 +339,13 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
             The samples, as in `predict`.
         k : int
             Number of labels to return, from 1 to the number of labels or classes.
-        min_score : float, default=0
-            Minimum probability of the labels to return, from 0 to 1.
+        scores : {"auto", "probability", "margin"}, default="auto"
+            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
+            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
+            probabilities if there are any, and margins otherwise.
+        min_score : float, default=None
+            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
+            number for margins. None returns all.
         exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
             Labels that must not be returned: a sparse matrix whose nonzero entries mark the labels to exclude for each sample,
             or a list of labels to exclude for all samples. For one output of classes, positions in `classes_` in their place.
@@ -381,28 +353,35 @@ class BaseClassifier(ClassifierMixin, BaseModel):  # type: ignore[misc]
         Returns
         -------
         indices : int64 ndarray of shape (n_samples, k)
-            Indices of labels, or positions in `classes_`, in decreasing order of the probability; of equal ones, the lower
-            index comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
+            comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
         scores : float64 ndarray of shape (n_samples, k)
-            Their probabilities; 0 where the index is -1.
+            Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
 
         Raises
         ------
         ValueError, TypeError
-            If `k` or `min_score` is out of range, or if `exclude` does not have a valid shape or type.
+            If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
+            or type.
         """
         checked = self._check_predict(X)
-        model, width = self._ranking()
-        k, floor = best.checked_k(k, width), best.checked_min_score(min_score)
-        marked = best.to_engine(exclude, checked.shape[0], width)
-        indices, scores = model.predict_topk(checked, k, self._n_threads(checked), marked)
-        return best.ranked(indices, scores, floor)
+        width = self.n_classes_
+        has_probabilities, has_margins = self._has_probabilities(), hasattr(self, "decision_function")
+        as_margins = best.are_margins(scores, has_probabilities, has_margins, type(self).__name__)
+        k, floor = best.checked_k(k, width), best.checked_floor(min_score, as_margins)
+        marked = best.pattern(exclude, checked.shape[0], width)
+        indices, found = self._k_best(checked, k, marked, as_margins=as_margins)
+        return best.ranked(indices, found, floor, are_margins=as_margins)
 
-    def _ranking(self) -> tuple[Any, int]:
-        """The engine's model that ranks labels or classes, and their number."""
-        return self._forest, self._forest.width
+    def _has_probabilities(self) -> bool:
+        return True
 
-    @available_if(_has_labels)
+    def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        """The `k` best labels or classes of checked samples, without the marked ones, and their scores."""
+        indices, found = self._forest.predict_topk(X, k, self._n_threads(X), ranks.cells_of(marked))
+        return indices, found - 0.5 if as_margins else found
+
+    @available_if(has_labels)
     @of_one_fit
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
         """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.

@@ -143,7 +143,8 @@ def attribute_of(kind: Kind, model: Any) -> Any:
 
 def check_fitted(estimator: Any) -> None:
     """A fast `check_is_fitted`. That of scikit-learn inspects all attributes, which is slow for single samples."""
-    if ENGINE[estimator._kind] not in estimator.__dict__:
+    attribute = ENGINE[estimator._kind] if hasattr(estimator, "_kind") else "estimator_"
+    if attribute not in estimator.__dict__:
         check_is_fitted(estimator)
 
 

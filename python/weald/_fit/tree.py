@@ -215,7 +215,12 @@ class BaseTree(TreeParameters, BaseModel):
         return decision_path(self._forest, checked, self._n_threads())[0]
 
     def cost_complexity_pruning_path(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
     ) -> Bunch:
         """Fit a tree and compute the path of minimal cost-complexity pruning.
 
@@ -232,6 +237,9 @@ class BaseTree(TreeParameters, BaseModel):
             Targets, as in `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights. None: all weights are equal.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks unknown values of y, as in `fit`. Impurities are those of the known values. (`ccp_alpha` does not
+            support unknown values.)
 
         Returns
         -------
@@ -258,7 +266,7 @@ class BaseTree(TreeParameters, BaseModel):
         ----------
         Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984, chapter 3.
         """
-        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        grown = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight, y_mask=y_mask)
         ccp_alphas, impurities = grown.tree_._tree.cost_complexity_pruning_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 

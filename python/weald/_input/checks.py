@@ -18,7 +18,6 @@ from scipy import sparse
 from sklearn.utils import (
     _safe_indexing,
     check_array,
-    check_consistent_length,
     check_random_state,
 )
 from sklearn.utils._param_validation import Interval
@@ -87,14 +86,19 @@ def named(what: str) -> Iterator[None]:
 
 @contextmanager
 def renamed(**names: str) -> Iterator[None]:
-    """Errors call arguments by these names: with `X="X_val"`, "X has 2 features" becomes "X_val has 2 features"."""
+    """Make errors about X, y or another argument name the argument of the caller, as in `renamed(X="X_val")`.
+
+    Errors that name none of them get the first name.
+    """
     try:
         yield
     except (TypeError, ValueError) as error:
-        found = str(error)
-        for name, other in names.items():
-            found = re.sub(rf"(?<![\w.(]){name}(?!\w)", other, found)
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(found) from error
+        told = str(error)
+        for usual, name in names.items():
+            told = re.sub(rf"(?<![\w.(='\"`]){usual}(?![\w='\"`])", name, told)
+        if not any(re.search(rf"(?<!\w){name}(?!\w)", told) for name in names.values()):
+            told = f"{next(iter(names.values()))}: {told}"
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(told) from error
 
 
 class Number(Interval):  # type: ignore[misc]
@@ -377,7 +381,10 @@ def without_absent(X: Matrix, y: Any, weights: Float | None) -> tuple[Matrix, An
     there = rows_there(weights)
     if weights is None or there is None:
         return X, y, weights
-    check_consistent_length(X, y)
+    if (n := count_samples(y, "y")) != X.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} rows, y has {n}"
+        )
     if is_sparse(y):
         y = over_same_memory(y, "y", every_entry=True).tocsr()
     return X[there], _safe_indexing(y, there), weights[there]

@@ -99,27 +99,36 @@ class Target:
         """
         return self._like(y, n_samples, name, what, masks=False)[0]
 
-    def like_with_gaps(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> tuple[Any, Any]:
-        """The same for y with unknown values, which are NaN in several columns of numbers or labels, and their mask."""
-        found, mask = self._like(y, n_samples, name, what, masks=self.kind != "classes")
+    def like_with_gaps(
+        self, y: Any, n_samples: int, name: str, *, what: str = "y_val", y_mask: Any = None
+    ) -> tuple[Any, Any]:
+        """The same for y with unknown values, and their mask: those of `y_mask`, and NaN in several columns."""
+        masks = self.kind != "classes" or y_mask is not None
+        found, mask = self._like(y, n_samples, name, what, masks=masks, y_mask=y_mask)
         if mask is not None and mask.sum() == n_samples * self.n_outputs:
             raise ValueError(f"{what} must have a known value in a sample of positive weight, got NaN for all of them")
         return found, mask
 
-    def _like(self, y: Any, n_samples: int, name: str, what: str, *, masks: bool) -> tuple[Any, Any]:
+    def _like(
+        self, y: Any, n_samples: int, name: str, what: str, *, masks: bool, y_mask: Any = None
+    ) -> tuple[Any, Any]:
         if self.kind == "numbers":
-            known, mask = self.read(y, n_samples, name, what=what, masks=masks)
+            known, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
             return known, mask
         if self.kind == "labels":
-            found, mask = self.read(y, n_samples, name, what=what, masks=masks)
+            found, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
             return _labels(found, LabelFormat(np.dtype(np.bool_), None)).engine, mask
-        y, _ = self.read(y, n_samples, name, what=what, masks=False)
+        y, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
         codes = np.zeros(y.shape, dtype=np.uint32)
         for j, found in enumerate(self.classes):
-            if not (known := np.isin(y[:, j], found)).all():
-                raise ValueError(f"{what} must have classes of the training data, got {y[~known, j][:1].tolist()[0]!r}")
-            codes[:, j] = np.searchsorted(found, y[:, j])
-        return (codes, self.engine[1]), None
+            there = slice(None) if mask is None else ~mask[:, j]
+            values = y[there, j]
+            if not (known := np.isin(values, found)).all():
+                raise ValueError(
+                    f"{what} must have classes of the training data, got {values[~known][:1].tolist()[0]!r}"
+                )
+            codes[there, j] = np.searchsorted(found, values)
+        return (codes, self.engine[1]), mask
 
     def read(
         self, y: Any, n_samples: int, name: str, *, what: str = "y", masks: bool = True, y_mask: Any = None
@@ -149,7 +158,7 @@ class Target:
 
     def _as_wide(self, y: Any, what: str) -> Any:
         if y.shape[1] != self.n_outputs:
-            raise ValueError(f"{what} must have {self.n_outputs} outputs, as y, got {y.shape[1]}")
+            raise ValueError(f"{what} must have {self.n_outputs} outputs, as in the fit, got {y.shape[1]}")
         return y
 
 

@@ -26,7 +26,7 @@ __all__ = ["permutation_importance"]
 
 
 def permutation_importance(
-    model: Any,
+    estimator: Any,
     X: MatrixLike,
     y: MatrixLike,
     *,
@@ -46,14 +46,14 @@ def permutation_importance(
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted estimator of weald, or any other estimator that supports X.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples. Anything that is not a sparse matrix is passed to the function of scikit-learn.
     y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
         Targets, in any form that the scorer supports.
     scoring : str, callable, list, tuple, set or dict, default=None
-        One or several scorers, as in `sklearn.metrics.check_scoring`. If None, `model.score` is used.
+        One or several scorers, as in `sklearn.metrics.check_scoring`. If None, `estimator.score` is used.
     n_repeats : int, default=5
         Number of times that each feature is permuted.
     n_jobs : int, default=None
@@ -106,7 +106,7 @@ def permutation_importance(
         # More jobs than processors would be idle.
         most = os.cpu_count() or 1
         n_jobs = max(-most, min(integer("n_jobs", n_jobs, -sys.maxsize, also=" or None"), most))
-    check_has_fit(model, "model")
+    check_has_fit(estimator)
     check_array_of_y(y, "y")
     y = with_gaps(y, y_mask)
     if isinstance(scoring, Mapping) and not (scoring and all(map(callable, scoring.values()))):
@@ -118,7 +118,7 @@ def permutation_importance(
         # The decorator of scikit-learn's function refuses sparse y.
         function = inspect.unwrap(of_dense) if is_sparse(y) else of_dense
         options: dict[str, Any] = {"scoring": scoring, "n_repeats": n_repeats, "n_jobs": n_jobs}
-        found: Bunch = function(model, X, y, random_state=random_state, sample_weight=sample_weight, **options)
+        found: Bunch = function(estimator, X, y, random_state=random_state, sample_weight=sample_weight, **options)
         return found
     matrix: Any = X
     if matrix.shape[0] == 0:
@@ -127,13 +127,13 @@ def permutation_importance(
     columns.sum_duplicates()
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     with named("scoring"):
-        scorer = check_scoring(model, scoring=scoring)
+        scorer = check_scoring(estimator, scoring=scoring)
     # As in scikit-learn, there is one seed for all features.
     seed = generator(random_state).randint(np.iinfo(np.int32).max + 1)
-    baseline = scorer(model, X, y, **weights)
+    baseline = scorer(estimator, X, y, **weights)
 
     def shuffled(j: int) -> list[Any]:
-        return [scorer(model, of_repeat, y, **weights) for of_repeat in _shuffled(columns, j, seed, n_repeats)]
+        return [scorer(estimator, of_repeat, y, **weights) for of_repeat in _shuffled(columns, j, seed, n_repeats)]
 
     with_entries = np.flatnonzero(np.diff(columns.indptr)).tolist()
     scores = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(shuffled)(j) for j in with_entries)

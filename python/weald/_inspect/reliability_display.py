@@ -15,19 +15,24 @@ from weald._input import targets
 from weald._input.checks import MOST, Float, integer, named
 from weald._input.sparse import is_sparse
 from weald._inspect.displays import pyplot, style
-from weald._ranking.ranks import are_entries_in
+from weald._ranking.ranks import are_entries_in, without
 
 
-def bins_of(truth: Any, scores: Any, labels: Any, n_bins: int, strategy: str) -> tuple[Float, Float, Float]:
+def bins_of(truth: Any, scores: Any, mask: Any, labels: Any, n_bins: int, strategy: str) -> tuple[Float, Float, Float]:
     """Mean probability, fraction of true labels, and number of pairs of a sample and a label, of each non-empty bin.
 
-    Entries that are not stored have the probability zero, and are counted together.
+    Entries that are not stored have the probability zero, and are counted together. Those of the mask do not count.
     """
     truth, scores = sparse.csr_array(truth[:, labels]), sparse.csr_array(scores[:, labels])
     for cells in (truth, scores):
         cells.sort_indices()
+    n_cells = scores.shape[0] * scores.shape[1]
+    if mask is not None:
+        mask = sparse.csr_array(mask[:, labels])
+        mask.sort_indices()
+        scores, n_cells = without(scores, mask), n_cells - mask.nnz
     is_true = are_entries_in(scores, truth)
-    n_zero = scores.shape[0] * scores.shape[1] - scores.nnz
+    n_zero = n_cells - scores.nnz
     p = np.append(scores.data, 0.0)
     n = np.append(np.ones(scores.nnz), n_zero)
     hits = np.append(is_true.astype(np.float64), truth.nnz - is_true.sum())
@@ -100,6 +105,7 @@ class LabelReliabilityDisplay:
         X: Any,
         y: Any,
         *,
+        y_mask: Any = None,
         labels: Sequence[int] | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
@@ -119,7 +125,9 @@ class LabelReliabilityDisplay:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
         y : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            The true labels, 0 and 1.
+            The true labels, 0 and 1. NaN marks unknown entries.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            True or 1 marks further unknown entries. Unknown entries are left out.
         labels, n_bins, strategy : list of int, int, str
             As in `from_predictions`.
         min_score : float, default=0
@@ -145,12 +153,13 @@ class LabelReliabilityDisplay:
         pyplot(f"{cls.__name__}.from_estimator")
         check_scores(estimator)
         check_is_fitted(estimator)
-        truth = targets.labels(y, masks=False).original
-        scores = scores_at_least(estimator, X, min_score, truth.shape[1])
+        target = targets.labels(y, y_mask=y_mask)
+        scores = scores_at_least(estimator, X, min_score, target.n_outputs)
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(
-            truth,
+            target.original,
             scores,
+            y_mask=target.mask,
             labels=labels,
             n_bins=n_bins,
             strategy=strategy,
@@ -167,6 +176,7 @@ class LabelReliabilityDisplay:
         y_true: Any,
         y_score: Any,
         *,
+        y_mask: Any = None,
         labels: Sequence[int] | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
@@ -181,9 +191,11 @@ class LabelReliabilityDisplay:
         Parameters
         ----------
         y_true : {array-like, sparse matrix} of shape (n_samples, n_labels)
-            The true labels, 0 and 1.
+            The true labels, 0 and 1. NaN marks unknown entries.
         y_score : {array-like, sparse matrix} of shape (n_samples, n_labels)
             Probabilities; entries that are not stored are zero.
+        y_mask : {array-like, sparse matrix} of the shape of y_true, default=None
+            True or 1 marks further unknown entries. Unknown entries are left out.
         labels : list of int, default=None
             Labels that get a curve each. None plots one curve for all labels together.
         n_bins : int, default=10
@@ -215,7 +227,8 @@ class LabelReliabilityDisplay:
             If the shapes differ, if probabilities are not between 0 and 1, if `labels` is not a list of labels of
             `y_true`, and for other values of `n_bins` and `strategy`.
         """
-        truth = targets.labels(y_true, what="y_true", masks=False).original
+        target = targets.labels(y_true, what="y_true", y_mask=y_mask)
+        truth = target.original
         scores = sparse.csr_array(y_score if is_sparse(y_score) else np.asarray(y_score, dtype=np.float64))
         if scores.shape != truth.shape:
             raise ValueError(f"y_score must have shape {truth.shape}, that of y_true, got {scores.shape}")
@@ -235,7 +248,7 @@ class LabelReliabilityDisplay:
                 raise ValueError(f"labels must be a list of integers from 0 to {d - 1}, got {labels!r}")
             asked = [np.array([j]) for j in labels]
             names = [f"label {j}" if name is None else f"{name}, label {j}" for j in labels]
-        curves = [bins_of(truth, scores, columns, n_bins, strategy) for columns in asked]
+        curves = [bins_of(truth, scores, target.mask, columns, n_bins, strategy) for columns in asked]
         mean, fraction, cells = (list(part) for part in zip(*curves, strict=True))
         display = cls(mean, fraction, cells, names=names)
         return display.plot(ax, ref_line=ref_line, line_kw=line_kw, ref_line_kw=ref_line_kw)

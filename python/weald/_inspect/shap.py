@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 
 from weald import _weald
 from weald._fit.boosting import BaseBoosting
-from weald._input import frames
+from weald._input import checks, frames
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse
 from weald._inspect.readable import check_trees, fitted
@@ -49,7 +49,7 @@ class Explanation:
     output_names: list[str] | None
 
 
-def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = None) -> Any:
+def shap_values(estimator: Any, X: Any, outputs: Any = None, *, background: Any = None) -> Any:
     """Compute Shapley values: how much each feature of a sample contributes to the difference of its score to the mean.
 
     The values are exact for trees of any depth. The values of a sample and `base_values` sum to its score. The score is
@@ -60,7 +60,7 @@ def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = No
 
     Parameters
     ----------
-    model : fitted estimator of weald
+    estimator : fitted estimator of weald
         A tree, forest, boosting model or compressed forest. Centroid forests and boosting with `estimator` are not
         supported. For boosting with `init`, the values are those of the trees alone.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -94,9 +94,9 @@ def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = No
     ------
     ValueError
         If X or `background` does not have the features of the model, if `background` has no samples, if `outputs`
-        contains an unknown score or a score twice, or if `model` is boosting with `estimator`.
+        contains an unknown score or a score twice, or if `estimator` is boosting without trees.
     TypeError
-        If `model` is not supported for another reason, or if `outputs` is neither an integer, a name nor a list.
+        If `estimator` is not supported for another reason, or if `outputs` is neither an integer, a name nor a list.
     MemoryError
         If memory does not suffice for the values. Explain fewer samples or outputs at a time.
 
@@ -135,14 +135,14 @@ def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = No
     >>> bool(np.allclose(found.base_values + found.values.sum(axis=1), tree.predict(X)))
     True
     """
-    model = fitted(model)
-    check_trees(model)
-    names = _score_names(model)
+    estimator = fitted(estimator)
+    check_trees(estimator)
+    names = _score_names(estimator)
     columns, is_one = _columns(outputs, names)
-    checked = model._check_predict(X)
-    against = None if background is None else _checked_background(model, background)
-    engine, n_threads = _engine(model), model._n_threads()
-    unit, threshold = _unit_and_threshold(model)
+    checked = estimator._check_predict(X)
+    against = None if background is None else _checked_background(estimator, background)
+    engine, n_threads = _engine(estimator), estimator._n_threads()
+    unit, threshold = _unit_and_threshold(estimator)
     with _named_memory():
         base = _weald.shap_base_values(engine, against, columns, n_threads)
         base = (base - threshold) * unit
@@ -163,7 +163,7 @@ def shap_values(model: Any, X: Any, outputs: Any = None, *, background: Any = No
         "values": values,
         "base_values": base_values if is_sparse(checked) else base_values.copy(),
         "data": X if is_sparse(X) else np.asarray(X),
-        "feature_names": getattr(model, "feature_names_in_", np.array([])).tolist() or None,
+        "feature_names": getattr(estimator, "feature_names_in_", np.array([])).tolist() or None,
         "output_names": None if is_one else [names[j] for j in columns],
     }
     return _explanation(checked, parts)
@@ -181,12 +181,12 @@ def _explanation(checked: Matrix, parts: dict[str, Any]) -> Any:
     return Explanation(**parts)
 
 
-def shap_interaction_values(model: Any, X: Any, output: Any = None, *, background: Any = None) -> Float:
+def shap_interaction_values(estimator: Any, X: Any, output: Any = None, *, background: Any = None) -> Float:
     """Compute Shapley interaction values of one score: the joint effect of pairs of features, beyond their own effects.
 
     Parameters
     ----------
-    model : fitted estimator of weald
+    estimator : fitted estimator of weald
         A model that `shap_values` supports.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples to explain.
@@ -225,19 +225,19 @@ def shap_interaction_values(model: Any, X: Any, output: Any = None, *, backgroun
     array([[[0.25 , 0.125],
             [0.125, 0.25 ]]])
     """
-    model = fitted(model)
-    check_trees(model)
-    names = _score_names(model)
+    estimator = fitted(estimator)
+    check_trees(estimator)
+    names = _score_names(estimator)
     if output is None and len(names) > 1:
         raise ValueError(f"output must be one of the {len(names)} scores of the model, got None")
     columns, is_one = _columns(output, names, "output")
     if not is_one:
         raise TypeError(f"output must be an integer or a name, got {output!r}")
-    checked = model._check_predict(X)
-    against = None if background is None else _checked_background(model, background)
+    checked = estimator._check_predict(X)
+    against = None if background is None else _checked_background(estimator, background)
     with _named_memory():
-        found = _weald.shap_interaction_values(_engine(model), checked, columns[0], against, model._n_threads())
-    found *= _unit_and_threshold(model)[0]
+        found = _weald.shap_interaction_values(_engine(estimator), checked, columns[0], against, estimator._n_threads())
+    found *= _unit_and_threshold(estimator)[0]
     return found
 
 
@@ -298,11 +298,8 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
 
 def _checked_background(model: Any, background: Any) -> Matrix:
     """Background samples, validated as X; errors name the argument."""
-    try:
+    with checks.renamed(X="background"):
         checked: Matrix = model._check_predict(background)
-    except (ValueError, TypeError) as error:
-        kind = ValueError if isinstance(error, ValueError) else TypeError
-        raise kind(f"background must be valid samples, as X: {error}") from error
     return checked
 
 

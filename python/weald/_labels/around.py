@@ -15,12 +15,15 @@ from sklearn.utils import get_tags
 
 from weald._fit import label_scores
 from weald._fit.at_once import FittedAsOne, of_one_fit
+from weald._fit.named_outputs import NamedLabels, NamedOutputs
 from weald._fit.predictions import BaseClassifier
-from weald._fit.proof import is_label_format
+from weald._fit.proof import check_fitted, is_label_format
 from weald._input import checks, masks, registry, targets
 from weald._input.checks import Float
 from weald._input.described import described
+from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.targets import LabelFormat, Target, label_classes
+from weald._parameters.types import MatrixLike, Scores, available_if
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import check_verbose
@@ -36,11 +39,19 @@ def has(method: str) -> Any:
     return check
 
 
+def has_probabilities(estimator: Any) -> bool:
+    return hasattr(estimator, "predict_proba")
+
+
 # Weights of more bits are divided by a power of two.
 _MOST_BITS = 400
 
 
-class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
+# Attributes that a fitted estimator may have.
+_OPTIONAL = {"target_names_in_", OUTPUT}
+
+
+class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimator):  # type: ignore[misc]
     """Base class of multi-label meta-estimators: validation of y, scores of unseen samples, and model files."""
 
     _masks_y = True
@@ -67,7 +78,9 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         best.checked_min_score(self.min_score)
         check_verbose(self.verbose)
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> tuple[Target, Float | None, Any]:
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any
+    ) -> tuple[Target, Float | None, Any]:
         """Validated y, sample weights, and the source of scores."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
@@ -75,6 +88,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         weights = checks.check_weights(sample_weight, n)
         cv = label_scores.check_cv_of(self.cv, self.estimator, self.random_state)
         target = targets.labels(y, n, weights, y_mask=y_mask, each_output=True)
+        target = targets.with_label_names(target, label_names)
         weights = masks.weights_of_known(target.mask, weights, target.names)
         final, _ = apart(self.estimator)
         if target.mask is not None and cv != "given" and not getattr(final, "_masks_y", False):
@@ -132,6 +146,91 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         names: NDArray[np.object_] = self.estimator_.feature_names_in_
         return names
 
+    @property
+    @of_one_fit
+    def feature_importances_(self) -> Float:
+        """Importance of each feature for the fitted estimator, or for the last step if that is a pipeline."""
+        if not hasattr(self, "estimator_"):
+            raise AttributeError(f"{type(self).__name__} has no feature_importances_ before it is fitted")
+        importances: Float = apart(self.estimator_)[0].feature_importances_
+        return importances
+
+    # --- predictions of all of them ----------------------------------------------------------------------------------
+
+    @available_if(has_probabilities)
+    @of_one_fit
+    def predict_log_proba(self, X: Any) -> Float:
+        """Predict the logarithms of the probabilities; the logarithm of zero is minus infinity.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            The logarithms of the result of `predict_proba`.
+        """
+        with np.errstate(divide="ignore"):
+            found: Float = np.log(self.predict_proba(X))
+        return found
+
+    @of_one_fit
+    def predict_topk(
+        self,
+        X: Any,
+        k: int,
+        *,
+        scores: Scores = "auto",
+        min_score: float | None = None,
+        exclude: MatrixLike | None = None,
+    ) -> tuple[NDArray[np.int64], Float]:
+        """Predict the `k` highest-scoring labels of each sample. Thresholds are not used.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, in any form that the estimator accepts.
+        k : int
+            The number of labels per sample, from 1 to the number of labels.
+        scores : {"auto", "probability", "margin"}, default="auto"
+            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
+            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
+            probabilities if there are any, and margins otherwise.
+        min_score : float, default=None
+            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
+            number for margins. None returns all.
+        exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
+            Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
+            samples.
+
+        Returns
+        -------
+        indices : int64 ndarray of shape (n_samples, k)
+            Indices of labels, or positions in `classes_`, in decreasing order of the score; of equal ones, the lower index
+            comes first. If `min_score` and `exclude` leave fewer than `k` for a sample, the last places are -1.
+        scores : float64 ndarray of shape (n_samples, k)
+            Their scores. Where the index is -1, the probability 0 or the margin minus infinity.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `k` or `min_score` is out of range, if there are no such `scores`, or if `exclude` does not have a valid shape
+            or type.
+        """
+        check_fitted(self)
+        own = (hasattr(self, "predict_proba"), hasattr(self, "decision_function"))
+        as_margins = best.are_margins(scores, *own, type(self).__name__)
+        k, floor = best.checked_k(k, self.n_outputs_), best.checked_floor(min_score, as_margins)
+        marked = best.pattern(exclude, checks.count_samples(X), self.n_outputs_)
+        indices, found = self._k_best(X, k, marked, as_margins=as_margins)
+        return best.ranked(indices, found, floor, are_margins=as_margins)
+
+    @abstractmethod
+    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        """The `k` best labels of samples, without the marked ones, and their scores."""
+
     def _built(self, named: sparse.csr_array) -> Any:
         """Labels in the form of y: sparse or dense, and of its dtype."""
         form = self._label_format
@@ -176,8 +275,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
             params["estimator"] = clone(estimator)
         names = ("n_outputs_", "_label_format", *self._fitted)
         fitted = {name: getattr(self, name) for name in names}
-        if hasattr(self, "target_names_in_"):
-            fitted["target_names_in_"] = self.target_names_in_
+        fitted |= {name: self.__dict__[name] for name in _OPTIONAL if name in self.__dict__}
         return inner, is_frozen, params, fitted
 
     def _put_together(self, inner: Any, is_frozen: bool, fitted: dict[str, Any]) -> None:
@@ -188,7 +286,7 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
                 raise ValueError(f"{type(self).__name__}: {attribute} {why}")
 
         names = {"n_outputs_", "_label_format", *self._fitted}
-        wrong = sorted(names ^ (fitted.keys() - {"target_names_in_"}))
+        wrong = sorted(names ^ (fitted.keys() - _OPTIONAL))
         need(not wrong, "attributes", f"must be {sorted(names)}, got {sorted(fitted)}")
         final, _ = apart(inner)
         is_own = isinstance(final, BaseClassifier | LabelsAround)
@@ -205,6 +303,10 @@ class LabelsAround(ClassifierMixin, MetaEstimatorMixin, FittedAsOne, BaseEstimat
         need(is_label_format(form), "_label_format", f"must be a format of labels, got {described(form)}")
         if "target_names_in_" in fitted:
             prove_names(need, "target_names_in_", fitted["target_names_in_"], n_labels)
+        if OUTPUT in fitted:
+            container = fitted[OUTPUT]
+            is_known = type(container) is str and container in CONTAINERS
+            need(is_known, OUTPUT, f"must be one of {', '.join(CONTAINERS)}, got {described(container)}")
         self.estimator_ = FrozenEstimator(inner) if is_frozen else inner
         self.classes_ = label_classes(n_labels)
         self.__dict__.update(fitted)

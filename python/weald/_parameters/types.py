@@ -43,6 +43,8 @@ NProjections: TypeAlias = float | Literal["log"]
 CategoricalFeatures: TypeAlias = Literal["from_dtype"] | ArrayLike | None
 MonotonicCst: TypeAlias = ArrayLike | Mapping[str, int] | None
 InteractionCst: TypeAlias = Literal["pairwise", "no_interactions"] | Sequence[Collection[int | str]] | None
+# The unit of the scores that `predict_topk` returns.
+Scores: TypeAlias = Literal["auto", "probability", "margin"]
 OobScore: TypeAlias = bool | Callable[[Any, Any], float]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald._input.checks import Float, integer, named, number
+from weald._input.checks import Float, integer, named, number, shown
 from weald._input.sparse import is_sparse
 from weald._ranking import ranks
 
@@ -25,6 +25,29 @@ def checked_k(k: Any, width: int) -> int:
 
 def checked_min_score(min_score: Any) -> float:
     return number("min_score", min_score, lambda found: 0 <= found <= 1, "a number from 0 to 1")
+
+
+def are_margins(scores: Any, has_probabilities: bool, has_margins: bool, name: str) -> bool:
+    """Whether the argument `scores` of a classifier called `name` asks for margins, and not for probabilities."""
+    if not isinstance(scores, str) or scores not in ("auto", "probability", "margin"):
+        raise ValueError(f"scores must be 'auto', 'probability' or 'margin', got {shown(scores)}")
+    if scores == "auto":
+        return not has_probabilities
+    if not (has_margins if scores == "margin" else has_probabilities):
+        method, other = ("decision_function", "probability") if scores == "margin" else ("predict_proba", "margin")
+        raise ValueError(
+            f"scores must be 'auto' or {other!r} for {name}, which has no {method} after this fit, got {scores!r}"
+        )
+    return scores == "margin"
+
+
+def checked_floor(min_score: Any, are_margins: bool) -> float:
+    """The least score to return, in the unit of the scores; None is no limit."""
+    if not are_margins:
+        return 0.0 if min_score is None else checked_min_score(min_score)
+    if min_score is None:
+        return -np.inf
+    return number("min_score", min_score, lambda found: not np.isnan(found), "a number that is not NaN, or None")
 
 
 def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
@@ -59,20 +82,37 @@ def to_engine(exclude: Any, n_rows: int, width: int) -> Any:
 
 
 def ranked(
-    indices: NDArray[np.uint32],
-    scores: Float,
-    min_score: float,
-    *,
-    probabilities: Float | None = None,
-    absent: float = 0.0,
+    indices: NDArray[np.uint32], scores: Float, floor: float, *, are_margins: bool = False
 ) -> tuple[NDArray[np.int64], Float]:
-    """The result of the engine, padded by `NONE` and `absent` where no label has a sufficient probability."""
+    """The result of the engine, padded by `NONE` where no label has a sufficient score.
+
+    The score is there 0 for probabilities, and minus infinity for margins.
+    """
     labels = indices.astype(np.int64)
     is_absent = indices == ranks.NONE
-    if min_score > 0:
-        is_absent |= ~((scores if probabilities is None else probabilities) >= min_score)
+    if floor > 0 or are_margins:
+        is_absent |= ~(scores >= floor)
     labels[is_absent] = NONE
-    return labels, np.where(is_absent, absent, scores) if is_absent.any() else scores
+    return labels, np.where(is_absent, -np.inf if are_margins else 0.0, scores) if is_absent.any() else scores
+
+
+def by_class(decisions: Float, n_classes: int) -> Float:
+    """Decision scores with a column for each class: those of two classes are a single column for the second one."""
+    return decisions if decisions.ndim == 2 else np.column_stack([-decisions, decisions])[:, -n_classes:]
+
+
+def ranked_blocks(
+    X: Any, k: int, width: int, marked: Any, n_threads: int, of_block: Callable[[Any], Float]
+) -> tuple[NDArray[np.uint32], Float]:
+    """The `k` largest scores of each sample as the engine returns them, from the dense scores of blocks of samples."""
+    found, start = [], 0
+    for rows in row_blocks(X, width):
+        end = start + rows.shape[0]
+        some = marked if marked is None or marked.shape[0] == 1 else marked[start:end]
+        found.append(ranks.k_best(of_block(rows), k, some, n_threads=n_threads))
+        start = end
+    indices, scores = zip(*found, strict=True)
+    return np.concatenate(indices), np.concatenate(scores)
 
 
 def row_blocks(X: Any, width: int) -> Iterator[Any]:

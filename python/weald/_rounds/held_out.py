@@ -39,7 +39,8 @@ def validation_set(
         missing, there = ("X_val", "y_val") if X_val is None else ("y_val", "X_val")
         raise ValueError(f"{missing} must be given if {there} is, got None: pass both or none")
     if X_val is not None:
-        with checks.renamed(X="X_val", sample_weight="sample_weight_val"):
+        names = {name: f"{name}_val" for name in ("X", "y", "sample_weight")}
+        with checks.renamed(**names, base_margin_val="base_margin_val"):
             X_val = boosting._check_X(X_val, reset=False, fitting=True)
             w_val = checks.check_weights(w_val, X_val.shape[0])
             start_val = boosting._start_margins(X_val, margins_val, "base_margin_val", target)

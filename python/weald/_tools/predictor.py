@@ -16,6 +16,7 @@ from weald._input import frames
 from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
+from weald._parameters.types import Scores
 
 __all__ = ["Predictor"]
 
@@ -28,9 +29,9 @@ class Predictor:
 
     Parameters
     ----------
-    model : fitted estimator of weald
-        A tree, forest, centroid forest, boosted or compressed model. The model is not copied, and fitting `model` again
-        later does not change the predictor.
+    estimator : fitted estimator of weald
+        A tree, forest, centroid forest, boosted or compressed model. The model is not copied, and fitting `estimator`
+        again later does not change the predictor.
 
     Attributes
     ----------
@@ -42,10 +43,10 @@ class Predictor:
     Raises
     ------
     TypeError
-        If `model` is not an estimator of weald. Pipelines are not supported: transform the sample first, and build
+        If `estimator` is not an estimator of weald. Pipelines are not supported: transform the sample first, and build
         the predictor from the last step.
     sklearn.exceptions.NotFittedError
-        If `model` is not fitted.
+        If `estimator` is not fitted.
 
     Notes
     -----
@@ -74,19 +75,19 @@ class Predictor:
     (3,)
     """
 
-    def __init__(self, model: Any) -> None:
-        if not isinstance(model, BaseModel):
-            raise TypeError(f"model must be a fitted estimator of weald, got a {type(model).__name__}")
-        check_fitted(model)
-        self._model = model._twin()
+    def __init__(self, estimator: Any) -> None:
+        if not isinstance(estimator, BaseModel):
+            raise TypeError(f"estimator must be a fitted estimator of weald, got a {type(estimator).__name__}")
+        check_fitted(estimator)
+        self._model = estimator._twin()
         self._model.__dict__.pop(frames.OUTPUT, None)
-        self.n_features_in_: int = model.n_features_in_
+        self.n_features_in_: int = estimator.n_features_in_
         # A dict is used as an ordered set, in the order of the features.
         self._names: dict[str, None] | None = None
-        if hasattr(model, "feature_names_in_"):
-            self.feature_names_in_: NDArray[np.object_] = model.feature_names_in_
-            self._names = dict.fromkeys(str(name) for name in model.feature_names_in_)
-        self._schema = Schema.of(model)
+        if hasattr(estimator, "feature_names_in_"):
+            self.feature_names_in_: NDArray[np.object_] = estimator.feature_names_in_
+            self._names = dict.fromkeys(str(name) for name in estimator.feature_names_in_)
+        self._schema = Schema.of(estimator)
         self._has_categories = self._schema.known is not None
         # The predictor checks the sample itself.
         self._model.__dict__["_check_X"] = _as_it_is
@@ -158,7 +159,9 @@ class Predictor:
             found = self._call("predict_proba", sample)
         return [part[0] for part in found] if isinstance(found, list) else found[0]
 
-    def predict_topk(self, sample: Any, k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def predict_topk(
+        self, sample: Any, k: int = 5, *, scores: Scores = "auto", min_score: float | None = None, exclude: Any = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Predict the `k` labels or classes of one sample that have the largest scores.
 
         Parameters
@@ -167,11 +170,20 @@ class Predictor:
             The sample to predict.
         k : int, default=5
             Number of labels or classes, at least 1 and at most the number of labels or classes of the model.
+        scores : {"auto", "probability", "margin"}, default="auto"
+            The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
+            `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
+            probabilities if there are any, and margins otherwise.
+        min_score : float, default=None
+            Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
+            number for margins. None returns all.
+        exclude : list of int or sparse matrix of shape (1, n_labels), default=None
+            Labels that are not returned.
 
         Returns
         -------
         indices : ndarray of shape (k,), int64
-            Labels or positions in `classes_`, with the largest score first.
+            Labels or positions in `classes_`, with the largest score first; -1 where there is no further label.
         scores : ndarray of shape (k,), float64
             Scores of these labels or classes.
 
@@ -182,8 +194,9 @@ class Predictor:
         ValueError, TypeError
             If `k` is out of range, and as in `predict`.
         """
-        indices, scores = self._call("predict_topk", sample, k=k)[:2]
-        return indices[0], scores[0]
+        options = {"scores": scores, "min_score": min_score, "exclude": exclude}
+        indices, found = self._call("predict_topk", sample, k=k, **options)[:2]
+        return indices[0], found[0]
 
     # --- scores by the engine ----------------------------------------------------------------------------------------
 

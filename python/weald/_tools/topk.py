@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from weald._input.checks import Float, count_samples, integer
 from weald._input.sparse import is_sparse
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress
 
@@ -19,7 +19,13 @@ __all__ = ["topk", "topk_chunks"]
 
 
 def topk(
-    model: Any, X: Any, k: int, *, min_score: float = 0.0, exclude: MatrixLike | None = None
+    estimator: Any,
+    X: Any,
+    k: int,
+    *,
+    scores: Scores = "auto",
+    min_score: float | None = None,
+    exclude: MatrixLike | None = None,
 ) -> tuple[NDArray[np.int64], Float]:
     """Predict the `k` highest-scoring labels of each sample, by a classifier or a pipeline that ends with one.
 
@@ -27,15 +33,20 @@ def topk(
 
     Parameters
     ----------
-    model : estimator or Pipeline
+    estimator : estimator or Pipeline
         A fitted classifier of weald, `weald.multilabel.TunedThresholds` or `CalibratedLabels`, or a
         `sklearn.pipeline.Pipeline` that ends with one of them. Each of these may be wrapped in `FrozenEstimator`.
     X : {array-like, sparse matrix} of n_samples samples
         Samples, in any form that the model or the first step of the pipeline accepts.
     k : int
         The number of labels per sample, from 1 to the number of labels.
-    min_score : float, default=0
-        Labels whose probability is below this value, between 0 and 1, are not returned.
+    scores : {"auto", "probability", "margin"}, default="auto"
+        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
+        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
+        probabilities if there are any, and margins otherwise.
+    min_score : float, default=None
+        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
+        number for margins. None returns all.
     exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
         Labels that are not returned: the non-zero entries of a sparse matrix, or a list of labels to exclude for all
         samples.
@@ -65,25 +76,28 @@ def topk(
     >>> weald.topk(pipeline, ["red fox", "blue fish"], k=1)[0].ravel()
     array([0, 1])
     """
-    final, before = apart(model)
+    final, before = apart(estimator)
     if not hasattr(final, "predict_topk"):
         raise TypeError(
-            "model must be a classifier of weald that was fitted on labels or one output of classes, or a "
+            "estimator must be a classifier of weald that was fitted on labels or one output of classes, or a "
             f"pipeline that ends with one, got {type(final).__name__}, which has no predict_topk"
         )
     if before is not None:
         X = before.transform(X)
-    found: tuple[NDArray[np.int64], Float] = final.predict_topk(X, k, min_score=min_score, exclude=exclude)
+    found: tuple[NDArray[np.int64], Float] = final.predict_topk(
+        X, k, scores=scores, min_score=min_score, exclude=exclude
+    )
     return found
 
 
 def topk_chunks(
-    model: Any,
+    estimator: Any,
     X: Any,
     k: int,
     *,
     chunk_size: int = 10_000,
-    min_score: float = 0.0,
+    scores: Scores = "auto",
+    min_score: float | None = None,
     exclude: MatrixLike | None = None,
     progress: bool = False,
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
@@ -93,7 +107,7 @@ def topk_chunks(
 
     Parameters
     ----------
-    model : estimator or Pipeline
+    estimator : estimator or Pipeline
         A fitted model, as in `topk`.
     X : {array-like, sparse matrix, DataFrame, list} of n_samples samples, or iterator of such chunks
         Samples. An iterator or generator yields the chunks; anything else is split into chunks of `chunk_size` samples.
@@ -101,8 +115,13 @@ def topk_chunks(
         The number of labels per sample, from 1 to the number of labels.
     chunk_size : int, default=10_000
         Number of samples in each chunk. It has no effect if X is an iterator.
-    min_score : float, default=0
-        Labels whose probability is below this value, between 0 and 1, are not returned.
+    scores : {"auto", "probability", "margin"}, default="auto"
+        The scores that are returned: "probability" are those of `predict_proba`, and "margin" those of
+        `decision_function`, where for two classes that of the first class is the negative one of the second. "auto" are
+        probabilities if there are any, and margins otherwise.
+    min_score : float, default=None
+        Labels with a lower score are not returned. It is in the unit of the scores: from 0 to 1 for probabilities, and any
+        number for margins. None returns all.
     exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
         Labels that are not returned, as in `topk`. The rows of a matrix are the samples of all chunks in order.
     progress : bool, default=False
@@ -133,11 +152,12 @@ def topk_chunks(
     >>> [indices.shape for indices, scores in weald.topk_chunks(forest, X, k=2, chunk_size=4)]
     [(4, 2), (2, 2)]
     """
-    return _chunks(model, X, k, integer("chunk_size", chunk_size, 1), min_score, exclude, progress)
+    options = {"scores": scores, "min_score": min_score}
+    return _chunks(estimator, X, k, integer("chunk_size", chunk_size, 1), options, exclude, progress)
 
 
 def _chunks(
-    model: Any, X: Any, k: int, size: int, min_score: float, exclude: Any, progress: bool
+    model: Any, X: Any, k: int, size: int, options: dict[str, Any], exclude: Any, progress: bool
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     if is_sparse(exclude):
         exclude = exclude.tocsr()
@@ -147,7 +167,7 @@ def _chunks(
         for rows in X if isinstance(X, Iterator) else _cut(X, size):
             n = count_samples(rows)
             some = exclude[done : done + n] if is_sparse(exclude) else exclude
-            found = topk(model, rows, k, min_score=min_score, exclude=some)
+            found = topk(model, rows, k, exclude=some, **options)
             done += n
             report(done)
             yield found

@@ -131,12 +131,12 @@ _SOFTMAX = """\
 """
 
 
-def to_c(model: Any, name: str = "model") -> str:
+def to_c(estimator: Any, name: str = "model") -> str:
     """Convert a fitted model to a C99 source file, which allocates no memory and only depends on `math.h`.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted tree, forest, boosting model or compressed forest of weald.
     name : str, default="model"
         Prefix of all names in the file. Must be a C identifier.
@@ -154,12 +154,12 @@ def to_c(model: Any, name: str = "model") -> str:
     Raises
     ------
     TypeError
-        If `model` is something else, or `name` is not a string.
+        If `estimator` is something else, or `name` is not a string.
     ValueError
-        If `model` is a centroid forest or boosting with `estimator` or `init`, has more than 2**32 - 1 nodes or leaf
-        values, or `name` is not a C identifier, is a keyword, or starts with an underscore.
+        If `estimator` is a centroid forest or boosting without trees or with `init`, has more than 2**32 - 1 nodes or
+        leaf values, or `name` is not a C identifier, is a keyword, or starts with an underscore.
     sklearn.exceptions.NotFittedError
-        If `model` is not fitted.
+        If `estimator` is not fitted.
 
     Notes
     -----
@@ -184,7 +184,7 @@ def to_c(model: Any, name: str = "model") -> str:
         raise TypeError(f"name must be a string, got a {type(name).__name__}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, flags=re.ASCII) or _KEYWORDS.fullmatch(name):
         raise ValueError(f"name must be a C identifier that is not a keyword and starts with a letter, got {name!r}")
-    return "".join(_parts(ensemble_of(model, "to_c"), name))
+    return "".join(_parts(ensemble_of(estimator, "to_c"), name))
 
 
 def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:

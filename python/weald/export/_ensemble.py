@@ -180,7 +180,7 @@ _INSTEAD = {
 
 def _refusal(model: Any, exporter: str) -> str:
     accepted = "fitted trees, forests, boosted and compressed models of weald"
-    message = f"model is {kind_of(model)}, but {exporter} takes {accepted}"
+    message = f"estimator is {kind_of(model)}, but {exporter} takes {accepted}"
     # Its own attributes, since some models also have those of the estimator inside them.
     own = getattr(model, "__dict__", {})
     instead = next((told for name, told in _INSTEAD.items() if name in own), None)

@@ -20,14 +20,14 @@ _INT = 2**31 - 1
 _KINDS = ("numbers", "classes", "labels")
 
 
-def to_json(model: Any) -> str:
+def to_json(estimator: Any) -> str:
     """Convert a fitted model to JSON.
 
     See docs/export.md for the schema.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted tree, forest, boosting model or compressed forest of weald.
 
     Returns
@@ -38,12 +38,12 @@ def to_json(model: Any) -> str:
     Raises
     ------
     TypeError
-        If `model` is something else. For `TunedThresholds` and pipelines, the message says which part to export.
+        If `estimator` is something else. For `TunedThresholds` and pipelines, the message says which part to export.
     ValueError
-        If `model` is a centroid forest, boosting with `estimator` or `init`, or has classes that are neither numbers,
-        strings nor bools.
+        If `estimator` is a centroid forest, boosting without trees or with `init`, or has classes that are neither
+        numbers, strings nor bools.
     sklearn.exceptions.NotFittedError
-        If `model` is not fitted.
+        If `estimator` is not fitted.
 
     See Also
     --------
@@ -66,7 +66,7 @@ def to_json(model: Any) -> str:
     >>> bool((from_json(text).predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    ensemble = ensemble_of(model, "to_json")
+    ensemble = ensemble_of(estimator, "to_json")
     head = {
         "format": FORMAT,
         "version": VERSION,

@@ -22,12 +22,12 @@ _LARGEST = {3: float(np.finfo(np.float32).max), 5: float(np.finfo(np.float64).ma
 _USUAL = 64
 
 
-def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
+def to_onnx(estimator: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
     """Convert a fitted model to an ONNX graph.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted tree, forest, boosting model or compressed forest of weald.
     ml_opset : {3, 5}, default=3
         Version of the `ai.onnx.ml` operators. Version 3 uses `TreeEnsembleRegressor`, which most runtimes support. Its
@@ -55,14 +55,14 @@ def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
     ImportError
         If `onnx` is not installed (the extra `export` includes it).
     TypeError
-        If `model` is something else, or has classes that are neither numbers of at most 64 bits, strings nor bools,
+        If `estimator` is something else, or has classes that are neither numbers of at most 64 bits, strings nor bools,
         such as bytes.
     ValueError
-        If `model` is a centroid forest or boosting with `estimator` or `init`, `ml_opset` is neither 3 nor 5, scores
-        may exceed the range of float32 with `ml_opset=3`, a class has characters that UTF-8 cannot encode or ends in
-        NUL, or the graph would be 2 GB or larger, which the ONNX format does not support.
+        If `estimator` is a centroid forest or boosting without trees or with `init`, `ml_opset` is neither 3 nor 5,
+        scores may exceed the range of float32 with `ml_opset=3`, a class has characters that UTF-8 cannot encode or
+        ends in NUL, or the graph would be 2 GB or larger, which the ONNX format does not support.
     sklearn.exceptions.NotFittedError
-        If `model` is not fitted.
+        If `estimator` is not fitted.
 
     Notes
     -----
@@ -92,7 +92,7 @@ def to_onnx(model: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
     """
     if type(ml_opset) is not int or ml_opset not in (3, 5):
         raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")
-    ensemble = ensemble_of(model, "to_onnx")
+    ensemble = ensemble_of(estimator, "to_onnx")
     if ml_opset == 3 and ensemble.link in ("identity", "margin"):
         largest = float(ensemble.largest_scores().max())
         if largest > _LARGEST[3]:

@@ -21,12 +21,12 @@ _FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassi
 _MEMBERS = {"RandomForest": "DecisionTree", "ExtraTrees": "ExtraTree"}
 
 
-def to_sklearn(model: Any) -> Any:
+def to_sklearn(estimator: Any) -> Any:
     """Convert a fitted model to an estimator of scikit-learn with equal predictions.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted tree, random forest, extra-trees or `CompressedForestRegressor` of weald without splits on
         categorical features.
 
@@ -34,7 +34,7 @@ def to_sklearn(model: Any) -> Any:
     -------
     estimator
         A fitted estimator of scikit-learn of the same class name, or a `RandomForestRegressor` for a
-        `CompressedForestRegressor`. It has those parameters of `model` that exist in scikit-learn, as far as
+        `CompressedForestRegressor`. It has those parameters of `estimator` that exist in scikit-learn, as far as
         scikit-learn accepts their values. It does not depend on weald, and its arrays are copies.
 
         Labels become several outputs of two classes, also if y was sparse. `predict_proba` then returns a list with the
@@ -44,12 +44,12 @@ def to_sklearn(model: Any) -> Any:
     Raises
     ------
     TypeError
-        If `model` is not a model of weald.
+        If `estimator` is not a model of weald.
     ValueError
         If scikit-learn does not support the model: one with splits on categorical features, boosting,
         `CompressedForestClassifier`, or a centroid forest. The message names an alternative.
     sklearn.exceptions.NotFittedError
-        If `model` is not fitted.
+        If `estimator` is not fitted.
 
     Notes
     -----
@@ -73,7 +73,7 @@ def to_sklearn(model: Any) -> Any:
     >>> bool((theirs.predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    ensemble = ensemble_of(model, "to_sklearn")
+    ensemble = ensemble_of(estimator, "to_sklearn")
     name = ensemble.estimator
     if name.startswith("GradientBoosting") or name == "CompressedForestClassifier":
         raise ValueError(
@@ -87,14 +87,16 @@ def to_sklearn(model: Any) -> Any:
             "forests test thresholds alone; use to_onnx, to_treelite, to_json or to_c, or fit on one-hot columns"
         )
     if name in _TREES:
-        return _member(ensemble, name, model, 0, _with_params(getattr(sklearn_tree, name), model))
+        return _member(ensemble, name, estimator, 0, _with_params(getattr(sklearn_tree, name), estimator))
     member = getattr(sklearn_tree, next(m + name.removeprefix(f) for f, m in _MEMBERS.items() if name.startswith(f)))
-    forest = _with_params(getattr(sklearn_ensemble, name), model)
+    forest = _with_params(getattr(sklearn_ensemble, name), estimator)
     forest.n_estimators = ensemble.n_trees
     forest.estimator_ = member()
-    alike = _with_params(member, model)
-    forest.estimators_ = [_member(ensemble, member.__name__, model, t, clone(alike)) for t in range(ensemble.n_trees)]
-    _set_shape(forest, ensemble, model, is_member=False)
+    alike = _with_params(member, estimator)
+    forest.estimators_ = [
+        _member(ensemble, member.__name__, estimator, t, clone(alike)) for t in range(ensemble.n_trees)
+    ]
+    _set_shape(forest, ensemble, estimator, is_member=False)
     return forest
 
 

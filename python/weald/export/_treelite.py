@@ -23,12 +23,12 @@ _POSTPROCESSORS = {
 }
 
 
-def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
+def to_treelite(estimator: Any, *, raw_scores: bool = False) -> Any:
     """Convert a fitted model to treelite, to be compiled by tl2cgen, served by FIL, or run by GTIL.
 
     Parameters
     ----------
-    model : estimator
+    estimator : estimator
         A fitted tree, forest, boosting model or compressed forest of weald.
     raw_scores : bool, default=False
         Whether to omit the link function, so that predictions are sums over the trees. It must be True if treelite does
@@ -52,13 +52,13 @@ def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
     ImportError
         If `treelite` is not installed (the extra `export` includes it).
     TypeError
-        If `model` is something else.
+        If `estimator` is something else.
     ValueError
-        If `model` is a centroid forest or boosting with `estimator` or `init`. If `raw_scores` is False, also for
+        If `estimator` is a centroid forest or boosting without trees or with `init`. If `raw_scores` is False, also for
         compressed classifiers with `loss="squared_error"` and for the exponential loss with several classes, since
         treelite does not support their link functions, and for logarithms of predictions that may exceed 709.78.
     sklearn.exceptions.NotFittedError
-        If `model` is not fitted.
+        If `estimator` is not fitted.
 
     Notes
     -----
@@ -83,7 +83,7 @@ def to_treelite(model: Any, *, raw_scores: bool = False) -> Any:
     """
     if not isinstance(raw_scores, (bool, np.bool_)):
         raise TypeError(f"raw_scores must be True or False, got {raw_scores!r}")
-    ensemble = ensemble_of(model, "to_treelite")
+    ensemble = ensemble_of(estimator, "to_treelite")
     if not raw_scores and ensemble.link not in _POSTPROCESSORS:
         raise ValueError(
             f"to_treelite does not support the predictions of this {ensemble.estimator}, whose link is "

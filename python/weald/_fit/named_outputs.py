@@ -1,0 +1,129 @@
+"""Predictions with names: frames of the outputs, and the names of the highest-scoring labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weald._fit.at_once import of_one_fit
+from weald._fit.proof import check_fitted
+from weald._input import frames
+from weald._input.checks import Float
+from weald._parameters.types import MatrixLike, available_if
+
+
+class NamedOutputs:
+    """Estimators whose predictions can be frames."""
+
+    def set_output(
+        self,
+        *,
+        transform: Literal["default"] | None = None,
+        predict: Literal["default", "pandas", "polars"] | None = None,
+    ) -> Self:
+        """Set the container of predictions: arrays, or frames of pandas or polars with the names of the outputs.
+
+        Parameters
+        ----------
+        transform : {"default", None}, default=None
+            Ignored. It exists for compatibility with scikit-learn: the estimators have no `transform`.
+        predict : {"default", "pandas", "polars"}, default=None
+            The container of the results of `predict`, `predict_proba`, `predict_log_proba` and `decision_function`.
+            "default": arrays. None: no change. Other methods, such as `staged_predict` and `predict_topk`, always
+            return arrays.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+
+        Raises
+        ------
+        ValueError
+            For other values. With "polars", predictions of sparse labels raise it, because polars has no sparse
+            columns.
+        ImportError
+            If the library is not installed.
+
+        Notes
+        -----
+        A frame has one column for each output. Its name is that in `target_names_in_`, or else "y0", "y1" and so on.
+        Probabilities and scores of one output of classes have one column for each class, named as in `classes_`; for
+        several outputs of classes, the result is a list of such frames. A single column is returned as a Series. With
+        "pandas", the index is that of X if X has one, and sparse labels are sparse columns. The values are those of the
+        arrays.
+
+        Copies, pickles and model files keep this setting. `sklearn.base.clone` does not, because scorers,
+        cross-validation and searches of scikit-learn expect probabilities as arrays. `score` always uses arrays.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_linnerud
+        >>> import weald
+        >>> X, Y = load_linnerud(return_X_y=True, as_frame=True)
+        >>> tree = weald.DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, Y)
+        >>> tree.set_output(predict="pandas").predict(X[:2]).columns.tolist()
+        ['Weight', 'Waist', 'Pulse']
+        """
+        if transform is not None and not (isinstance(transform, str) and transform == "default"):
+            raise ValueError(
+                f"transform must be None, since {type(self).__name__} has no method transform, got {transform!r}; "
+                "use predict=... for predictions as frames"
+            )
+        if predict is None:
+            return self
+        frames.check_container(predict)
+        if predict == "default":
+            self.__dict__.pop(frames.OUTPUT, None)
+        else:
+            setattr(self, frames.OUTPUT, str(predict))
+        return self
+
+
+def has_labels(estimator: Any) -> bool:
+    check_fitted(estimator)
+    return estimator._label_format is not None
+
+
+class NamedLabels:
+    """Classifiers whose labels can have names."""
+
+    predict_topk: Callable[..., tuple[NDArray[np.int64], Float]]
+
+    @available_if(has_labels)
+    @of_one_fit
+    def topk_names(self, X: MatrixLike, k: int, **options: Any) -> NDArray[np.object_]:
+        """Predict the names of the `k` labels that `predict_topk` returns. Only after a fit on labels with names.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+        k : int
+            Number of labels to return, from 1 to the number of labels.
+        **options
+            Other parameters of `predict_topk`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k), of strings as objects
+            Names from `target_names_in_`, the best label first; `.tolist()` converts them to lists. None where
+            `predict_topk` returns -1 in place of a label.
+
+        Raises
+        ------
+        ValueError
+            If `k` is out of range, or if the labels have no names.
+        """
+        names: NDArray[np.object_] | None = getattr(self, "target_names_in_", None)
+        if names is None:
+            raise ValueError(
+                "label_names must be passed to fit, or y must be a frame with column names, for labels that have names"
+            )
+        indices, _ = self.predict_topk(X, k, **options)
+        found: NDArray[np.object_] = names[indices]
+        found[indices < 0] = None
+        return found
