@@ -17,16 +17,20 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 EVERY = [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED]
 CLASSIFIERS = [name for name in EVERY if name.endswith("Classifier")]
+AROUND = {"TunedThresholds": {}, "CalibratedLabels": {"min_positives": 1}}
 NAMES = ["one", "two words", "µ"]
 
 
-@pytest.fixture(params=CLASSIFIERS)
+@pytest.fixture(params=[*CLASSIFIERS, *AROUND])
 def name(request):
     return request.param
 
 
 def small(name, **params):
     """An estimator that is fitted within milliseconds."""
+    if name in AROUND:
+        forest = weald.RandomForestClassifier(20, random_state=0)
+        return getattr(weald.multilabel, name)(forest, random_state=0, **AROUND[name])
     return make(name, **({"l1_norm": 0.5} if name in COMPRESSED else {}), **params)
 
 
@@ -43,7 +47,8 @@ def test_names_given_are_the_names_of_a_frame(name, data, given, tmp_path):
     assert model.target_names_in_.tolist() == NAMES
     assert model.target_names_in_.dtype == object
     assert all(type(n) is str for n in model.target_names_in_)
-    assert model_bytes(model) == model_bytes(framed) == model_bytes(small(name).fit(X, Y))
+    if name not in AROUND:
+        assert model_bytes(model) == model_bytes(framed) == model_bytes(small(name).fit(X, Y))
     weald.save(model, tmp_path / "model")
     weald.save(framed, tmp_path / "framed")
     assert (tmp_path / "model").read_bytes() == (tmp_path / "framed").read_bytes()
@@ -84,9 +89,10 @@ def test_without_names_there_are_none_to_predict(name, data):
     model = small(name).fit(X, Y)
     with pytest.raises(ValueError, match=r"label_names must be passed to fit"):
         model.topk_names(X, 1)
-    assert not hasattr(small(name).fit(X, Y[:, 0]), "topk_names")
-    assert not hasattr(small(name.replace("Classifier", "Regressor")).fit(X, Y), "topk_names")
     assert not hasattr(small(name), "topk_names")
+    if name in CLASSIFIERS:
+        assert not hasattr(small(name).fit(X, Y[:, 0]), "topk_names")
+        assert not hasattr(small(name.replace("Classifier", "Regressor")).fit(X, Y), "topk_names")
 
 
 def test_names_go_with_copies_and_not_with_the_next_fit(name, data, tmp_path):
@@ -124,17 +130,13 @@ def test_names_are_of_labels_and_those_of_the_frame(name, data):
     model = small(name).fit(X, Y)
     frame = pd.DataFrame(Y, columns=NAMES)
     check_refused(
-        model,
-        ValueError,
-        "label_names is only supported for y of labels, got y of classes",
-        X,
-        Y[:, 0],
-        label_names=["a"],
-    )
-    check_refused(
         model, ValueError, "y must have the name 'µ' at position 0, got 'one'", X, frame, label_names=NAMES[::-1]
     )
     assert model.fit(X, frame, label_names=NAMES).target_names_in_.tolist() == NAMES
+    if name in AROUND:
+        return
+    message = "label_names is only supported for y of labels, got y of classes"
+    check_refused(model, ValueError, message, X, Y[:, 0], label_names=["a"])
     regressor = small(name.replace("Classifier", "Regressor"))
     with pytest.raises(ValueError, match="label_names is only supported for y of labels, got y of numbers"):
         regressor.fit(X, Y, label_names=NAMES)

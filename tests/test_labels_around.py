@@ -8,6 +8,7 @@ import json
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import weald
 from hypothesis import given, settings
@@ -43,6 +44,73 @@ def masked_problem(seed=0):
 
 def fitted(kind, X, Y, **fit):
     return KINDS[kind](forest(), random_state=0).fit(X, Y, **fit)
+
+
+# What holds for every estimator holds for them
+
+
+@pytest.mark.parametrize("kind", range(3), ids=IDS)
+def test_they_have_the_names_scores_and_explanations_of_what_they_are_around(kind):
+    X, Y = problem(n=200)
+    X, names = X.toarray(), [f"tag {j}" for j in range(Y.shape[1])]
+    frame = pd.DataFrame(X).add_prefix("word ")
+    model = fitted(kind, frame, Y, label_names=names)
+    inside = model.estimator_
+    np.testing.assert_array_equal(model.feature_importances_, inside.feature_importances_)
+    inspection = weald.inspection
+    for of in (model, FrozenEstimator(model)):
+        np.testing.assert_array_equal(
+            inspection.feature_importances(of, "all"), inspection.feature_importances(inside, "all")
+        )
+        found, expected = inspection.shap_values(of, frame[:3], "tag 1"), inspection.shap_values(inside, frame[:3], 1)
+        np.testing.assert_array_equal(found.values, expected.values)
+        assert found.feature_names == list(frame.columns)
+        assert inspection.export_rules(of) == inspection.export_rules(inside, class_names=names)
+    proba = model.predict_proba(frame)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(model.predict_log_proba(frame), np.log(proba))
+    labels, _ = model.predict_topk(frame, 2)
+    assert model.topk_names(frame, 2).tolist() == [[names[j] if j >= 0 else None for j in row] for row in labels]
+    decisions = model.decision_function(frame)
+    if kind:
+        np.testing.assert_array_equal(decisions > 0, model.predict(frame).toarray() == 1)
+    model.set_output(predict="pandas")
+    for method, plain in (("predict_proba", proba), ("decision_function", decisions)):
+        found = getattr(model, method)(frame)
+        assert found.columns.tolist() == names
+        np.testing.assert_array_equal(found.to_numpy(), plain)
+    again = weald.loads(weald.dumps(model))
+    pd.testing.assert_frame_equal(again.predict(frame), model.predict(frame))
+    assert again.set_output(predict="default").predict(frame).shape == Y.shape
+    # Pipelines pass X through their first steps, which name the features of the model.
+    piped = make_pipeline(MaxAbsScaler(), KINDS[kind](forest(), random_state=0)).fit(frame, Y)
+    found = inspection.shap_values(piped, frame[:3], 1)
+    expected = inspection.shap_values(piped[-1].estimator_, piped[0].transform(frame[:3]), 1)
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert found.feature_names == list(frame.columns)
+
+
+@pytest.mark.parametrize(
+    "inner", [LogisticRegression(), weald.GradientBoostingClassifier(n_estimators=3, loss="hinge")]
+)
+def test_scores_of_the_best_labels_around_other_classifiers(inner):
+    X, Y = problem(n=200)
+    Y = Y[:, [0, 1, 2, 4, 5, 6]]
+    inner = OneVsRestClassifier(inner) if isinstance(inner, LogisticRegression) else inner
+    model = TunedThresholds(inner, cv=2, random_state=0).fit(X, Y.toarray())
+    has_proba = hasattr(model, "predict_proba")
+    assert has_proba == isinstance(inner, OneVsRestClassifier)
+    scores = model.predict_proba(X) if has_proba else model.decision_function(X)
+    for exclude in (None, [0], Y):
+        labels, found = model.predict_topk(X, 2, exclude=exclude)
+        there = labels >= 0
+        np.testing.assert_array_equal(found[there], np.take_along_axis(scores, labels, axis=1)[there])
+    np.testing.assert_array_equal(model.predict_topk(X, 6)[1], -np.sort(-scores, axis=1))
+    margins = model.predict_topk(X, 6, scores="margin")[1]
+    np.testing.assert_array_equal(margins, -np.sort(-model.decision_function(X), axis=1))
+    if not has_proba:
+        with pytest.raises(ValueError, match="scores must be 'auto' or 'margin' for TunedThresholds, which has no"):
+            model.predict_topk(X, 1, scores="probability")
 
 
 # Unknown values in y

@@ -23,6 +23,7 @@ from weald import distribute
 from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
 from weald._fit.boosting import BaseBoosting
+from weald._ranking.pipelines import innermost
 from weald.model_selection import MultilabelStratifiedKFold, cross_validate
 from weald.multilabel import TunedThresholds
 
@@ -266,7 +267,7 @@ def grown_again(model, X, y):
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-@pytest.mark.parametrize("name", [name for name, entry in EVERY.items() if not entry.is_meta])
+@pytest.mark.parametrize("name", EVERY)
 def test_names_and_the_setting_of_frames_stay(name):
     kind = "labels" if EVERY[name].is_classifier else "numbers"
     X, y = framed(kind, refit=0)
@@ -305,10 +306,11 @@ def uses(model, X, y):
         found["refit_leaves"] = lambda m: m.refit_leaves(X, y)
     if hasattr(model, "prune_reduced_error"):
         found["prune_reduced_error"] = lambda m: m.prune_reduced_error(X, y)
-    if isinstance(model, BaseModel):
+    if isinstance(innermost(model)[0], BaseModel):
         found["Predictor"] = lambda m: weald.Predictor(m).predict(X[0])
-        found["to_json"] = weald.export.to_json
         found["feature_importances"] = weald.inspection.feature_importances
+    if isinstance(model, BaseModel):
+        found["to_json"] = weald.export.to_json
     return found | {"score": lambda m: m.score(X, y), "dumps": weald.dumps, "copy": copy.copy, "len": len}
 
 

@@ -789,7 +789,7 @@ def test_calibrated_labels(method, cv):
         if exclude is not None:
             cells = zip(*exclude.nonzero(), strict=True) if sparse.issparse(exclude) else ()
             banned = set(cells) if sparse.issparse(exclude) else set(itertools.product(range(300), exclude))
-        best = plain_topk(proba, 4, lambda i, j, f=floor: proba[i, j] > 0 and proba[i, j] >= f, banned, 0.0)
+        best = plain_topk(proba, 4, lambda i, j, f=floor: proba[i, j] >= f, banned, 0.0)
         for one, other in zip(model.predict_topk(X[500:], 4, min_score=floor, exclude=exclude), best, strict=True):
             np.testing.assert_array_equal(one, other)
     inside = TunedThresholds(model.set_params(cv=3), cv=3, random_state=0).fit(X[:500], Y[:500])

@@ -12,10 +12,14 @@ import pytest
 import scipy.sparse as sp
 import weald
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from weald.multilabel import CalibratedLabels, TunedThresholds
 
 RNG = np.random.default_rng(5)
 X = np.where(RNG.random((80, 6)) < 0.4, 0.0, RNG.normal(size=(80, 6)))
@@ -35,6 +39,28 @@ MODELS = {
     "boosting": (weald.GradientBoostingClassifier(**SMALL), LABELS),
     "boosting of numbers": (weald.GradientBoostingRegressor(**SMALL), NUMBERS),
     "centroids": (weald.CentroidForestClassifier(**SMALL), LABELS),
+    "thresholds": (TunedThresholds(weald.RandomForestClassifier(**SMALL), random_state=0), LABELS),
+    "sparse thresholds": (
+        TunedThresholds(weald.GradientBoostingClassifier(**SMALL), cv=2, random_state=0),
+        sp.csr_matrix(LABELS),
+    ),
+    "calibrated": (
+        CalibratedLabels(weald.RandomForestClassifier(**SMALL), min_positives=1, random_state=0),
+        LABELS,
+    ),
+    "pipeline": (make_pipeline(StandardScaler(with_mean=False), weald.RandomForestClassifier(**SMALL)), LABELS),
+    "thresholds after steps": (
+        make_pipeline(
+            StandardScaler(with_mean=False), TunedThresholds(weald.RandomForestClassifier(**SMALL), random_state=0)
+        ),
+        LABELS,
+    ),
+    "thresholds around steps": (
+        TunedThresholds(
+            make_pipeline(StandardScaler(with_mean=False), weald.RandomForestClassifier(**SMALL)), random_state=0
+        ),
+        LABELS,
+    ),
     "compressed": (weald.CompressedForestRegressor(random_state=0, max_test_nodes=9), NUMBERS[:, 0]),
 }
 
@@ -62,14 +88,14 @@ def test_samples_are_predicted_as_by_the_model(name):
             parts = zip(found, expected, strict=True) if isinstance(expected, list) else [(found, expected)]
             for one, many in parts:
                 assert_same(one, many)
-        if name in ("labels", "sparse labels", "boosting", "centroids"):
-            found, expected = predictor.predict_topk(row, k=2), model.predict_topk(X[i : i + 1], k=2)
+        if MODELS[name][1].shape == LABELS.shape and name != "numbers":
+            found, expected = predictor.predict_topk(row, k=2), weald.topk(model, X[i : i + 1], k=2)
             assert_same(found[0], expected[0])
             assert_same(found[1], expected[1])
             options = {"min_score": 0.3, "exclude": [0]}
             found, expected = (
                 predictor.predict_topk(row, k=2, **options),
-                model.predict_topk(X[i : i + 1], k=2, **options),
+                weald.topk(model, X[i : i + 1], k=2, **options),
             )
             assert_same(found[0], expected[0])
             assert_same(found[1], expected[1])
@@ -219,11 +245,35 @@ def test_what_is_no_sample_is_an_error(sample, error, message):
     assert predictor.predict(X[0]) in CLASSES
 
 
+def test_samples_of_pipelines_are_what_their_first_step_takes():
+    words = ["red fox", "blue fish", "red fish", "old fox"] * 10
+    labels = np.array([[word in text for word in ("fox", "fish")] for text in words], dtype=np.int64)
+    texts = make_pipeline(CountVectorizer(), weald.RandomForestClassifier(**SMALL)).fit(words, labels)
+    predictor = pickle.loads(pickle.dumps(weald.Predictor(texts)))
+    assert predictor.predict("red fish").tolist() == [0, 1]
+    # The steps are copied.
+    texts[0].fit(["other words"])
+    assert predictor.predict_topk("old fox", k=1)[0].tolist() == [0]
+    counts = [{text: 1} for text in words]
+    of_counts = make_pipeline(DictVectorizer(), weald.RandomForestClassifier(**SMALL)).fit(counts, labels)
+    assert weald.Predictor(of_counts).predict({"old fox": 1}).tolist() == [1, 0]
+    frame = pd.DataFrame({"color": [text.split()[0] for text in words], "size": np.arange(40.0)})
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["color"]), remainder="passthrough")
+    predictor = weald.Predictor(make_pipeline(columns, weald.RandomForestClassifier(**SMALL)).fit(frame, labels))
+    assert predictor.feature_names_in_.tolist() == ["color", "size"]
+    for sample in ({"size": 3.0, "color": "old"}, frame.iloc[3], frame[3:4], next(frame[3:4].itertuples(index=False))):
+        assert predictor.predict(sample).tolist() == [1, 0]
+    with pytest.raises(ValueError, match="sample must have all features of the model, got none for 'color'"):
+        predictor.predict({"size": 3.0})
+    with pytest.raises(ValueError, match="sample must be a single sample, got shape"):
+        predictor.predict(frame)
+
+
 def test_what_is_no_model_is_refused():
     with pytest.raises(NotFittedError):
         weald.Predictor(weald.RandomForestClassifier())
     model = weald.RandomForestRegressor(**SMALL).fit(X, NUMBERS)
-    for wrong in (make_pipeline(StandardScaler(), model), 3, weald.RandomForestRegressor):
+    for wrong in (make_pipeline(StandardScaler(), LinearRegression()), 3, weald.RandomForestRegressor):
         with pytest.raises(TypeError, match="estimator must be a fitted estimator of weald, got a"):
             weald.Predictor(wrong)
     with pytest.raises(AttributeError, match="RandomForestRegressor has no predict_proba"):

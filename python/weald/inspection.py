@@ -1,4 +1,9 @@
-"""Inspection of fitted models: importances, partial dependence, explanations, rules and displays."""
+"""Inspection of fitted models: importances, partial dependence, explanations, rules and displays.
+
+Functions with an argument `estimator` take fitted estimators of weald, `TunedThresholds` and `CalibratedLabels` around them,
+and pipelines that end in one of these. They then read the model inside, whose features are those after the first steps of
+the pipeline; X is passed as to the pipeline.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +33,10 @@ from weald._input.sparse import is_sparse
 from weald._inspect.curve_display import BoostingCurveDisplay
 from weald._inspect.path_display import CompressionPathDisplay
 from weald._inspect.permutation import permutation_importance
-from weald._inspect.readable import check_tests_features, check_trees, fitted
+from weald._inspect.readable import check_tests_features, check_trees, fitted, named_twin
 from weald._inspect.shap import Explanation, shap_interaction_values, shap_values
 from weald._parameters.types import MatrixLike
+from weald._ranking.pipelines import innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest
 from weald.tree import DecisionTreeRegressor
 
@@ -120,8 +126,8 @@ def feature_importances(
     >>> weald.inspection.feature_importances(tree, kind="count")
     array([2, 1])
     """
-    estimator = fitted(estimator)
-    check_trees(estimator)
+    model, _ = fitted(estimator)
+    check_trees(model)
     if not isinstance(kind, str) or kind not in ("gain", "count"):
         raise ValueError(f"kind must be 'gain' or 'count', got {kind!r}")
     if kind == "count":
@@ -129,21 +135,21 @@ def feature_importances(
             raise ValueError(
                 f"outputs must be None with kind='count', which counts splits independently of outputs, got {outputs!r}"
             )
-        return _n_splits(estimator._forest)
+        return _n_splits(model._forest)
     if outputs is None:
-        importances: Float = estimator.feature_importances_
+        importances: Float = model.feature_importances_
         return importances
-    if estimator._kind not in ("tree", "forest"):
+    if model._kind not in ("tree", "forest"):
         raise ValueError(
-            f"outputs must be None, since the trees of {type(estimator).__name__} have other outputs than y, got "
+            f"outputs must be None, since the trees of {type(model).__name__} have other outputs than y, got "
             f"{outputs!r}"
         )
-    forest: _weald.Forest = estimator._forest
+    forest: _weald.Forest = model._forest
     if isinstance(outputs, str):
         if outputs != "all":
             raise ValueError(f'outputs must be a sequence of outputs, "all" or None, got {outputs!r}')
         return forest.feature_importances(range(forest.n_outputs))
-    return forest.feature_importances(_columns_of_y(outputs, estimator))
+    return forest.feature_importances(_columns_of_y(outputs, model))
 
 
 def _n_splits(forest: _weald.Forest) -> NDArray[np.int64]:
@@ -242,26 +248,27 @@ def partial_dependence(estimator: Any, X: Any, features: int | str | Sequence[in
     array([[ 0. ,  0.5,  1. ],
            [ 0. , -0.5, -1. ]])
     """
-    estimator = fitted(estimator)
-    check_trees(estimator)
+    model, before = fitted(estimator)
+    check_trees(model)
     if unknown := sorted(options.keys() - {"grid_resolution", "percentiles", "custom_values", "feature_names"}):
         raise ValueError(
             f"options must be grid_resolution, percentiles, custom_values or feature_names, got {unknown[0]}"
         )
     if isinstance(features, str | Integral):
         features = [features]
+    X = transformed(before, X)
     with named("X"):
         shape = X.shape if hasattr(X, "shape") else np.shape(X)
     if len(shape) != 2:
         raise ValueError(f"X must have two dimensions, samples and features, got shape {tuple(shape)}")
     n_features = shape[1]
-    if n_features != estimator.n_features_in_:
+    if n_features != model.n_features_in_:
         raise ValueError(
-            f"X has {n_features} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input"
+            f"X has {n_features} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input"
         )
     columns = None
-    schema = Schema.of(estimator)
+    schema = Schema.of(model)
     categories = schema.categories().keys()
     if is_sparse(X):
         # Only the columns of the requested features become dense, and the others are dropped.
@@ -279,7 +286,7 @@ def partial_dependence(estimator: Any, X: Any, features: int | str | Sequence[in
     X = _without_gaps(X)
     with named("features"):
         return sklearn.inspection.partial_dependence(
-            _Recursion(estimator, columns), X, features, method="recursion", **options
+            _Recursion(model, columns), X, features, method="recursion", **options
         )
 
 
@@ -381,14 +388,15 @@ def similar_rows(estimator: Any, X: MatrixLike, k: int | None = 10) -> sparse.cs
     >>> y[weights.indices]
     array([2, 2, 2, 2, 2])
     """
-    if not isinstance(estimator, BaseBagging):
+    model, before = innermost(estimator)
+    if not isinstance(model, BaseBagging):
         accepted = "a random forest, extra-trees or a centroid forest of weald"
-        raise TypeError(f"estimator must be {accepted}, got a {type(estimator).__name__}")
-    check_is_fitted(estimator)
+        raise TypeError(f"estimator must be {accepted}, got a {type(model).__name__}")
+    check_is_fitted(model)
     most = stored_samples.check_k(k)
-    estimator = estimator._twin()
-    stored_samples.check_kept(estimator)
-    parts = list(stored_samples.weights_of(estimator, estimator.apply(X)))
+    model = model._twin()
+    stored_samples.check_kept(model)
+    parts = list(stored_samples.weights_of(model, model.apply(transformed(before, X))))
     if most is not None:
         parts = [stored_samples.largest(part, most) for part in parts]
     return sparse.csr_array(sparse.vstack(parts, format="csr"))
@@ -466,12 +474,12 @@ def export_rules(
     if petal width (cm) > 1.750: virginica 0.978, versicolor 0.022 (46 samples)
     <BLANKLINE>
     """
-    if isinstance(estimator, BaseBoosting) or not isinstance(estimator, BaseModel):
-        raise TypeError(f"estimator must be a tree or forest of weald, got {kind_of(estimator)}")
-    check_is_fitted(estimator)
-    check_tests_features(estimator)
-    estimator = estimator._twin()
-    forest = estimator._forest
+    model, before = innermost(estimator)
+    if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
+        raise TypeError(f"estimator must be a tree or forest of weald, got {kind_of(model)}")
+    check_tests_features(model)
+    model = named_twin(model, estimator)
+    forest = model._forest
     number = _checked_tree(tree, forest.n_trees)
     sizes = {"decimals": (decimals, 0, 30), "max_depth": (max_depth, 0, 2**31), "top_k": (top_k, 1, 2**31)}
     for name, (size, least, most) in sizes.items():
@@ -479,10 +487,10 @@ def export_rules(
             continue
         integer(name, size, least, most)
     if feature_names is None:
-        feature_names = getattr(estimator, "feature_names_in_", None)
+        feature_names = names_of_features(model, before)
     features = _names("feature_names", feature_names, forest.n_features, "one for each feature")
-    columns = _column_names(estimator, forest, class_names)
-    categories = _schema.names_of(estimator)
+    columns = _column_names(model, forest, class_names)
+    categories = _schema.names_of(model)
     rules: str = forest.tree(number).rules(features, columns, decimals, max_depth, int(top_k), categories)
     return rules
 
@@ -547,11 +555,12 @@ def export_centroids(
     node 2 (10 samples): dog 5.17
     <BLANKLINE>
     """
-    if not isinstance(estimator, BaseCentroidForest):
-        raise TypeError(f"estimator must be a centroid forest of weald, got {kind_of(estimator)}; see export_rules")
-    check_is_fitted(estimator)
-    estimator = estimator._twin()
-    of_tree = estimator._forest.tree(_checked_tree(tree, estimator._forest.n_trees))
+    model, before = innermost(estimator)
+    if not isinstance(model, BaseCentroidForest):
+        raise TypeError(f"estimator must be a centroid forest of weald, got {kind_of(model)}; see export_rules")
+    check_is_fitted(model)
+    model = model._twin()
+    of_tree = model._forest.tree(_checked_tree(tree, model._forest.n_trees))
     sizes = {
         "node": (node, 0, of_tree.node_count - 1),
         "n_features": (n_features, 1, 2**31),
@@ -560,8 +569,8 @@ def export_centroids(
     for name, (size, least, most) in sizes.items():
         integer(name, size, least, most)
     if feature_names is None:
-        feature_names = getattr(estimator, "feature_names_in_", None)
-    names = _names("feature_names", feature_names, estimator.n_features_in_, "one for each feature")
+        feature_names = names_of_features(model, before)
+    names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
     start, n_samples = of_tree.children_start(), of_tree.n_node_samples()
     children = range(start[node], start[node + 1])
     what = f"{len(children)} children" if children else "a leaf"

@@ -666,4 +666,4 @@ class CalibratedLabels(LabelsAround):
     def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         if as_margins:
             return ranks.k_best(self.decision_function(X), k, marked)
-        return ranks.k_best(self.predict_sparse(X), k, marked, zeros=False)
+        return ranks.k_best(self.predict_sparse(X), k, marked)

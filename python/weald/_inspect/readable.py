@@ -9,17 +9,32 @@ from sklearn.utils.validation import check_is_fitted
 from weald._fit.base import BaseModel
 from weald._fit.boosting import BaseBoosting
 from weald._input.described import kind_of
+from weald._ranking.pipelines import apart, innermost
 from weald.centroid import BaseCentroidForest
 
-__all__ = ["check_tests_features", "check_trees", "fitted"]
+__all__ = ["check_tests_features", "check_trees", "fitted", "named_twin"]
 
 
-def fitted(model: Any) -> Any:
-    """A copy of the fitted model, which does not change if the model is fitted again."""
+def fitted(estimator: Any) -> tuple[Any, list[Any]]:
+    """A copy of the fitted model, which does not change if it is fitted again, and the steps before it.
+
+    The model is that inside meta-estimators of weald and at the end of pipelines.
+    """
+    model, before = innermost(estimator)
     if not isinstance(model, BaseModel):
-        raise TypeError(f"estimator must be a fitted estimator of weald, got {kind_of(model)}")
+        inside = "" if model is estimator else f", around {kind_of(model)}"
+        raise TypeError(f"estimator must be a fitted estimator of weald, got {kind_of(estimator)}{inside}")
+    return named_twin(model, estimator), before
+
+
+def named_twin(model: Any, estimator: Any) -> Any:
+    """A copy of the fitted model inside `estimator`, with the names of outputs that the latter knows."""
     check_is_fitted(model)
-    return model._twin()
+    twin = model._twin()
+    names = getattr(apart(estimator)[0], "target_names_in_", None)
+    if names is not None:
+        twin.target_names_in_ = names
+    return twin
 
 
 def check_trees(model: BaseModel) -> None:

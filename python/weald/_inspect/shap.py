@@ -17,6 +17,7 @@ from weald._input import checks, frames
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse
 from weald._inspect.readable import check_trees, fitted
+from weald._ranking.pipelines import names_of_features, transformed
 from weald.compression import BaseCompressed
 
 __all__ = ["Explanation", "shap_interaction_values", "shap_values"]
@@ -35,9 +36,9 @@ class Explanation:
         The mean score, to which the values of a sample are added. It is the same for all samples, which share its
         memory if X is sparse.
     data : ndarray of shape (n_samples, n_features) or sparse matrix
-        X as it was passed.
+        X as it was passed to the model.
     feature_names : list of str or None
-        `feature_names_in_` of the model.
+        `feature_names_in_` of the model, or the names that the step before it in a pipeline gives them.
     output_names : list of str or None
         The name of each output, or None if `values` has no axis for outputs.
     """
@@ -61,7 +62,9 @@ def shap_values(estimator: Any, X: Any, outputs: Any = None, *, background: Any 
     Parameters
     ----------
     estimator : fitted estimator of weald
-        A tree, forest, boosting model or compressed forest. Centroid forests and boosting with `estimator` are not
+        A tree, forest, boosting model or compressed forest, or a pipeline that ends in one, or `TunedThresholds` or
+        `CalibratedLabels` around one, whose scores are explained. The features are those of the model, after the first
+        steps of a pipeline. Centroid forests and boosting with `estimator` are not
         supported. For boosting with `init`, the values are those of the trees alone.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples to explain, which are converted as in `predict`. Missing values and categories go to the same side of
@@ -135,14 +138,15 @@ def shap_values(estimator: Any, X: Any, outputs: Any = None, *, background: Any 
     >>> bool(np.allclose(found.base_values + found.values.sum(axis=1), tree.predict(X)))
     True
     """
-    estimator = fitted(estimator)
-    check_trees(estimator)
-    names = _score_names(estimator)
+    model, before = fitted(estimator)
+    check_trees(model)
+    names = _score_names(model)
     columns, is_one = _columns(outputs, names)
-    checked = estimator._check_predict(X)
-    against = None if background is None else _checked_background(estimator, background)
-    engine, n_threads = _engine(estimator), estimator._n_threads()
-    unit, threshold = _unit_and_threshold(estimator)
+    X = transformed(before, X)
+    checked = model._check_predict(X)
+    against = None if background is None else _checked_background(model, before, background)
+    engine, n_threads = _engine(model), model._n_threads()
+    unit, threshold = _unit_and_threshold(model)
     with _named_memory():
         base = _weald.shap_base_values(engine, against, columns, n_threads)
         base = (base - threshold) * unit
@@ -163,7 +167,7 @@ def shap_values(estimator: Any, X: Any, outputs: Any = None, *, background: Any 
         "values": values,
         "base_values": base_values if is_sparse(checked) else base_values.copy(),
         "data": X if is_sparse(X) else np.asarray(X),
-        "feature_names": getattr(estimator, "feature_names_in_", np.array([])).tolist() or None,
+        "feature_names": names_of_features(model, before),
         "output_names": None if is_one else [names[j] for j in columns],
     }
     return _explanation(checked, parts)
@@ -225,19 +229,19 @@ def shap_interaction_values(estimator: Any, X: Any, output: Any = None, *, backg
     array([[[0.25 , 0.125],
             [0.125, 0.25 ]]])
     """
-    estimator = fitted(estimator)
-    check_trees(estimator)
-    names = _score_names(estimator)
+    model, before = fitted(estimator)
+    check_trees(model)
+    names = _score_names(model)
     if output is None and len(names) > 1:
         raise ValueError(f"output must be one of the {len(names)} scores of the model, got None")
     columns, is_one = _columns(output, names, "output")
     if not is_one:
         raise TypeError(f"output must be an integer or a name, got {output!r}")
-    checked = estimator._check_predict(X)
-    against = None if background is None else _checked_background(estimator, background)
+    checked = model._check_predict(transformed(before, X))
+    against = None if background is None else _checked_background(model, before, background)
     with _named_memory():
-        found = _weald.shap_interaction_values(_engine(estimator), checked, columns[0], against, estimator._n_threads())
-    found *= _unit_and_threshold(estimator)[0]
+        found = _weald.shap_interaction_values(_engine(model), checked, columns[0], against, model._n_threads())
+    found *= _unit_and_threshold(model)[0]
     return found
 
 
@@ -296,10 +300,10 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
     return columns, False
 
 
-def _checked_background(model: Any, background: Any) -> Matrix:
+def _checked_background(model: Any, before: list[Any], background: Any) -> Matrix:
     """Background samples, validated as X; errors name the argument."""
     with checks.renamed(X="background"):
-        checked: Matrix = model._check_predict(background)
+        checked: Matrix = model._check_predict(transformed(before, background))
     return checked
 
 

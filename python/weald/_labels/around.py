@@ -231,6 +231,11 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
     def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         """The `k` best labels of samples, without the marked ones, and their scores."""
 
+    def _inside(self) -> Any:
+        """The estimator whose scores are used."""
+        check_fitted(self)
+        return self.estimator_
+
     def _built(self, named: sparse.csr_array) -> Any:
         """Labels in the form of y: sparse or dense, and of its dtype."""
         form = self._label_format

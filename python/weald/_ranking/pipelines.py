@@ -1,4 +1,4 @@
-"""The parts of pipelines and frozen estimators."""
+"""The parts of pipelines, frozen estimators and meta-estimators."""
 
 from __future__ import annotations
 
@@ -16,3 +16,36 @@ def apart(estimator: Any) -> tuple[Any, Any]:
         before = estimator[:-1] if len(estimator.steps) > 1 else None
         return estimator.steps[-1][1], before
     return estimator, None
+
+
+def innermost(estimator: Any) -> tuple[Any, list[Any]]:
+    """The model inside meta-estimators of weald, pipelines and frozen estimators, and the pipelines of the steps before.
+
+    Meta-estimators say by a method `_inside` what they are around.
+    """
+    before: list[Any] = []
+    while True:
+        estimator, steps = apart(estimator)
+        if steps is not None:
+            before.append(steps)
+        if isinstance(estimator, type) or not hasattr(estimator, "_inside"):
+            return estimator, before
+        estimator = estimator._inside()
+
+
+def transformed(before: list[Any], X: Any) -> Any:
+    """X after the steps before a model."""
+    for steps in before:
+        X = steps.transform(X)
+    return X
+
+
+def names_of_features(model: Any, before: list[Any]) -> list[str] | None:
+    """The names of the features of a model: those of its X, or those that the step before it gives them."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and before and hasattr(before[-1], "get_feature_names_out"):
+        try:
+            names = before[-1].get_feature_names_out()
+        except (AttributeError, ValueError):  # a step has no names
+            return None
+    return None if names is None else [str(name) for name in names]

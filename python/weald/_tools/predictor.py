@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from copy import deepcopy
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from weald import _weald
 from weald._fit.base import BaseModel
@@ -17,6 +20,7 @@ from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._parameters.types import Scores
+from weald._ranking.pipelines import apart
 
 __all__ = ["Predictor"]
 
@@ -29,9 +33,10 @@ class Predictor:
 
     Parameters
     ----------
-    estimator : fitted estimator of weald
-        A tree, forest, centroid forest, boosted or compressed model. The model is not copied, and fitting `estimator`
-        again later does not change the predictor.
+    estimator : fitted estimator of weald or Pipeline
+        A tree, forest, centroid forest, boosted or compressed model; `TunedThresholds` or `CalibratedLabels`; or a
+        `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps before it in a pipeline
+        are. Fitting `estimator` again later does not change the predictor.
 
     Attributes
     ----------
@@ -43,8 +48,7 @@ class Predictor:
     Raises
     ------
     TypeError
-        If `estimator` is not an estimator of weald. Pipelines are not supported: transform the sample first, and build
-        the predictor from the last step.
+        If `estimator` is something else.
     sklearn.exceptions.NotFittedError
         If `estimator` is not fitted.
 
@@ -58,7 +62,10 @@ class Predictor:
     Contiguous arrays of float32 or float64, lists and tuples are the fastest, and CSR matrices with sorted indices are
     fast too. Mappings and categories take some microseconds more. The following take a slower path with all checks of
     the model: centroid forests, boosted models with an `init` or with weak models other than trees, `predict_topk`,
-    predictions that are sparse, other sparse matrices and data frames.
+    predictions that are sparse, other sparse matrices and data frames, pipelines, and models inside `TunedThresholds`
+    and `CalibratedLabels`.
+
+    A sample of a pipeline is what its first step takes for a row: a text, a mapping, or any of the forms above.
 
     Several threads can use the same predictor at the same time.
 
@@ -76,6 +83,18 @@ class Predictor:
     """
 
     def __init__(self, estimator: Any) -> None:
+        estimator, before = apart(estimator)
+        self._steps: _AfterSteps | _AroundModel | None = None
+        if before is not None:
+            self._steps = _AfterSteps(before, Predictor(estimator))
+        elif hasattr(estimator, "_inside") and not isinstance(estimator, type):
+            self._steps = _AroundModel(estimator)
+        if self._steps is not None:
+            first = estimator if before is None else before
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(first, name):
+                    setattr(self, name, getattr(first, name))
+            return
         if not isinstance(estimator, BaseModel):
             raise TypeError(f"estimator must be a fitted estimator of weald, got a {type(estimator).__name__}")
         check_fitted(estimator)
@@ -100,12 +119,18 @@ class Predictor:
         self._predict_proba = self._from_scores("predict_proba")
 
     def __repr__(self) -> str:
-        return f"Predictor({self._model!r})"
+        return f"Predictor({self._estimator()!r})"
 
     def __reduce__(self) -> tuple[Any, tuple[Any]]:
+        return Predictor, (self._estimator(),)
+
+    def _estimator(self) -> Any:
+        """The estimator that this object was made from."""
+        if self._steps is not None:
+            return self._steps.estimator()
         model = self._model._twin()
         model.__dict__.pop("_check_X", None)
-        return Predictor, (model,)
+        return model
 
     def predict(self, sample: Any) -> Any:
         """Predict one sample.
@@ -126,6 +151,8 @@ class Predictor:
             If the sample has another number of features, if names of features are missing or unknown, if a value is
             infinite, or if the sample is not made of numbers.
         """
+        if self._steps is not None:
+            return self._steps.call("predict", sample)
         if self._predict is not None and (scores := self._scores(sample)) is not None:
             return self._predict(self._of_scores, scores)[0]
         found = self._call("predict", sample)
@@ -153,6 +180,8 @@ class Predictor:
         ValueError, TypeError
             As in `predict`.
         """
+        if self._steps is not None:
+            return self._steps.call("predict_proba", sample)
         if self._predict_proba is not None and (scores := self._scores(sample)) is not None:
             found = self._predict_proba(self._of_scores, scores)
         else:
@@ -195,6 +224,11 @@ class Predictor:
             If `k` is out of range, and as in `predict`.
         """
         options = {"scores": scores, "min_score": min_score, "exclude": exclude}
+        if self._steps is not None:
+            pair: tuple[NDArray[np.int64], NDArray[np.float64]] = self._steps.call(
+                "predict_topk", sample, k=k, **options
+            )
+            return pair
         indices, found = self._call("predict_topk", sample, k=k, **options)[:2]
         return indices[0], found[0]
 
@@ -314,6 +348,65 @@ class Predictor:
                 f"sample must have all features of the model, with NaN for missing values, got none for {missing!r}"
             )
         return [sample[name] for name in self._names]
+
+
+class _AfterSteps:
+    """The last step of a pipeline, after copies of the steps before it."""
+
+    def __init__(self, before: Any, last: Predictor) -> None:
+        self._before, self._last = deepcopy(before), last
+        self._names = getattr(before, "feature_names_in_", None)
+
+    def call(self, name: str, sample: Any, **options: Any) -> Any:
+        X = self._before.transform(_one_row(sample, self._names))
+        return getattr(self._last, name)(X, **options)
+
+    def estimator(self) -> Any:
+        return Pipeline([*self._before.steps, ("estimator", self._last._estimator())])
+
+
+class _AroundModel:
+    """A meta-estimator, around a model whose samples are checked here if it is not in a pipeline."""
+
+    def __init__(self, estimator: Any) -> None:
+        inside = estimator._inside()
+        model, before = apart(inside)
+        self._model, self._inner = estimator._twin(), None
+        self._model.__dict__.pop(frames.OUTPUT, None)
+        self._names = getattr(inside, "feature_names_in_", None)
+        if before is None and isinstance(model, BaseModel):
+            self._inner = Predictor(model)
+            self._model.estimator_ = self._inner._model
+
+    def call(self, name: str, sample: Any, **options: Any) -> Any:
+        if not hasattr(self._model, name):
+            raise AttributeError(f"{type(self._model).__name__} has no {name}")
+        X = _one_row(sample, self._names) if self._inner is None else self._inner._checked(sample)
+        found = getattr(self._model, name)(X, **options)
+        if isinstance(found, tuple):
+            return tuple(part[0] for part in found)
+        return found[[0]] if is_sparse(found) else found[0]
+
+    def estimator(self) -> Any:
+        estimator = self._model._twin()
+        if self._inner is not None:
+            estimator.estimator_ = self._inner._estimator()
+        return estimator
+
+
+def _one_row(sample: Any, names: Any) -> Any:
+    """A sample as the only row of what the first step of a pipeline takes, whose features may have names."""
+    if _is_table(sample) or (isinstance(sample, np.ndarray) and sample.ndim == 2):
+        if sample.shape[0] != 1:
+            raise ValueError(f"sample must be a single sample, got shape {sample.shape}")
+        return sample
+    of_sample = list(sample) if isinstance(sample, Mapping) else _names_of(sample)
+    if names is not None and of_sample is not None:
+        values = dict(sample) if isinstance(sample, Mapping) else dict(zip(of_sample, sample, strict=True))
+        if missing := [name for name in names if name not in values]:
+            raise ValueError(f"sample must have all features of the model, got none for {missing[0]!r}")
+        return import_module("pandas").DataFrame({name: [values[name]] for name in names})
+    return [list(sample)] if isinstance(sample, tuple | np.ndarray) else [sample]
 
 
 def _scores_of(model: Any) -> Callable[[Any], NDArray[np.float64] | None] | None:
