@@ -205,6 +205,65 @@ def test_held_out_samples_with_other_columns_are_refused(kind):
         small(f"CompressedForest{kind}", estimator=frozen).fit(X, swapped(frame))
 
 
+def in_arrow(frame):
+    return pytest.importorskip("pyarrow").table({name: frame[name].tolist() for name in frame})
+
+
+CONTAINERS = {
+    "pandas": lambda frame: frame,
+    "polars": lambda frame: pl.DataFrame(frame.to_dict("list")),
+    "pyarrow": in_arrow,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_outputs_of_every_library_are_those_of_arrays(name, container):
+    X, Y = several(name)
+    weights = np.arange(len(X)) % 3 * 1.0
+    model, plain = (
+        small(name).fit(X, y, sample_weight=weights) for y in (CONTAINERS[container](pd.DataFrame(Y, columns=NAMES)), Y)
+    )
+    assert model_bytes(model) == model_bytes(plain)
+    assert model.target_names_in_.tolist() == NAMES
+    # NumPy adds the columns of another layout in another order.
+    score = model.score(X, CONTAINERS[container](pd.DataFrame(Y, columns=NAMES)))
+    assert score == pytest.approx(plain.score(X, Y), abs=1e-14)
+    message = "y must have the name 'gene0' at position 0, got 'gene1'"
+    with pytest.raises(ValueError, match=message):
+        model.score(X, CONTAINERS[container](swapped(pd.DataFrame(Y, columns=NAMES))))
+    if name in CENTROIDS or name == "CompressedForestClassifier":
+        return  # unknown values are not supported
+    gaps = np.where(np.arange(Y.size).reshape(Y.shape) % 7 == 0, np.nan, Y)
+    frame = pd.DataFrame(gaps, columns=NAMES)
+    assert model_bytes(small(name).fit(X, CONTAINERS[container](frame))) == model_bytes(small(name).fit(X, gaps))
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_tags_in_columns_are_refused(container):
+    for cells in ([["a"]] * 30, [["a", "b"], []] * 15, [{"a": 1}] * 30):
+        frame = CONTAINERS[container](pd.DataFrame({"tags": cells, "other": 1}))
+        with pytest.raises(ValueError, match=r"y must be .*, got lists or sets of tags; .*MultiLabelBinarizer"):
+            weald.RandomForestClassifier(2).fit(np.zeros((30, 1)), frame)
+
+
+def test_missing_values_of_pandas_in_y_are_named_as_others_are(name):
+    X, y = make_data(name)
+    for missing in (pd.NA, None, np.nan):
+        cells = [missing, *y[1:].tolist()]
+        array = np.empty(len(y), dtype=object)
+        array[:] = cells
+        for form in (cells, array, pd.Series(cells, dtype=object), pd.Series(cells), pd.Series(array).astype(object)):
+            check_refused(small(name).fit(X, y), ValueError, "y.* contains? NaN|y: Input contains NaN", X, form)
+    if name in CENTROIDS or name == "CompressedForestClassifier":
+        return
+    X, Y = several(name)
+    cells = Y.astype(object)
+    cells[::5, 1] = pd.NA
+    expected = model_bytes(small(name).fit(X, np.where(pd.isna(cells), np.nan, Y)))
+    for form in (cells, cells.tolist(), pd.DataFrame(cells), pd.DataFrame(cells).convert_dtypes()):
+        assert model_bytes(small(name).fit(X, form)) == expected
+
+
 # Predictions as frames
 
 

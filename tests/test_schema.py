@@ -7,6 +7,7 @@ form of `fit`, or raises the error of the variation.
 from __future__ import annotations
 
 import collections
+import decimal
 import functools
 import pickle
 from concurrent.futures import Future
@@ -200,7 +201,7 @@ WRONG = {
     "renamed": (lambda X: X.rename(columns={"z": "t"}), "Feature names unseen at fit time:\n- t"),
     "a column is missing": (lambda X: X.drop(columns="z"), "seen at fit time, yet now missing:\n- z"),
     "a column more": (lambda X: put(X, t=1.0), "Feature names unseen at fit time:\n- t"),
-    "a column twice": (lambda X: X[["x", "c", "k", "k"]], "X must have distinct column names, got 'k' for two columns"),
+    "a column twice": (lambda X: X[["x", "c", "k", "k"]], "must have distinct column names, got 'k' for two columns"),
     "text as number": (lambda X: put(X, c=1.0), "X must have values like .'a'. in feature 'c'.*got the number 1.0"),
     "text as truth": (lambda X: put(X, c=True), "in feature 'c'.*got the number True"),
     "number as text": (
@@ -357,6 +358,34 @@ def test_labels_that_are_not_strings_keep_their_order(labels):
     check_refused(forest, ValueError, "X must have its columns in the same order", Z.iloc[:, ::-1], Z.iloc[:, 0])
 
 
+def test_columns_are_read_by_position_and_not_by_index():
+    Z = put(X, k=X["k"].cat.rename_categories([2**60, 2**60 + 256, 2**60 + 512]))
+    Z.loc[::5, "k"] = None
+    for labels in (["x", "c", "k", "z"], [3, 1, 4, 2], [("a", 1), ("a", 2), ("b", 1), ("b", 2)]):
+        plain = Z.set_axis(
+            pd.Index(labels) if isinstance(labels[0], str | int) else pd.MultiIndex.from_tuples(labels), axis=1
+        )
+        forest = weald.RandomForestRegressor(**SMALL).fit(plain, NUMBER)
+        assert forest.categories_[2].tolist() == [2**60, 2**60 + 256, 2**60 + 512]
+        for index in (np.arange(N)[::-1], np.zeros(N), list("ab") * (N // 2), pd.date_range("2020", periods=N)):
+            moved = plain.set_axis(index, axis=0)
+            assert model_bytes(weald.RandomForestRegressor(**SMALL).fit(moved, NUMBER)) == model_bytes(forest)
+            np.testing.assert_array_equal(forest.predict(moved), forest.predict(plain))
+
+
+@pytest.mark.parametrize("library", [None, *CONTAINERS])
+def test_dtypes_that_are_numbers_texts_or_nothing(library):
+    """Decimal numbers are numbers, columns of nothing are categories without values."""
+    convert = CONTAINERS.get(library, lambda X: X)
+    exact = put(X[["x"]], c=[decimal.Decimal(int(k)) / 2 for k in X["k"]])
+    tree = weald.DecisionTreeRegressor(random_state=0).fit(convert(exact), NUMBER)
+    assert not hasattr(tree, "categories_")
+    plain = weald.DecisionTreeRegressor(random_state=0).fit(exact.astype(float), NUMBER)
+    assert model_bytes(tree) == model_bytes(plain)
+    nothing = convert(put(X[["x"]], c=None))
+    assert weald.DecisionTreeRegressor().fit(nothing, NUMBER).categories_[1].tolist() == [""]
+
+
 def test_a_fit_that_goes_on_has_the_same_categorical_features():
     numbers = put(X, c=1.0, k=1.0)
     for estimator in (weald.RandomForestRegressor(**SMALL), weald.GradientBoostingRegressor(**SMALL)):
@@ -389,6 +418,7 @@ NO_NUMBERS = {
     "interval": (pd.interval_range(0, N), False),
     "lists": ([[1, 2]] * N, False),
     "arrays": ([np.zeros(2)] * N, False),
+    "tuples of lists": ([(1, [2])] * N, False),
     "dicts": ([{}] * N, False),
     "bytes": ([b"1"] * N, False),
 }
@@ -475,6 +505,7 @@ def test_samples_with_names_are_read_by_name():
     [
         ({"c": 1}, "sample must have values like .* in feature 'c'.*got the number 1"),
         ({"c": ["a"]}, "sample must have values like .* in feature 'c'.*got a list"),
+        ({"c": ("a", [1])}, "sample must have values like .* in feature 'c'.*got a tuple"),
         ({"k": "10"}, "sample must have values like .* in feature 'k'.*got the value '10'"),
         ({"x": WHEN[0]}, "sample must have numbers in feature 'x', got Timestamp"),
         ({"x": np.inf}, "sample must have finite values"),

@@ -1,4 +1,4 @@
-"""The columns of tables: frames of pandas, polars and pyarrow, and arrays of objects.
+"""The columns of tables: arrays of objects, and frames of pandas, polars, pyarrow and all else that narwhals reads.
 
 The kind of a column depends on its dtype and, for objects, on its values. Values are equal if Python's `==` says so: 1,
 1.0 and True are one value, and "1" is another.
@@ -6,10 +6,14 @@ The kind of a column depends on its dtype and, for objects, on its values. Value
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,12 +22,37 @@ from weald._input.described import cut
 Kind: TypeAlias = Literal["numbers", "categories", "text", "objects", "other"]
 
 _DATES = "M", "m"
+_NUMBERS = tuple("biuf")
 _OF_DATES = (
     "convert it to numbers first, such as the year, the day of the week or the days since a date, or drop the column"
 )
 _OF_OTHERS = (
     "convert it to numbers first, pass categories as a column with a text or categorical dtype, or drop the column"
 )
+
+
+def as_frame(table: Any, what: str = "X") -> nw.DataFrame[Any] | None:
+    """The table as a frame of narwhals, or None if it is no frame with its data in memory.
+
+    `what` is the name of the argument in the error that is raised for duplicate names.
+    """
+    if isinstance(table, np.ndarray | list | tuple):
+        return None
+    try:
+        found = nw.from_native(table, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        check_distinct(getattr(table, "column_names", None) or list(table.columns), what)
+        raise
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+def check_distinct(labels: Sequence[Any], what: str = "X") -> None:
+    """Raise if two columns have the same label."""
+    if len(set(labels)) < len(labels):
+        twice = next(label for label, times in Counter(labels).items() if times > 1)
+        raise ValueError(
+            f"{what} must have distinct column names, got {twice!r} for two columns; rename one, or pass an array"
+        )
 
 
 class Columns:
@@ -39,19 +68,12 @@ class Columns:
         self._what = what
 
     @staticmethod
-    def of(X: Any) -> Columns | None:
+    def of(X: Any, what: str = "X") -> Columns | None:
         """The columns of X if they may contain values other than numbers, and None otherwise."""
-        if len(getattr(X, "shape", ())) != 2:
-            return None
-        if hasattr(X, "iloc"):
-            return _PandasColumns(X)
-        if hasattr(X, "get_columns"):
-            return _PolarsColumns(X)
-        if hasattr(X, "itercolumns"):
-            return _ArrowColumns(X)
-        if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
-            return Columns(X)
-        return None
+        if isinstance(X, np.ndarray):
+            return Columns(X, what=what) if X.ndim == 2 and X.dtype.kind in "OUS" else None
+        frame = as_frame(X, what)
+        return None if frame is None else FrameColumns(frame, what)
 
     @property
     def count(self) -> int:
@@ -88,7 +110,8 @@ class Columns:
         """The type of the numbers of the column if it is a float type with fewer digits than float64."""
         return None
 
-    def _values(self, j: int) -> Sequence[Any]:
+    def values(self, j: int) -> Sequence[Any]:
+        """The values of the column."""
         return list(self.table[:, j].tolist())
 
     def categories(self, j: int) -> Sequence[Any]:
@@ -97,23 +120,18 @@ class Columns:
 
     def factors(self, j: int) -> tuple[list[Any], NDArray[np.intp]]:
         """The distinct values of the column, and the position of each value among them, or -1 if it is missing."""
-        seen: dict[Any, int] = {}
+        values = self.values(j)
+        try:
+            found = dict.fromkeys(values)
+        except TypeError:  # a list, for example
+            raise self.refused(j, next(itertools.filterfalse(is_hashable, values))) from None
         distinct: list[Any] = []
-        values = self._values(j)
-        codes = np.empty(len(values), dtype=np.intp)
-        for row, value in enumerate(values):
-            try:
-                code = seen.get(value)
-            except TypeError:  # a list, for example
-                raise self.refused(j, value) from None
-            if code is None:
-                code = -1
-                if not is_missing(value):
-                    code = len(distinct)
-                    distinct.append(plain(value))
-                seen[value] = code
-            codes[row] = code
-        return distinct, codes
+        codes: dict[Any, int] = {}
+        for value in found:
+            codes[value] = -1 if is_missing(value) else len(distinct)
+            if codes[value] >= 0:
+                distinct.append(plain(value))
+        return distinct, np.fromiter(map(codes.__getitem__, values), dtype=np.intp, count=len(values))
 
     def numbers(self, j: int) -> NDArray[np.float64]:
         """The values of the column as numbers, with NaN for missing ones. Text is read as scikit-learn does it."""
@@ -130,9 +148,10 @@ class Columns:
     def refused(self, j: int, *values: Any) -> ValueError:
         """The error for a column that is not made of numbers, with the value that is none."""
         dtype = f"a column of dtype {self.dtype(j)}" if self.have_types else None
-        return no_number(self._what, self.label(j), *values, dtype=dtype, is_date=self._is_date(j))
+        return no_number(self._what, self.label(j), *values, dtype=dtype, is_date=self.is_date(j))
 
-    def _is_date(self, j: int) -> bool:
+    def is_date(self, j: int) -> bool:
+        """Whether the column has a dtype of dates or times."""
         return False
 
     def replaced(self, columns: dict[int, Any]) -> Any:
@@ -143,143 +162,80 @@ class Columns:
         return X
 
 
-class _PandasColumns(Columns):
+class FrameColumns(Columns):
+    """The columns of a frame of any library that narwhals reads."""
+
     have_types = True
 
-    def __init__(self, X: Any) -> None:
-        super().__init__(X)
-        self._dtypes = list(X.dtypes)
+    def __init__(self, frame: nw.DataFrame[Any], what: str = "X") -> None:
+        native: Any = frame.to_native()
+        super().__init__(native, list(frame.columns), what)
+        self._frame, self._names = frame, frame.columns
+        self._native_types = list(native.dtypes) if hasattr(native, "dtypes") else native.schema.types
 
-    def labels(self) -> list[Any]:
-        return list(self.table.columns)
+    @property
+    def count(self) -> int:
+        return len(self._native_types)
+
+    @cached_property
+    def _types(self) -> list[Any]:
+        return list(self._frame.schema.values())
 
     def kind(self, j: int) -> Kind:
-        dtype = self._dtypes[j]
-        if hasattr(dtype, "categories"):
-            return "categories"
-        kind, name = getattr(dtype, "kind", ""), str(dtype)
-        if name.startswith("dictionary"):
-            return "text" if "values=string" in name or "values=large_string" in name else "objects"
-        if name == "str" or name.startswith(("string", "large_string")):
-            return "text"
-        if kind in "biuf":
+        found, dtype = self._native_types[j], self._types[j]
+        # narwhals calls a column of objects text if all its values are.
+        if found == "object" or isinstance(dtype, nw.Decimal | nw.Object):
+            return "objects"
+        if dtype.is_numeric() or isinstance(dtype, nw.Boolean) or getattr(found, "kind", "") in _NUMBERS:
             return "numbers"
-        return "objects" if name == "object" or name.startswith(("null", "decimal")) else "other"
+        if isinstance(dtype, nw.Categorical | nw.Enum):
+            return "categories"
+        if isinstance(dtype, nw.String):
+            return "text"
+        return "objects" if str(found).lower().startswith("null") else "other"
 
     def dtype(self, j: int) -> str:
-        return str(self._dtypes[j])
+        return str(self._native_types[j])
 
-    def _is_date(self, j: int) -> bool:
-        dtype = self._dtypes[j]
-        return getattr(dtype, "kind", "") in _DATES or str(dtype).startswith(("period", "date", "time", "duration"))
+    def is_date(self, j: int) -> bool:
+        return self._types[j].is_temporal() or self.dtype(j).startswith(("period", "month"))
 
     def narrow(self, j: int) -> np.dtype[Any] | None:
-        dtype = getattr(self._dtypes[j], "numpy_dtype", self._dtypes[j])
-        return dtype if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize < 8 else None
+        name = str(self._types[j])
+        return np.dtype(name.lower()) if name in ("Float32", "Float16") else None
 
-    def _values(self, j: int) -> Sequence[Any]:
-        return list(self.table.iloc[:, j])
+    def values(self, j: int) -> Sequence[Any]:
+        return self._frame[:, j].to_list()
+
+    def _codes(self, j: int) -> Any:
+        """The categories of a pandas column and the codes of its values, which narwhals does not have; or None."""
+        column: Any = self._frame[:, j].to_native()
+        return column.cat if hasattr(column, "cat") and hasattr(column.cat, "codes") else None
 
     def categories(self, j: int) -> Sequence[Any]:
-        if self.kind(j) == "categories":
-            return [plain(value) for value in self._dtypes[j].categories]
-        return super().categories(j)
+        dtype, stored = self._types[j], self._codes(j)
+        if stored is not None:
+            return [plain(value) for value in stored.categories]
+        return list(dtype.categories) if isinstance(dtype, nw.Enum) else super().categories(j)
 
     def factors(self, j: int) -> tuple[list[Any], NDArray[np.intp]]:
-        column = self.table.iloc[:, j]
-        if self.kind(j) == "categories":
-            return _those_there([plain(value) for value in column.cat.categories], column.cat.codes.to_numpy())
-        if self.kind(j) == "text":
-            codes, distinct = column.factorize()
-            return list(distinct), np.asarray(codes, dtype=np.intp)
+        if (stored := self._codes(j)) is not None:
+            return _those_there([plain(value) for value in stored.categories], stored.codes.to_numpy())
         return super().factors(j)
 
     def replaced(self, columns: dict[int, Any]) -> Any:
-        X = self.table.copy(deep=False)
-        for j, column in columns.items():
-            X.isetitem(j, column)
-        return X
+        backend = self._frame.implementation
+        new = (nw.new_series(self._names[j], column, backend=backend) for j, column in columns.items())
+        return self._frame.with_columns(*new).to_native()
 
 
-class _PolarsColumns(Columns):
-    have_types = True
-
-    def __init__(self, X: Any) -> None:
-        super().__init__(X)
-        self._columns = X.get_columns()
-
-    def labels(self) -> list[Any]:
-        return list(self.table.columns)
-
-    def kind(self, j: int) -> Kind:
-        dtype = self._columns[j].dtype
-        name = str(dtype)
-        if dtype.is_numeric() or name == "Boolean":
-            return "numbers"
-        if name.startswith(("Categorical", "Enum")):
-            return "categories"
-        return "text" if name in ("String", "Utf8") else "objects" if name in ("Object", "Null") else "other"
-
-    def dtype(self, j: int) -> str:
-        return str(self._columns[j].dtype)
-
-    def _is_date(self, j: int) -> bool:
-        return self.dtype(j).startswith(("Date", "Time", "Duration"))
-
-    def narrow(self, j: int) -> np.dtype[Any] | None:
-        name = self.dtype(j)
-        return np.dtype(name.lower()) if name in ("Float32", "Float16") else None
-
-    def _values(self, j: int) -> Sequence[Any]:
-        return list(self._columns[j].to_list())
-
-    def categories(self, j: int) -> Sequence[Any]:
-        dtype = self._columns[j].dtype
-        return list(dtype.categories) if self.dtype(j).startswith("Enum") else super().categories(j)
-
-    def replaced(self, columns: dict[int, Any]) -> Any:
-        parts = list(self._columns)
-        for j, column in columns.items():
-            parts[j] = type(parts[j])(parts[j].name, column)
-        return type(self.table)(parts)
-
-
-class _ArrowColumns(Columns):
-    """The columns of a table of pyarrow."""
-
-    have_types = True
-
-    def labels(self) -> list[Any]:
-        return list(self.table.column_names)
-
-    def kind(self, j: int) -> Kind:
-        name = self.dtype(j)
-        if name.startswith(("int", "uint", "float", "double", "halffloat", "bool")):
-            return "numbers"
-        if name.startswith("dictionary"):
-            return "categories"
-        if name.startswith(("string", "large_string")):
-            return "text"
-        return "objects" if name.startswith(("null", "decimal")) else "other"
-
-    def dtype(self, j: int) -> str:
-        return str(self.table.column(j).type)
-
-    def _is_date(self, j: int) -> bool:
-        return self.dtype(j).startswith(("date", "time", "duration", "month"))
-
-    def narrow(self, j: int) -> np.dtype[Any] | None:
-        name = self.dtype(j)
-        return np.dtype(np.float32 if name == "float" else np.float16) if name in ("float", "halffloat") else None
-
-    def _values(self, j: int) -> Sequence[Any]:
-        return list(self.table.column(j).to_pylist())
-
-    def replaced(self, columns: dict[int, Any]) -> Any:
-        X = self.table
-        for j, column in columns.items():
-            X = X.set_column(j, X.column_names[j], [column])
-        return X
+def is_hashable(value: Any) -> bool:
+    """Whether the value, and what it contains, can be looked up."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def plain(value: Any) -> Any:
@@ -319,7 +275,7 @@ def is_missing(value: Any) -> bool:
 def with_nan(X: Any) -> Any:
     """Lists and arrays of objects with NaN in place of pandas' NA, which NumPy does not convert; others unchanged."""
     if isinstance(X, list | tuple):
-        return [[np.nan if _is_na(v) else v for v in row] if isinstance(row, list | tuple) else row for row in X]
+        return [with_nan(item) if isinstance(item, list | tuple) else np.nan if _is_na(item) else item for item in X]
     if type(X) is not np.ndarray or X.dtype != object:
         return X
     is_na = np.frompyfunc(_is_na, 1, 1)(X).astype(np.bool_)

@@ -1,4 +1,4 @@
-"""Support for pandas and polars: names of outputs from y, and predictions as frames.
+"""Names of outputs from frames, and predictions as frames of pandas and polars.
 
 Neither library is imported unless its frames are requested.
 """
@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence, Set
 from importlib import import_module
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from weald._input.columns import as_frame
 from weald._input.sparse import is_sparse, with_zeros
 
 __all__ = [
@@ -39,19 +41,14 @@ def names_of(y: Any, what: str = "y") -> NDArray[np.object_] | None:
 
     `what` is the name of the argument in the error that is raised for duplicate names.
     """
-    if hasattr(y, "dtypes") and len(getattr(y, "shape", ())) == 2:
-        names = list(y.columns)
-    elif hasattr(y, "dtype") and hasattr(y, "to_numpy"):
-        names = [getattr(y, "name", None) or None]  # in polars, a Series without a name has the name ""
+    frame = as_frame(y, what)
+    if frame is not None:
+        names: list[Any] = list(frame.columns)
     else:
-        return None
+        column = nw.from_native(y, series_only=True, pass_through=True)
+        names = [column.name or None] if isinstance(column, nw.Series) else []  # "" is no name
     if not names or not all(isinstance(name, str) for name in names):
         return None
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(
-            f"{what} must have distinct column names, got {twice!r} for two columns; rename one, or pass an array"
-        )
     return np.array([str(name) for name in names], dtype=object)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from weald._input import warned
+from weald._input.columns import as_frame
 from weald._input.sparse import is_sparse
 
 # float32 represents every whole number up to `_LEAST`, and float64 up to `_WHOLE`.
@@ -85,13 +86,10 @@ def _columns(source: Any, columns: NDArray[np.intp]) -> Iterator[tuple[int, NDAr
         for i, j in enumerate(columns.tolist()):
             yield j, source.data[source.indptr[i] : source.indptr[i + 1]]
         return
-    if hasattr(source, "iloc"):
-        yield from ((j, source.iloc[:, j].dropna().to_numpy()) for j in columns.tolist())
-    elif hasattr(source, "to_series"):
-        yield from ((j, source.to_series(j).drop_nulls().to_numpy()) for j in columns.tolist())
-    else:
-        array = np.asarray(source)
-        yield from ((j, array[:, j]) for j in columns.tolist())
+    frame = as_frame(source)
+    table: Any = np.asarray(source) if frame is None else frame
+    for j in columns.tolist():
+        yield j, table[:, j] if frame is None else frame[:, j].drop_nulls().to_numpy()
 
 
 def _lost(values: NDArray[Any]) -> tuple[int, int] | None:

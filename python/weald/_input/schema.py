@@ -12,7 +12,7 @@ is declared as categorical contains codes, which are whole numbers from 0.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names
 
 from weald._input.checks import as_float32
-from weald._input.columns import Columns, is_missing, no_number, number_of, plain
+from weald._input.columns import Columns, check_distinct, is_hashable, is_missing, no_number, number_of, plain
 from weald._input.described import cut, described
 from weald._input.sparse import is_sparse
 
@@ -289,7 +289,7 @@ class Schema:
                 if (number := number_of(value)) is None:
                     raise no_number("sample", self._labels()[j], value)
                 found.append(number)
-            elif not isinstance(value, Hashable):
+            elif not is_hashable(value):
                 raise category.refused(f"a {type(value).__name__}", "sample")
             else:
                 codes = category.codes([plain(value)], narrow, "sample")
@@ -418,13 +418,6 @@ def by_value(X: Any) -> list[Any]:
     if columns is None or not columns.have_types:
         return []
     return [columns.label(j) for j in range(columns.count) if is_by_value(columns, j)]
-
-
-def check_distinct(labels: Sequence[Any]) -> None:
-    """Raise if two columns have the same label."""
-    if len(set(labels)) < len(labels):
-        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
-        raise ValueError(f"X must have distinct column names, got {twice!r} for two columns; rename one")
 
 
 def counts(estimator: Any, X: Any) -> list[int]:

@@ -6,10 +6,11 @@ accepted. The caller's arrays are never modified.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -21,6 +22,7 @@ from sklearn.utils.validation import _num_samples
 from weald._input import masks as _masks
 from weald._input import registry, warned
 from weald._input.checks import Float, canonical, is_float, named, over_same_memory, rows_there
+from weald._input.columns import Columns, as_frame, is_missing, with_nan
 from weald._input.described import cut, described
 from weald._input.frames import different, label_names, names_of
 from weald._input.sparse import is_sparse
@@ -208,12 +210,18 @@ def numbers(
 
 def _check_no_dates(y: Any, what: str) -> None:
     """Raise for dates and times, which NumPy would convert to numbers of nanoseconds or another unit."""
-    for dtype in list(y.dtypes) if hasattr(y, "columns") else [getattr(y, "dtype", None)]:
-        if getattr(dtype, "kind", "O") in "mM" or str(dtype).lower().startswith(_OF_TIME):
-            raise ValueError(
-                f"{what} must have numbers, got dates or times of dtype {dtype}: convert them first, for example to "
-                "the days since a date"
-            )
+    columns = Columns.of(y, what)
+    if columns is not None and columns.have_types:
+        found = [columns.dtype(j) for j in range(columns.count) if columns.is_date(j)]
+    else:
+        dtype = getattr(y, "dtype", getattr(y, "type", None))
+        is_date = getattr(dtype, "kind", "O") in "mM" or str(dtype).lower().startswith(_OF_TIME)
+        found = [str(dtype)] if is_date else []
+    if found:
+        raise ValueError(
+            f"{what} must have numbers, got dates or times of dtype {found[0]}: convert them first, for example to "
+            "the days since a date"
+        )
 
 
 _OF_TIME = ("date", "time", "duration", "period")
@@ -388,7 +396,10 @@ def with_gaps(y: Any, y_mask: Any) -> Any:
             "and names of classes must be replaced by numbers"
         )
     found = np.where(_masks.dense(mask), np.nan, found)
-    return found if names is None else type(y)(dict(zip(names, found.T, strict=True)))
+    frame = as_frame(y)
+    if names is None or frame is None:
+        return found
+    return nw.from_dict(dict(zip(names, found.T, strict=True)), backend=frame.implementation).to_native()
 
 
 def columns_of(y: Any) -> NDArray[Any]:
@@ -454,12 +465,12 @@ def check_array_of_y(y: Any, what: str) -> None:
         raise TypeError(f"{what} must be {_ACCEPTED}, got {described(y)}; {_OF_TAGS}")
     if isinstance(y, list | tuple):
         holds = _holds_tags(y)
-    elif hasattr(y, "columns") and len(getattr(y, "shape", ())) == 2:
-        kinds = [getattr(dtype, "kind", "O") for dtype in y.dtypes]
-        columns = [y[name] for name, kind in zip(y.columns, kinds, strict=True) if kind == "O"] if "O" in kinds else []
-        holds = any(_cells_are_tags(np.asarray(column)) for column in columns)
+    elif (columns := Columns.of(y, what)) is not None and columns.have_types:
+        of_objects = (j for j in range(columns.count) if columns.kind(j) in ("objects", "other"))
+        holds = any(_are_tags(columns.values(j)) for j in of_objects)
     elif getattr(getattr(y, "dtype", None), "kind", "O") == "O":
-        holds = _cells_are_tags(np.asarray(y))
+        cells = np.asarray(y)
+        holds = cells.dtype.kind == "O" and _are_tags(cells.ravel().tolist())
     else:
         holds = False
     if holds:
@@ -473,10 +484,8 @@ _OF_TAGS = (
 )
 
 
-def _cells_are_tags(cells: NDArray[Any]) -> bool:
-    if cells.dtype.kind != "O":
-        return False
-    return any(issubclass(kind, _COLLECTIONS) for kind in set(map(type, cells.ravel().tolist())))
+def _are_tags(cells: Iterable[Any]) -> bool:
+    return any(issubclass(kind, _COLLECTIONS) for kind in set(map(type, cells)))
 
 
 _COLLECTIONS = (list, tuple, Set, Mapping, np.ndarray, Iterator)
@@ -516,6 +525,7 @@ def _dense(
     if there is not None:
         _check_length(y, n_samples, what)
         y = _safe_indexing(y, there)
+    y = _with_nan(y)
     rules: dict[str, Any] = {"ensure_2d": False, "input_name": what.removeprefix("its "), "estimator": name or None}
     rules["ensure_all_finite"] = "allow-nan" if masks else True
     with named(rules["input_name"]):
@@ -535,6 +545,19 @@ def _dense(
         warned.warn(message, DataConversionWarning)
     columns: NDArray[Any] = y.reshape(len(y), -1)
     return columns
+
+
+def _with_nan(y: Any) -> Any:
+    """Y with NaN in place of pandas' NA, which neither NumPy nor scikit-learn reads."""
+    if hasattr(y, "iloc"):
+        dtypes = y.dtypes if y.ndim == 2 else (y.dtype,)
+        return with_nan(np.asarray(y)) if any(str(dtype).startswith(("object", "str")) for dtype in dtypes) else y
+    found = with_nan(y)
+    if isinstance(y, list | tuple) and np.asarray(found).dtype.kind in "US":
+        cells = np.array(found, dtype=object)
+        # NumPy would make the text "nan" of it.
+        return cells if any(map(is_missing, cells.ravel().tolist())) else found
+    return found
 
 
 def _check_length(y: Any, n_samples: int, what: str) -> None:
