@@ -186,6 +186,31 @@ impl StageObserver for PyObserver<'_> {
     }
 }
 
+/// Returns the mean loss of samples by their scores, (n_samples, width) float64, in the way of a fit; `None` if no cell of
+/// y is known. Without scores, only y is checked.
+#[pyfunction]
+#[pyo3(signature = (y, sample_weight, config, scores=None, n_threads=1, y_mask=None))]
+pub(crate) fn mean_loss<'py>(
+    py: Python<'py>,
+    y: PyTargets<'py>,
+    sample_weight: Option<Read1<'py, f64>>,
+    config: PyBoostConfig,
+    scores: Option<Read2<'py, f64>>,
+    n_threads: usize,
+    y_mask: Option<PyMask<'py>>,
+) -> PyResult<Option<f64>> {
+    let (y, (config, loss)) = (y.view()?, config.into_config()?);
+    let w = contiguous_weights(sample_weight.as_ref())?;
+    let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+    let scores = scores.as_ref().map(|scores| scores.as_array());
+    let entry = Entry { n_threads, cost: scores.map_or(0, |scores| scores.len()), progress: None };
+    let found = entry.run(py, |control| {
+        loss.stops(control);
+        config.mean_loss(&y, w.as_deref(), y_mask, scores, control)
+    });
+    loss.unless_raised(found)
+}
+
 /// Returns a model with the trees of `model` and with leaves that are fitted to these data.
 #[pyfunction]
 #[pyo3(signature = (model, x, y, sample_weight, config, n_threads=1, base_margin=None, y_mask=None))]

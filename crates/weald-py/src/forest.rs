@@ -292,7 +292,7 @@ impl PyForest {
     }
 
     /// Returns the forest in which each tree is pruned by its loss on held-out samples.
-    #[pyo3(signature = (x, y, sample_weight=None, n_threads=1))]
+    #[pyo3(signature = (x, y, sample_weight=None, n_threads=1, y_mask=None))]
     fn prune_reduced_error(
         &self,
         py: Python<'_>,
@@ -300,13 +300,15 @@ impl PyForest {
         y: PyTargets<'_>,
         sample_weight: Option<Read1<'_, f64>>,
         n_threads: usize,
+        y_mask: Option<PyMask<'_>>,
     ) -> PyResult<PyForest> {
         let (x, y, w) = (x.view()?, y.view()?, contiguous_weights(sample_weight.as_ref())?);
         let entry = self.entry(&x, self.0.outputs().width(), n_threads);
         let n_nodes: usize = self.0.trees().iter().map(|tree| tree.n_nodes()).sum();
         let entry = Entry { cost: entry.cost.saturating_add(n_nodes.saturating_mul(STEPS_PER_VALUE)), ..entry };
-        let pruned = entry
-            .run(py, |control| self.0.prune_reduced_error(Dataset::new(&x, &y).sample_weight(w.as_deref()), control))?;
+        let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
+        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+        let pruned = entry.run(py, |control| self.0.prune_reduced_error(data, control))?;
         Ok(PyForest::from(pruned))
     }
 

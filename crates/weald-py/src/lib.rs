@@ -7,10 +7,12 @@
 //! | `input` | numpy arrays and scipy matrices as the engine's views, without copies where possible |
 //! | `output` | the engine's arrays as numpy arrays, without copies |
 //! | `config` | parameters from dictionaries |
+//! | `described` | models that are described by arrays |
 //! | `label_files` | text formats of label data |
 //! | `loss` | losses that are computed in Python |
 //! | `names` | the Python names of the engine's values |
 //! | `projection` | output projections: families, matrices, and draws from a family |
+//! | `samples` | folds, digests and stored training samples |
 //! | `ranking` | the best labels and the ranks of true labels, by scores that are given |
 //! | `tree`, `forest`, `boost`, `centroid`, `compress` | frozen classes around the engine's models |
 //! | `one_sample` | scores of one sample at a time |
@@ -26,6 +28,7 @@ mod boost;
 mod centroid;
 mod compress;
 mod config;
+mod described;
 mod enter;
 mod error;
 mod forest;
@@ -39,6 +42,7 @@ mod output;
 mod part;
 mod projection;
 mod ranking;
+mod samples;
 mod shap;
 mod tree;
 
@@ -50,12 +54,14 @@ mod _weald {
 
     #[pymodule_export]
     use crate::boost::{
-        PyBoosted, PyStaged, exact_sums, fit_boosting, fit_boosting_with, refit_leaves, weights_by_row,
+        PyBoosted, PyStaged, exact_sums, fit_boosting, fit_boosting_with, mean_loss, refit_leaves, weights_by_row,
     };
     #[pymodule_export]
     use crate::centroid::{PyCentroidForest, PyCentroidTree, fit_centroid_forest};
     #[pymodule_export]
     use crate::compress::{PyCompressed, PyCompressionPath, compress_forest, cross_validate_compression};
+    #[pymodule_export]
+    use crate::described::PyDescribed;
     #[pymodule_export]
     use crate::forest::{PyForest, fit_forest, fit_tree};
     #[pymodule_export]
@@ -73,12 +79,16 @@ mod _weald {
     #[pymodule_export]
     use crate::ranking::{coverage, label_precision, rank_rows};
     #[pymodule_export]
+    use crate::samples::{label_folds, py_data_digest, stored_draws, stored_quantiles, stored_weights};
+    #[pymodule_export]
     use crate::shap::{shap_base_values, shap_interaction_values, shap_values, shap_values_sparse};
     #[pymodule_export]
     use crate::tree::PyTree;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("LARGEST_LOG", weald::Link::LARGEST_LOG)?;
+        module.add("BENT", weald::Link::BENT)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 

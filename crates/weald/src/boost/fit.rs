@@ -229,12 +229,12 @@ impl BoostConfig {
 /// y is then numerical, with NaN for unknown cells, and the loss is one of the known cells only: the gradient and
 /// curvature of the others are zero. Leaves are then Newton steps even where they would otherwise be means of
 /// residuals, because a mean counts the cells of a leaf.
-struct Masked {
-    config: BoostConfig,
+pub(super) struct Masked {
+    pub(super) config: BoostConfig,
 }
 
 impl Masked {
-    fn new(config: &BoostConfig, outputs: &Outputs) -> Result<Self> {
+    pub(super) fn new(config: &BoostConfig, outputs: &Outputs) -> Result<Self> {
         if let Outputs::Classes { .. } = outputs {
             return Err(Error::unsupported("y_mask", "for classes in boosting"));
         }

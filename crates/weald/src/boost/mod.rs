@@ -52,6 +52,7 @@
 //! | `weak` | boosting with weak models of the caller |
 //! | `model`, `predict` | the fitted model, and its predictions by [`crate::model`] |
 //! | `workers` | samples on several machines |
+//! | `evaluate` | the mean loss of any samples by their scores |
 //! | `compact` | leaves that need less memory |
 //!
 //! # One stage
@@ -82,6 +83,7 @@ mod booster;
 mod columns;
 mod compact;
 pub(crate) mod config;
+mod evaluate;
 mod fit;
 mod leaf_search;
 mod low_rank;

@@ -122,11 +122,6 @@ impl<'f> Fitting<'f> {
         urn.check(sampling)?;
         let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
         let weights = Weights::of_rows_of(workers, sample_weight, n)?;
-        if !workers.has_all_rows() && !weights.exact {
-            let must = "be multiples of 1/64, or of one larger power of two, with a total below 2^31 such multiples, if \
-                            samples are spread over workers";
-            return Err(Error::invalid("sample_weight", "other weights", must));
-        }
         let n_of_tree = config.n_features_of_tree(x.n_features())?;
         let width = problem.width;
         let monotonic = match (&tree.monotonic_cst, problem.combine) {

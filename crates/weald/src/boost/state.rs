@@ -6,8 +6,8 @@
 //! negative gradients and curvatures are what leaves and step sizes are computed from.
 //!
 //! Every term of a leaf sum is rounded to a grid on which all sums are exact (compare `criterion`), so that sums do not
-//! depend on the order of the samples, and a sample of weight two is the same as two samples. If weights are themselves
-//! rounded, the order is fixed.
+//! depend on the order of the samples, and a sample of weight two is the same as two samples, unless weights
+//! are themselves rounded.
 
 use std::ops::Range;
 
@@ -55,6 +55,12 @@ impl<'a, T: Float> Data<'a, T> {
     ) -> Result<Self> {
         let (n_samples, y, of_row) = (y.n_samples(), TrainY::new(y)?, loss.rows(shares));
         Ok(Data { n_samples, y, loss, of_row, weights, width, shares })
+    }
+
+    /// Returns the mean loss of all samples by their scores, row-major; `None` if y is unknown for all of them.
+    pub(crate) fn mean_loss(&self, scores: &mut [T], control: &Control) -> Result<Option<f64>> {
+        let (losses, _) = sweep(self, scores, None, None, &mut [], control)?;
+        Ok(self.mean_losses(&losses, scores, None, control)?.all)
     }
 
     /// Returns the means of the losses of samples, of which `losses` has one for each sample and `scores` are the

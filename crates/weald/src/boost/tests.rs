@@ -190,6 +190,10 @@ proptest! {
                 prop_assert_eq!(model.n_stages(), 6);
                 let scores = model.predict_scores(&x, &control).unwrap();
                 prop_assert!(scores.iter().all(|f| f.is_finite()));
+                let found = config.mean_loss(&y, weights.as_deref(), None, Some(scores.view()), &control);
+                // In the fit, the scores of labels are in float32.
+                let (found, last) = (found.unwrap().unwrap(), losses[5]);
+                prop_assert!((found - last).abs() <= 1e-5 * (1.0 + last.abs()), "{kind:?} {found} {last}");
             }
         }
     }

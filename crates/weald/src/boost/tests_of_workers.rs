@@ -55,8 +55,14 @@ impl Samples {
             let value = if value.is_finite() && value.abs() < 1e9 { f64::from(value) } else { -1.0 };
             value + below(5) as f64 / 3.0
         });
-        let weights = (!seed.is_multiple_of(3))
-            .then(|| (0..n).map(|i| if i == 0 { 1.0 } else { below(4) as f64 / 2.0 }).collect());
+        // Halves are exact in units; quotients are rounded to units, and all the more over many decades.
+        let mut weight = |i: usize| match (seed % 4, below(4)) {
+            _ if i == 0 => 1.0,
+            (1, drawn) => drawn as f64 / 2.0,
+            (2, drawn) => drawn as f64 / below(100).max(1) as f64,
+            (_, drawn) => drawn as f64 * 10f64.powi(below(30) as i32 - 15),
+        };
+        let weights = (!seed.is_multiple_of(4)).then(|| (0..n).map(&mut weight).collect());
         Samples { x, numbers, weights }
     }
 
@@ -151,6 +157,7 @@ fn fits(config: &BoostConfig, kind: Kind, is_sparse: bool, samples: &Samples, n_
     for part in parts {
         match (&whole, part) {
             (Ok(whole), Ok(part)) => assert_eq!(&part.to_bytes().unwrap(), &whole.to_bytes().unwrap(), "{config:?}"),
+            (Err(whole), Err(part)) => assert_eq!(&part, whole, "{config:?}"),
             (whole, part) => panic!("{config:?}: {:?}, {:?}", whole.as_ref().err(), part.err()),
         }
     }

@@ -32,8 +32,7 @@ impl BoostConfig {
     /// Trees are searched by histograms ([`BoostConfig::max_bins`]), on dense or sparse X, with the squared error, or
     /// the log loss of labels and classes. The following are not supported: other losses, whose leaves or steps
     /// evaluate samples one by one; [`LineSearch::Brent`], and line searches for three or more classes; early stopping;
-    /// categories, monotonic constraints, masked y, margins and balanced class weights; and weights that are not
-    /// multiples of 1/64, or of one larger power of two.
+    /// categories, monotonic constraints, masked y, margins and balanced class weights.
     ///
     /// A worker sends, for each stage: for each node that is searched, its histogram of 8 × (bins of the features
     /// drawn) × (1 + targets of the tree) bytes, only for the smaller child if the histogram of the parent is

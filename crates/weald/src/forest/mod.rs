@@ -11,6 +11,7 @@
 //! | `compact` | the same trees with leaves that need less memory |
 //! | `oob` | means over the trees for which a sample is out of bag |
 //! | `importance`, `prune` | operations on single trees, applied to all trees |
+//! | `stored_samples` | the weights of training samples in predictions, and quantiles and draws from them |
 //!
 //! The growth of a tree is in [`crate::tree`], and reading trees is in [`crate::model`].
 
@@ -23,12 +24,14 @@ mod importance;
 pub(crate) mod oob;
 mod predict;
 mod prune;
+mod stored_samples;
 #[cfg(test)]
 mod tests;
 
 pub use crate::model::{DecisionPath, SparseScores, TopK};
 pub use config::{ForestConfig, Sampling};
 pub use oob::{Oob, SparseOob};
+pub use stored_samples::StoredSamples;
 
 use std::sync::Arc;
 

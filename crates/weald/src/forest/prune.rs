@@ -30,6 +30,8 @@ impl Forest {
     /// The same as for [`crate::Tree::prune_reduced_error`].
     pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
         let data = data.into();
+        let observed = data.observed_held_out()?;
+        let data = data.with_observed(observed.as_ref());
         let held_out = HeldOut::new(self.n_features, &self.outputs, &data, control)?;
         let one = control.on_one_thread();
         let trees = side_by_side(self.n_trees(), control, |i| Ok(held_out.prune(&self.trees[i], &one)?.into()))?;

@@ -40,6 +40,16 @@ pub enum Link {
 }
 
 impl Link {
+    /// All links.
+    pub const ALL: [Link; 7] =
+        [Link::Identity, Link::Log, Link::Margin, Link::Share, Link::Logistic, Link::OneAgainstRest, Link::Softmax];
+
+    /// The largest score whose exponential is a prediction: that of larger scores is the same.
+    pub const LARGEST_LOG: f64 = LARGEST_LOG;
+
+    /// The distance from 0 and 1 below which [`Link::Share`] maps scores along a hyperbola.
+    pub const BENT: f64 = BENT;
+
     /// Returns the link of losses whose scores are half the log-odds of −1 and +1.
     pub(crate) fn of_half_log_odds(outputs: &Outputs) -> Self {
         match outputs {

@@ -24,7 +24,7 @@ pub struct SparseScores {
 
 impl SparseScores {
     /// Returns a matrix without rows.
-    pub(super) fn empty() -> Result<Self> {
+    pub(crate) fn empty() -> Result<Self> {
         let mut ptr = try_with_capacity(LISTED, 1)?;
         ptr.push(0);
         Ok(SparseScores { ptr, columns: Vec::new(), values: Vec::new() })
@@ -54,7 +54,7 @@ impl SparseScores {
     }
 
     /// Concatenates the samples of all blocks. Each block is freed after it is copied.
-    pub(super) fn joined(blocks: Vec<SparseScores>) -> Result<Self> {
+    pub(crate) fn joined(blocks: Vec<SparseScores>) -> Result<Self> {
         let n_rows = blocks.iter().map(|block| block.ptr.len() - 1).sum::<usize>();
         let n_stored = blocks.iter().map(|block| block.columns.len()).sum();
         let mut all = SparseScores {

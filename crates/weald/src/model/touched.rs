@@ -7,7 +7,7 @@ const ROW: &str = "a row of predictions";
 
 /// The sums of one sample, and the columns that its leaves store.
 #[derive(Debug)]
-pub(super) struct TouchedRow {
+pub(crate) struct TouchedRow {
     sums: Vec<f64>,
     seen: Vec<bool>,
     /// The columns that are marked in `seen`, each listed once; `sums` is zero elsewhere.
@@ -15,7 +15,7 @@ pub(super) struct TouchedRow {
 }
 
 impl TouchedRow {
-    pub(super) fn new(width: usize) -> Result<Self> {
+    pub(crate) fn new(width: usize) -> Result<Self> {
         let (sums, seen) = (try_filled(ROW, 0.0, width)?, try_filled(ROW, false, width)?);
         Ok(TouchedRow { sums, seen, columns: Vec::new() })
     }
@@ -34,6 +34,19 @@ impl TouchedRow {
         Ok(())
     }
 
+    /// Adds a value to each of some columns, which are distinct.
+    pub(crate) fn add_each(&mut self, more: &[u32], values: &[f64]) -> Result<()> {
+        let TouchedRow { sums, seen, columns } = self;
+        try_grow(ROW, columns, sums.len() - columns.len())?;
+        for (&column, &value) in more.iter().zip(values) {
+            sums[column as usize] += value;
+            if !std::mem::replace(&mut seen[column as usize], true) {
+                columns.push(column);
+            }
+        }
+        Ok(())
+    }
+
     /// Replaces larger sums by `largest`, if it is finite.
     pub(super) fn limit(&mut self, largest: f64) {
         if largest.is_finite() {
@@ -44,11 +57,11 @@ impl TouchedRow {
 
     /// Returns the columns that leaves have stored values for, in the order of their first occurrence, or increasing
     /// after they were sorted.
-    pub(super) fn columns(&self) -> &[u32] {
+    pub(crate) fn columns(&self) -> &[u32] {
         &self.columns
     }
 
-    pub(super) fn sort_columns(&mut self) {
+    pub(crate) fn sort_columns(&mut self) {
         self.columns.sort_unstable();
     }
 
@@ -57,12 +70,12 @@ impl TouchedRow {
         (0u32..).zip(&self.seen).filter(|(_, seen)| !**seen).map(|(column, _)| column)
     }
 
-    pub(super) fn sum(&self, column: u32) -> f64 {
+    pub(crate) fn sum(&self, column: u32) -> f64 {
         self.sums[column as usize]
     }
 
     /// Sets all sums to zero, in time proportional to the number of touched columns.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         for column in self.columns.drain(..) {
             self.sums[column as usize] = 0.0;
             self.seen[column as usize] = false;

@@ -6,6 +6,7 @@ use ndarray::ArrayView2;
 
 use super::{RowsOfLeaves, WHAT};
 use crate::control::Control;
+use crate::data::known::Known;
 use crate::data::{LabelView, Weights};
 use crate::error::{
     Error, ErrorKind, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity,
@@ -15,7 +16,7 @@ use crate::tree::Tree;
 /// Returns the weighted number of wrong classes or labels of each node as a leaf, in units.
 pub(super) fn mistakes(
     tree: &Tree,
-    (columns, weights): (&LeafColumns<'_>, &Weights),
+    (columns, weights, known): (&LeafColumns<'_>, &Weights, Option<&Known>),
     rows: &RowsOfLeaves,
     control: &Control,
 ) -> Result<Vec<i128>> {
@@ -24,7 +25,8 @@ pub(super) fn mistakes(
     let mut pulse = control.pulse();
     for (i, node) in tree.nodes.iter().enumerate().rev() {
         let (counts, n_steps) = if node.is_leaf() {
-            let counts = Counts::of_leaf(tree, i, weights, rows.of(node.right() as usize), columns)?;
+            let rows = rows.of(node.right() as usize);
+            let counts = Counts::of_leaf(tree, i, (weights, known), rows, columns)?;
             let n_steps = counts.columns.len();
             (counts, n_steps)
         } else {
@@ -66,6 +68,29 @@ impl<'y> LeafColumns<'y> {
         }
         Ok(LeafColumns::Classes { codes, starts, outputs })
     }
+
+    fn n_outputs(&self) -> usize {
+        match self {
+            LeafColumns::Labels(y) => y.n_labels(),
+            LeafColumns::Classes { starts, .. } => starts.len(),
+        }
+    }
+
+    /// Returns the first column of an output.
+    fn first_of(&self, output: u32) -> u32 {
+        match self {
+            LeafColumns::Labels(_) => output,
+            LeafColumns::Classes { starts, .. } => starts[output as usize],
+        }
+    }
+
+    /// Returns the first column of the output that has a column.
+    fn first_beside(&self, column: u32) -> u32 {
+        match self {
+            LeafColumns::Labels(_) => column,
+            LeafColumns::Classes { outputs, .. } => self.first_of(outputs[column as usize]),
+        }
+    }
 }
 
 /// The counts of one column of a subtree.
@@ -75,6 +100,9 @@ struct Count {
     grown: f64,
     /// The units of the validation samples that have it.
     held_out: u64,
+    /// The units of the validation samples for which the label is unknown; of classes, the first column of an output
+    /// counts those without a known class.
+    unknown: u64,
 }
 
 /// A subtree whose parent is still to come.
@@ -92,7 +120,13 @@ struct Counts {
 }
 
 impl Counts {
-    fn of_leaf(tree: &Tree, i: usize, weights: &Weights, rows: &[u32], columns: &LeafColumns<'_>) -> Result<Self> {
+    fn of_leaf(
+        tree: &Tree,
+        i: usize,
+        (weights, known): (&Weights, Option<&Known>),
+        rows: &[u32],
+        columns: &LeafColumns<'_>,
+    ) -> Result<Self> {
         let (scale, grown) = tree.leaf_scale(i);
         let mut counts = Counts { grown, ..Counts::default() };
         for (column, amount) in tree.leaves.cells(tree.nodes[i].right() as usize) {
@@ -101,10 +135,18 @@ impl Counts {
         for row in rows.iter().map(|&row| row as usize) {
             let units = weights.units(row);
             counts.units += units;
+            if let Some(known) = known {
+                reserve(&mut counts.columns, columns.n_outputs() - known.n_known(row as u32))?;
+                known.each_masked(row as u32, |output| {
+                    counts.columns.entry(columns.first_of(output)).or_default().unknown += units;
+                });
+            }
             match columns {
                 LeafColumns::Classes { codes, starts, .. } => {
-                    for (&start, &code) in starts.iter().zip(codes.row(row)) {
-                        counts.entry(start + code)?.held_out += units;
+                    for (o, (&start, &code)) in (0u32..).zip(starts.iter().zip(codes.row(row))) {
+                        if known.is_none_or(|known| known.is_known(row as u32, o)) {
+                            counts.entry(start + code)?.held_out += units;
+                        }
                     }
                 }
                 LeafColumns::Labels(y) => {
@@ -137,7 +179,11 @@ impl Counts {
         let mut updated: Vec<u32> = try_with_capacity(WHAT, small.columns.len())?;
         for (column, count) in small.columns {
             let sum = large.columns.entry(column).or_default();
-            *sum = Count { grown: sum.grown + count.grown, held_out: sum.held_out + count.held_out };
+            *sum = Count {
+                grown: sum.grown + count.grown,
+                held_out: sum.held_out + count.held_out,
+                unknown: sum.unknown + count.unknown,
+            };
             if let LeafColumns::Classes { .. } = columns {
                 updated.push(column);
             }
@@ -187,9 +233,10 @@ impl Counts {
     }
 
     fn mistakes(&self, columns: &LeafColumns<'_>) -> i128 {
-        let right = |column: &u32| i128::from(self.columns.get(column).map_or(0, |count| count.held_out));
-        let rights: i128 = self.predicted.iter().map(right).sum();
-        let all = i128::from(self.units) * self.predicted.len() as i128;
+        let count = |column: u32| self.columns.get(&column).copied().unwrap_or_default();
+        let rights: i128 = self.predicted.iter().map(|&column| i128::from(count(column).held_out)).sum();
+        let known = |&column: &u32| i128::from(self.units) - i128::from(count(columns.first_beside(column)).unknown);
+        let all: i128 = self.predicted.iter().map(known).sum();
         match columns {
             LeafColumns::Classes { .. } => all - rights,
             // The labels that samples have and that are not predicted, and the predicted labels that samples do not

@@ -4,7 +4,7 @@
 //! The input is a tree, and validation samples with their y. The output is the smallest of the pruned trees with the
 //! lowest loss on these samples. Losses are sums over samples, so each subtree can be decided separately, from the
 //! leaves up: a split becomes a leaf if its loss as a leaf is not larger than the loss of what remains below it. If no
-//! validation sample reaches a split, both losses are zero and it becomes a leaf.
+//! validation sample reaches a split, both losses are zero and it becomes a leaf. Unknown cells of y do not count.
 //!
 //! | y | loss of a sample |
 //! |---|---|
@@ -16,8 +16,8 @@
 //! the subtrees whose parents are still to come. For classes and labels, an entry holds the counts of its subtree in a
 //! map, and the smaller map is added to the larger one: O(cells · log(n_leaves)) time and O(cells) memory for the cells
 //! stored in leaves and the labels of the validation samples, and nothing of size nodes × labels. Counts are exact, so
-//! that ties are recognized. For numbers, columns are processed in chunks, in O((n_nodes + n_samples) · n_outputs)
-//! time, with residuals about each node's own value.
+//! that ties are recognized. Unknown cells of validation samples count as cells. For numbers, columns are processed in
+//! chunks, in O((n_nodes + n_samples) · n_outputs) time, with residuals about each node's own value.
 
 mod counts;
 mod numbers;
@@ -27,10 +27,11 @@ mod tests;
 use std::ops::Add;
 
 use self::counts::{LeafColumns, mistakes};
-use self::numbers::squared_errors;
+use self::numbers::{HeldOutNumbers, squared_errors};
 use super::Tree;
 use crate::control::Control;
 use crate::data::dataset::Names;
+use crate::data::known::Known;
 use crate::data::{Dataset, Outputs, Targets, Weights};
 use crate::error::{Error, Result, try_filled};
 use crate::tree::rows::Rows;
@@ -40,7 +41,8 @@ const WHAT: &str = "the losses of nodes";
 impl Tree {
     /// Returns the smallest pruned tree with the lowest loss on validation samples, which are the samples of `data`.
     ///
-    /// The loss is the squared error for numerical outputs, and the number of wrong classes or labels otherwise. The
+    /// The loss is the squared error for numerical outputs, and the number of wrong classes or labels otherwise. Cells of
+    /// y under a mask do not count, and an output may have none that is known. The
     /// samples of `data` must not be training samples. Subtrees that no validation sample reaches are replaced by
     /// leaves. The result does not depend on the layout of X.
     ///
@@ -50,7 +52,10 @@ impl Tree {
     /// values are not finite, and if leaves are medians; [`crate::ErrorKind::Interrupted`],
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn prune_reduced_error<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
-        HeldOut::new(self.n_features, &self.outputs, &data.into(), control)?.prune(self, control)
+        let data = data.into();
+        let observed = data.observed_held_out()?;
+        let data = data.with_observed(observed.as_ref());
+        HeldOut::new(self.n_features, &self.outputs, &data, control)?.prune(self, control)
     }
 }
 
@@ -60,9 +65,11 @@ pub(crate) struct HeldOut<'a, 't> {
     x: Rows<'a>,
     y: &'a Targets<'t>,
     weights: Weights,
+    known: Option<&'a Known>,
 }
 
 impl<'a, 't> HeldOut<'a, 't> {
+    /// The mask of `data` must have been applied.
     pub(crate) fn new(n_features: usize, outputs: &Outputs, data: &'a Dataset<'t>, control: &Control) -> Result<Self> {
         if data.n_samples() == 0 {
             return Err(Error::invalid(Names::VALIDATION.x, "0 samples", "have at least one sample"));
@@ -77,23 +84,26 @@ impl<'a, 't> HeldOut<'a, 't> {
             ));
         }
         let weights = Weights::of_rows(data.weight_by_row()?.as_deref(), data.n_samples())?;
-        Ok(HeldOut { x: rows, y: data.y(), weights })
+        Ok(HeldOut { x: rows, y: data.y(), weights, known: data.known() })
     }
 
     pub(crate) fn prune(&self, tree: &Tree, control: &Control) -> Result<Tree> {
         let rows = RowsOfLeaves::new(tree, self, control)?;
+        let numbers =
+            |y| squared_errors(tree, HeldOutNumbers { y, weights: &self.weights, known: self.known }, &rows, control);
         let becomes_leaf = match self.y {
-            Targets::Real(y) => decide(tree, squared_errors(tree, (y.view(), &self.weights), &rows, control)?)?,
+            Targets::Real(y) => decide(tree, numbers(y.view())?)?,
             Targets::SparseReal(y) => {
                 let y = y.to_dense()?;
-                decide(tree, squared_errors(tree, (y.view(), &self.weights), &rows, control)?)?
+                decide(tree, numbers(y.view())?)?
             }
             Targets::Classes { codes, n_classes } => {
                 let classes = LeafColumns::of_classes(tree, codes.view(), n_classes)?;
-                decide(tree, mistakes(tree, (&classes, &self.weights), &rows, control)?)?
+                decide(tree, mistakes(tree, (&classes, &self.weights, self.known), &rows, control)?)?
             }
             Targets::Labels(y) => {
-                decide(tree, mistakes(tree, (&LeafColumns::Labels(y), &self.weights), &rows, control)?)?
+                let labels = LeafColumns::Labels(y);
+                decide(tree, mistakes(tree, (&labels, &self.weights, self.known), &rows, control)?)?
             }
         };
         tree.collapsed(|i| becomes_leaf[i], control)

@@ -4,7 +4,7 @@ use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::*;
-use crate::data::{Dataset, LabelView, Matrix};
+use crate::data::{Dataset, LabelView, Mask, Matrix};
 use crate::error::ErrorKind;
 use crate::forest::Forest;
 use crate::rng::{Key, Stream};
@@ -52,20 +52,22 @@ impl OwnedTargets {
     }
 
     /// Returns the loss of sample `row` if the columns are predicted as `value`, of shape (n_outputs, max_n_classes).
-    fn loss(&self, row: usize, value: ndarray::ArrayView2<'_, f64>) -> f64 {
+    /// The cells of y under the mask are unknown.
+    fn loss(&self, row: usize, value: ndarray::ArrayView2<'_, f64>, mask: Option<&Array2<bool>>) -> f64 {
+        let known = |o: &usize| mask.is_none_or(|mask| !mask[[row, *o]]);
         match self {
-            OwnedTargets::Real(y) => (0..y.ncols()).map(|o| (y[[row, o]] - value[[o, 0]]).powi(2)).sum(),
+            OwnedTargets::Real(y) => (0..y.ncols()).filter(known).map(|o| (y[[row, o]] - value[[o, 0]]).powi(2)).sum(),
             OwnedTargets::Classes(codes, n_classes) => {
                 let wrong = |o: &usize| {
                     let k = n_classes[*o] as usize;
                     let best = (0..k).rev().max_by(|a, b| value[[*o, *a]].total_cmp(&value[[*o, *b]])).unwrap();
                     best != codes[[row, *o]] as usize
                 };
-                (0..n_classes.len()).filter(wrong).count() as f64
+                (0..n_classes.len()).filter(known).filter(wrong).count() as f64
             }
             OwnedTargets::Labels(ptr, indices, n) => {
                 let has = |label: usize| indices[ptr[row]..ptr[row + 1]].contains(&(label as u32));
-                (0..*n).filter(|&label| has(label) != (value[[label, 1]] > 0.5)).count() as f64
+                (0..*n).filter(known).filter(|&label| has(label) != (value[[label, 1]] > 0.5)).count() as f64
             }
         }
     }
@@ -77,12 +79,13 @@ struct Naive<'a> {
     x: &'a Array2<f32>,
     y: &'a OwnedTargets,
     weights: Option<&'a [f64]>,
+    mask: Option<&'a Array2<bool>>,
 }
 
 impl Naive<'_> {
     fn loss(&self, rows: &[usize], i: usize) -> f64 {
         let value = self.value.index_axis(ndarray::Axis(0), i);
-        rows.iter().map(|&row| self.weights.map_or(1.0, |w| w[row]) * self.y.loss(row, value)).sum()
+        rows.iter().map(|&row| self.weights.map_or(1.0, |w| w[row]) * self.y.loss(row, value, self.mask)).sum()
     }
 
     /// Returns the smallest loss at and below node `i`, and adds the splits to prune.
@@ -109,26 +112,31 @@ impl Naive<'_> {
 
 proptest! {
     #[test]
-    fn prunes_what_the_definition_prunes(seed in any::<u64>(), n in 1usize..60, weighted in any::<bool>()) {
+    fn prunes_what_the_definition_prunes(seed in any::<u64>(), n in 1usize..60, weighted in any::<bool>(), unknown in 0u64..3) {
         let forest = models::some_forest(seed % 1_000_003);
         let tree = forest.tree(0);
         let rows = models::rows(seed, n, tree.n_features);
         let y = OwnedTargets::new(seed, &tree.outputs, n);
         let weights: Vec<f64> = (0..n).map(|i| ((i as u64 * 7 + seed) % 3) as f64 + f64::from(u8::from(i == 0))).collect();
         let weights = weighted.then_some(&weights[..]);
-        let twin = Naive { tree, value: tree.value().unwrap(), x: &rows.c_order, y: &y, weights };
+        // At least one cell of the first sample, whose weight is positive, is known.
+        let mut draw = Stream::new(Key::from_seed(seed ^ 78));
+        let mask = Array2::from_shape_fn((n, tree.outputs.n_outputs()), |at| draw.below(4) < unknown && at != (0, 0));
+        let mask = (unknown > 0).then_some(&mask);
+        let twin = Naive { tree, value: tree.value().unwrap(), x: &rows.c_order, y: &y, weights, mask };
+        let data = |x| Dataset::new(x, y.view()).sample_weight(weights).y_mask(mask.map(Mask::from));
         let all: Vec<usize> = (0..n).collect();
         let mut expected = Vec::new();
         twin.prune(0, &all, &mut expected);
         let control = Control::default();
         let expected = tree.collapsed(|i| expected.contains(&i), &control).unwrap();
         for x in rows.layouts() {
-            prop_assert_eq!(&tree.prune_reduced_error(Dataset::new(&x, y.view()).sample_weight(weights), &control).unwrap(), &expected);
+            prop_assert_eq!(&tree.prune_reduced_error(data(x), &control).unwrap(), &expected);
         }
         let x = Matrix::from(&rows.c_order);
-        let one = forest.prune_reduced_error(Dataset::new(&x, y.view()).sample_weight(weights), &control).unwrap();
+        let one = forest.prune_reduced_error(data(x.view()), &control).unwrap();
         prop_assert_eq!(one.tree(0).as_ref(), &expected);
-        prop_assert_eq!(&forest.prune_reduced_error(Dataset::new(&x, y.view()).sample_weight(weights), &Control::with_threads(3)).unwrap(), &one);
+        prop_assert_eq!(&forest.prune_reduced_error(data(x.view()), &Control::with_threads(3)).unwrap(), &one);
     }
 }
 
@@ -144,7 +152,7 @@ fn pruning_again_changes_nothing() {
         let loss = |forest: &Forest| -> f64 {
             let (tree, value) = (forest.tree(0), forest.tree(0).value().unwrap());
             let at = |row: usize| naive::apply(tree, rows.c_order.row(row));
-            (0..50).map(|row| y.loss(row, value.index_axis(ndarray::Axis(0), at(row)))).sum()
+            (0..50).map(|row| y.loss(row, value.index_axis(ndarray::Axis(0), at(row)), None)).sum()
         };
         // Losses are sums of 50 terms, in another order than in the implementation.
         assert!(loss(&once) <= loss(&forest) + 1e-9);

@@ -1,0 +1,75 @@
+//! The mean loss of any samples by their scores, in the same way as a fit computes those of its own.
+
+use ndarray::ArrayView2;
+
+use super::config::{BoostConfig, OutputStrategy};
+use super::fit::Masked;
+use super::state::Data;
+use crate::control::Control;
+use crate::data::dataset::Names;
+use crate::data::targets::n_scores;
+use crate::data::{Dataset, Mask, Matrix, Targets, Weights};
+use crate::error::{Error, Result, try_collected, try_filled};
+use crate::loss::known_cells::KnownCells;
+use crate::loss::working::WorkingLoss;
+
+const WHAT: &str = "the losses of samples";
+
+impl BoostConfig {
+    /// Returns the mean loss of samples: the weighted mean over samples, divided by the number of scores of a sample. If
+    /// some cells of y are unknown, it is the mean over the columns with known cells of the weighted means of these, and
+    /// `None` if no cell is known. Without scores, y is checked, and the result is `None`.
+    ///
+    /// `scores`, (n_samples, number of scores of a model), are those of [`crate::Boosted::predict_scores`] or of
+    /// [`crate::Boosted::staged_scores`]. They are copied once.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if the arguments are not valid or do not fit each
+    /// other; [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
+    pub fn mean_loss<'a>(
+        &self,
+        y: impl Into<Targets<'a>>,
+        sample_weight: Option<&'a [f64]>,
+        y_mask: Option<Mask<'a>>,
+        scores: Option<ArrayView2<'_, f64>>,
+        control: &Control,
+    ) -> Result<Option<f64>> {
+        let y = y.into();
+        // The loss does not depend on X.
+        let x = Matrix::csr(try_filled(WHAT, 0usize, y.n_samples() + 1)?, Vec::new(), Vec::new(), 1)?;
+        let data = Dataset::new(x, y).sample_weight(sample_weight).y_mask(y_mask);
+        let observed = data.observed_held_out()?;
+        let data = data.with_observed(observed.as_ref());
+        let restored = data.restored(false)?;
+        let data = data.with_restored(restored.as_ref());
+        data.check_but_margins(&Names::TRAINING)?;
+        let outputs = data.outputs();
+        let width = n_scores(&outputs);
+        self.check(&outputs, width)?;
+        let weight = data.weight_by_row()?;
+        self.check_domain(Names::TRAINING.y, data.y(), weight.as_deref())?;
+        let masked = data.known().map(|_| Masked::new(self, &outputs)).transpose()?;
+        let config = masked.as_ref().map_or(self, |masked| &masked.config);
+        let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;
+        let loss = match &known {
+            None => WorkingLoss::new(&config.loss, &outputs, matches!(config.strategy, OutputStrategy::SingleTarget))?,
+            Some(losses) => WorkingLoss::of_known(losses),
+        };
+        let shares = self.tree.output_factors().shares_of_labels(&outputs)?;
+        let Some(scores) = scores else { return Ok(None) };
+        if scores.dim() != (data.n_samples(), width) {
+            let (expected, got) = if scores.nrows() == data.n_samples() {
+                (width, scores.ncols())
+            } else {
+                (data.n_samples(), scores.nrows())
+            };
+            return Err(Error::shape("scores", expected, got));
+        }
+        let off = config.loss.as_loss().domain().off();
+        let numbers = masked.is_some().then(|| data.numbers_with_gaps(off)).transpose()?;
+        let y = numbers.as_ref().map_or_else(|| data.y().view(), |numbers| Targets::Real(numbers.view()));
+        let weights = Weights::of_rows(weight.as_deref(), data.n_samples())?;
+        let mut scores = try_collected(WHAT, scores.iter().copied())?;
+        Data::new(&y, (&loss, shares.as_deref()), weights, width)?.mean_loss(&mut scores, control)
+    }
+}
