@@ -263,6 +263,34 @@ def test_reduced_error_of_sparse_labels(labels):
     assert sparse.issparse(pruned.predict(X))
 
 
+@pytest.mark.parametrize("outputs", ["several", "labels"])
+@pytest.mark.parametrize("name", TREES + FORESTS)
+def test_unknown_values_of_validation_samples_have_no_loss(name, outputs):
+    outputs = "several" if name in REGRESSORS else outputs
+    X, y = make_data(name, n=120, outputs=outputs)
+    model = make(name).fit(X[:60], y[:60])
+    X_val, y_val, w = X[60:], y[60:], np.arange(60) % 3
+    mask = np.random.default_rng(0).random(y_val.shape) < 0.4
+    mask[:5] = True
+    pruned = model_bytes(model.prune_reduced_error(X_val, y_val, w, y_mask=mask))
+    assert pruned != model_bytes(model.prune_reduced_error(X_val, y_val, w))
+    others = np.where(mask, y_val[::-1], y_val)
+    for hidden, known in ((mask, others), (mask.astype(int), y_val), (sparse.coo_array(mask), y_val)):
+        assert model_bytes(model.prune_reduced_error(X_val, known, w, y_mask=hidden)) == pruned
+    # Samples without a known value are as absent, and so are those of weight zero, whatever their mask.
+    kept = (np.arange(60) >= 5) & (w > 0)
+    assert model_bytes(model.prune_reduced_error(X_val[kept], y_val[kept], w[kept], y_mask=mask[kept])) == pruned
+    if name in REGRESSORS:
+        missing = np.where(mask, np.nan, y_val)
+        assert model_bytes(model.prune_reduced_error(X_val, missing, w)) == pruned
+    nothing = model.prune_reduced_error(X_val, y_val, y_mask=np.zeros_like(mask))
+    assert model_bytes(nothing) == model_bytes(model.prune_reduced_error(X_val, y_val))
+    with pytest.raises(ValueError, match="y_val must have a known value in a sample of positive weight, got NaN or"):
+        model.prune_reduced_error(X_val, y_val, y_mask=np.ones_like(mask))
+    with pytest.raises(ValueError, match="y_mask must have shape"):
+        model.prune_reduced_error(X_val, y_val, y_mask=mask[1:])
+
+
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_reduced_error_refuses_other_data(name, outputs):
     X, y = make_data(name, outputs=outputs)

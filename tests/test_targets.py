@@ -119,6 +119,7 @@ DOORS = {
     "learning_curve": lambda y, y_mask: of_validation("learning_curve", train_sizes=[0.5])(y, y_mask)[2],
     "validation_curve": of_validation("validation_curve", param_name="max_depth", param_range=[1, 2]),
     "permutation_test_score": of_validation("permutation_test_score", n_permutations=2, random_state=0),
+    "prune_reduced_error": lambda y, y_mask: model_bytes(FITTED.prune_reduced_error(X, y, **of_mask(y_mask))),
     "estimate_fit_memory": lambda y, y_mask: weald.estimate_fit_memory(forest(), X, y, **of_mask(y_mask)) > 0,
 }
 # Doors without y_mask, which take NaN nevertheless.
@@ -137,7 +138,6 @@ WITHOUT_MASK = {
 OF_KNOWN = {
     "CentroidForest": of_fit(lambda: weald.CentroidForestClassifier(2, random_state=0)),
     "CompressedForest": of_fit(lambda: weald.CompressedForestClassifier(forest(), cv=2, max_steps=3, random_state=0)),
-    "prune_reduced_error": lambda y, _: model_bytes(FITTED.prune_reduced_error(X, y)),
     "propensities": lambda y, _: metrics.propensities(y),
     "y_pred": lambda y, _: metrics.micro_f1(Y, y),
     "dump_xmc": dumped,

@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BENT",
+    "LARGEST_LOG",
     "Boosted",
     "CentroidForest",
     "CentroidTree",
     "Compressed",
     "CompressionPath",
+    "DescribedModel",
     "Forest",
     "OneSample",
     "StagedScores",
@@ -22,6 +25,7 @@ __all__ = [
     "count_projections",
     "coverage",
     "cross_validate_compression",
+    "data_digest",
     "draw_projection",
     "exact_sums",
     "fit_boosting",
@@ -33,6 +37,7 @@ __all__ = [
     "inspect_bytes",
     "inspect_model",
     "johnson_lindenstrauss_dim",
+    "label_folds",
     "label_precision",
     "load_model",
     "rank_rows",
@@ -46,6 +51,9 @@ __all__ = [
     "shap_interaction_values",
     "shap_values",
     "shap_values_sparse",
+    "stored_draws",
+    "stored_quantiles",
+    "stored_weights",
     "weights_by_row",
     "write_file",
     "write_model",
@@ -53,6 +61,8 @@ __all__ = [
 ]
 
 __version__: str
+BENT: float
+LARGEST_LOG: float
 
 # A float32 array of two dimensions, or a canonical float32 CSR or CSC matrix.
 _Matrix: TypeAlias = Any
@@ -69,6 +79,8 @@ _Targets: TypeAlias = (
 # Unknown entries of y, as a bool array; or as indptr, indices and the number of outputs.
 _Mask: TypeAlias = NDArray[np.bool_] | tuple[_Indices, _Indices, int]
 _Pattern: TypeAlias = tuple[_Indices, _Indices, int]
+# The leaves of the training samples of a forest in each tree, and their weights.
+_Stored: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64]]
 # Scores of all labels; or indptr, indices and data of CSR, the number of labels, and whether labels without a stored
 # score are ranked with score zero.
 _LabelScores: TypeAlias = (
@@ -304,6 +316,27 @@ def label_precision(
 def coverage(
     scores: _LabelScores, truth: _Pattern, mask: _Pattern | None = None, n_threads: int = 1
 ) -> NDArray[np.float64]: ...
+def label_folds(labels: _Pattern, n_folds: int, priority: NDArray[np.int64]) -> NDArray[np.uint32]: ...
+def data_digest(
+    x: _Matrix, y: Any, mask: _Mask | None, weights: NDArray[np.float64] | None, classes: Sequence[Sequence[str]]
+) -> str: ...
+def stored_weights(
+    samples: _Stored, reached: NDArray[np.uint32], k: int | None = None, n_threads: int = 1
+) -> _SparseScores: ...
+def stored_quantiles(
+    samples: _Stored,
+    targets: NDArray[np.float64],
+    reached: NDArray[np.uint32],
+    levels: Sequence[float],
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
+def stored_draws(
+    samples: _Stored,
+    targets: NDArray[np.float64],
+    reached: NDArray[np.uint32],
+    shares: NDArray[np.float64],
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
 def fit_tree(
     x: _Matrix,
     y: _Targets,
@@ -443,6 +476,24 @@ def count_projections(n_outputs: int, count: int | None = None, share: float | N
 def johnson_lindenstrauss_dim(n_samples: int, eps: float) -> int: ...
 
 @final
+class DescribedModel:
+    def __new__(
+        cls,
+        n_features: int,
+        kind: str,
+        n_outputs: int,
+        n_classes: Sequence[int],
+        n_scores: int,
+        start: Sequence[float],
+        divisor: float,
+        link: str,
+        trees: Sequence[Any],
+    ) -> DescribedModel: ...
+    def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def predict(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class Forest:
     @property
     def n_trees(self) -> int: ...
@@ -491,7 +542,12 @@ class Forest:
         y_mask: _Mask | None = None,
     ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def prune_reduced_error(
-        self, x: _Matrix, y: _Targets, sample_weight: NDArray[np.float64] | None = None, n_threads: int = 1
+        self,
+        x: _Matrix,
+        y: _Targets,
+        sample_weight: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
+        y_mask: _Mask | None = None,
     ) -> Forest: ...
     def feature_importances(self, outputs: Sequence[int] | None = None) -> NDArray[np.float64]: ...
     def partial_dependence(

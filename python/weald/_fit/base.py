@@ -312,14 +312,17 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _known_target(self) -> Target:
         """The description of y at fit, without its samples."""
 
-    def _reduced_error_pruned(self, X_val: Any, y_val: Any, sample_weight: Any) -> _weald.Forest:
+    def _reduced_error_pruned(self, X_val: Any, y_val: Any, sample_weight: Any, y_mask: Any) -> _weald.Forest:
         """The model after reduced-error pruning of each tree on validation samples."""
         with checks.renamed(X="X_val", y="y_val"):
             X = self._check_predict(X_val)
             weights = checks.check_weights(sample_weight, X.shape[0])
+            there = checks.rows_there(weights)
+            y_mask = masks.rows_of(y_mask, X.shape[0], there)
             X, y_val, weights = checks.without_absent(X, y_val, weights)
-            y = self._known_target().like(y_val, X.shape[0], type(self).__name__)
-        return self._forest.prune_reduced_error(X, y, weights, self._n_threads())
+            target, name = self._known_target(), type(self).__name__
+            y, mask = target.like_with_gaps(y_val, X.shape[0], name, y_mask=y_mask, of_classes=True)
+        return self._forest.prune_reduced_error(X, y, weights, self._n_threads(), masks.to_engine(mask))
 
     def _predict_in_blocks(self, X: Any, build: Callable[[Matrix], Any]) -> Any:
         """CSR of the results of `build` for blocks of checked samples."""

@@ -277,7 +277,14 @@ class BaseForest(TreeParameters, BaseBagging):
         return self
 
     @of_one_fit
-    def prune_reduced_error(self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None = None) -> Self:
+    def prune_reduced_error(
+        self,
+        X_val: MatrixLike,
+        y_val: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+    ) -> Self:
         """Prune each tree on validation samples, by reduced-error pruning.
 
         The parameters, the loss and the errors are those of `DecisionTreeClassifier.prune_reduced_error`. Each tree is
@@ -292,13 +299,16 @@ class BaseForest(TreeParameters, BaseBagging):
             Their target values.
         sample_weight : array-like of shape (n_val,), default=None
             Their weights.
+        y_mask : {array-like, sparse matrix} of the shape of y_val, default=None
+            The unknown values of y_val: True or 1. NaN in several columns is unknown as well. Unknown values have no
+            loss.
 
         Returns
         -------
         pruned : estimator of the same class
             A new fitted estimator, without out-of-bag scores and kept samples. This estimator does not change.
         """
-        forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
+        forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_mask)
         pruned = copy(self)
         pruned._forest = forest
         stored_samples.drop(pruned)

@@ -271,7 +271,14 @@ class BaseTree(TreeParameters, BaseModel):
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
     @of_one_fit
-    def prune_reduced_error(self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None = None) -> Self:
+    def prune_reduced_error(
+        self,
+        X_val: MatrixLike,
+        y_val: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+    ) -> Self:
         """Prune the tree on validation samples, by reduced-error pruning.
 
         From the leaves to the root, a subtree becomes a leaf if this does not increase the loss on the validation
@@ -288,6 +295,9 @@ class BaseTree(TreeParameters, BaseModel):
         sample_weight : array-like of shape (n_val,), default=None
             Their weights: not negative, and at least one positive. A sample with weight zero is treated as if it were
             absent. `class_weight` does not affect the loss.
+        y_mask : {array-like, sparse matrix} of the shape of y_val, default=None
+            The unknown values of y_val: True or 1. NaN in several columns is unknown as well. Unknown values have no
+            loss.
 
         Returns
         -------
@@ -320,7 +330,7 @@ class BaseTree(TreeParameters, BaseModel):
         >>> pruned.get_n_leaves() < tree.get_n_leaves()
         True
         """
-        forest = self._reduced_error_pruned(X_val, y_val, sample_weight)
+        forest = self._reduced_error_pruned(X_val, y_val, sample_weight, y_mask)
         pruned = copy(self)
         pruned.tree_ = Tree(forest)
         return pruned

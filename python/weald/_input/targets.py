@@ -102,34 +102,38 @@ class Target:
         return self._like(y, n_samples, name, what, masks=False)[0]
 
     def like_with_gaps(
-        self, y: Any, n_samples: int, name: str, *, what: str = "y_val", y_mask: Any = None
+        self, y: Any, n_samples: int, name: str, *, what: str = "y_val", y_mask: Any = None, of_classes: bool = False
     ) -> tuple[Any, Any]:
-        """The same for y with unknown values, and their mask: those of `y_mask`, and NaN in several columns."""
-        masks = self.kind != "classes" or y_mask is not None
+        """The same for y with unknown values, and their mask: those of `y_mask`, and NaN in several columns.
+
+        Without `of_classes` and a mask, NaN in classes is an error.
+        """
+        masks = of_classes or self.kind != "classes" or y_mask is not None
         found, mask = self._like(y, n_samples, name, what, masks=masks, y_mask=y_mask)
         if mask is not None and mask.sum() == n_samples * self.n_outputs:
-            raise ValueError(f"{what} must have a known value in a sample of positive weight, got NaN for all of them")
+            unknown = "NaN" if y_mask is None else "NaN or masked entries"
+            raise ValueError(
+                f"{what} must have a known value in a sample of positive weight, got {unknown} for all of them"
+            )
         return found, mask
 
     def _like(
         self, y: Any, n_samples: int, name: str, what: str, *, masks: bool, y_mask: Any = None
     ) -> tuple[Any, Any]:
-        if self.kind == "numbers":
-            known, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
-            return known, mask
-        if self.kind == "labels":
-            found, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
-            return _labels(found, LabelFormat(np.dtype(np.bool_), None)).engine, mask
         y, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
+        if self.kind == "numbers":
+            return y, mask
+        if self.kind == "labels":
+            return _labels(y, LabelFormat(np.dtype(np.bool_), None)).engine, mask
         codes = np.zeros(y.shape, dtype=np.uint32)
         for j, found in enumerate(self.classes):
-            there = slice(None) if mask is None else ~mask[:, j]
-            values = y[there, j]
-            if not (known := np.isin(values, found)).all():
+            there = np.arange(len(y)) if mask is None else np.flatnonzero(~mask[:, j])
+            column = y[there, j]
+            if not (known := np.isin(column, found)).all():
                 raise ValueError(
-                    f"{what} must have classes of the training data, got {values[~known][:1].tolist()[0]!r}"
+                    f"{what} must have classes of the training data, got {column[~known][:1].tolist()[0]!r}"
                 )
-            codes[there, j] = np.searchsorted(found, values)
+            codes[there, j] = np.searchsorted(found, column)
         return (codes, self.engine[1]), mask
 
     def read(
