@@ -329,10 +329,14 @@ def test_classifiers_refuse_weights_of_words_and_searches_of_several_classes():
             fit_part(model, X, y, lambda buffer, op: None, n_samples=N)
 
 
-def test_weights_that_are_rounded_are_refused():
+@pytest.mark.parametrize(
+    ("model", "of_y"), [(Regressor, of_numbers), (Classifier, of_labels), (Classifier, of_classes)]
+)
+def test_weights_of_any_size_are_rounded_as_on_one_worker(model, of_y):
     X, numbers, _ = data()
-    with pytest.raises(ValueError, match="sample_weight"):
-        fit_part(Regressor(**SMALL), X, numbers, lambda *_: None, n_samples=N, sample_weight=np.linspace(0.1, 0.7, N))
+    rng = np.random.default_rng(5)
+    for weights in (rng.random(N), rng.random(N) * 10.0 ** rng.integers(-15, 15, N)):
+        assert_same(model(**SMALL), X, of_y(numbers), weights, cut(3, is_empty=False))
 
 
 def test_other_arguments_are_checked():

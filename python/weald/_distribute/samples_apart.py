@@ -86,8 +86,7 @@ def fit_part(
     n_samples : int
         Total number of samples of all workers. It is only used to check that no samples are missing.
     sample_weight : array-like of shape (n_samples_of_this_worker,), default=None
-        Weights of the samples of this worker, which may be all zero. Weights must be multiples of 1/64, or of a larger
-        power of two, and their sum must be less than 2**31 such units. If other workers have weights and this one has
+        Weights of the samples of this worker, which may be all zero. If other workers have weights and this one has
         none, its samples have weight 1.
     keep_stages : bool, default=False
         Whether the model keeps the completed stages if the fit fails in a later stage, see Notes.
