@@ -445,3 +445,33 @@ class _Drawn:
         }
         if self.params["output_strategy"] == "projected" and not self.params["relabel_leaves"]:
             self.params["step_dtype"] = self.one("float64", "float8")
+
+
+def leaves_of(tree, X):
+    """The leaf that each sample reaches."""
+    at = np.zeros(len(X), dtype=np.intp)
+    rows = np.flatnonzero(tree.feature[at] >= 0)
+    while len(rows):
+        nodes = at[rows]
+        values = X[rows, tree.feature[nodes]]
+        goes_left = values <= tree.threshold[nodes]
+        for node in tree.categories.keys() & set(nodes.tolist()) if tree.categories else ():
+            here = nodes == node
+            goes_left[here] = np.isin(values[here], tree.categories[node])
+        goes_left = np.where(np.isnan(values), tree.missing_left[nodes], goes_left)
+        at[rows] = np.where(goes_left, tree.left[nodes], tree.right[nodes])
+        rows = rows[tree.feature[at[rows]] >= 0]
+    return at
+
+
+def add_leaves(tree, X, sums):
+    """Add the values of the leaves that samples reach to the sums."""
+    leaves = leaves_of(tree, X)
+    counts = np.diff(tree.ptr)[leaves]
+    rows = np.repeat(np.arange(len(leaves)), counts)
+    cells = np.arange(counts.sum()) + np.repeat(tree.ptr[leaves] - (np.cumsum(counts) - counts), counts)
+    if tree.factors is not None:
+        sums[rows] += tree.values[cells, np.newaxis] * tree.factors
+    else:
+        # No pair of sample and column occurs twice, so that the assignment adds every value.
+        sums[rows, tree.columns[cells] if tree.column is None else tree.column] += tree.values[cells]

@@ -29,7 +29,7 @@ def check_same(model, X):
         np.testing.assert_array_equal(predicted, expected)
     else:
         exports.check_same(model, X, predicted=predicted)
-    assert hasattr(model, "predict_proba") == read._ensemble.has_probabilities
+    assert hasattr(model, "predict_proba") == read._head.has_probabilities
     if hasattr(model, "predict_proba"):
         proba = read.predict_proba(X)
         assert isinstance(proba, list) == isinstance(model.predict_proba(X), list)
@@ -301,3 +301,59 @@ def test_classes_that_json_has_not_are_refused():
         ValueError, match="to_json does not support classes_ of type bytes: they must be numbers, strings"
     ):
         to_json(model)
+
+
+def all_in_columns(tree, n_scores):
+    """The same tree without a column or factors of its own: its leaves have values for the scores."""
+    values, counts = np.array(tree["leaf_values"]), np.diff(tree["leaf_ptr"])
+    factors = np.eye(n_scores)[tree["column"]] if tree["factors"] is None else np.array(tree["factors"])
+    columns = np.flatnonzero(factors)
+    return {
+        **tree,
+        "column": None,
+        "factors": None,
+        "leaf_ptr": [0, *np.cumsum(counts * len(columns)).tolist()],
+        "leaf_columns": np.tile(columns, len(values)).tolist(),
+        "leaf_values": np.multiply.outer(values, factors[columns]).ravel().tolist(),
+    }
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "GradientBoostingRegressor-several-missing-projected-False",
+        "GradientBoostingClassifier-labels-missing-single_target",
+    ],
+)
+def test_the_trees_of_a_text_need_not_be_alike(case):
+    model, X = fitted(case)
+    content = json.loads(to_json(model))
+    expected = from_json(json.dumps(content)).predict_scores(X)
+    np.testing.assert_array_equal(expected, scores_of(model, X))
+    for changed in (range(0, len(content["trees"]), 2), range(len(content["trees"]))):
+        trees = list(content["trees"])
+        for t in changed:
+            trees[t] = all_in_columns(trees[t], content["n_scores"])
+        found = from_json(json.dumps({**content, "trees": trees})).predict_scores(X)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_nodes_may_be_in_any_order_that_has_parents_first():
+    model, X = fitted("RandomForestClassifier-several-missing")
+    content = json.loads(to_json(model))
+    for tree in content["trees"]:
+        # By level: the nodes of a level are behind each other.
+        order = [0]
+        for node in order:
+            order += [tree[side][node] for side in ("left", "right") if tree["feature"][node] >= 0]
+        place = {node: new for new, node in enumerate(order)}
+        cells = [range(tree["leaf_ptr"][node], tree["leaf_ptr"][node + 1]) for node in order]
+        for name in ("feature", "threshold", "missing_left"):
+            tree[name] = [tree[name][node] for node in order]
+        for name in ("left", "right"):
+            tree[name] = [place.get(tree[name][node], -1) for node in order]
+        for name in ("leaf_columns", "leaf_values"):
+            tree[name] = [tree[name][cell] for some in cells for cell in some]
+        tree["leaf_ptr"] = [0, *np.cumsum([len(some) for some in cells]).tolist()]
+        tree["categories"] = {str(place[int(node)]): codes for node, codes in tree["categories"].items()}
+    np.testing.assert_array_equal(from_json(json.dumps(content)).predict_scores(X), scores_of(model, X))

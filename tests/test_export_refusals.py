@@ -23,7 +23,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from weald import export
 from weald.export import _columns, _ensemble
-from weald.export._predictor import _add, _leaves_of
 from weald.multilabel import TunedThresholds
 
 EXPORTERS = [export.to_json, export.to_c, export.to_onnx, export.to_treelite, export.to_sklearn]
@@ -188,8 +187,8 @@ def test_a_tree_for_each_column_adds_the_same():
         ensemble = _ensemble.ensemble_of(model, "test")
         for tree in ensemble.trees():
             whole, parts = np.zeros((len(X), ensemble.n_scores)), np.zeros((len(X), ensemble.n_scores))
-            _add(tree, _leaves_of(tree, X), whole)
+            exports.add_leaves(tree, X, whole)
             for one in _columns.by_column(tree):
-                _add(one, _leaves_of(one, X), parts)
+                exports.add_leaves(one, X, parts)
                 assert (one.feature >= 0).sum() + 1 == (one.feature < 0).sum()
             np.testing.assert_array_equal(parts, whole)

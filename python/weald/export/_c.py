@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from weald.export._ensemble import Ensemble, ensemble_of
-from weald.export._predictor import BENT, LARGEST_LOG
+from weald.export._links import LINKS
 
 # Keywords up to C23. A name that is one of them, or starts with a reserved prefix, might not compile.
 _KEYWORDS = re.compile(
@@ -92,20 +92,6 @@ static double {name}_product(double a, double b)
 }}
 
 """
-
-_OF_SCORE = {
-    "log": "exp(score < {most!r} ? score : {most!r})",
-    "share": (
-        "score < {bent!r} ? {bent!r} * {bent!r} / ({bent!r} + ({bent!r} - score))\n"
-        "         : score > 1.0 - {bent!r} ? 1.0 - {bent!r} * {bent!r} / ({bent!r} + (score - (1.0 - {bent!r})))\n"
-        "         : score"
-    ),
-    "logistic": "score >= 0.0 ? 1.0 / (1.0 + exp(-2.0 * score)) : exp(2.0 * score) / (1.0 + exp(2.0 * score))",
-}
-_OF_SCORE["one_against_rest"] = _OF_SCORE["logistic"]
-
-# Links after which the scores of the classes of an output are divided by their sum.
-_DIVIDED = ("share", "logistic", "one_against_rest", "softmax")
 
 _NORMALIZE = """\
     for (o = 0; o < {n_outputs}u; o++) {{
@@ -213,7 +199,7 @@ def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:
     if tables.sets:
         yield from _array(f"uint16_t {name}_sets", map(str, tables.sets))
         yield from _array(f"uint32_t {name}_set_ends", map(str, tables.set_ends))
-    if ensemble.blocks() and ensemble.link in _DIVIDED:
+    if ensemble.blocks() and LINKS[ensemble.link].has_probabilities:
         ends = [0, *(block.stop for block in ensemble.blocks())]
         yield from _array(f"uint32_t {name}_outputs", map(str, ends))
     yield "\n"
@@ -298,9 +284,9 @@ def _scores(ensemble: Ensemble, name: str, has_factors: bool) -> str:
 def _predict(ensemble: Ensemble, name: str) -> str:
     link, n = ensemble.link, ensemble.n_scores
     text = ""
-    if link in _OF_SCORE:
-        meaning = _OF_SCORE[link].format(most=LARGEST_LOG, bent=BENT)
-        text = f"static double {name}_of_score(double score)\n{{\n    return {meaning};\n}}\n\n"
+    of_score = LINKS[link].in_c
+    if of_score is not None:
+        text = f"static double {name}_of_score(double score)\n{{\n    return {of_score};\n}}\n\n"
     text += f"void {name}_predict(const float *x, double *out)\n{{\n"
     if ensemble.is_of_two_classes and link != "margin":
         first = "1.0 - out[1]" if link == "share" else f"{name}_of_score(-score)"
@@ -310,9 +296,9 @@ def _predict(ensemble: Ensemble, name: str) -> str:
     body = f"    {name}_scores(x, out);\n"
     if link == "margin" and ensemble.threshold:
         body += f"    for (j = 0; j < {n}u; j++)\n        out[j] -= {ensemble.threshold!r};\n"
-    if link in _OF_SCORE:
+    if of_score is not None:
         body += f"    for (j = 0; j < {n}u; j++)\n        out[j] = {name}_of_score(out[j]);\n"
-    divided = bool(ensemble.blocks()) and link in _DIVIDED
+    divided = bool(ensemble.blocks()) and LINKS[link].has_probabilities
     if divided:
         body += (_SOFTMAX if link == "softmax" else _NORMALIZE).format(**parts)
     used = ("o, j" if divided else "j") if "j" in body.replace(f"{name}_", "") else ""

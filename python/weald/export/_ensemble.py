@@ -30,10 +30,6 @@ from weald._input.schema import LABELS
 
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
 
-LINKS = ("identity", "log", "margin", "share", "logistic", "one_against_rest", "softmax")
-# The links whose predictions are probabilities.
-OF_PROBABILITIES = ("share", "logistic", "one_against_rest", "softmax")
-
 
 @dataclass(frozen=True)
 class EnsembleTree:
@@ -70,9 +66,9 @@ class EnsembleTree:
         return (columns if self.column is None else np.full_like(columns, self.column)), self.values[cells]
 
 
-@dataclass(frozen=True)
-class Ensemble:
-    """A model, as described in the docstring of this module."""
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """All of a model but its trees, as described in the docstring of this module."""
 
     # The name of the class of the estimator.
     estimator: str
@@ -89,18 +85,12 @@ class Ensemble:
     # The score above which a label, or the second of two classes, is predicted; 0 for regression targets.
     threshold: float
     n_trees: int
-    # Returns tree t.
-    tree: Callable[[int], EnsembleTree]
     feature_names: list[str] | None
     output_names: list[str] | None
     # For each feature, its categories, whose codes are their positions, or None. None if no feature is categorical.
     categories: list[NDArray[Any] | None] | None
     # The labels of the columns of X as text, if they are neither names nor the numbers 0, 1 and so on.
     column_labels: list[str] | None = None
-
-    def trees(self) -> Iterator[EnsembleTree]:
-        """Iterate over all trees, each of which is created when it is reached."""
-        return map(self.tree, range(self.n_trees))
 
     @property
     def n_classes(self) -> list[int]:
@@ -125,16 +115,28 @@ class Ensemble:
         """Whether predictions are probabilities, which includes the class frequencies of forests."""
         return self.kind != "numbers" and self.link != "margin"
 
-    def largest_scores(self) -> Float:
-        """An upper bound of the absolute value of each score, of shape (n_scores,)."""
-        return (np.abs(self.start) + largest_of(self.trees(), self.n_scores)) / self.divisor
-
     def blocks(self) -> list[slice]:
         """The scores of each output of classes; empty if a single score determines two classes, or without classes."""
         if not self.classes or self.is_of_two_classes:
             return []
         ends = np.cumsum(self.n_classes).tolist()
         return [slice(end - n, end) for end, n in zip(ends, self.n_classes, strict=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ensemble(Head):
+    """A model."""
+
+    # Returns tree t.
+    tree: Callable[[int], EnsembleTree]
+
+    def trees(self) -> Iterator[EnsembleTree]:
+        """Iterate over all trees, each of which is created when it is reached."""
+        return map(self.tree, range(self.n_trees))
+
+    def largest_scores(self) -> Float:
+        """An upper bound of the absolute value of each score, of shape (n_scores,)."""
+        return (np.abs(self.start) + largest_of(self.trees(), self.n_scores)) / self.divisor
 
 
 def ensemble_of(model: Any, exporter: str) -> Ensemble:

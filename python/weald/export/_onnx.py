@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from weald._input.checks import Float
 from weald.export._columns import by_column
 from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, largest_of, nothing
-from weald.export._predictor import BENT, LARGEST_LOG
+from weald.export._links import LINKS
 
 _ML = "ai.onnx.ml"
 # Version of the operators of the default ONNX domain that the graphs use, and the file version that belongs to it.
@@ -342,20 +342,22 @@ class _Graph:
     def _linked(self, scores: str) -> str:
         """The predictions, float64 of shape (n_samples, n_columns)."""
         model = self._ensemble
-        if model.link == "identity":
-            return scores
-        if model.link == "margin":
-            return scores if not model.threshold else self._op("Sub", scores, self._constant(model.threshold))
-        if model.link == "log":
-            numbers = self._op("Exp", self._op("Min", scores, self._constant(LARGEST_LOG)))
-            return self._op("Min", numbers, self._constant(_LARGEST[self._ml_opset]))
+        link = LINKS[model.link]
+        if model.link == "margin" and model.threshold:
+            return self._op("Sub", scores, self._constant(model.threshold))
         if model.link == "softmax":
             parts = [self._op("Softmax", self._columns(scores, block), axis=1) for block in model.blocks()]
             return self._joined(parts)
-        found = self._share(scores) if model.link == "share" else self._logistic(scores)
+        if link.in_onnx is None:
+            return scores
+        found = link.in_onnx(self, scores)
+        if model.link == "log":
+            return self._op("Min", found, self._constant(_LARGEST[self._ml_opset]))
         if model.is_of_two_classes:
             is_share = model.link == "share"
-            first = self._op("Sub", self._constant(1.0), found) if is_share else self._logistic(self._op("Neg", scores))
+            first = (
+                self._op("Sub", self._constant(1.0), found) if is_share else link.in_onnx(self, self._op("Neg", scores))
+            )
             return self._op("Concat", first, found, axis=1)
         if not model.classes:
             return found
@@ -371,25 +373,6 @@ class _Graph:
         ones = self._op("Add", self._op("Mul", part, self._constant(0.0)), self._constant(1.0))
         part = self._op("Where", is_there, part, ones)
         return self._op("Div", part, self._op("ReduceSum", part, self._constant([1], np.int64), keepdims=1))
-
-    def _logistic(self, scores: str) -> str:
-        """1 / (1 + exp(-2f)), without overflow, and accurate for small probabilities."""
-        e = self._op("Exp", self._op("Mul", self._op("Abs", scores), self._constant(-2.0)))
-        is_up = self._op("GreaterOrEqual", scores, self._constant(0.0))
-        numerator = self._op("Where", is_up, self._constant(1.0), e)
-        return self._op("Div", numerator, self._op("Add", e, self._constant(1.0)))
-
-    def _share(self, scores: str) -> str:
-        square, bent, end = self._constant(BENT * BENT), self._constant(BENT), self._constant(1.0 - BENT)
-
-        def tail(beyond: str) -> str:
-            beyond = self._op("Max", beyond, self._constant(0.0))
-            return self._op("Div", square, self._op("Add", beyond, bent))
-
-        below = tail(self._op("Sub", bent, scores))
-        above = self._op("Sub", self._constant(1.0), tail(self._op("Sub", scores, end)))
-        upper = self._op("Where", self._op("Greater", scores, end), above, scores)
-        return self._op("Where", self._op("Less", scores, bent), below, upper)
 
 
 def _for_absent(trees: list[EnsembleTree], width: int) -> list[EnsembleTree]:

@@ -11,16 +11,7 @@ import numpy as np
 from weald._input.checks import Float
 from weald.export._columns import by_column
 from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, nothing
-from weald.export._predictor import LARGEST_LOG
-
-# For each link function that treelite supports: its name there, and the factor that it applies to scores.
-_POSTPROCESSORS = {
-    "identity": ("identity", 1.0),
-    "margin": ("identity", 1.0),
-    "log": ("exponential", 1.0),
-    "logistic": ("sigmoid", 2.0),
-    "softmax": ("softmax", 1.0),
-}
+from weald.export._links import LARGEST_LOG, LINKS
 
 
 def to_treelite(estimator: Any, *, raw_scores: bool = False) -> Any:
@@ -84,10 +75,11 @@ def to_treelite(estimator: Any, *, raw_scores: bool = False) -> Any:
     if not isinstance(raw_scores, (bool, np.bool_)):
         raise TypeError(f"raw_scores must be True or False, got {raw_scores!r}")
     ensemble = ensemble_of(estimator, "to_treelite")
-    if not raw_scores and ensemble.link not in _POSTPROCESSORS:
+    if not raw_scores and LINKS[ensemble.link].in_treelite is None:
+        known = sorted(name for name, link in LINKS.items() if link.in_treelite is not None and name != "margin")
         raise ValueError(
             f"to_treelite does not support the predictions of this {ensemble.estimator}, whose link is "
-            f"{ensemble.link!r}: treelite has {sorted(set(_POSTPROCESSORS) - {'margin'})}; set raw_scores=True and "
+            f"{ensemble.link!r}: treelite has {known}; set raw_scores=True and "
             "apply the link to its scores, or use to_onnx"
         )
     if not raw_scores and ensemble.link == "log" and (largest := float(ensemble.largest_scores().max())) > LARGEST_LOG:
@@ -121,7 +113,7 @@ def _built(model_builder: Any, ensemble: Ensemble, raw_scores: bool) -> Any:
         trees += _constants(start, are_vectors)
     averages = are_vectors and ensemble.divisor == ensemble.n_trees > 1
     ids = [(-1, -1) if tree.column is None else divmod(int(places[tree.column]), shape[1]) for tree in trees]
-    name, alpha = ("identity", 1.0) if raw_scores else _POSTPROCESSORS[ensemble.link]
+    name, alpha = (None if raw_scores else LINKS[ensemble.link].in_treelite) or ("identity", 1.0)
     if name == "identity" and shape[1] > 1:
         name = "identity_multiclass"
     kind = {"numbers": "kRegressor", "labels": "kBinaryClf"}.get(ensemble.kind)
