@@ -396,10 +396,7 @@ def similar_rows(estimator: Any, X: MatrixLike, k: int | None = 10) -> sparse.cs
     most = stored_samples.check_k(k)
     model = model._twin()
     stored_samples.check_kept(model)
-    parts = list(stored_samples.weights_of(model, model.apply(transformed(before, X))))
-    if most is not None:
-        parts = [stored_samples.largest(part, most) for part in parts]
-    return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return stored_samples.weights_of(model, model.apply(transformed(before, X)), most)
 
 
 def export_rules(

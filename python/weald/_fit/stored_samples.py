@@ -1,33 +1,25 @@
-"""Weights of the training samples in the predictions of a forest (Meinshausen 2006).
-
-In a tree, the weight of a training sample is its fraction of the weight of the leaf that is reached, or zero outside of
-this leaf. In a forest, it is the mean over the trees, so that the weights of all training samples sum to 1. Conditional
-quantiles and joint draws of all outputs are computed from these weights.
-"""
+"""The training samples that a forest with `keep_rows` stores: checks, and their form for the engine."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from weald import _weald
 from weald._input.checks import Float, generator, integer, named
 from weald._input.described import described
-from weald._ranking import ranks
 
 # Attributes of a forest with `keep_rows`: the leaf of each training sample in each tree, int32 of shape
 # (n_samples, n_trees); the sample weights; and for regressors the targets of shape (n_samples, n_outputs).
 LEAVES, WEIGHTS, TARGETS = "_kept_leaves", "_kept_weights", "_kept_targets"
 ATTRIBUTES = (LEAVES, WEIGHTS, TARGETS)
 
-# The maximum number of weights, of a block of samples for all training samples, that are held at once.
-_BLOCK_CELLS = 1 << 24
-# Sums of weights are rounded: a quantile level counts as reached if the cumulated weight is this close to it.
-_SLACK = 1e-12
+# The largest number of entries of a sparse matrix with narrow indices.
+MOST_NARROW = 2**31 - 1
 
 
 def keep(forest: Any, leaves: NDArray[Any], weights: Float | None, targets: Float | None) -> None:
@@ -59,74 +51,28 @@ def check_kept(forest: Any) -> None:
         )
 
 
-def weights_of(forest: Any, leaves: NDArray[Any]) -> Iterator[sparse.csr_array]:
-    """Weights of all training samples for samples that reach these leaves: (n, n_samples), in blocks."""
-    kept: NDArray[np.int32] = getattr(forest, LEAVES)
-    row_weights: Float = getattr(forest, WEIGHTS)
-    n_train, n_trees = kept.shape
-    n_nodes = np.array([forest._forest.tree(i).node_count for i in range(n_trees)])
-    first = np.concatenate([[0], np.cumsum(n_nodes)])
-    there = np.flatnonzero(row_weights > 0)
-    places = (kept[there] + first[:-1]).ravel()
-    shares = np.repeat(row_weights[there], n_trees)
-    in_leaf = np.bincount(places, weights=shares, minlength=first[-1])
-    of_nodes = sparse.csr_array(
-        (shares / in_leaf[places] / n_trees, (places, np.repeat(there, n_trees))), shape=(first[-1], n_train)
+def _samples(forest: Any) -> tuple[NDArray[np.uint32], Float]:
+    """The leaves and weights of the training samples, in the engine's form."""
+    return getattr(forest, LEAVES).view(np.uint32), getattr(forest, WEIGHTS)
+
+
+def weights_of(forest: Any, leaves: NDArray[Any], k: int | None) -> sparse.csr_array:
+    """Weights of all training samples, or the k largest, for samples that reach these leaves: (n, n_samples).
+
+    Of equal weights, those of the first training samples are kept.
+    """
+    reached = leaves.astype(np.uint32)
+    ptr, columns, values = _weald.stored_weights(_samples(forest), reached, k, forest._n_threads())
+    indices = columns.astype(np.int32 if len(values) <= MOST_NARROW else np.int64)
+    return sparse.csr_array(
+        (values, indices, ptr.astype(indices.dtype)), shape=(len(leaves), len(getattr(forest, LEAVES)))
     )
-    n_at_once = max(1, _BLOCK_CELLS // max(1, n_train))
-    for start in range(0, len(leaves), n_at_once):
-        reached = leaves[start : start + n_at_once] + first[:-1]
-        n = len(reached)
-        indicators = sparse.csr_array(
-            (np.ones(reached.size), reached.ravel(), np.arange(0, reached.size + 1, n_trees)), shape=(n, first[-1])
-        )
-        yield sparse.csr_array(indicators @ of_nodes)
-
-
-def largest(weights: sparse.csr_array, k: int) -> sparse.csr_array:
-    """The k largest weights of each row; of equal weights, those of the first training samples."""
-    longest = int(np.diff(weights.indptr).max(initial=0))
-    indices, values = ranks.k_best(weights, min(k, longest), zeros=False)
-    there = indices != ranks.NONE
-    ends = np.concatenate([[0], np.cumsum(np.count_nonzero(there, axis=1))])
-    found = sparse.csr_array((values[there], indices[there].astype(np.int64), ends), shape=weights.shape)
-    found.sort_indices()
-    return found
 
 
 def quantiles(forest: Any, leaves: NDArray[Any], q: Float) -> Float:
     """Quantiles of shape (n, n_outputs, n_quantiles): the smallest targets up to which the weights reach each level."""
-    targets: Float = getattr(forest, TARGETS)
-    n_outputs = targets.shape[1]
-    parts = []
-    for weights in weights_of(forest, leaves):
-        of_block = np.empty((weights.shape[0], n_outputs, len(q)))
-        for j in range(n_outputs):
-            known = np.flatnonzero(~np.isnan(targets[:, j]))
-            order = known[np.argsort(targets[known, j], kind="stable")]
-            of_block[:, j] = targets[order, j][_reached(weights[:, order], q - _SLACK, "left")]
-        parts.append(of_block)
-    return np.concatenate(parts) if parts else np.empty((0, n_outputs, len(q)))
-
-
-def _reached(weights: sparse.csr_array, shares: Float, side: Literal["left", "right"]) -> NDArray[Any]:
-    """For each row and share, the column up to which the weights reach this share of their sum.
-
-    `shares` are the same for all rows, or one list for each row. With "right", the weights must exceed the share.
-    """
-    weights.sort_indices()
-    sums = np.cumsum(weights.data)
-    starts, ends = weights.indptr[:-1], weights.indptr[1:]
-    if (starts == ends).any():
-        raise ValueError(
-            "y must have a known target in a leaf that each sample reaches, got a sample that only reaches leaves "
-            "without one"
-        )
-    before = np.where(starts > 0, sums[starts - 1], 0.0)
-    goals = before[:, None] + (sums[ends - 1] - before)[:, None] * shares
-    places = np.searchsorted(sums, goals, side=side)
-    found: NDArray[Any] = weights.indices[np.clip(places, starts[:, None], ends[:, None] - 1)]
-    return found
+    reached = leaves.astype(np.uint32)
+    return _weald.stored_quantiles(_samples(forest), getattr(forest, TARGETS), reached, q.tolist(), forest._n_threads())
 
 
 def check_quantiles(q: Any) -> Float:
@@ -144,13 +90,9 @@ def draws(forest: Any, leaves: NDArray[Any], n_samples: Any, random_state: Any) 
     All outputs of a draw come from the same training sample.
     """
     n_samples = integer("n_samples", n_samples, 1, sys.maxsize)
-    targets: Float = getattr(forest, TARGETS)
-    rng = generator(random_state)
-    parts = []
-    for weights in weights_of(forest, leaves):
-        shares = rng.uniform(size=(weights.shape[0], int(n_samples)))
-        parts.append(targets[_reached(weights, shares, "right")].transpose(0, 2, 1))
-    return np.concatenate(parts) if parts else np.empty((0, targets.shape[1], int(n_samples)))
+    shares = generator(random_state).uniform(size=(len(leaves), n_samples))
+    targets, reached = getattr(forest, TARGETS), leaves.astype(np.uint32)
+    return _weald.stored_draws(_samples(forest), targets, reached, shares, forest._n_threads())
 
 
 def check_k(k: Any) -> int | None:
