@@ -11,6 +11,7 @@ from conftest import ALL, CLASSIFIERS, FORESTS, REGRESSORS, make, make_data, mod
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from weald import _weald
+from weald._fit.samples import prepare
 
 SPARSE = [sparse.csr_array, sparse.csc_array]
 # Parts of the messages about projections.
@@ -587,14 +588,14 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(name, failure, fitted, monk
 def test_an_exception_of_the_progress_callback_ends_the_work():
     X, y = make_data("RandomForestClassifier", n=2000)
     model = make("RandomForestClassifier", n_estimators=10).fit(X, y)
-    target = model._check_y(y, None, len(X))
-    config = model._forest_config(target, None, (0, 100_000))
+    samples = prepare(model, X, y)
+    config = model._forest_config(samples, (0, 100_000))
 
     def refuse(n_done):
         raise LookupError(f"stopped at {n_done}")
 
     with pytest.raises(LookupError, match="stopped at"):
-        _weald.fit_forest(X.astype(np.float32), target.engine, (None, None), config, 2, refuse)
+        _weald.fit_forest(samples.X, samples.target.engine, (None, None), config, 2, refuse)
 
 
 def test_models_cannot_be_changed():

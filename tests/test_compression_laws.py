@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import MultiTaskLasso, lasso_path
 from test_laws import SHARES, layouts
 from weald import _weald
+from weald._fit.samples import prepare
 from weald._input.checks import draw_seed
 
 CLASSIFIER, REGRESSOR = COMPRESSED
@@ -398,20 +400,22 @@ def test_each_fold_grows_a_forest_of_its_samples_alone(name, loss, outputs, para
     size = {"n_estimators": 2, "max_depth": 3} if slow else {"n_estimators": 5}
     forest = make(name.replace("CompressedForest", "ExtraTrees"), min_samples_leaf=0.05, **size, **weight)
     model = make(name, estimator=forest, cv=folds, step_size=0.05, loss=loss, **params).fit(X, y, sample_weight=w)
-    _, target, _ = model._check_fit(X, y, w)
+    samples = prepare(model, X, y, w)
+    target = samples.target
     seed = draw_seed(model.random_state)
     losses = []
     for train, test in folds:
         within, held = np.zeros(90), np.zeros(90)
         within[train], held[test] = w[train], w[test]
+        of_fold = replace(samples, weights=within, row_weights=(within, None))
         # min_samples_leaf is a fraction of the samples of the fold.
-        grown = model.estimator_._forest_config(target, within, (0, forest.n_estimators))
+        grown = model.estimator_._forest_config(of_fold, (0, forest.n_estimators))
         grown["tree"]["seed"] = seed
         of_rows = model.estimator_._row_weights(target, within)
-        of_fold = _weald.fit_forest(X, target.engine, of_rows, grown)
+        trees = _weald.fit_forest(X, target.engine, of_rows, grown)
         by_row = _weald.weights_by_row(target.engine, of_rows)
         config = model._config(seed, None, None, None)
-        path = _weald.compress_forest(of_fold, X, target.engine, by_row, config, held)
+        path = _weald.compress_forest(trees, X, target.engine, by_row, config, held)
         losses.append(path.test_loss())
     for step in range(min(map(len, losses))):
         if step < len(model.path_["l1_norm"]):

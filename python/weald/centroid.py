@@ -28,8 +28,9 @@ from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClas
 from weald._fit.base import Members, as_size, keep
 from weald._fit.predictions import BaseClassifier
 from weald._fit.proof import check_fitted
+from weald._fit.samples import Samples
 from weald._input import schema
-from weald._input.checks import Float, Matrix, Number, RowWeights
+from weald._input.checks import Float, Matrix, Number
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters import label_weight as _label_weight
@@ -228,7 +229,8 @@ class BaseCentroidForest(BaseBagging):
             )
         return X
 
-    def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> _CentroidForestConfig:
+    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _CentroidForestConfig:
+        target, weights = samples.target, samples.row_weights[0]
         clustering, center = self._clustering
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         n_projections = self.n_projections
@@ -278,15 +280,10 @@ class BaseCentroidForest(BaseBagging):
         return None
 
     def _grow(
-        self,
-        X: Matrix,
-        target: Target,
-        row_weights: RowWeights,
-        config: _CentroidForestConfig,
-        n_threads: int,
-        progress: Callable[[int], object] | None,
+        self, samples: Samples, config: _CentroidForestConfig, n_threads: int, progress: Callable[[int], object] | None
     ) -> _weald.CentroidForest:
-        return _weald.fit_centroid_forest(X, target.engine, row_weights, config, n_threads, progress)
+        data = samples.X, samples.target.engine, samples.row_weights
+        return _weald.fit_centroid_forest(*data, config, n_threads, progress)
 
     @property
     def estimators_(self) -> Sequence[Estimator]:

@@ -22,7 +22,6 @@ from sklearn.utils import _safe_indexing
 from weald import _weald
 from weald._fit import boosting_checks
 from weald._fit.at_once import fitted_at_once
-from weald._fit.base import n_positive
 from weald._fit.boosting import BaseBoosting
 from weald._input import checks
 from weald._input.checks import Float, Matrix, integer
@@ -490,7 +489,7 @@ class _Checked:
         self.of_labels = label_weight.of_labels(new, self.target, weights)
         by_row = _weald.weights_by_row(self.target.engine, new._row_weights(self.target, weights))
         self.weights = by_row if there else np.zeros(n)
-        self._n_there = n_positive(self.weights, n)
+        self._n_there = n if self.weights is None else int(np.count_nonzero(self.weights))
         self._names = getattr(new, "feature_names_in_", None)
 
     def told(self) -> _Told:

@@ -13,13 +13,14 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt
 
-from weald._fit import memory, parts, stored_samples, updates
+from weald._fit import parts, stored_samples, updates
 from weald._fit.at_once import fitted_at_once
 from weald._fit.base import BaseEnsemble
 from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fit.samples import Samples, prepare
 from weald._input import digest as _digest
 from weald._input import masks, warned
-from weald._input.checks import MOST, Float, Matrix, Number, RowWeights, draw_seed, is_float, named, shown
+from weald._input.checks import MOST, Float, Number, draw_seed, is_float, named, shown
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import Target
 from weald._parameters.types import OobScore, RandomState
@@ -79,8 +80,20 @@ class BaseBagging(BaseEnsemble):
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any, trees: Any = None
-    ) -> tuple[Matrix, Target, Float | None, Any]:
-        """Fit the forest, or its trees in the range `trees`; return the checked data and the configuration."""
+    ) -> tuple[Samples, Any]:
+        """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
+        self._check_draws()
+        part = None if trees is None else parts.checked_range(self, trees)
+        grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
+        if grown is not None and (other := sorted({parts.PART, updates.GROWN} & self.__dict__.keys())):
+            what = "a part of a forest" if other[0] == parts.PART else "a forest that was updated"
+            raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
+        before = dict(self.__dict__)
+        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
+        return samples, self._fit_samples(samples, part, grown, before)
+
+    def _check_draws(self) -> None:
+        """Check for parameters that contradict each other."""
         if self.oob_score and not self.bootstrap:
             raise ValueError(
                 "oob_score is not supported with bootstrap=False, which leaves out no samples: set bootstrap=True"
@@ -90,14 +103,20 @@ class BaseBagging(BaseEnsemble):
                 "max_samples is not supported with bootstrap=False: it must be None, or bootstrap True, got "
                 f"{self.max_samples!r}"
             )
-        part = None if trees is None else parts.checked_range(self, trees)
-        grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
-        if grown is not None and (other := sorted({parts.PART, updates.GROWN} & self.__dict__.keys())):
-            what = "a part of a forest" if other[0] == parts.PART else "a forest that was updated"
-            raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
-        before = dict(self.__dict__)
-        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
-        digest = None if part is None else _digest.of_data(X, target, weights)
+
+    def _fit_samples(
+        self,
+        samples: Samples,
+        part: tuple[int, int] | None = None,
+        grown: Any = None,
+        before: dict[str, Any] | None = None,
+    ) -> Any:
+        """Grow trees on checked samples, and return the configuration.
+
+        These are the trees of a `part`, or those that a forest `grown` with the attributes `before` lacks, or all.
+        """
+        X, target = samples.X, samples.target
+        digest = None if part is None else _digest.of_data(X, target, samples.weights)
         n_grown = 0 if grown is None else grown.n_trees
         n_grown, end = part or (n_grown, int(self.n_estimators))
         n_more = end - n_grown
@@ -110,24 +129,27 @@ class BaseBagging(BaseEnsemble):
             self._seed = draw_seed(self.random_state)
         self._set_outputs(target)
         if grown is not None:
-            self._check_warm_start(before)
+            self._check_warm_start(before or {})
             self._check_grown_with(grown, target)
         n_threads = self._n_threads()
-        row_weights = self._row_weights(target, weights)
-        weights = row_weights[0]
-        config = self._forest_config(target, weights, (n_grown, end))
+        config = self._forest_config(samples, (n_grown, end))
         if n_more == 0:
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         else:
-            memory.reserve(self, memory.of_checked(self, X, target, weights is not None))
-            with Progress(type(self).__name__, "tree", end, self.verbose, n_grown) as progress:
-                told = (lambda n_done: progress(n_grown + n_done)) if self.verbose else None
-                more = self._grow(X, target, row_weights, config, n_threads, told)
+            samples.reserve(self)
+            if self.verbose:
+                with Progress(type(self).__name__, "tree", end, self.verbose, n_grown) as progress:
+                    more = self._grow(samples, config, n_threads, lambda n_done: progress(n_grown + n_done))
+            else:
+                more = self._grow(samples, config, n_threads, None)
             self._forest = more if grown is None else type(grown).merge([grown, more])
-        stored_samples.drop(self)
+        for name in stored_samples.ATTRIBUTES:
+            self.__dict__.pop(name, None)
         if self.keep_rows:
-            leaves = self._forest.apply(X, n_threads)
-            stored_samples.keep(self, leaves, weights, _known_numbers(target) if target.kind == "numbers" else None)
+            leaves, numbers = self._forest.apply(X, n_threads), None
+            if target.kind == "numbers":
+                numbers = _known_numbers(target)
+            stored_samples.keep(self, leaves, samples.row_weights[0], numbers)
         draws = (config["bootstrap"], config["max_samples"])
         for name in (parts.PART, updates.GROWN):
             self.__dict__.pop(name, None)
@@ -138,12 +160,12 @@ class BaseBagging(BaseEnsemble):
                 raise ValueError(
                     "max_samples and bootstrap must be those of the previous fit with warm_start=True and oob_score"
                 )
-            self._set_oob(X, target, weights, config)
+            self._set_oob(samples, config)
         elif not self.oob_score or part is not None:
             for name in self._oob_attributes:
                 self.__dict__.pop(name, None)
         self._draws = draws
-        return X, target, weights, config
+        return config
 
     def _check_warm_start(self, before: dict[str, Any]) -> None:
         if self.n_features_in_ != before["n_features_in_"]:
@@ -161,19 +183,11 @@ class BaseBagging(BaseEnsemble):
         """Raise if the existing trees were grown with another criterion."""
 
     @abstractmethod
-    def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> Any:
+    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> Any:
         """The parameters of the trees of this range, in the engine's form."""
 
     @abstractmethod
-    def _grow(
-        self,
-        X: Matrix,
-        target: Target,
-        row_weights: RowWeights,
-        config: Any,
-        n_threads: int,
-        progress: Callable[[int], object] | None,
-    ) -> Any:
+    def _grow(self, samples: Samples, config: Any, n_threads: int, progress: Callable[[int], object] | None) -> Any:
         """Grow the trees of a configuration."""
 
     def _n_draws(self) -> float | None:
@@ -182,16 +196,17 @@ class BaseBagging(BaseEnsemble):
             return None
         return int(self.max_samples) if isinstance(self.max_samples, Integral) else float(self.max_samples)
 
-    def _mask_of(self, target: Target) -> tuple[Any, ...]:
+    def _mask_of(self, samples: Samples) -> tuple[Any, ...]:
         """The last argument of the engine's functions that support unknown values of y."""
-        return (masks.to_engine(target.mask),) if self._masks_y else ()
+        return (samples.mask,) if self._masks_y else ()
 
-    def _set_oob(self, X: Matrix, target: Target, weights: Float | None, config: Any) -> None:
+    def _set_oob(self, samples: Samples, config: Any) -> None:
+        target, weights = samples.target, samples.row_weights[0]
         if target.mask is not None and callable(self.oob_score):
             raise ValueError(
                 "oob_score does not support y with masked entries if it is a callable: it must be True, got a function"
             )
-        scores, n_trees = self._oob_predict(config, X, target, weights)
+        scores, n_trees = self._oob_predict(config, samples)
         scored = n_trees > 0
         exists = np.ones(len(scored), dtype=np.bool_) if weights is None else weights > 0
         if not scored[exists].all():
@@ -202,11 +217,10 @@ class BaseBagging(BaseEnsemble):
         rows = np.flatnonzero(scored & exists)
         self._set_oob_attributes(scores, target, rows)
 
-    def _oob_predict(
-        self, config: Any, X: Matrix, target: Target, weights: Float | None
-    ) -> tuple[Any, NDArray[np.uint32]]:
+    def _oob_predict(self, config: Any, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
         """Out-of-bag predictions, and the number of trees that each is the mean of."""
-        args = (config, X, target.engine, weights, self._n_threads(), *self._mask_of(target))
+        data = samples.X, samples.target.engine, samples.row_weights[0]
+        args = (config, *data, self._n_threads(), *self._mask_of(samples))
         found: tuple[Any, NDArray[np.uint32]] = self._forest.oob_predict(*args)
         return found
 
@@ -238,18 +252,17 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         if not all(map(np.array_equal, *as_list)):
             raise ValueError("y must have the classes of the previous fit with warm_start=True, got other classes")
 
-    def _oob_predict(
-        self, config: Any, X: Matrix, target: Target, weights: Float | None
-    ) -> tuple[Any, NDArray[np.uint32]]:
-        if target.label_format is None or target.label_format.container is None:
-            return super()._oob_predict(config, X, target, weights)
-        return self._oob_at_least(config, X, target, weights, 0.0)
+    def _oob_predict(self, config: Any, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
+        form = samples.target.label_format
+        if form is None or form.container is None:
+            return super()._oob_predict(config, samples)
+        return self._oob_at_least(config, samples, 0.0)
 
-    def _oob_at_least(
-        self, config: Any, X: Matrix, target: Target, weights: Float | None, floor: float
-    ) -> tuple[Any, NDArray[np.uint32]]:
+    def _oob_at_least(self, config: Any, samples: Samples, floor: float) -> tuple[Any, NDArray[np.uint32]]:
         """Out-of-bag scores of labels that are positive and at least the floor, as CSR."""
-        args = (config, X, target.engine, weights, floor, self._n_threads(), *self._mask_of(target))
+        target = samples.target
+        data = samples.X, target.engine, samples.row_weights[0]
+        args = (config, *data, floor, self._n_threads(), *self._mask_of(samples))
         arrays, n_trees = self._forest.oob_at_least(*args)
         assert target.label_format is not None
         container = target.label_format.container or sparse.csr_array
@@ -260,8 +273,8 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
     ) -> tuple[Any, NDArray[np.uint32]]:
         """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
         with fitted_at_once(self, anew=not self.warm_start) as new:
-            X, target, weights, config = new._fit(X, y, sample_weight, y_mask, None)
-            found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, X, target, weights, min_score)
+            samples, config = new._fit(X, y, sample_weight, y_mask, None)
+            found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, samples, min_score)
         return found
 
     def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:

@@ -20,8 +20,9 @@ from weald import _weald
 from weald._fit import proof
 from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.named_outputs import NamedOutputs
-from weald._fit.proof import ENGINE, Kind, check_fitted
-from weald._input import checks, frames, masks, registry, targets
+from weald._fit.proof import Kind, check_fitted
+from weald._fit.samples import Samples
+from weald._input import checks, frames, registry
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
 from weald._input.schema import Schema
@@ -172,9 +173,16 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     # Fitted attributes that are in no file, because they can be large.
     _unsaved: ClassVar[tuple[str, ...]] = ()
 
+    # The names of its fitted attributes, which are computed once for each class.
+    _names_of_fit: ClassVar[dict[type, Set[str]]] = {}
+
     def _fitted_names(self) -> Set[str]:
-        known = proof.fitted_names(self._kind, isinstance(self, ClassifierMixin))
-        return {proof.ENGINE[self._kind], *known, *self._unsaved} - {frames.OUTPUT}
+        names = self._names_of_fit.get(type(self))
+        if names is None:
+            known = proof.fitted_names(self._kind, isinstance(self, ClassifierMixin))
+            names = frozenset({proof.ENGINE[self._kind], *known, *self._unsaved} - {frames.OUTPUT})
+            self._names_of_fit[type(self)] = names
+        return names
 
     n_jobs: int | None
 
@@ -219,7 +227,17 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             X = self._to_matrix(schema.read(X), reset=False, fitting=fitting)
             schema.check_codes(X)
         elif kept is None:
-            X, learned = _schema.learn(self._asked_categories(), X)
+            asked = self._asked_categories()
+            if (
+                checks.is_floats(X)
+                and X.ndim == 2
+                and (asked is None or (isinstance(asked, str) and asked == "from_dtype"))
+            ):
+                # Nothing is to be learned of the columns.
+                for name in (_schema.CATEGORIES, _schema.LABELS):
+                    self.__dict__.pop(name, None)
+                return self._to_matrix(X, reset=True, fitting=fitting)
+            X, learned = _schema.learn(asked, X)
             X = self._to_matrix(X, reset=True, fitting=fitting)
             _schema.declare(self, X, learned)
         else:
@@ -235,48 +253,28 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         """The parameter `categorical_features`; None for models without categories."""
         return getattr(self, "categorical_features", None)
 
+    def _kept_schema(self, X: Any, goes_on: bool) -> Schema | None:
+        """The schema that a fit keeps, if it `goes_on` or with `warm_start`, or that of a model that it is fitted to."""
+        if not goes_on and not (getattr(self, "warm_start", False) and proof.ENGINE[self._kind] in self.__dict__):
+            return self._frozen_schema()
+        kept = Schema.of(self)
+        kept.check_asked(self._asked_categories(), X)
+        return kept
+
     def _frozen_schema(self) -> Schema | None:
         """The schema of a model that this one is fitted to, if there is one."""
         return None
 
-    def _check_fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        y_mask: Any = None,
-        label_names: Any = None,
-        *,
-        goes_on: bool = False,
-    ) -> tuple[Matrix, Target, Float | None]:
-        """Checked X, y and weights; samples without a known value of y get the weight zero.
-
-        A fit that goes on, as it does with `warm_start`, keeps the features of the fit before.
-        """
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
-        kept = self._frozen_schema()
-        if goes_on or (getattr(self, "warm_start", False) and ENGINE[self._kind] in self.__dict__):
-            kept = Schema.of(self)
-            kept.check_asked(self._asked_categories(), X)
-        X = self._check_X(X, reset=True, kept=kept)
-        weights = checks.check_weights(sample_weight, X.shape[0])
-        target = targets.with_label_names(self._check_y(y, weights, X.shape[0], y_mask), label_names)
-        if y_mask is not None and not self._masks_y:
-            masks.check_nothing(y_mask, target.original.shape, type(self).__name__)
-        return X, target, masks.weights_of_known(target.mask, weights, target.names)
-
-    def _tree_config(self, n_samples: int, target: Target, growth: Growth, weights: Float | None = None) -> _TreeConfig:
-        """Parameters of trees in the engine's form.
-
-        The trees are grown on `n_samples` samples with positive weight. `weights` are the weights of all samples.
-        """
-        of_labels = label_weight.to_engine(self, target, weights)
+    def _tree_config(self, samples: Samples, growth: Growth) -> _TreeConfig:
+        """Parameters of trees that are grown on these samples, in the engine's form."""
+        target = samples.target
         criterion = projections.check_criterion(self.criterion, self.output_projection, target.kind)
-        config = self._growth_config(n_samples, criterion, growth.seed, target.n_outputs)
-        config.update(of_labels)  # type: ignore[typeddict-item]
-        config["output_projection"] = projections.to_engine(self.output_projection, self.n_projections, target, growth)
+        config = self._growth_config(samples.n_positive, criterion, growth.seed, target.n_outputs)
+        if getattr(self, "label_weight", None) is not None:
+            config.update(label_weight.to_engine(self, target, samples.row_weights[0]))  # type: ignore[typeddict-item]
+        if self.output_projection is not None or isinstance(self.n_projections, bool):
+            given = self.output_projection, self.n_projections
+            config["output_projection"] = projections.to_engine(*given, target, growth)
         return config
 
     def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
@@ -284,7 +282,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
         split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
-        return {
+        found: _TreeConfig = {
             "criterion": criterion,
             "splitter": getattr(self, "splitter", self._splitter),
             "max_depth": as_size(self.max_depth),
@@ -298,11 +296,21 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "seed": seed,
             "output_projection": None,
             "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
-            "categories": _schema.to_engine(self),
-            "monotonic_cst": constraints.monotonic_to_engine(self, n_outputs),
-            "interaction_cst": constraints.groups_to_engine(self),
-            **output_scaling.to_engine(self, criterion),
+            "categories": None,
+            "monotonic_cst": None,
+            "interaction_cst": None,
+            "output_scaling": None,
+            "output_weights": None,
         }
+        if hasattr(self, _schema.CATEGORIES):
+            found["categories"] = _schema.to_engine(self)
+        if getattr(self, "monotonic_cst", None) is not None:
+            found["monotonic_cst"] = constraints.monotonic_to_engine(self, n_outputs)
+        if getattr(self, "interaction_cst", None) is not None:
+            found["interaction_cst"] = constraints.groups_to_engine(self)
+        if any(getattr(self, name, None) is not None for name in output_scaling.CONSTRAINTS):
+            found.update(output_scaling.to_engine(self, criterion))  # type: ignore[typeddict-item]
+        return found
 
     def _check_predict(self, X: Any) -> Matrix:
         check_fitted(self)
@@ -442,8 +450,3 @@ class BaseEnsemble(BaseModel):
 def as_size(value: Any) -> int | None:
     """An integer parameter as the engine's size; a value beyond that is as good as the largest size."""
     return None if value is None else min(int(value), sys.maxsize)
-
-
-def n_positive(weights: Float | None, n_samples: int) -> int:
-    """The number of samples with positive weight."""
-    return n_samples if weights is None else int(np.count_nonzero(weights))

@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from weald import _weald
-from weald._fit import boosting_checks, memory
+from weald._fit import boosting_checks
 from weald._fit.at_once import fitted_at_once
-from weald._fit.base import BaseModel, as_size, n_positive
+from weald._fit.base import BaseModel, as_size
 from weald._fit.boosted import BoostedModel, grows_trees
 from weald._fit.proof import check_fitted
+from weald._fit.samples import prepare
 from weald._input import checks, masks, warned
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
 from weald._input.targets import Target
@@ -284,7 +285,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         y_given = y
         grown = self._model if self.warm_start and hasattr(self, "_model") else None
         before = dict(self.__dict__)
-        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
+        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
+        X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None:
             boosting_checks.check_masked(self, target)
         if grown is None:
@@ -295,14 +297,17 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             n_grown = grown.n_stages
             boosting_checks.check_warm_start(self, before, shared, n_grown)
         self._shared = shared
-        of_labels = label_weight.of_labels(self, target, self._row_weights(target, weights)[0])
-        watched = _eval_sets.checked(self, eval_sets, target, label_weight.shares(of_labels))
+        of_labels = None
+        if getattr(self, "label_weight", None) is not None:
+            of_labels = label_weight.of_labels(self, target, samples.row_weights[0])
+        watched = _eval_sets.checked(self, eval_sets, target, label_weight.shares(of_labels)) if eval_sets else []
         if watched and margins[0] is not None:
             raise ValueError(
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "
                 "or init= instead of base_margin"
             )
-        boosting_checks.check_init_cv(self)
+        if self.init_cv is not None:
+            boosting_checks.check_init_cv(self)
         if n_grown == self.n_estimators:
             warned.warn("Warm-start fitting without increasing n_estimators does not fit new stages.")
             self._watch(watched)
@@ -311,7 +316,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         init = before.get("_init") if grown is not None else self._fitted_init(X, y_given, weights)
         if init is not None:
             self._init = init
-        weights = _weald.weights_by_row(target.engine, self._row_weights(target, weights))
+        weights = _weald.weights_by_row(target.engine, samples.row_weights)
         start: Float | None
         if margins[0] is None and init is not None and self.init_cv is not None:
             start = _held_out.margins_by_folds(self, X, y_given, target, weights)
@@ -322,8 +327,9 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         )
         if mask_held is not None:
             boosting_checks.check_masked(self, target)
-        config = self._boost_config(n_positive(weights, X.shape[0]), target, of_labels)
-        memory.reserve(self, memory.of_checked(self, X, target, weights is not None))
+        samples = replace(samples, row_weights=(weights, None))
+        config = self._boost_config(samples.n_positive, target, of_labels)
+        samples.reserve(self)
         scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
         if scorer is not None and validation is None:
             if not watched:
@@ -362,8 +368,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                     observer=rounds if is_watched else None,
                     wants_scores=scorer is not None,
                     wants_models=is_told,
-                    y_mask=masks.to_engine(target.mask),
-                    y_mask_val=masks.to_engine(mask_held),
+                    y_mask=samples.mask,
+                    y_mask_val=None if mask_held is None else masks.to_engine(mask_held),
                 )
                 self._weak = None
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -24,10 +25,12 @@ from weald._fit.base import BaseEnsemble, Members, as_size
 from weald._fit.forest import BaseForest
 from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._fit.proof import check_fitted
+from weald._fit.samples import Samples, prepare
 from weald._fit.tree import BaseTree
-from weald._input import frames, masks, schema, warned
+from weald._input import frames, schema, warned
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed, is_float
 from weald._input.schema import Schema
+from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight
 from weald._parameters.max_features import n_drawn_features
@@ -207,32 +210,35 @@ class BaseCompressed(BaseEnsemble):
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
             )
-        X, target, weights = self._check_fit(X, y, sample_weight, y_mask, label_names)
+        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
+        X, target, weights = samples.X, samples.target, samples.weights
         if target.mask is not None and (self.method, self.solver) != ("path", "stagewise"):
             given = 'method="grow"' if self.method == "grow" else 'solver="lasso"'
             raise ValueError(
                 f"{given} does not support y with masked entries, since its steps need all entries of a sample; "
                 'use method="path" with solver="stagewise"'
             )
-        of_labels = label_weight.of_labels(self, target, weights)
-        memory.reserve(self, memory.of_checked(self, X, target, weights is not None))
+        of_labels = None
+        if getattr(self, "label_weight", None) is not None:
+            of_labels = label_weight.of_labels(self, target, weights)
+        samples.reserve(self)
         seed = draw_seed(self.random_state)
         folds = self._folds(X, target, weights) if self._cross_validates() else []
         self._set_outputs(target)
         frozen = self._is_frozen()
-        self.estimator_ = self._fitted_before(target) if frozen else self._grown(X, y, target, weights, seed)
+        self.estimator_ = self._fitted_before(target) if frozen else self._grown(samples, y, seed)
         self._loss = self.loss
         rows = self.estimator_._row_weights(target, weights)
         # How many steps there are is known at the end of the path. A fold has about as many, and one for each tree.
         with Progress(type(self).__name__, "step", None, self.verbose) as progress:
             told = progress if self.verbose else None
-            self._path = self._whole_path(X, target, rows, of_labels, seed, told)
+            self._path = self._whole_path(samples, rows, of_labels, seed, told)
             self._set_path(self._path)
             if folds:
                 n_done = progress.n_done
                 progress.expect(n_done + len(folds) * (self.estimator_._forest.n_trees + n_done))
                 in_all = None if told is None else lambda n_more: progress(n_done + n_more)
-                self._cross_validate(X, target, rows, of_labels, folds, seed, in_all)
+                self._cross_validate(samples, rows, of_labels, folds, seed, in_all)
         self._set_model(self._chosen())
 
     # --- parameters --------------------------------------------------------------------------------------------------
@@ -341,9 +347,9 @@ class BaseCompressed(BaseEnsemble):
 
     # --- the forest --------------------------------------------------------------------------------------------------
 
-    def _grown(self, X: Matrix, y: Any, target: Target, weights: Float | None, seed: int) -> Any:
-        """A fitted forest with the parameters of `estimator`, whose own random state is kept."""
-        given = self._given()
+    def _grown(self, samples: Samples, y: Any, seed: int) -> Any:
+        """A forest with the parameters of `estimator`, grown on these samples; its own random state is kept."""
+        target, given = samples.target, self._given()
         forest = self._default_estimator() if given is None else clone(given)
         if is_classifier(self):
             forest.set_params(multi_label=target.kind == "labels")
@@ -352,12 +358,15 @@ class BaseCompressed(BaseEnsemble):
         forest.set_params(**{name: value for name, value in own.items() if params.get(name, own) is None})
         # The validated X contains codes of categories.
         forest.set_params(categorical_features=schema.mask_of(self))
-        single = target.n_outputs == 1 and target.kind != "labels"
-        y_mask = masks.dense(target.mask)
-        forest.fit(X, target.original[:, 0] if single else y, sample_weight=weights, y_mask=y_mask)
-        for name in ("feature_names_in_", "target_names_in_", "categories_", schema.LABELS):
-            if hasattr(self, name):
-                setattr(forest, name, getattr(self, name))
+        forest._validate_params()
+        if isinstance(forest, BaseForest):
+            forest._check_draws()
+        for name in ("n_features_in_", "feature_names_in_", "categories_", schema.LABELS):
+            if name in self.__dict__:
+                setattr(forest, name, self.__dict__[name])
+        if target.kind == "numbers" and is_sparse(y):
+            target = forest._check_y(y, samples.weights, samples.n)  # the forest keeps y sparse
+        forest._fit_samples(samples.of(forest, target))
         return forest
 
     @property
@@ -398,19 +407,19 @@ class BaseCompressed(BaseEnsemble):
             raise ValueError(f"y must have the classes of the fit of {name}, got other classes")
         return forest
 
-    def _fold_config(self, target: Target, folds: list[tuple[Any, Any]], seed: int) -> _ForestConfig:
+    def _fold_config(self, samples: Samples, folds: list[tuple[Any, Any]], seed: int) -> _ForestConfig:
         """The configuration of the forests of the folds.
 
         It is that of the forest for all samples, with the number of training samples of the first fold.
         """
         forest = self.estimator_
-        train = np.zeros(target.original.shape[0])
+        train = np.zeros(samples.n)
         train[folds[0][0]] = 1.0
+        of_fold = replace(samples, weights=train, row_weights=(train, None))
         if isinstance(forest, BaseForest):
-            config = forest._forest_config(target, train, (0, forest._forest.n_trees))
+            config = forest._forest_config(of_fold, (0, forest._forest.n_trees))
         else:
-            growth = Growth(seed, range(1))
-            tree = forest._tree_config(len(folds[0][0]), target, growth, train)
+            tree = forest._tree_config(of_fold, Growth(seed, range(1)))
             config = {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None}
         config["tree"]["seed"] = seed
         return config
@@ -418,15 +427,15 @@ class BaseCompressed(BaseEnsemble):
     # --- the path ----------------------------------------------------------------------------------------------------
 
     def _whole_path(
-        self, X: Matrix, target: Target, rows: RowWeights, of_labels: Float | None, seed: int, progress: Any
+        self, samples: Samples, rows: RowWeights, of_labels: Float | None, seed: int, progress: Any
     ) -> _weald.CompressionPath:
         weights, rule = rows
         rule = "balanced" if isinstance(rule, str) else rule  # "balanced_subsample" applies only while trees grow
-        by_row = _weald.weights_by_row(target.engine, (weights, rule))
+        engine = samples.target.engine
+        by_row = _weald.weights_by_row(engine, (weights, rule))
         config = self._config(seed, of_labels, as_size(self.max_steps), self._end_of_path())
-        forest, y_mask = self.estimator_._forest, masks.to_engine(target.mask)
-        n_threads = self._n_threads()
-        return _weald.compress_forest(forest, X, target.engine, by_row, config, None, n_threads, progress, y_mask)
+        data = self.estimator_._forest, samples.X, engine, by_row
+        return _weald.compress_forest(*data, config, None, self._n_threads(), progress, samples.mask)
 
     def _end_of_path(self) -> int | None:
         """The number of test nodes above which no model can be chosen; None if there is no such number."""
@@ -448,8 +457,7 @@ class BaseCompressed(BaseEnsemble):
 
     def _cross_validate(
         self,
-        X: Matrix,
-        target: Target,
+        samples: Samples,
         rows: RowWeights,
         of_labels: Float | None,
         folds: list[tuple[Any, Any]],
@@ -459,10 +467,11 @@ class BaseCompressed(BaseEnsemble):
         n_points = len(self.path_["l1_norm"])
         # The paths of the folds need not be longer than the path that is cut.
         config = self._config(seed, of_labels, max(1, n_points - 1), None)
-        grow = self._fold_config(target, folds, seed)
+        grow = self._fold_config(samples, folds, seed)
         threads = self._n_threads()
+        data = samples.X, samples.target.engine, rows
         _, losses, _, full = _weald.cross_validate_compression(
-            X, target.engine, rows, grow, config, folds, threads, progress, masks.to_engine(target.mask)
+            *data, grow, config, folds, threads, progress, samples.mask
         )
         # Point s is step s of each fold. A fold whose path has ended keeps its last loss.
         losses = losses[:, np.minimum(np.arange(n_points), losses.shape[1] - 1)]

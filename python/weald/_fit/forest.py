@@ -16,11 +16,12 @@ from weald._fit import memory, stored_samples, updates
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
-from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, n_positive
+from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters
 from weald._fit.predictions import BaseClassifier
 from weald._fit.proof import check_fitted
+from weald._fit.samples import Samples
 from weald._fit.tree import BaseTree
-from weald._input.checks import Float, Matrix, RowWeights
+from weald._input.checks import Float
 from weald._input.targets import CONTAINER, Target
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling
@@ -157,11 +158,10 @@ class BaseForest(TreeParameters, BaseBagging):
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
-    def _forest_config(self, target: Target, weights: Float | None, trees: tuple[int, int]) -> _ForestConfig:
+    def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _ForestConfig:
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
-        n_samples = n_positive(weights, target.original.shape[0])
         return {
-            "tree": self._tree_config(n_samples, target, growth, weights),
+            "tree": self._tree_config(samples, growth),
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
             "max_samples": self._n_draws(),
@@ -174,16 +174,10 @@ class BaseForest(TreeParameters, BaseBagging):
             check_grown_with(grown.criterion, self.criterion, self.output_projection, target.kind)
 
     def _grow(
-        self,
-        X: Matrix,
-        target: Target,
-        row_weights: RowWeights,
-        config: _ForestConfig,
-        n_threads: int,
-        progress: Callable[[int], object] | None,
+        self, samples: Samples, config: _ForestConfig, n_threads: int, progress: Callable[[int], object] | None
     ) -> _weald.Forest:
-        (y_mask,) = self._mask_of(target)
-        return _weald.fit_forest(X, target.engine, row_weights, config, n_threads, progress, y_mask)
+        data = samples.X, samples.target.engine, samples.row_weights
+        return _weald.fit_forest(*data, config, n_threads, progress, samples.mask)
 
     @property
     def estimators_(self) -> Sequence[BaseTree]:

@@ -102,7 +102,7 @@ def _entries_of_numbers(estimator: Any, y: Any, n_gaps: int) -> int | None:
 
 def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Shapes:
     """The description of data in the engine's form, for an estimator with known categories."""
-    stored = is_sparse(X)
+    stored = not isinstance(X, np.ndarray)
     n_gaps = 0 if target.mask is None else int(target.mask.sum())
     numbers, n_entries = target.kind == "numbers", X.shape[0] * target.n_outputs
     if target.kind == "labels":
@@ -121,13 +121,13 @@ def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Sha
         weighted=weighted,
         n_cells=X.shape[0] * target.n_outputs,
         n_gaps=n_gaps,
-        categories=tuple(filter(None, schema.to_engine(estimator) or ())),
+        categories=tuple(filter(None, schema.to_engine(estimator) or ())) if hasattr(estimator, "categories_") else (),
     )
 
 
-def reserve(estimator: Any, shapes: Shapes) -> None:
+def reserve(estimator: Any, X: Matrix, target: Target, *, weighted: bool) -> None:
     """Raise a `MemoryError` if the certain part of the estimate is not available; nothing stays allocated."""
-    found = terms(estimator, shapes)
+    found = terms(estimator, of_checked(estimator, X, target, weighted))
     certain = sum(term.n_bytes for term in found if term.certain)
     try:
         np.empty(certain, dtype=np.uint8)  # its pages are never accessed

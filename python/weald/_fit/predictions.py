@@ -150,9 +150,12 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         return Target("classes", (None, sizes), self.n_outputs_, classes, None, names=names)
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
-        if target.mask is not None and self.class_weight is not None:
+        given = getattr(self, "class_weight", None)
+        if given is None:
+            return weights, None
+        if target.mask is not None:
             raise ValueError("class_weight does not support y with masked entries: it must be None")
-        return class_weight.row_weights(self.class_weight, target, weights)
+        return class_weight.row_weights(given, target, weights)
 
     def _set_outputs(self, target: Target) -> None:
         super()._set_outputs(target)

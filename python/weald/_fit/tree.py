@@ -17,11 +17,10 @@ from weald import _weald
 from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
-from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters, n_positive
+from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters
 from weald._fit.proof import check_fitted
-from weald._input import masks
+from weald._fit.samples import Samples, prepare
 from weald._input.checks import draw_seed
-from weald._parameters.max_features import n_drawn_features
 from weald._parameters.projections import Growth
 from weald._parameters.types import (
     MatrixLike,
@@ -146,16 +145,18 @@ class BaseTree(TreeParameters, BaseModel):
         stored entries takes the place of n_features · n_samples.
         """
         with fitted_at_once(self, anew=True) as new:
-            checked, target, weights = new._check_fit(X, y, sample_weight, y_mask, label_names)
-            growth = Growth(draw_seed(new.random_state))
-            config = new._tree_config(n_positive(weights, checked.shape[0]), target, growth, weights)
-            row_weights = new._row_weights(target, weights)
-            memory.reserve(new, memory.of_checked(new, checked, target, row_weights[0] is not None))
-            mask = masks.to_engine(target.mask)
-            new.tree_ = Tree(_weald.fit_tree(checked, target.engine, row_weights, config, mask, new._n_threads()))
-            new.max_features_ = n_drawn_features(new.max_features, new.n_features_in_)
-            new._set_outputs(target)
+            new._fit_samples(prepare(new, X, y, sample_weight, y_mask, label_names))
         return self
+
+    def _fit_samples(self, samples: Samples) -> None:
+        """Grow the tree on checked samples."""
+        target = samples.target
+        config = self._tree_config(samples, Growth(draw_seed(self.random_state)))
+        samples.reserve(self)
+        data = samples.X, target.engine, samples.row_weights
+        self.tree_ = Tree(_weald.fit_tree(*data, config, samples.mask, self._n_threads()))
+        self.max_features_ = config["max_features"]
+        self._set_outputs(target)
 
     def predict(self, X: MatrixLike, *, check_input: bool = True) -> Prediction:
         """Predict the classes, labels or numerical outputs of samples.

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._fit import memory, parts, stored_samples
+from weald._fit import parts, stored_samples
+from weald._fit.samples import prepare
 from weald._input.checks import integer
 from weald._input.targets import Target
 
@@ -28,18 +29,18 @@ def update(forest: Any, X: Any, y: Any, sample_weight: Any, y_mask: Any, retire:
     n_old = forest._forest.n_trees
     n_grown = before.get(GROWN, n_old)
     known = forest._known_target()
-    X, target, weights = forest._check_fit(X, y, sample_weight, y_mask, goes_on=True)
+    samples = prepare(forest, X, y, sample_weight, y_mask, goes_on=True)
+    X = samples.X
     if X.shape[1] != before["n_features_in_"]:
         raise ValueError(f"X must have {before['n_features_in_']} features, as in the fit, got {X.shape[1]}")
     old, new = (state.get("feature_names_in_") for state in (before, forest.__dict__))
     if not np.array_equal([] if old is None else old, [] if new is None else new):
         raise ValueError("X must have the same feature names in the same order as in the fit, got other names")
-    target = _of_known_classes(forest, known, target, y)
-    forest._check_grown_with(forest._forest, target)
-    row_weights = forest._row_weights(target, weights)
-    config = forest._forest_config(target, row_weights[0], (n_grown, n_grown + retire))
-    memory.reserve(forest, memory.of_checked(forest, X, target, weights is not None))
-    more = forest._grow(X, target, row_weights, config, forest._n_threads(), None)
+    samples = samples.of(forest, _of_known_classes(forest, known, samples.target, y))
+    forest._check_grown_with(forest._forest, samples.target)
+    config = forest._forest_config(samples, (n_grown, n_grown + retire))
+    samples.reserve(forest)
+    more = forest._grow(samples, config, forest._n_threads(), None)
     kept = [forest._forest.only(i) for i in range(retire, n_old)]
     forest._forest = type(more).merge([*kept, more])
     setattr(forest, GROWN, n_grown + retire)

@@ -162,6 +162,11 @@ def folds_of(cv: Any, n_samples: int | None, accepted: str) -> Any:
     return pairs
 
 
+def is_floats(data: Any) -> bool:
+    """Whether these are floats in an array of NumPy: columns without names, texts, dates or categories."""
+    return type(data) is np.ndarray and data.dtype.kind == "f"
+
+
 def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """X as a float32 array with any strides, or as float32 CSR or CSC.
 
@@ -170,7 +175,8 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     With `reset`, sets `n_features_in_` and `feature_names_in_` of the estimator and warns about features whose values
     float32 cannot distinguish; otherwise compares X with these attributes.
     """
-    is_canonical = is_sparse(X) and X.ndim == 2
+    of_floats = is_floats(X) and X.ndim == 2
+    is_canonical = not of_floats and is_sparse(X) and X.ndim == 2
     if is_canonical:
         X = canonical(X, "X")
     if not reset and _is_plain(estimator, X):
@@ -181,22 +187,25 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
             return X
         return check_values(X, is_canonical=is_canonical)
     source = X
-    check_container(X)
-    check_no_dates(X)
+    rules: dict[str, Any] = {
+        "reset": reset,
+        "accept_sparse": ("csr", "csc"),
+        "dtype": np.float32,
+        "ensure_all_finite": False,
+    }
+    if not of_floats:
+        check_container(X)
+        check_no_dates(X)
     # Values that are too large for float32 are found below, with their own error message.
     with np.errstate(over="ignore"), named("X"):
-        X = with_numbers(with_nan(X), np.float32)
-        with naming_columns(X):
-            X = _validated(
-                estimator,
-                X,
-                reset=reset,
-                accept_sparse=("csr", "csc"),
-                dtype=np.float32,
-                ensure_all_finite=False,
-            )
+        if of_floats:
+            X = _validated(estimator, X, **rules)
+        else:
+            X = with_numbers(with_nan(X), np.float32)
+            with naming_columns(X):
+                X = _validated(estimator, X, **rules)
     X = check_values(X, is_canonical=is_canonical)
-    if reset:
+    if reset and not (of_floats and source.dtype.itemsize <= 4):
         warn_of_collapsed(estimator, source, X)
     return X
 
@@ -241,7 +250,7 @@ def as_float32(values: Any) -> NDArray[np.float32]:
 
 def check_values(X: Any, *, is_canonical: bool = False) -> Matrix:
     """A float32 matrix in canonical form, after a check for infinite values. NaN marks a missing value."""
-    if is_sparse(X):
+    if type(X) is not np.ndarray and is_sparse(X):
         X = X if is_canonical else canonical(X, "X")
         values = X.data
     else:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import _num_samples
 
 from weald._input import masks as _masks
 from weald._input import registry, warned
-from weald._input.checks import Float, canonical, is_float, named, over_same_memory, rows_there
+from weald._input.checks import Float, canonical, is_float, is_floats, named, over_same_memory, rows_there
 from weald._input.columns import Columns, as_frame, is_missing, with_nan
 from weald._input.described import cut, described
 from weald._input.frames import different, label_names, names_of
@@ -186,8 +186,10 @@ def numbers(
     With `masks`, values that are NaN or marked by `y_mask` are unknown; with `each_output`, each output must have known
     values. Sparse y stays sparse with `keeps_sparse`; otherwise it is converted to a dense array.
     """
-    check_array_of_y(y, what)
-    if is_sparse(y):
+    of_floats = is_floats(y)
+    if not of_floats:
+        check_array_of_y(y, what)
+    if not of_floats and is_sparse(y):
         entries = _sparse_numbers(y, n_samples, weights, what)
         if y_mask is not None:
             raise ValueError(f"y_mask does not support sparse regression targets: pass {what}.toarray()")
@@ -195,11 +197,13 @@ def numbers(
             container = "array" if isinstance(y, sparse.sparray) else "matrix"
             engine = _engine_of_numbers(entries)
             return Target("numbers", engine, entries.shape[1], [], entries, container=container)
-        y, warn_column = entries.toarray(), False
-    names = names_of(y, what)
-    if has_sparse_columns(y):
-        y = of_sparse_columns(y).toarray()
-    _check_no_dates(y, what)
+        y, warn_column, of_floats = entries.toarray(), False, True
+    names = None
+    if not of_floats:
+        names = names_of(y, what)
+        if has_sparse_columns(y):
+            y = of_sparse_columns(y).toarray()
+        _check_no_dates(y, what)
     try:
         found = _dense(y, np.float64, n_samples, name, what=what, warn_column=warn_column, weights=weights, masks=masks)
     except ValueError as error:
@@ -255,8 +259,8 @@ def _mask_of_dense(
     missing = _masks.of_missing(y)
     if missing is not None and y.shape[1] == 1 and (told is None or (missing & ~told).any()):
         raise ValueError(_OF_ONE_OUTPUT.format(what=what.removeprefix("its ")))
-    mask = _masks.join(missing, told)
-    if each_output:
+    mask = missing if told is None else _masks.join(missing, told)
+    if each_output and mask is not None:
         _masks.weights_of_known(mask, weights, names)
     return mask
 
@@ -525,7 +529,7 @@ def _dense(
     """Columns of y. Samples with weight zero get the y of another sample. With `masks`, floats may be NaN."""
     if y is None:
         raise ValueError(f"This {name} estimator requires {what} to be passed, but the target {what} is None.")
-    there = rows_there(weights)
+    there = None if weights is None else rows_there(weights)
     if there is not None:
         _check_length(y, n_samples, what)
         y = _safe_indexing(y, there)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from weald._fit import stored_samples
 from weald._fit.bagging import BaseBagging
 from weald._fit.parts import PART
+from weald._fit.samples import prepare
 from weald._input import digest as _digest
 from weald._input.schema import Schema
 from weald._parameters.types import MatrixLike
@@ -171,9 +172,7 @@ def _set_oob(merged: Any, digest: str, X: Any, y: Any, sample_weight: Any, y_mas
             "merge(parts, X, y, sample_weight)"
         )
     checked = merged._twin()
-    X, target, weights = checked._check_fit(X, y, sample_weight, y_mask, None, goes_on=True)
-    if _digest.of_data(X, target, weights) != digest:
+    samples = prepare(checked, X, y, sample_weight, y_mask, goes_on=True)
+    if _digest.of_data(samples.X, samples.target, samples.weights) != digest:
         raise ValueError("X, y and sample_weight must be the data that the parts were fitted to, got other data")
-    weights = checked._row_weights(target, weights)[0]
-    config = checked._forest_config(target, weights, (0, int(merged.n_estimators)))
-    merged._set_oob(X, target, weights, config)
+    merged._set_oob(samples, checked._forest_config(samples, (0, int(merged.n_estimators))))

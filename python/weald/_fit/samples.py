@@ -1,0 +1,82 @@
+"""The samples of a fit: checked once, and in the form of the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weald._fit import memory
+from weald._input import checks, masks, targets
+from weald._input.checks import Float, Matrix, RowWeights
+from weald._input.targets import Target
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a fit is made of: X, y and the weights, after their checks."""
+
+    X: Matrix
+    target: Target
+    # Sample weights, which are zero for samples without a known value of y; None if all are one.
+    weights: Float | None
+    # The same with the rule of class weights, or weights by class: see `weights_by_row` of the engine.
+    row_weights: RowWeights
+    # The unknown values of y in the engine's form.
+    mask: Any
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        n: int = self.X.shape[0]
+        return n
+
+    @property
+    def n_positive(self) -> int:
+        """The number of samples with positive weight."""
+        weights = self.row_weights[0]
+        return self.n if weights is None else int(np.count_nonzero(weights))
+
+    def of(self, estimator: Any, target: Target | None = None) -> Samples:
+        """The same samples for an estimator with other class weights, or with another form of y."""
+        target = self.target if target is None else target
+        mask = masks.to_engine(target.mask)
+        return replace(self, target=target, row_weights=estimator._row_weights(target, self.weights), mask=mask)
+
+    def reserve(self, estimator: Any) -> None:
+        """Raise a `MemoryError` if a fit of the estimator needs more memory than is available for certain."""
+        memory.reserve(estimator, self.X, self.target, weighted=self.row_weights[0] is not None)
+
+
+def prepare(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    y_mask: Any = None,
+    label_names: Any = None,
+    *,
+    goes_on: bool = False,
+) -> Samples:
+    """Check the arguments of a fit, and set the attributes of `estimator` that describe X.
+
+    Samples without a known value of y get the weight zero. A fit that goes on, as it does with `warm_start`, keeps the
+    features of the fit before.
+    """
+    name = type(estimator).__name__
+    if y is None:
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
+    X = estimator._check_X(X, reset=True, kept=estimator._kept_schema(X, goes_on))
+    n = X.shape[0]
+    weights = None if sample_weight is None else checks.check_weights(sample_weight, n)
+    target = estimator._check_y(y, weights, n, y_mask)
+    if label_names is not None:
+        target = targets.with_label_names(target, label_names)
+    if y_mask is not None and not estimator._masks_y:
+        masks.check_nothing(y_mask, target.original.shape, name)
+    mask = None
+    if target.mask is not None:
+        weights = masks.weights_of_known(target.mask, weights, target.names)
+        mask = masks.to_engine(target.mask)
+    return Samples(X, target, weights, estimator._row_weights(target, weights), mask)
