@@ -22,7 +22,7 @@ from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.named_outputs import NamedOutputs
 from weald._fit.proof import Kind, check_fitted
 from weald._fit.samples import Samples
-from weald._input import checks, frames, registry
+from weald._input import checks, frames, masks, registry
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
 from weald._input.schema import Schema
