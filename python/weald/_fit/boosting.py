@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -281,7 +282,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         label_names: Any,
     ) -> None:
         self._check_parameters()
-        callbacks = _rounds.check_callbacks(self.callbacks)
+        callbacks = () if self.callbacks is None else _rounds.check_callbacks(self.callbacks)
         y_given = y
         grown = self._model if self.warm_start and hasattr(self, "_model") else None
         before = dict(self.__dict__)
@@ -341,10 +342,11 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         if scorer is not None:
             config["n_iter_no_change"] = None
         name, n_rounds = type(self).__name__, int(self.n_estimators)
-        with Progress(name, "round", n_rounds, self.verbose, n_grown) as progress:
+        shown = Progress(name, "round", n_rounds, self.verbose, n_grown) if self.verbose else nullcontext()
+        with shown as progress:
             # Lines have the losses of the rounds; a bar has none, and rounds need not be watched for it.
-            lines = progress if progress.has_lines else None
-            bar = progress if progress.has_bar else None
+            lines = progress if progress is not None and progress.has_lines else None
+            bar = progress if progress is not None and progress.has_bar else None
             rounds = _rounds.Rounds(n_rounds, n_grown, callbacks=callbacks, lines=lines, scoring=scoring)
             if scorer is not None:
                 assert validation is not None
@@ -473,7 +475,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
             return "joint"
         is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
         asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
-        if constraints.has_directions(self) and not asked:
+        if self.monotonic_cst is not None and constraints.has_directions(self) and not asked:
             # A projection combines outputs with different signs, which does not preserve directions.
             return "single_target" if n_columns <= _FEW_COLUMNS else "joint"
         return "single_target" if n_columns <= _FEW_COLUMNS and not asked else "projected"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -205,7 +206,7 @@ class BaseCompressed(BaseEnsemble):
         self._check_parameters()
         if self._is_frozen():
             check_is_fitted(self._given())
-        if constraints.has_directions(self._given()):
+        if getattr(self._given(), "monotonic_cst", None) is not None and constraints.has_directions(self._given()):
             raise ValueError(
                 f"{type(self).__name__} does not support an estimator with monotonic_cst, since coefficients of "
                 "nodes have no direction: monotonic_cst must be None"
@@ -230,14 +231,15 @@ class BaseCompressed(BaseEnsemble):
         self._loss = self.loss
         rows = self.estimator_._row_weights(target, weights)
         # How many steps there are is known at the end of the path. A fold has about as many, and one for each tree.
-        with Progress(type(self).__name__, "step", None, self.verbose) as progress:
-            told = progress if self.verbose else None
+        with Progress(type(self).__name__, "step", None, self.verbose) if self.verbose else nullcontext() as told:
             self._path = self._whole_path(samples, rows, of_labels, seed, told)
             self._set_path(self._path)
             if folds:
-                n_done = progress.n_done
-                progress.expect(n_done + len(folds) * (self.estimator_._forest.n_trees + n_done))
-                in_all = None if told is None else lambda n_more: progress(n_done + n_more)
+                in_all = None
+                if told is not None:
+                    n_done = told.n_done
+                    told.expect(n_done + len(folds) * (self.estimator_._forest.n_trees + n_done))
+                    in_all = lambda n_more: told(n_done + n_more)  # noqa: E731
                 self._cross_validate(samples, rows, of_labels, folds, seed, in_all)
         self._set_model(self._chosen())
 
@@ -295,13 +297,13 @@ class BaseCompressed(BaseEnsemble):
             "standardize": bool(self.standardize),
             "seed": seed,
             "step_size": float(self.step_size),
-            "step_outputs": as_size(self.step_outputs),
+            "step_outputs": None if self.step_outputs is None else as_size(self.step_outputs),
             "output_weights": None if of_labels is None else of_labels.tolist(),
             "max_steps": max_steps,
             "max_test_nodes": max_test_nodes,
             "learning_rate": float(self.learning_rate),
             "max_nodes": max_steps,
-            "candidate_window": as_size(self.candidate_window),
+            "candidate_window": None if self.candidate_window is None else as_size(self.candidate_window),
             "n_alphas": _N_ALPHAS,
             "eps": _LEAST_ALPHA,
             "tol": _TOL,
@@ -364,7 +366,7 @@ class BaseCompressed(BaseEnsemble):
         for name in ("n_features_in_", "feature_names_in_", "categories_", schema.LABELS):
             if name in self.__dict__:
                 setattr(forest, name, self.__dict__[name])
-        if target.kind == "numbers" and is_sparse(y):
+        if target.kind == "numbers" and not isinstance(y, np.ndarray) and is_sparse(y):
             target = forest._check_y(y, samples.weights, samples.n)  # the forest keeps y sparse
         forest._fit_samples(samples.of(forest, target))
         return forest

@@ -41,7 +41,7 @@ class Samples:
     def of(self, estimator: Any, target: Target | None = None) -> Samples:
         """The same samples for an estimator with other class weights, or with another form of y."""
         target = self.target if target is None else target
-        mask = masks.to_engine(target.mask)
+        mask = None if target.mask is None else masks.to_engine(target.mask)
         return replace(self, target=target, row_weights=estimator._row_weights(target, self.weights), mask=mask)
 
     def reserve(self, estimator: Any) -> None:

@@ -533,7 +533,8 @@ def _dense(
     if there is not None:
         _check_length(y, n_samples, what)
         y = _safe_indexing(y, there)
-    y = _with_nan(y)
+    if not (type(y) is np.ndarray and y.dtype.kind in "fiub"):
+        y = _with_nan(y)
     rules: dict[str, Any] = {"ensure_2d": False, "input_name": what.removeprefix("its "), "estimator": name or None}
     rules["ensure_all_finite"] = "allow-nan" if masks else True
     with named(rules["input_name"]):
