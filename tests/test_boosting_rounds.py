@@ -425,6 +425,17 @@ def test_weights_that_are_counted_as_samples():
     np.testing.assert_array_equal(weighty.predict(X), twice.predict(X))
 
 
+@pytest.mark.parametrize("weight", [2.0, 1.0, 0.5, 0.25, 1.5, 2.0**40])
+@pytest.mark.parametrize("max_bins", [None, 255])
+def test_the_least_weight_of_a_leaf_is_in_units_of_the_weights(weight, max_bins):
+    X, y = make_data(REGRESSOR, n=40)
+    params = {"n_estimators": 1, "max_leaf_nodes": None, "l2_regularization": 0.0, "max_bins": max_bins}
+    of_weight = weald.GradientBoostingRegressor(min_weight_leaf=4 * weight, **params)
+    of_weight.fit(X, y, sample_weight=np.full(40, weight))
+    of_samples = weald.GradientBoostingRegressor(min_weight_leaf=0.0, min_samples_leaf=4, **params).fit(X, y)
+    np.testing.assert_array_equal(of_weight.apply(X), of_samples.apply(X))
+
+
 def test_files_hold_models_that_start_from_other_models(tmp_path):
     X, y = make_data(REGRESSOR)
     model = make(REGRESSOR, init=weald.DecisionTreeRegressor(max_depth=2)).fit(X, y)

@@ -206,11 +206,11 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     min_samples_leaf : int or float, default=1
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_leaf : float, default=2.0
-        Minimum weight on either side of a split, in units of one sample. A sample with weight 2 counts as two here; for
-        `min_samples_leaf` it counts as one.
+        Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
+        for `min_samples_leaf`, which counts samples, it counts as one.
 
-        The unit is the largest power of two of which all weights are multiples: it is 1 for whole numbers of which one is
-        odd. If this is below 1/64, the unit is the mean weight. For trees of one column of scores with Newton steps,
+        Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
+        sum to one are as good as whole numbers. For trees of one column of scores with Newton steps,
         samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
         1/2 count as much as 11 samples with a probability of 0.05.
     min_weight_fraction_leaf : float, default=0.0
@@ -640,11 +640,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     min_samples_leaf : int or float, default=1
         Minimum number of samples on either side of a split. A float is a fraction of the training samples, rounded up.
     min_weight_leaf : float, default=2.0
-        Minimum weight on either side of a split, in units of one sample. A sample with weight 2 counts as two here; for
-        `min_samples_leaf` it counts as one.
+        Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
+        for `min_samples_leaf`, which counts samples, it counts as one.
 
-        The unit is the largest power of two of which all weights are multiples: it is 1 for whole numbers of which one is
-        odd. If this is below 1/64, the unit is the mean weight. For trees of one column of scores with Newton steps,
+        Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
+        sum to one are as good as whole numbers. For trees of one column of scores with Newton steps,
         samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
         1/2 count as much as 11 samples with a probability of 0.05.
     min_weight_fraction_leaf : float, default=0.0

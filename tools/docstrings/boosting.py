@@ -165,11 +165,11 @@ max_features_by_tree : int, float, {"sqrt", "log2"} or None, default={default}
 """,
     "min_weight_leaf": """
 min_weight_leaf : float, default={default}
-    Minimum weight on either side of a split, in units of one sample. A sample with weight 2 counts as two here; for
-    `min_samples_leaf` it counts as one.
+    Minimum weight on either side of a split, in units of `sample_weight`. A sample with weight 2 counts as two here;
+    for `min_samples_leaf`, which counts samples, it counts as one.
 
-    The unit is the largest power of two of which all weights are multiples: it is 1 for whole numbers of which one is
-    odd. If this is below 1/64, the unit is the mean weight. For trees of one column of scores with Newton steps,
+    Weights that are not multiples of 1/64, or of one larger power of two, are relative to their mean: weights that
+    sum to one are as good as whole numbers. For trees of one column of scores with Newton steps,
     samples count by their second derivatives, relative to the largest one in the stage: 2 samples with a probability of
     1/2 count as much as 11 samples with a probability of 0.05.
 """,

@@ -416,13 +416,13 @@ impl<'f> Fitting<'f> {
         let values = ratios.as_deref().unwrap_or(targets);
         let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
         let parts = |row: usize| curved.as_ref().map_or(units(row), |curved| curved.parts(row, units(row)));
-        let mut sample = Sample::new(rows, n, parts, self.weights.exact, &y, self.weights.workers())?;
+        let mut sample = Sample::new(rows, n, parts, self.weights.of_one(), &y, self.weights.workers())?;
         if let Some(curved) = &curved {
             // A sample counts towards the minimum weight of a leaf by its second derivative, relative to the largest
             // one.
             let workers = self.weights.workers();
             let total = Total::of_all(rows.iter().map(|&row| units(row as usize)), workers)?;
-            sample.of_a_sample = curved.most_parts(of_a_sample(rows, total, self.weights.exact, workers)?);
+            sample.of_a_sample = curved.most_parts(of_a_sample(rows, total, self.weights.of_one(), workers)?);
         }
         let growth = key.child(GROWTH);
         let drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;

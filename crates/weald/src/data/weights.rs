@@ -43,6 +43,11 @@ const FAR: f64 = two_to(600);
 const WHAT: &str = "sample weights";
 
 impl Weights {
+    /// Returns the weight one in units, if weights are exact multiples of the unit.
+    pub(crate) fn of_one(&self) -> Option<f64> {
+        self.exact.then(|| 1.0 / self.unit)
+    }
+
     pub(crate) fn try_clone(&self) -> Result<Self> {
         let units = self.units.as_ref().map(|units| try_copied(WHAT, units)).transpose()?;
         Ok(Weights { units, workers: self.workers.clone(), ..*self })

@@ -187,7 +187,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
             None if self.weighted.is_some() => (searched, Criterion::OF_PROJECTIONS),
             None => (&self.y, config.criterion),
         };
-        let sample = Sample::new(rows, self.n_samples, units, weights.exact, split_y, weights.workers())?;
+        let sample = Sample::new(rows, self.n_samples, units, weights.of_one(), split_y, weights.workers())?;
         let key = key.child(GROWTH);
         let monotonic = self.monotonic.as_ref();
         let targets = TreeTargets { y: split_y, criterion, monotonic };

@@ -70,10 +70,9 @@ pub struct TreeConfig {
     pub min_samples_leaf: usize,
     /// The minimum weight in each child of a split, as a fraction of the total weight; in [0, 0.5].
     pub min_weight_fraction_leaf: f64,
-    /// The minimum weight in each child of a split, in multiples of the weight of one sample; finite and at least 0. A
-    /// sample of weight 2 counts as two, while [`TreeConfig::min_samples_leaf`] counts it as one. The weight of one
-    /// sample is the largest power of two of which all weights are multiples: it is 1 for integer weights of which at
-    /// least one is odd. If that is below 1/64, it is the mean weight instead.
+    /// The minimum weight in each child of a split, in units of the sample weights; finite and at least 0. A sample of
+    /// weight 2 counts as two, while [`TreeConfig::min_samples_leaf`] counts it as one. Weights that are not multiples of
+    /// 1/64, or of one larger power of two, are relative to their mean.
     pub min_weight_leaf: f64,
     /// The number of features drawn at each node, without replacement.
     pub max_features: MaxFeatures,

@@ -35,7 +35,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) units: RowUnits,
     /// Whether units are integer multiples of a sample (see `data::weights`).
     exact: bool,
-    /// The weight of one sample in the minimum weight of leaves, in units.
+    /// The weight one in the minimum weight of leaves, in units.
     pub(crate) of_a_sample: f64,
     total: Total,
     largest: u64,
@@ -44,13 +44,13 @@ pub(crate) struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     /// Makes a sample of the rows of X. `units` contains the weight of each of `n_samples` samples, which is zero
-    /// outside `rows`; `exact` is whether these are integer multiples of a sample; `y` is the targets on which the tree
-    /// splits.
+    /// outside `rows`; `of_one` is the weight one in these units if they are exact, see `Weights::of_one`; `y` is the
+    /// targets on which the tree splits.
     pub(crate) fn new(
         rows: &'a [u32],
         n_samples: usize,
         units: impl Fn(usize) -> u64,
-        exact: bool,
+        of_one: Option<f64>,
         y: &TrainY<'_>,
         workers: &'a Workers,
     ) -> Result<Self> {
@@ -66,15 +66,18 @@ impl<'a> Sample<'a> {
             wide.iter_mut().enumerate().for_each(|(row, u)| *u = units(row));
             RowUnits::Wide(wide)
         };
-        let of_a_sample = of_a_sample(rows, total, exact, workers)?;
-        Ok(Sample { rows, units, exact, of_a_sample, total, largest, workers })
+        let of_a_sample = of_a_sample(rows, total, of_one, workers)?;
+        Ok(Sample { rows, units, exact: of_one.is_some(), of_a_sample, total, largest, workers })
     }
 }
 
-/// Returns the weight of one sample in the minimum weight of leaves: one unit or, if weights are rounded, the mean
-/// weight of `rows`, whose total over all workers is `total`.
-pub(crate) fn of_a_sample(rows: &[u32], total: Total, exact: bool, workers: &Workers) -> Result<f64> {
-    Ok(if exact { 1.0 } else { total.as_f64() / workers.sum_of(rows.len() as u64)? as f64 })
+/// Returns the weight one in the minimum weight of leaves, in units, or, if weights are rounded, the mean weight of `rows`,
+/// whose total over all workers is `total`.
+pub(crate) fn of_a_sample(rows: &[u32], total: Total, of_one: Option<f64>, workers: &Workers) -> Result<f64> {
+    match of_one {
+        Some(units) => Ok(units),
+        None => Ok(total.as_f64() / workers.sum_of(rows.len() as u64)? as f64),
+    }
 }
 
 /// The targets with which splits are searched, or leaves are filled.
@@ -444,7 +447,7 @@ mod tests {
         let y = TrainY::new(&targets).unwrap();
         let rows: Vec<u32> = (0..units.len() as u32).filter(|&row| units[row as usize] > 0).collect();
         let grower = Grower::binned(config, x, x.n_features(), max_bins, None, |row| units[row], control).unwrap();
-        let sample = Sample::new(&rows, units.len(), |row| units[row], true, &y, &Workers::One).unwrap();
+        let sample = Sample::new(&rows, units.len(), |row| units[row], Some(1.0), &y, &Workers::One).unwrap();
         let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
         let grow = || grower.structure(config, &targets, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
@@ -503,7 +506,7 @@ mod tests {
             let y = TrainY::new(&targets).unwrap();
             let units: Vec<u64> = (0..n).map(|_| stream.below(3)).collect();
             let rows: Vec<u32> = (0..n as u32).filter(|&row| units[row as usize] > 0).collect();
-            let sample = Sample::new(&rows, n, |row| units[row], true, &y, &Workers::One).unwrap();
+            let sample = Sample::new(&rows, n, |row| units[row], Some(1.0), &y, &Workers::One).unwrap();
             let config = TreeConfig {
                 max_features: if seed % 3 == 0 { MaxFeatures::Fraction(0.5) } else { MaxFeatures::All },
                 max_leaf_nodes: (seed % 2 == 0).then_some(10),
