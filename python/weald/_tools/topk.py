@@ -13,7 +13,7 @@ from weald._input.checks import Float, count_samples, integer
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
-from weald._rounds.progress import Progress
+from weald._rounds.progress import Progress, check_verbose
 
 __all__ = ["topk", "topk_chunks"]
 
@@ -99,7 +99,7 @@ def topk_chunks(
     scores: Scores = "auto",
     min_score: float | None = None,
     exclude: MatrixLike | None = None,
-    progress: bool = False,
+    verbose: int = 0,
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     """Predict the `k` highest-scoring labels of each sample, chunk by chunk, to limit memory.
 
@@ -124,9 +124,8 @@ def topk_chunks(
         number for margins. None returns all.
     exclude : sparse matrix of shape (n_samples, n_labels) or list of int, default=None
         Labels that are not returned, as in `topk`. The rows of a matrix are the samples of all chunks in order.
-    progress : bool, default=False
-        Whether to report the samples that are done, as `verbose=1` of estimators does: by a bar on a terminal, and by
-        lines elsewhere.
+    verbose : int, default=0
+        How samples that are done are reported: as by `verbose` of `weald.RandomForestClassifier`.
 
     Yields
     ------
@@ -153,17 +152,17 @@ def topk_chunks(
     [(4, 2), (2, 2)]
     """
     options = {"scores": scores, "min_score": min_score}
-    return _chunks(estimator, X, k, integer("chunk_size", chunk_size, 1), options, exclude, progress)
+    return _chunks(estimator, X, k, integer("chunk_size", chunk_size, 1), options, exclude, check_verbose(verbose))
 
 
 def _chunks(
-    model: Any, X: Any, k: int, size: int, options: dict[str, Any], exclude: Any, progress: bool
+    model: Any, X: Any, k: int, size: int, options: dict[str, Any], exclude: Any, verbose: int
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     if is_sparse(exclude):
         exclude = exclude.tocsr()
     name, total = type(apart(model)[0]).__name__, None if isinstance(X, Iterator) else count_samples(X)
     done = 0
-    with Progress(name, "sample", total, int(bool(progress))) as report:
+    with Progress(name, "sample", total, verbose) as report:
         for rows in X if isinstance(X, Iterator) else _cut(X, size):
             n = count_samples(rows)
             some = exclude[done : done + n] if is_sparse(exclude) else exclude
