@@ -412,14 +412,17 @@ mod tests {
         TreeArrays { adds_to: AddsTo::Column(1), ..tree.clone() }
     }
 
+    /// What makes a tree none.
+    type Change<'f> = &'f dyn Fn(&mut TreeArrays<'_>);
+
     #[test]
     fn trees_that_are_none_are_refused_with_the_fault() {
-        let says = |change: &dyn Fn(&mut TreeArrays<'_>)| {
+        let says = |change: Change<'_>| {
             let mut tree = arrays(AddsTo::Columns, &[0; 3], &[1.0; 3]);
             change(&mut tree);
             DescribedModel::new(head(2), &[tree]).unwrap_err().to_string()
         };
-        let faults: [(&dyn Fn(&mut TreeArrays<'_>), &str); 12] = [
+        let faults: [(Change<'_>, &str); 12] = [
             (&|tree| tree.features = &[], "tree 0 must have lists of the same positive length"),
             (&|tree| tree.features = &[2, 1, -1, -1, -1], "tree 0 must test features below 2, got 2"),
             (&|tree| tree.left = &[2, 3, 4, -1, -1], "got a leaf with children"),
