@@ -40,6 +40,7 @@ __all__ = [
     "label_folds",
     "label_precision",
     "load_model",
+    "mean_loss",
     "rank_rows",
     "read_model",
     "read_mulan",
@@ -391,6 +392,14 @@ def fit_boosting_part(
     grown: Boosted | None = None,
     kept: list[Boosted] | None = None,
 ) -> Boosted: ...
+def mean_loss(
+    y: _Targets,
+    sample_weight: NDArray[np.float64] | None,
+    config: _BoostConfig,
+    scores: NDArray[np.float64] | None = None,
+    n_threads: int = 1,
+    y_mask: _Mask | None = None,
+) -> float | None: ...
 def refit_leaves(
     model: Boosted,
     x: _Matrix,
