@@ -16,7 +16,6 @@ from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
 from weald._fit.boosting_checks import name_of
-from weald._fit.label_scores import of_one_label
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._input.checks import Float, Matrix, Number
@@ -1149,7 +1148,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         if isinstance(proba, list):
             # Several outputs: for labels, the arrays hold the probabilities of their classes.
             if self._label_format is not None:
-                proba = [of_one_label(*pair) for pair in zip(proba, estimator.classes_, strict=True)]
+                proba = [best.of_one_label(*pair) for pair in zip(proba, estimator.classes_, strict=True)]
             proba = np.column_stack(proba)
         elif self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ == 2:
             proba = columns_of(proba, X.shape[0])[:, 1:]

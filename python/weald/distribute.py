@@ -33,7 +33,7 @@ from sklearn.base import clone, is_classifier
 from weald import model_selection
 from weald._distribute.dask_samples import fit_samples
 from weald._distribute.samples_apart import fit_part
-from weald._fit import parts as _parts
+from weald._fit import updates as _updates
 from weald._fit.at_once import fitted_at_once
 from weald._fit.bagging import BaseBagging
 from weald._input import targets
@@ -132,7 +132,7 @@ def fit(
         raise TypeError(f"estimator must be a forest or centroid forest of weald, got a {type(estimator).__name__}")
     cuts = _cuts(int(estimator.n_estimators), _count_parts(n_parts, executor))
     ranges = [range(start, stop) for start, stop in cuts]
-    _parts.checked_range(estimator, ranges[0])
+    _updates.checked_range(estimator, ranges[0])
     data = _sent(executor, (X, y, sample_weight, fit_params))
     silent = clone(estimator).set_params(verbose=0)
     calls = [(f"trees {trees.start} to {trees.stop - 1}", (_fitted_part, clone(silent), trees)) for trees in ranges]

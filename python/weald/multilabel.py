@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score
 
-from weald._fit import label_scores
 from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.proof import check_fitted
 from weald._input import checks, masks
@@ -29,7 +28,7 @@ from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
 from weald._inspect.reliability_display import LabelReliabilityDisplay
-from weald._labels import calibration
+from weald._labels import calibration, label_scores
 from weald._labels.around import LabelsAround, has, is_array, n_positive_rows, without
 from weald._labels.calibration import METHODS, Maps, Sigmoids
 from weald._labels.thresholds import Objective, tuned

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, RealNotInt
 
-from weald._fit import parts, stored_samples, updates
+from weald._fit import stored_samples, updates
 from weald._fit.at_once import fitted_at_once
 from weald._fit.base import BaseEnsemble
 from weald._fit.predictions import BaseClassifier, BaseRegressor
@@ -83,10 +83,10 @@ class BaseBagging(BaseEnsemble):
     ) -> tuple[Samples, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
         self._check_draws()
-        part = None if trees is None else parts.checked_range(self, trees)
+        part = None if trees is None else updates.checked_range(self, trees)
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
-        if grown is not None and (other := sorted({parts.PART, updates.GROWN} & self.__dict__.keys())):
-            what = "a part of a forest" if other[0] == parts.PART else "a forest that was updated"
+        if grown is not None and (other := sorted({updates.PART, updates.GROWN} & self.__dict__.keys())):
+            what = "a part of a forest" if other[0] == updates.PART else "a forest that was updated"
             raise ValueError(f"warm_start=True is not supported for {what}: set warm_start=False, or call update")
         before = dict(self.__dict__)
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
@@ -151,10 +151,10 @@ class BaseBagging(BaseEnsemble):
                 numbers = _known_numbers(target)
             stored_samples.keep(self, leaves, samples.row_weights[0], numbers)
         draws = (config["bootstrap"], config["max_samples"])
-        for name in (parts.PART, updates.GROWN):
+        for name in (updates.PART, updates.GROWN):
             self.__dict__.pop(name, None)
         if part is not None:
-            setattr(self, parts.PART, (*part, digest))
+            setattr(self, updates.PART, (*part, digest))
         if self.oob_score and part is None and (n_more > 0 or not hasattr(self, "oob_score_")):
             if grown is not None and draws != self._draws:
                 raise ValueError(

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._fit import parts, stored_samples, updates
+from weald._fit import stored_samples, updates
 from weald._fit.arrays import Tree
 from weald._input import schema
 from weald._input.described import cut, described
@@ -56,7 +56,7 @@ _OF_FORESTS = {
     "oob_decision_function_": False,
     "oob_prediction_": False,
     **dict.fromkeys(stored_samples.ATTRIBUTES, False),
-    parts.PART: False,
+    updates.PART: False,
     updates.GROWN: False,
 }
 # Fitted attributes of each kind of model, except the model of the engine, and whether every fit sets them.
@@ -346,8 +346,8 @@ class _Proof:
         self.need(positive, "_draws", f"must have a positive number of samples, got {described(size)}")
         if updates.GROWN in self.state:
             self.integer(updates.GROWN, self.model.n_trees, 2**32 - 1)
-        if parts.PART in self.state:
-            parts.prove(self.need, self.state[parts.PART], self.model.n_trees)
+        if updates.PART in self.state:
+            updates.prove_part(self.need, self.state[updates.PART], self.model.n_trees)
         if "oob_score_" in self.state:
             score = self.state["oob_score_"]
             self.need(isinstance(score, Real), "oob_score_", f"must be a number, got {described(score)}")

@@ -10,11 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from weald._fit.label_scores import check_scores, scores_at_least
 from weald._input import targets
 from weald._input.checks import MOST, Float, integer, named
 from weald._input.sparse import is_sparse
 from weald._inspect.displays import pyplot, style
+from weald._labels.label_scores import check_scores, scores_at_least
 from weald._ranking.ranks import are_entries_in, without
 
 

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
-from weald._fit import label_scores
 from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.named_outputs import NamedLabels, NamedOutputs
 from weald._fit.predictions import BaseClassifier
@@ -23,6 +22,7 @@ from weald._input.checks import Float
 from weald._input.described import described
 from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.targets import LabelFormat, Target, label_classes
+from weald._labels import label_scores
 from weald._parameters.types import MatrixLike, Scores, available_if
 from weald._ranking import best, ranks
 from weald._ranking.pipelines import apart

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald._fit import stored_samples
 from weald._fit.bagging import BaseBagging
-from weald._fit.parts import PART
 from weald._fit.samples import prepare
+from weald._fit.updates import PART
 from weald._input import digest as _digest
 from weald._input.schema import Schema
 from weald._parameters.types import MatrixLike

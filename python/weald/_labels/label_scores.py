@@ -71,7 +71,7 @@ def dense_scores(estimator: Any, X: Any, method: str) -> Float:
     found = getattr(estimator, method)(X)
     if isinstance(found, list):
         of_outputs = zip(found, apart(estimator)[0].classes_, strict=True)
-        found = np.column_stack([of_one_label(part, classes) for part, classes in of_outputs])
+        found = np.column_stack([best.of_one_label(part, classes) for part, classes in of_outputs])
     found = np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
     return found.reshape(len(found), -1)
 
@@ -81,12 +81,6 @@ def _dense_probabilities(estimator: Any, X: Any) -> Float:
         return dense_scores(estimator, X, "predict_proba")
     found: Float = expit(dense_scores(estimator, X, "decision_function"))
     return found
-
-
-def of_one_label(proba: Any, classes: Any) -> Float:
-    """Probabilities of class 1 of a single label, which may have only one class in training."""
-    at = np.flatnonzero(np.asarray(classes) == 1)
-    return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))
 
 
 def fitted(estimator: Any, X: Any, y: Any, weights: Any, mask: Any = None) -> Any:
