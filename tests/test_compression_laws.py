@@ -397,8 +397,8 @@ def test_each_fold_grows_a_forest_of_its_samples_alone(name, loss, outputs, para
     # The exact path of the log loss takes seconds in each fold if there are many nodes. With a depth of 3, nodes have
     # ancestors with coefficients, and the minimum number of samples decides between splits.
     slow = params.get("solver") == "lasso" and loss == "log_loss"
-    size = {"n_estimators": 2, "max_depth": 3} if slow else {"n_estimators": 5}
-    forest = make(name.replace("CompressedForest", "ExtraTrees"), min_samples_leaf=0.05, **size, **weight)
+    size = {"n_estimators": 2, "max_depth": 3, "min_samples_leaf": 0.15} if slow else {"n_estimators": 5}
+    forest = make(name.replace("CompressedForest", "ExtraTrees"), **{"min_samples_leaf": 0.05} | size | weight)
     model = make(name, estimator=forest, cv=folds, step_size=0.05, loss=loss, **params).fit(X, y, sample_weight=w)
     samples = prepare(model, X, y, w)
     target = samples.target
