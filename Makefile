@@ -7,9 +7,12 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 INTERPRETER := $(BIN)/python$(if $(filter Windows_NT,$(OS)),.exe)
 # The first in which the command line keeps symbols that pyproject.toml would strip.
 MATURIN := maturin>=1.16,<2
-# The profile of the build that is tested (Cargo.toml): `local` takes a few minutes; `release` is what is published, and
-# takes more; `dev` has debug assertions and checks of overflow.
+# The profile of the build that is installed (Cargo.toml): `local` takes a few minutes; `release` is what is published, and
+# takes more.
 PROFILE ?= local
+# That of the build for tests, lints and pages: `dev` has debug assertions and checks of overflow, and shares the engine
+# with the tests of the crates, so that it is compiled once for both.
+TEST_PROFILE ?= dev
 # The dependency group that has what tests need.
 TEST_GROUP ?= test
 SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
@@ -31,12 +34,13 @@ $(INTERPRETER):
 
 # Stamps: the wheel built from the sources with a profile and installed; the tools of one dependency group installed.
 BUILT := $(VENV)/built-$(PROFILE)
+TESTED := $(VENV)/built-$(TEST_PROFILE)
 .PRECIOUS: $(VENV)/built-% $(VENV)/group-%
 
 $(VENV)/built-%: $(INTERPRETER) $(SOURCES)
 	$(BIN)/python -m pip install --quiet '$(MATURIN)'
 	rm -rf $(VENV)/wheels $(VENV)/built-*
-	$(BIN)/maturin build --profile $* --strip false --interpreter $(INTERPRETER) --out $(VENV)/wheels
+	$(BIN)/maturin build --profile $* $(if $(filter dev,$*),--features as-in-tests) --strip false --interpreter $(INTERPRETER) --out $(VENV)/wheels
 	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(VENV)/wheels/*.whl
 	$(BIN)/python -m pip install $(VENV)/wheels/*.whl
 	touch $@
@@ -47,6 +51,9 @@ $(VENV)/group-%: pyproject.toml | $(INTERPRETER)
 
 .PHONY: build
 build: $(BUILT)  ## Build weald and install it into the virtual environment
+
+.PHONY: build-for-tests
+build-for-tests: $(TESTED)  ## Build weald for tests and install it into the virtual environment
 
 .PHONY: tools
 tools: $(VENV)/group-lint $(VENV)/group-$(TEST_GROUP) $(VENV)/group-docs  ## Install what lints, tests and pages need
@@ -64,12 +71,12 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL := --numprocesses auto --dist worksteal
 
 .PHONY: test
-test: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the quick tier of its tests, Rust and Python
+test: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run the quick tier of its tests, Rust and Python
 	cargo test --workspace
 	$(PYTEST) -m quick $(PARALLEL)
 
 .PHONY: test-rest
-test-rest: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## Run all that `make test` leaves out
+test-rest: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Run all that `make test` leaves out
 	$(PYTEST) -m 'not quick and not alone' $(PARALLEL)
 	$(PYTEST) -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
 
@@ -82,7 +89,7 @@ test-rust:  ## Run the tests of the crates
 	cargo test --workspace
 
 .PHONY: test-python
-test-python: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run all Python tests
+test-python: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Build weald and run all Python tests
 	$(PYTEST) -m 'not alone' $(PARALLEL)
 	$(PYTEST) -m alone $(shell grep -l 'mark\.alone' tests/test_*.py)
 
@@ -91,7 +98,7 @@ STRESS_RUNS ?= 10
 EXPORT_MODELS ?= 2000
 
 .PHONY: stress
-stress: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## Run the property tests of the crate ten times, and export 2000 models
+stress: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## Run the property tests of the crate ten times, and export 2000 models
 	@set -e; for run in $$(seq $(STRESS_RUNS)); do echo "== $$run"; cargo test --quiet --package weald --lib; done
 	EXPORT_MODELS=$(EXPORT_MODELS) $(BIN)/python -m pytest tests/test_export_*.py -k 'random or twice or runtime'
 
@@ -105,7 +112,7 @@ lint-rust:
 	$(CARGO_DOC) --workspace
 
 .PHONY: lint-python
-lint-python: $(BUILT) $(VENV)/group-lint $(VENV)/group-test
+lint-python: $(TESTED) $(VENV)/group-lint $(VENV)/group-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYTHONPATH=python $(BIN)/lint-imports
@@ -140,7 +147,7 @@ coverage-rust:  ## Say which lines of the crate its tests run (needs cargo-llvm-
 
 .PHONY: coverage-python
 coverage-python: export COVERAGE_FILE := $(CURDIR)/target/coverage/data
-coverage-python: $(BUILT) $(VENV)/group-$(TEST_GROUP) $(VENV)/group-coverage  ## Say which lines of the package its tests run
+coverage-python: $(TESTED) $(VENV)/group-$(TEST_GROUP) $(VENV)/group-coverage  ## Say which lines of the package its tests run
 	mkdir -p target/coverage
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -m 'not alone' --numprocesses auto --dist worksteal
@@ -162,7 +169,7 @@ mutants-rust:  ## Change the exact sums in small ways, one at a time: which chan
 MUTANTS_FLAGS ?= --sample 60
 
 .PHONY: mutants-python
-mutants-python: $(BUILT) $(VENV)/group-$(TEST_GROUP)  ## The same for the Python modules that check input
+mutants-python: $(TESTED) $(VENV)/group-$(TEST_GROUP)  ## The same for the Python modules that check input
 	$(BIN)/python tools/mutants.py $(MUTANTS_FLAGS)
 
 # The crate has no `unsafe`; what it builds on has. Tests ask for more memory than there is on purpose: the sanitizer has to
@@ -227,7 +234,7 @@ deny:  ## Check licences, advisories and sources of all crates that are built on
 	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check
 
 .PHONY: docs
-docs: $(BUILT) $(VENV)/group-docs  ## Build the documentation site in target/docs
+docs: $(TESTED) $(VENV)/group-docs  ## Build the documentation site in target/docs
 	rm -rf docs/generated docs/gallery target/docs
 	$(BIN)/python -m sphinx -q -b html --fail-on-warning --keep-going docs target/docs
 	$(CARGO_DOC) --quiet --package weald
