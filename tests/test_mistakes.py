@@ -199,6 +199,16 @@ MISTAKES = {
         ValueError,
         "^X_val must .*TfidfVectorizer",
     ),
+    "eval_set": (
+        fit(model=GradientBoostingRegressor, fit={"eval_set": [(X, y)]}),
+        TypeError,
+        "got an unexpected keyword argument 'eval_set': pass X_val and y_val",
+    ),
+    "early_stopping_rounds": (
+        fit(model=GradientBoostingRegressor, fit={"early_stopping_rounds": 5}),
+        TypeError,
+        "'early_stopping_rounds': set the parameter n_iter_no_change",
+    ),
     "new classes in y_val": (
         fit(X, NAMES, GradientBoostingClassifier, fit={"X_val": X, "y_val": ["z"] * N}),
         ValueError,

@@ -45,6 +45,7 @@ from weald._rounds import rounds as _rounds
 from weald._rounds import weak_models
 from weald._rounds.eval_sets import EvalSet
 from weald._rounds.losses import CUSTOM
+from weald._rounds.other_names import telling_names
 from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         "verbose": ["verbose"],
     }
 
+    @telling_names
     @_callbacks.with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
