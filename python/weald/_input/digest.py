@@ -27,5 +27,6 @@ def _cells(y: Any) -> Any:
     table = np.asarray(y).reshape(len(y), -1)
     if table.dtype.kind in "biuf":
         return table.astype(np.float64, copy=False)
-    rows, columns = np.nonzero(table if table.dtype != object else np.ones(table.shape, bool))
+    places = np.nonzero(table if table.dtype != object else np.ones(table.shape, bool))
+    rows, columns = map(np.ascontiguousarray, places)
     return rows, columns, list(map(str, table[rows, columns].tolist())), table.shape
