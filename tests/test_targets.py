@@ -120,6 +120,9 @@ DOORS = {
     "validation_curve": of_validation("validation_curve", param_name="max_depth", param_range=[1, 2]),
     "permutation_test_score": of_validation("permutation_test_score", n_permutations=2, random_state=0),
     "prune_reduced_error": lambda y, y_mask: model_bytes(FITTED.prune_reduced_error(X, y, **of_mask(y_mask))),
+    "reliability": lambda y, y_mask: LabelReliabilityDisplay.from_predictions(
+        y, SCORES, **of_mask(y_mask)
+    ).fraction_true[0],
     "estimate_fit_memory": lambda y, y_mask: weald.estimate_fit_memory(forest(), X, y, **of_mask(y_mask)) > 0,
 }
 # Doors without y_mask, which take NaN nevertheless.
@@ -141,7 +144,6 @@ OF_KNOWN = {
     "propensities": lambda y, _: metrics.propensities(y),
     "y_pred": lambda y, _: metrics.micro_f1(Y, y),
     "dump_xmc": dumped,
-    "reliability": lambda y, _: LabelReliabilityDisplay.from_predictions(y, SCORES).fraction_true[0],
 }
 EVERY_DOOR = {**DOORS, **WITHOUT_MASK, **OF_KNOWN}
 
