@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import weald
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_softmax, softmax, xlogy
 from sklearn.tree import DecisionTreeRegressor
@@ -183,13 +184,15 @@ def tweedie(p: float) -> Loss:
     )
 
 
-# Parameters of the estimator for the losses below that have one. Multiples of an eighth are exact as gradients, whose
-# sums with rounded weights keep 26 bits.
-PARAMETERS: dict[str, dict[str, float]] = {
-    "quantile": {"quantile": 0.625},
-    "huber": {"huber_delta": 0.4},
-    "tweedie": {"tweedie_power": 1.3},
-}
+# The losses below that have a parameter. Multiples of an eighth are exact as gradients, whose sums with rounded weights
+# keep 26 bits.
+OBJECTS = {"quantile": weald.loss.Quantile(0.625), "huber": weald.loss.Huber(0.4), "tweedie": weald.loss.Tweedie(1.3)}
+
+
+def loss_object(name: str) -> Any:
+    """The loss of this name as the parameter of estimators, with the parameter of the twin."""
+    return OBJECTS.get(name, name)
+
 
 LOSSES = {
     "quantile": quantile(0.625),

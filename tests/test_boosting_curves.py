@@ -18,6 +18,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, log_loss, mean_tweedie_deviance, r2_score
 from sklearn.tree import DecisionTreeRegressor
 from weald.inspection import BoostingCurveDisplay
+from weald.loss import Huber, Quantile, Tweedie
 
 CLASSIFIER, REGRESSOR = BOOSTING
 STRATEGIES = [
@@ -29,11 +30,11 @@ STRATEGIES = [
 LOSSES = [
     (REGRESSOR, {"loss": "squared_error"}),
     (REGRESSOR, {"loss": "absolute_error"}),
-    (REGRESSOR, {"loss": "quantile", "quantile": 0.8}),
-    (REGRESSOR, {"loss": "huber", "huber_delta": 0.3}),
+    (REGRESSOR, {"loss": Quantile(0.8)}),
+    (REGRESSOR, {"loss": Huber(0.3)}),
     (REGRESSOR, {"loss": "poisson"}),
     (REGRESSOR, {"loss": "gamma"}),
-    (REGRESSOR, {"loss": "tweedie", "tweedie_power": 1.3}),
+    (REGRESSOR, {"loss": Tweedie(1.3)}),
     (CLASSIFIER, {"loss": "log_loss"}),
     (CLASSIFIER, {"loss": "exponential"}),
     (CLASSIFIER, {"loss": "hinge"}),
@@ -140,7 +141,7 @@ def test_losses_far_out_are_those_of_the_engine(loss):
 
 def test_each_output_has_its_quantile():
     X, y = data(REGRESSOR, "several")
-    model = make(REGRESSOR, loss="quantile", quantile=[0.1, 0.5, 0.9])
+    model = make(REGRESSOR, loss=Quantile([0.1, 0.5, 0.9]))
     model.fit(X, y, X_val=X, y_val=y, eval_sets=[(X, y)])
     # The tolerance is that of regressors, with its reason at `TOLERANCE`.
     np.testing.assert_allclose(

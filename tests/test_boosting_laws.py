@@ -12,7 +12,7 @@ import sklearn.datasets
 import sklearn.ensemble
 import sklearn.metrics
 import weald
-from boosting_twin import PARAMETERS, Twin, in_domain
+from boosting_twin import Twin, in_domain, loss_object
 from conftest import BOOSTING, cases, make, make_data, model_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,7 +72,6 @@ def possible(name, loss, outputs, params):
     """Parameters that the case supports: one projection for a single output, float64 steps for classes and log loss."""
     if (name, outputs) == (REGRESSOR, "single"):
         params = params | {"n_projections": 1}
-    params = params | PARAMETERS.get(loss, {})
     if (name, loss) == (CLASSIFIER, "log_loss") and outputs != "labels":
         params = {key: value for key, value in params.items() if key != "step_dtype"}
     return params
@@ -96,7 +95,7 @@ def test_one_model_for_every_layout(name, loss, outputs, params, bins, weighted,
     X = X.astype(np.float32)
     rng = np.random.default_rng(2)
     new = np.where(rng.random(X.shape) < 0.3, 0, X[::-1] + rng.normal(size=X.shape)).astype(np.float32)
-    params = possible(name, loss, outputs, params) | BINS[bins] | {"loss": loss}
+    params = possible(name, loss, outputs, params) | BINS[bins] | {"loss": loss_object(loss)}
     # The weights are not sums of few powers of two, so that sums of them are rounded.
     w = rng.uniform(0.5, 2, len(X)) if weighted else None
     expected = make(name, **params).fit(X, y, sample_weight=w, X_val=X[:20], y_val=y[:20])
@@ -182,7 +181,7 @@ def test_bins_are_no_approximation_for_features_of_few_values(params):
 def test_one_model_for_any_number_of_threads(name, loss, outputs, params):
     X, y = data_for(name, loss, n=150, outputs=outputs)
     w = np.random.default_rng(2).uniform(0.5, 2, len(X))
-    params = possible(name, loss, outputs, params) | {"loss": loss}
+    params = possible(name, loss, outputs, params) | {"loss": loss_object(loss)}
     one, two, eight = (make(name, n_jobs=n, **params).fit(X, y, w, X_val=X, y_val=y) for n in (1, 2, 8))
     for other in (two, eight):
         assert model_bytes(other) == model_bytes(one)
@@ -197,7 +196,7 @@ def test_weight_zero_has_no_effect(name, loss, outputs, params, whole):
     rng = np.random.default_rng(0)
     w = rng.integers(0, 3, len(X)) if whole else rng.random(len(X)) * (rng.random(len(X)) < 0.7)
     kept = w > 0
-    params = possible(name, loss, outputs, params) | {"loss": loss, "min_samples_leaf": 0.02}
+    params = possible(name, loss, outputs, params) | {"loss": loss_object(loss), "min_samples_leaf": 0.02}
     if name == CLASSIFIER:
         params["class_weight"] = "balanced"
     weighted = make(name, **params).fit(X, y, sample_weight=w)
@@ -211,7 +210,7 @@ def test_weight_two_is_the_sample_twice(name, loss, outputs, params):
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(0).integers(0, 4, len(X))
     order = np.random.default_rng(1).permutation(w.sum())
-    params = possible(name, loss, outputs, params) | {"loss": loss}
+    params = possible(name, loss, outputs, params) | {"loss": loss_object(loss)}
     weighted = make(name, **params).fit(X, y, sample_weight=w)
     repeated = make(name, **params).fit(X.repeat(w, axis=0)[order], y.repeat(w, axis=0)[order])
     np.testing.assert_array_equal(weighted.step_sizes_, repeated.step_sizes_)
@@ -225,7 +224,7 @@ def test_the_order_of_samples_has_no_effect_whatever_their_weights(name, loss, o
     w = np.random.default_rng(0).choice(weights, len(X))
     w[0] = 1
     order = np.random.default_rng(1).permutation(len(X))
-    params = possible(name, loss, outputs, params) | {"loss": loss}
+    params = possible(name, loss, outputs, params) | {"loss": loss_object(loss)}
     model, other = (make(name, **params).fit(X[rows], y[rows], sample_weight=w[rows]) for rows in (slice(None), order))
     assert model_bytes(model) == model_bytes(other)
 
@@ -235,7 +234,7 @@ def test_the_order_of_samples_has_no_effect_whatever_their_weights(name, loss, o
 def test_weights_at_the_ends_of_float64_are_those_near_one(name, loss, outputs, params, power):
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(2).uniform(0.5, 1, len(X))
-    params = possible(name, loss, outputs, params) | {"loss": loss, **FREE}
+    params = possible(name, loss, outputs, params) | {"loss": loss_object(loss), **FREE}
     near, far = (
         make(name, **params).fit(X, y, sample_weight=v, X_val=X, y_val=y, sample_weight_val=v)
         for v in (w, np.ldexp(w, power))
@@ -252,7 +251,7 @@ def test_regularization_is_in_units_of_weight(name, loss, outputs, params, unit)
     X, y = data_for(name, loss, outputs=outputs)
     w = np.random.default_rng(2).integers(1, 4, len(X)).astype(float)
     # Shallow trees are used, since in deep trees the last bits decide between splits that are equally good.
-    params = {**SHALLOW, **possible(name, loss, outputs, params), "loss": loss}
+    params = {**SHALLOW, **possible(name, loss, outputs, params), "loss": loss_object(loss)}
     one = make(name, l2_regularization=0.75, min_sum_hessian_in_leaf=0.5, **params).fit(X, y, w)
     other = make(name, l2_regularization=0.75 * unit, min_sum_hessian_in_leaf=0.5 * unit, **params).fit(X, y, w * unit)
     # Sums are rounded to grids that depend on the total weight: the last bits may differ, also those of float32 scores.
@@ -285,7 +284,7 @@ def test_leaves_of_little_curvature_add_nothing():
 @pytest.mark.parametrize("random_state", [3, None])
 def test_warm_start_is_the_model_grown_at_once(name, loss, outputs, params, random_state):
     X, y = data_for(name, loss, outputs=outputs)
-    params = possible(name, loss, outputs, params) | {"loss": loss, "random_state": random_state}
+    params = possible(name, loss, outputs, params) | {"loss": loss_object(loss), "random_state": random_state}
     warm = make(name, n_estimators=4, warm_start=True, **params).fit(X, y, X_val=X, y_val=y)
     first = pickle.loads(pickle.dumps(warm))
     warm.set_params(n_estimators=9, n_jobs=2).fit(X, y, X_val=X, y_val=y)
@@ -332,7 +331,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(params):
 @pytest.mark.parametrize(("name", "loss", "outputs"), CASES)
 def test_projections_that_keep_all_distances_are_the_joint_strategy(name, loss, outputs):
     X, y = data_for(name, loss, outputs=outputs)
-    parameters = {"loss": loss, **PARAMETERS.get(loss, {})}
+    parameters = {"loss": loss_object(loss)}
     joint = make(name, output_strategy="joint", **parameters).fit(X, y)
     d = joint.step_sizes_.shape[1]
     identity = make(name, output_projection=np.eye(d), **parameters).fit(X, y)
@@ -436,7 +435,7 @@ def test_the_training_loss_never_rises(problem):
     groups = None
     if loss in LOSSES[REGRESSOR]:
         y = targets = in_domain(loss, numbers)
-        model = make(REGRESSOR, loss=loss, **params, **PARAMETERS.get(loss, {}))
+        model = make(REGRESSOR, loss=loss_object(loss), **params)
     elif loss == "softmax":
         y = np.digitize(numbers, [-0.5, 0.5])
         y[:3] = np.arange(min(3, n))[:, None]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 import sklearn.ensemble
 import weald
-from boosting_twin import PARAMETERS, in_domain
+from boosting_twin import OBJECTS, in_domain, loss_object
 from conftest import check_refused, make, make_data, model_bytes
+from exports import HalfSquares
 from model_files import taken_apart
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
@@ -21,6 +23,7 @@ from sklearn.metrics import (
     mean_poisson_deviance,
     mean_tweedie_deviance,
 )
+from weald.loss import CustomLoss, Quantile, Tweedie
 
 NAME = "GradientBoostingRegressor"
 DEVIANCES = ["poisson", "gamma", "tweedie"]
@@ -29,7 +32,7 @@ LEAVES = ["newton", "line_search"]
 
 
 def huber(y: Any, f: Any, sample_weight: Any) -> float:
-    r, delta = np.abs(y - f), PARAMETERS["huber"]["huber_delta"]
+    r, delta = np.abs(y - f), OBJECTS["huber"].delta
     return float(np.average(np.where(r <= delta, r**2 / 2, delta * (r - delta / 2)), weights=sample_weight))
 
 
@@ -40,17 +43,17 @@ def half(deviance: Any, **params: Any) -> Any:
 # The mean loss of one output and its predictions.
 METRICS: dict[str, Any] = {
     "quantile": lambda y, f, sample_weight: mean_pinball_loss(
-        y, f, sample_weight=sample_weight, alpha=PARAMETERS["quantile"]["quantile"]
+        y, f, sample_weight=sample_weight, alpha=OBJECTS["quantile"].quantile
     ),
     "huber": huber,
     "poisson": half(mean_poisson_deviance),
     "gamma": half(mean_gamma_deviance),
-    "tweedie": half(mean_tweedie_deviance, power=PARAMETERS["tweedie"]["tweedie_power"]),
+    "tweedie": half(mean_tweedie_deviance, power=OBJECTS["tweedie"].power),
 }
 
 
 def make_model(loss: str, **params: Any) -> Any:
-    return make(NAME, loss=loss, **PARAMETERS.get(loss, {}), **params)
+    return make(NAME, loss=loss_object(loss), **params)
 
 
 def data(loss: str, outputs: str = "several", n: int = 60) -> tuple[Any, Any]:
@@ -81,7 +84,7 @@ def test_starts_are_the_best_constants(loss):
     start = make_model(loss).fit(X, Y, sample_weight=w).start_
     if loss == "quantile":
         rows = Y.repeat(w.astype(int), axis=0)
-        expected = np.quantile(rows, PARAMETERS[loss]["quantile"], axis=0, method="inverted_cdf")
+        expected = np.quantile(rows, OBJECTS[loss].quantile, axis=0, method="inverted_cdf")
         np.testing.assert_array_equal(start, expected)
     elif loss == "huber":
         for y, f in zip(Y.T, start, strict=True):
@@ -116,7 +119,7 @@ def test_quantiles_are_those_of_scikit_learn(alpha):
     X = X.astype(np.float32)
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
     shared: dict[str, Any] = {"n_estimators": 10, "min_samples_leaf": 20, "max_depth": 2, "random_state": 0}
-    params = {"loss": "quantile", "quantile": alpha, "leaf_estimation": "newton", "max_bins": None, **shared}
+    params = {"loss": Quantile(alpha), "leaf_estimation": "newton", "max_bins": None, **shared}
     ours = weald.GradientBoostingRegressor(**params).fit(X, y, sample_weight=w)
     start = DummyRegressor(strategy="constant", constant=ours.start_[0])
     theirs = sklearn.ensemble.GradientBoostingRegressor(loss="quantile", alpha=alpha, init=start, **shared)
@@ -132,9 +135,9 @@ def test_quantiles_are_those_of_scikit_learn(alpha):
 def test_a_quantile_for_each_output(params, leaf_estimation):
     X, Y = make_data(NAME, outputs="several", n=200)
     w = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
-    params = {"loss": "quantile", "leaf_estimation": leaf_estimation, "n_estimators": 20, **params}
+    params = {"leaf_estimation": leaf_estimation, "n_estimators": 20, **params}
     quantiles = [0.2, 0.5, 0.9]
-    model = make(NAME, quantile=quantiles, **params).fit(X, Y, sample_weight=w, X_val=X, y_val=Y)
+    model = make(NAME, loss=Quantile(quantiles), **params).fit(X, Y, sample_weight=w, X_val=X, y_val=Y)
     starts = [
         np.quantile(y.repeat(w.astype(int)), q, method="inverted_cdf") for y, q in zip(Y.T, quantiles, strict=True)
     ]
@@ -147,13 +150,13 @@ def test_a_quantile_for_each_output(params, leaf_estimation):
     np.testing.assert_allclose(model.train_score_[-1], np.mean(losses), rtol=1e-12)
     assert (np.diff(model.train_score_) <= 0).all()
     # Equal quantiles for all outputs are the same as a single quantile.
-    same = make(NAME, quantile=[0.3] * 3, **params).fit(X, Y, sample_weight=w)
-    assert model_bytes(same) == model_bytes(make(NAME, quantile=0.3, **params).fit(X, Y, sample_weight=w))
+    same = make(NAME, loss=Quantile([0.3] * 3), **params).fit(X, Y, sample_weight=w)
+    assert model_bytes(same) == model_bytes(make(NAME, loss=Quantile(0.3), **params).fit(X, Y, sample_weight=w))
     # Threads, weights and layouts do not change the model.
-    threads = make(NAME, quantile=np.array(quantiles), n_jobs=2, **params)
+    threads = make(NAME, loss=Quantile(np.array(quantiles)), n_jobs=2, **params)
     assert model_bytes(threads.fit(X, Y, sample_weight=w, X_val=X, y_val=Y)) == model_bytes(model)
     order = np.random.default_rng(1).permutation(int(w.sum()))
-    repeated = make(NAME, quantile=tuple(quantiles), **params)
+    repeated = make(NAME, loss=Quantile(tuple(quantiles)), **params)
     repeated.fit(X.repeat(w.astype(int), axis=0)[order], Y.repeat(w.astype(int), axis=0)[order])
     np.testing.assert_array_equal(repeated._scores(X), model._scores(X))
 
@@ -166,17 +169,17 @@ def test_quantiles_of_outputs_that_share_nothing_are_those_of_models_apart(leaf_
     rng = np.random.default_rng(0)
     X, w = X + rng.normal(size=X.shape), rng.uniform(0.5, 2, len(X))
     quantiles = [0.25, 0.5, 0.875]
-    params = {"loss": "quantile", "leaf_estimation": leaf_estimation, "output_strategy": "single_target"}
+    params = {"leaf_estimation": leaf_estimation, "output_strategy": "single_target"}
     params |= {"max_depth": 2, "min_samples_leaf": 20, "max_bins": None}
-    model = make(NAME, quantile=quantiles, **params).fit(X, Y, sample_weight=w)
-    apart = [make(NAME, quantile=q, **params).fit(X, y, w) for y, q in zip(Y.T, quantiles, strict=True)]
+    model = make(NAME, loss=Quantile(quantiles), **params).fit(X, Y, sample_weight=w)
+    apart = [make(NAME, loss=Quantile(q), **params).fit(X, y, w) for y, q in zip(Y.T, quantiles, strict=True)]
     np.testing.assert_array_equal(model.predict(X), np.column_stack([part.predict(X) for part in apart]))
-    model = make(NAME, quantile=quantiles, **params).fit(X, Y)
-    warm = make(NAME, quantile=quantiles, warm_start=True, n_estimators=2, **params).fit(X, Y)
+    model = make(NAME, loss=Quantile(quantiles), **params).fit(X, Y)
+    warm = make(NAME, loss=Quantile(quantiles), warm_start=True, n_estimators=2, **params).fit(X, Y)
     warm.set_params(n_estimators=5).fit(X, Y)
     assert model_bytes(warm) == model_bytes(model)
-    warm.set_params(quantile=[0.2, 0.5, 0.8], n_estimators=6)
-    check_refused(warm, ValueError, r"quantile must be .* with warm_start=True, .*got \[0.2, 0.5, 0.8\]", X, Y)
+    warm.set_params(loss=Quantile([0.2, 0.5, 0.8]), n_estimators=6)
+    check_refused(warm, ValueError, r"loss must be .* with warm_start=True, .*got .*\(0.2, 0.5, 0.8\)", X, Y)
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "quantile"])
@@ -191,10 +194,12 @@ def test_new_samples_are_predicted_as_well_as_by_histograms_of_scikit_learn(loss
         "quantile": lambda: mean + rng.normal(size=len(X)),
     }
     y, train, new = of_loss[loss](), slice(2000), slice(2000, None)
-    shared = {"loss": loss, **PARAMETERS.get(loss, {})}
-    shared["max_leaf_nodes"] = 8
-    theirs = sklearn.ensemble.HistGradientBoostingRegressor(early_stopping=False, **shared)
-    ours = [weald.GradientBoostingRegressor(leaf_estimation=leaf, random_state=0, **shared) for leaf in LEAVES]
+    quantile = OBJECTS["quantile"].quantile if loss == "quantile" else None
+    theirs = sklearn.ensemble.HistGradientBoostingRegressor(
+        loss=loss, quantile=quantile, early_stopping=False, max_leaf_nodes=8
+    )
+    shared = {"loss": loss_object(loss), "random_state": 0, "max_leaf_nodes": 8}
+    ours = [weald.GradientBoostingRegressor(leaf_estimation=leaf, **shared) for leaf in LEAVES]
     least, *losses = (METRICS[loss](y[new], m.fit(X[train], y[train]).predict(X[new]), None) for m in (theirs, *ours))
     assert max(losses) <= 1.05 * least, (losses, least)
 
@@ -267,18 +272,19 @@ def test_early_stops(loss):
     assert len(model.validation_score_) <= model.n_estimators_ + 3
 
 
-@pytest.mark.parametrize(("loss", "parameter"), [("quantile", "quantile"), ("huber", "huber_delta")])
-def test_warm_starts_keep_the_parameter_of_the_loss(loss, parameter):
+@pytest.mark.parametrize("loss", ["quantile", "huber"])
+def test_warm_starts_keep_the_parameter_of_the_loss(loss):
     X, Y = data(loss)
     model = make_model(loss, warm_start=True).fit(X, Y)
-    old = getattr(model, parameter)
-    model.set_params(n_estimators=8, **{parameter: 0.7})
-    check_refused(model, ValueError, f"{parameter} must be {old!r} with warm_start=True, .*got 0.7", X, Y)
-    model.set_params(loss="squared_error", **{parameter: old})
-    check_refused(model, ValueError, "loss must be .* with warm_start=True, .*got 'squared_error'", X, Y)
-    # A parameter that belongs to another loss has no effect.
-    warm = make(NAME, warm_start=True).fit(X, Y).set_params(n_estimators=8, **{parameter: 0.7}).fit(X, Y)
-    assert model_bytes(warm) == model_bytes(make(NAME, n_estimators=8).fit(X, Y))
+    old, new = loss_object(loss), type(loss_object(loss))(0.7)
+    for other in (new, loss, "squared_error"):
+        model.set_params(n_estimators=8, loss=other)
+        message = re.escape(f"loss must be {old!r} with warm_start=True, as in the previous fit, got {other!r}")
+        check_refused(model, ValueError, message, X, Y)
+    # The name and the object of the default are the same loss.
+    warm = make(NAME, warm_start=True, loss=loss).fit(X, Y)
+    warm.set_params(n_estimators=8, loss=type(loss_object(loss))()).fit(X, Y)
+    assert model_bytes(warm) == model_bytes(make(NAME, n_estimators=8, loss=loss).fit(X, Y))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -291,24 +297,30 @@ def test_models_come_back_from_files_and_pickles(loss, tmp_path):
         assert loaded.get_params() == model.get_params()
         np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
         assert model_bytes(loaded) == model_bytes(model)
+    assert model.loss == loss_object(loss)
     _, estimator, _ = taken_apart(path)
-    # Only those of these parameters that differ from their defaults are stored.
-    assert estimator["params"].keys() & {"quantile", "huber_delta", "tweedie_power"} == PARAMETERS.get(loss, {}).keys()
+    stored = estimator["params"]["loss"]
+    assert stored == (loss if loss not in OBJECTS else {"loss": [type(OBJECTS[loss]).__name__, stored["loss"][1]]})
 
 
 def test_losses_in_files_are_those_of_the_model():
     X, Y = data("poisson")
     state = make_model("poisson").fit(X, Y).__getstate__()
-    for loss, keys, message in [
-        ("squared_error", {}, "_shared must have the loss of the model"),
-        ("quantile", {}, "_shared must be a dict with the keys"),
-        ("quantile", {"quantile": 0.5}, "_shared must have the loss of the model"),
-        ("tweedie", {"tweedie_power": "1.5"}, "_shared must have a finite number as tweedie_power"),
-        ("tweedie", {"tweedie_power": np.nan}, "_shared must have a finite number as tweedie_power"),
+    for loss, message in [
+        ("squared_error", "_shared must have the loss of the model, got 'squared_error'"),
+        ("log_loss", "_shared must have a loss of .*got 'log_loss'"),
+        (Quantile(0.5), "_shared must have the loss of the model"),
+        (Tweedie([1.5, 1.4]), "_shared must have a loss for each of 3 outputs"),
+        ("unknown", "_shared must have a loss of .*'tweedie'.*got 'unknown'"),
+        (CustomLoss(None, name="own"), "_shared must have the loss of the model, got 'own'"),
+        (CustomLoss(HalfSquares(), link="log"), "custom loss of numbers without methods"),
+        (None, "_shared must have a loss of"),
     ]:
         model = weald.GradientBoostingRegressor()
         with pytest.raises(ValueError, match=message):
-            model.__setstate__(state | {"_shared": state["_shared"] | {"loss": loss} | keys})
+            model.__setstate__(state | {"_shared": state["_shared"] | {"loss": loss}})
+    with pytest.raises(ValueError, match="_shared must be a dict with the keys"):
+        weald.GradientBoostingRegressor().__setstate__(state | {"_shared": state["_shared"] | {"quantile": 0.5}})
 
 
 def test_trees_and_forests_alone_are_compressed():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weald
-from boosting_twin import PARAMETERS, Newton, Twin, in_domain
+from boosting_twin import Newton, Twin, in_domain, loss_object
 from weald.projection import GaussianProjection, RademacherProjection
 
 N_STAGES = 6
@@ -113,8 +113,9 @@ def test_numerical_outputs(strategy, loss, learning_rate, rule):
     loss = "squared_error" if loss == "unweighted" else loss
     Y = in_domain(loss, Y)
     params, parameters = setting(strategy, Y.shape[1])
-    params |= PARAMETERS.get(loss, {})
-    model = make("Regressor", rule, loss=loss, learning_rate=learning_rate, **params).fit(X, Y, sample_weight=w)
+    model = make("Regressor", rule, loss=loss_object(loss), learning_rate=learning_rate, **params).fit(
+        X, Y, sample_weight=w
+    )
     check(model, Twin(X, Y, loss, w), X_new, parameters, TOLERANCE["numbers"])
 
 
@@ -128,7 +129,7 @@ def test_steps_in_eight_bits(strategy, loss, rule):
     params["step_dtype"] = parameters["step_dtype"] = "float8"
     if loss not in LABELS or (strategy, loss) == ("subspace", "squared_error"):
         y = targets = in_domain(loss, scores)
-        model = make("Regressor", rule, loss=loss, **params, **PARAMETERS.get(loss, {}))
+        model = make("Regressor", rule, loss=loss_object(loss), **params)
     else:
         y = (scores > 0.4).astype(int)
         targets = y - 0.5 if loss == "squared_error" else 2.0 * y - 1

@@ -138,7 +138,7 @@ def test_scores_start_where_they_start_if_no_leaf_adds_to_them(ml_opset):
         (weald.GradientBoostingClassifier(loss="hinge", **joint), Y),
         (weald.GradientBoostingClassifier(loss="hinge", **joint), Y[:, 0] + 2 * Y[:, 1]),
         (weald.GradientBoostingRegressor(loss="absolute_error", max_depth=1, **joint), numbers),
-        (weald.GradientBoostingRegressor(loss="quantile", quantile=0.9, max_depth=1, **joint), numbers),
+        (weald.GradientBoostingRegressor(loss=weald.loss.Quantile(0.9), max_depth=1, **joint), numbers),
     ]:
         model.fit(X, y)
         counts = [np.bincount(tree.leaf_values()[1]) for tree in map(model._forest.tree, range(3))]

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
-from weald import _weald, projection
+from weald import _weald, loss, projection
 from weald._files import model_parts
 
 EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
@@ -119,10 +119,10 @@ PARAMS = [
     ("GradientBoostingRegressor", "several", {"loss": "absolute_error", "n_iter_no_change": 2}),
     ("GradientBoostingRegressor", "several", {"output_strategy": "single_target", "subsample": 0.5}),
     ("GradientBoostingRegressor", "several", {"relabel_leaves": np.False_, "learning_rate": np.float32(0.1)}),
-    ("GradientBoostingRegressor", "several", {"loss": "quantile", "quantile": np.float32(0.25)}),
-    ("GradientBoostingRegressor", "several", {"loss": "quantile", "quantile": [0.25, 0.5, 0.75]}),
-    ("GradientBoostingRegressor", "several", {"loss": "quantile", "quantile": np.array([0.25, 0.5, 0.75])}),
-    ("GradientBoostingRegressor", "several", {"loss": "huber", "huber_delta": 2}),
+    ("GradientBoostingRegressor", "several", {"loss": loss.Quantile(np.float32(0.25))}),
+    ("GradientBoostingRegressor", "several", {"loss": loss.Quantile([0.25, 0.5, 0.75])}),
+    ("GradientBoostingRegressor", "several", {"loss": loss.Huber(np.array([0.25, 0.5, 0.75]))}),
+    ("GradientBoostingRegressor", "several", {"loss": loss.Tweedie()}),
     ("GradientBoostingClassifier", "single", {"loss": "exponential"}),
     ("GradientBoostingClassifier", "labels", {"loss": "hinge"}),
     ("CompressedForestClassifier", "labels", {"loss": "log_loss"}),

@@ -218,7 +218,7 @@ def odd_parameters():
     yield forest, X, code, {"oob_score": f1_score, "n_estimators": 30}
     yield boosting, X, number, {"scoring": "r2", "n_iter_no_change": 2}
     yield boosting, X, number, {"scoring": get_scorer("neg_mean_squared_error"), "n_iter_no_change": 2}
-    yield boosting, X, numbers, {"loss": "quantile", "quantile": (0.1, np.float32(0.5), 0.9)}
+    yield boosting, X, numbers, {"loss": weald.loss.Quantile((0.1, np.float32(0.5), 0.9))}
     yield boosting, X, labels, {"label_weight": [1, 2, 3], "relabel_leaves": np.False_, "output_strategy": "projected"}
     yield boosting, X, number, {"estimator": weald.DecisionTreeRegressor(max_depth=2)}
     yield boosting, X, numbers, {"estimator": weald.RandomForestRegressor(2), "output_strategy": "joint"}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weald
-from boosting_twin import PARAMETERS, Twin, in_domain
+from boosting_twin import Twin, in_domain, loss_object
 from conftest import ALL, BOOSTING, CLASSIFIERS, FORESTS, REGRESSORS, TREES, check_refused, make, make_data, model_bytes
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -216,7 +216,6 @@ def test_trees_of_boosting_are_grown_on_scaled_gradients(strategy, scaling, loss
     Y = in_domain(loss, Y)
     d = Y.shape[1]
     params, parameters = setting(strategy, d)
-    params |= PARAMETERS.get(loss, {})
     twin = Twin(X, Y, loss, w)
     weights = None if scaling == "variance" else [1, 2, 0.5, 1]
     scales = [1.5, 0.7, 1, 2]
@@ -226,7 +225,9 @@ def test_trees_of_boosting_are_grown_on_scaled_gradients(strategy, scaling, loss
     phis = parameters.get("phis", [np.eye(d)] * 6)
     parameters |= {"strategy": "projected", "phis": [phi * f for phi in phis]}
     given = "variance" if scaling == "variance" else scales
-    model = make_boosting("Regressor", rule, loss=loss, output_scaling=given, output_weights=weights, **params)
+    model = make_boosting(
+        "Regressor", rule, loss=loss_object(loss), output_scaling=given, output_weights=weights, **params
+    )
     check(model.fit(X, Y, sample_weight=w), twin, X_new, parameters, TOLERANCE["numbers"])
 
 

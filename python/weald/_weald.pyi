@@ -210,10 +210,10 @@ class _BoostConfig(TypedDict):
     tree: _TreeConfig
     n_estimators: int
     learning_rate: float
-    # An object must have the methods loss(y, scores) and gradient_hessian(y, scores).
+    # A name, or a `CustomLoss`.
     loss: str | Any
-    # The quantile, δ or power of the losses "quantile", "huber" and "tweedie", for all outputs or for each output.
-    loss_parameter: float | list[float] | None
+    # The parameter of the loss, if it has a name and a parameter, for all outputs or for each output.
+    loss_parameter: float | tuple[float, ...] | None
     strategy: str
     # For the strategy "projected".
     output_projection: _OutputProjection | None
@@ -229,6 +229,39 @@ class _BoostConfig(TypedDict):
     max_bins: int | None
     n_iter_no_change: int | None
     tol: float
+
+@type_check_only
+class _LossParameter(TypedDict):
+    name: str
+    about: str
+    default: float
+    # The value is between these two.
+    above: float
+    below: float
+    # The same in words that follow "must".
+    must: str
+
+@type_check_only
+class _LossRow(TypedDict):
+    name: str
+    type: str
+    about: str
+    # The kinds of y that the loss is meant for.
+    of_numbers: bool
+    of_labels: bool
+    domain: str
+    link: str | None
+    # Whether several classes share the softmax.
+    softmax: bool
+    # Whether compression, and fits of workers that each hold some of the samples, support it.
+    compresses: bool
+    has_workers: bool
+    parameter: _LossParameter | None
+
+def losses() -> list[_LossRow]: ...
+def loss_cells(
+    name: str, parameter: float | None, y: NDArray[np.float64], scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 
 @type_check_only
 class _CompressConfig(TypedDict):

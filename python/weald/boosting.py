@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from weald import loss as losses
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
-from weald._fit.boosting_checks import name_of
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor
-from weald._input.checks import Float, Matrix, Number
+from weald._input.checks import Float, Matrix
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling
 from weald._parameters.types import (
@@ -42,15 +41,18 @@ from weald.tree import DecisionTreeRegressor
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
-_WITH_PROBABILITIES = {"log_loss", "exponential"}
 # Probabilities of `init` are clipped to this distance from 0 and 1 before they become scores.
 _LEAST_PROBABILITY = 1e-6
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    loss = estimator._shared["loss"] if hasattr(estimator, "_shared") else name_of(estimator.loss)
-    if loss not in _WITH_PROBABILITIES:
-        raise AttributeError(f"loss={loss!r} has no probabilities: loss must be 'exponential' or 'log_loss'")
+    try:
+        loss = estimator._loss if hasattr(estimator, "_shared") else losses.get(estimator.loss)
+    except (TypeError, ValueError) as error:
+        raise AttributeError(str(error)) from error
+    if loss.link != "half_logit":
+        known = " or ".join(repr(name) for name in losses.names("labels") if losses.get(name).link == "half_logit")
+        raise AttributeError(f"loss={loss.name!r} has no probabilities: loss must be {known}")
     return True
 
 
@@ -64,36 +66,18 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     Parameters
     ----------
     loss : str or object, default="squared_error"
-        The loss to minimize, summed over the outputs. With the target y and the score f:
+        The loss to minimize, summed over the outputs: "squared_error", "absolute_error", "quantile", "huber", "poisson",
+        "gamma" or "tweedie" (half the deviances), or another loss of `weald.loss` for numbers.
 
-        - "squared_error": (y - f)² / 2;
-        - "absolute_error": abs(y - f);
-        - "quantile": `quantile` · (y - f) if y > f, else (1 - `quantile`) · (f - y);
-        - "huber": (y - f)² / 2 for residuals up to `huber_delta`, and linear beyond;
-        - "poisson": half the Poisson deviance, exp(f) - y f + y log y - y, for y ≥ 0;
-        - "gamma": half the gamma deviance, y exp(-f) + f - log y - 1, for y > 0;
-        - "tweedie": half the Tweedie deviance with the power `tweedie_power`, for y ≥ 0.
+        Scores are logarithms, and predictions are exp(f), for losses with the link "log", such as the last three. If all
+        values of an output are 0, its initial score is computed as if there were half a sample with y = 1 (or a 64th of
+        all samples, if that is less).
 
-        The scores of the last three are logarithms, and predictions are exp(f). If all values of an output are 0, its
-        initial score is computed as if there were half a sample with y = 1 (or a 64th of all samples, if that is less).
-
-        An object of your own must have two methods: `loss(y, scores)`, which returns the loss of each pair, and
-        `gradient_hessian(y, scores)`, which returns the first and the second derivatives of the loss with respect to the score.
-        Both receive two float64 arrays of shape (n,) and return float64 arrays of shape (n,). The length n varies, and the
-        pairs come from any samples and outputs, so that each pair must be computed independently of the others. The values
-        must be finite for the scores of the samples. Searches also evaluate other scores, and turn back if a value is not
-        finite. The methods are called from the threads of the fit, one call at a time, with numpy's floating-point warnings
-        off. Predictions are scores. The initial constant minimizes the loss and is searched from 0. A model with such a
-        loss can be pickled if the object can be pickled, and cannot be saved by `weald.save`.
-    quantile : float or array-like of shape (n_outputs,), default=0.5
-        Level of the quantile for loss="quantile", above 0 and below 1: one for all outputs, or one for each. To predict
-        several quantiles of one target, pass it as several equal outputs; the predicted quantiles may cross.
-    huber_delta : float, default=1.0
-        Residual at which loss="huber" changes from squared to linear, above 0. It is in units of y, and not a quantile of
-        the residuals.
-    tweedie_power : float, default=1.5
-        Power of the mean to which the variance is proportional for loss="tweedie", above 1 and below 2: near 1 it behaves
-        like "poisson", near 2 like "gamma".
+        A loss with another parameter is an object of `weald.loss`, such as `weald.loss.Huber(delta=0.5)`; all losses and their
+        formulas are there. A loss of your own is an object with the methods `loss(y, scores)` and
+        `gradient_hessian(y, scores)`, or a `weald.loss.CustomLoss`, which gives it a name, a domain of y and a link. A pickle
+        contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
+        same, and needs a loss again for another fit.
     learning_rate : float, default=0.1
         Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
     n_estimators : int, default=100
@@ -367,7 +351,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is added. With `learning_rate<=1`,
     `subsample=1` and a convex loss, as all named losses are, the training loss never increases, except by rounding.
 
-    With "poisson", "gamma" and "tweedie", `start_` and the values of leaves are logarithms. Exponential functions are
+    With losses whose link is "log", `start_` and the values of leaves are logarithms. Exponential functions are
     continued by their tangents for exponents above 345, so that gradients do not overflow, and predictions never exceed
     the largest float64.
 
@@ -391,20 +375,10 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     True
     """
 
-    quantile: float | ArrayLike
-    huber_delta: float
-    tweedie_power: float
-
     _member_class = DecisionTreeRegressor
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
-        "loss": [
-            StrOptions({"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie"}),
-            HasMethods(["loss", "gradient_hessian"]),
-        ],
-        "quantile": [Number(Real, 0.0, 1.0, closed="neither"), "array-like"],
-        "huber_delta": [Number(Real, 0.0, None, closed="neither")],
-        "tweedie_power": [Number(Real, 1.0, 2.0, closed="neither")],
+        "loss": [StrOptions(set(losses.names("numbers"))), HasMethods(["loss", "gradient_hessian"])],
         **_output_scaling.CONSTRAINTS,
     }
 
@@ -415,9 +389,6 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         self,
         *,
         loss: Any = "squared_error",
-        quantile: float | ArrayLike = 0.5,
-        huber_delta: float = 1.0,
-        tweedie_power: float = 1.5,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         output_strategy: Literal["auto", "projected", "joint", "single_target"] = "auto",
@@ -465,7 +436,7 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
     def predict(
         self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
     ) -> Prediction:
-        """Predict numerical outputs: the scores, or their exponentials for "poisson", "gamma" and "tweedie".
+        """Predict numerical outputs: the scores, or their exponentials for losses with the link "log".
 
         Parameters
         ----------
@@ -511,25 +482,21 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential", "hinge", "squared_error"} or object, default="log_loss"
-        The loss to minimize, summed over the columns of scores. With y = -1 or +1 and the score f:
+    loss : str or object, default="log_loss"
+        The loss to minimize, summed over the columns of scores: "log_loss", "exponential", "hinge" or "squared_error", or
+        another loss of `weald.loss` for labels.
 
-        - "log_loss": log(1 + exp(-2yf)), where f is half the log-odds. For outputs of three or more classes, and for
-          several outputs of classes, it is the log loss of the softmax over the columns of the output, except with
-          `output_strategy="single_target"`. With the default `output_strategy="auto"`, this is the case for up to ten
-          columns of scores: each class is then fitted against all other classes, and probabilities are divided by their
-          sum. Set `output_strategy="joint"` for the softmax;
-        - "exponential": exp(-yf);
-        - "hinge": max(0, 1 - yf);
-        - "squared_error": half the squared error of f as an estimate of 0 or 1.
+        For outputs of three or more classes, and for several outputs of classes, "log_loss" is the log loss of the softmax
+        over the columns of the output, except with `output_strategy="single_target"`. With the default
+        `output_strategy="auto"`, this is the case for up to ten columns of scores: each class is then fitted against all
+        other classes, and probabilities are divided by their sum. Set `output_strategy="joint"` for the softmax. Except
+        with the softmax, each class of several is one column against all other classes.
 
-        Except with the softmax, each class of several is one column against all other classes.
-
-        An object of your own must have two methods: `loss(y, scores)`, which returns the loss of each pair, and
-        `gradient_hessian(y, scores)`, which returns the first and the second derivatives of the loss with respect to the score.
-        y is 0 or 1, where 1 means that the sample has the label or class; see `GradientBoostingRegressor` for the other
-        rules. A label, or the second of two classes, is predicted if its score is above 0, and there are no probabilities.
-        A model with such a loss can be pickled if the object can be pickled, and cannot be saved by `weald.save`.
+        A loss with another parameter is an object of `weald.loss`, such as `weald.loss.Huber(delta=0.5)`; all losses and their
+        formulas are there. A loss of your own is an object with the methods `loss(y, scores)` and
+        `gradient_hessian(y, scores)`, or a `weald.loss.CustomLoss`, which gives it a name, a domain of y and a link. A pickle
+        contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
+        same, and needs a loss again for another fit.
     learning_rate : float, default=0.1
         Factor by which the contribution of each stage is multiplied. The initial constant is not multiplied.
     n_estimators : int, default=100
@@ -847,10 +814,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     _member_class = DecisionTreeRegressor
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseBoosting._parameter_constraints,
-        "loss": [
-            StrOptions({"log_loss", "exponential", "hinge", "squared_error"}),
-            HasMethods(["loss", "gradient_hessian"]),
-        ],
+        "loss": [StrOptions(set(losses.names("labels"))), HasMethods(["loss", "gradient_hessian"])],
         "class_weight": [dict, list, StrOptions({"balanced"}), None],
         **_label_weight.CONSTRAINTS,
         **BaseClassifier._parameter_constraints,
@@ -935,10 +899,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     def predict_proba(
         self, X: MatrixLike, *, n_stages: int | None = None, base_margin: ArrayLike | None = None
     ) -> Prediction:
-        """Predict probabilities. Only with the losses "log_loss" and "exponential".
+        """Predict probabilities. Only with losses whose link is "half_logit", such as "log_loss" and "exponential".
 
         With the score f of `decision_function`, the probability is 1 / (1 + exp(-f)) for "log_loss" and
-        1 / (1 + exp(-2f)) for "exponential"; the probabilities of several classes are divided by their sum. If the loss
+        1 / (1 + exp(-2f)) for the others; the probabilities of several classes are divided by their sum. If the loss
         is that of the softmax, the probabilities are the softmax of the scores.
 
         Parameters
@@ -1060,7 +1024,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array | sparse.csr_matrix:
         """Predict the probabilities of labels that are at least `min_score`, as a sparse matrix.
 
-        Only after a fit on labels, with the losses "log_loss" and "exponential". All labels have probabilities, which
+        Only after a fit on labels, with losses that have `predict_proba`. All labels have probabilities, which
         are computed in blocks of samples: it takes the time of `predict_proba` and the memory of the result.
 
         Parameters
@@ -1117,33 +1081,38 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     @property
     def _threshold(self) -> float:
         """The raw score above which a label, or the second of two classes, is predicted."""
-        return 0.5 if self._shared["loss"] == "squared_error" else 0.0
+        # Scores with the identity as their link estimate 0 and 1.
+        return 0.5 if self._loss.link == "identity" else 0.0
 
     def _is_softmax(self) -> bool:
         """Whether the loss is that of the softmax over the classes of an output."""
         has_classes = self._label_format is None and (self.n_outputs_ > 1 or self.n_classes_ > 2)
         together = self._shared["output_strategy"] != "single_target"
-        return bool(has_classes and together and self._shared["loss"] == "log_loss")
+        return bool(has_classes and together and self._has_softmax())
 
     def _unit(self) -> float:
-        # The scores of the engine's logistic loss are half the log-odds.
-        return 2.0 if self._shared["loss"] == "log_loss" and not self._is_softmax() else 1.0
+        # The scores of the logistic loss are half the log-odds.
+        return 2.0 if self._has_softmax() and not self._is_softmax() else 1.0
+
+    def _has_softmax(self) -> bool:
+        """Whether the loss is the logistic loss, which is that of the softmax for several classes."""
+        return self._loss.name in losses.supporting("softmax")
 
     def _has_scores(self) -> bool:
         return "_scores_at_stage" in self.__dict__
 
     def _margins_of(self, estimator: Any, X: Matrix) -> Float:
-        loss = self._shared["loss"]
-        has_proba = loss in _WITH_PROBABILITIES and hasattr(estimator, "predict_proba")
+        has_log_odds = self._loss.link == "half_logit"
+        has_proba = has_log_odds and hasattr(estimator, "predict_proba")
         if not has_proba:
             if not hasattr(estimator, "decision_function"):
-                methods = f"{'predict_proba or ' if loss in _WITH_PROBABILITIES else ''}decision_function"
+                methods = f"{'predict_proba or ' if has_log_odds else ''}decision_function"
                 raise TypeError(
-                    f"init must have the method {methods} after a fit to this y with loss={loss!r}, got "
+                    f"init must have the method {methods} after a fit to this y with loss={self._loss.name!r}, got "
                     f"{type(estimator).__name__}"
                 )
             found = columns_of(estimator.decision_function(X), X.shape[0])
-            return found / self._unit() if loss in _WITH_PROBABILITIES else found
+            return found / self._unit()
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
             # Several outputs: for labels, the arrays hold the probabilities of their classes.

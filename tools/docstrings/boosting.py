@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from docstrings.estimators import SHARED
 
-_OWN_LOSS = """
-An object of your own must have two methods: `loss(y, scores)`, which returns the loss of each pair, and
-`gradient_hessian(y, scores)`, which returns the first and the second derivatives of the loss with respect to the score.
+_OBJECTS = """
+A loss with another parameter is an object of `weald.loss`, such as `weald.loss.Huber(delta=0.5)`; all losses and their
+formulas are there. A loss of your own is an object with the methods `loss(y, scores)` and
+`gradient_hessian(y, scores)`, or a `weald.loss.CustomLoss`, which gives it a name, a domain of y and a link. A pickle
+contains the object. A model file contains its name, domain and link and no code: the model that is loaded predicts the
+same, and needs a loss again for another fit.
 """
 
 BOOSTING = {
@@ -306,41 +309,14 @@ step ρ_j that minimizes the loss along g, and `learning_rate` · ρ_j g is adde
 BOOSTING_REGRESSORS = {
     "loss": f"""
 loss : str or object, default={{default}}
-    The loss to minimize, summed over the outputs. With the target y and the score f:
+    The loss to minimize, summed over the outputs: "squared_error", "absolute_error", "quantile", "huber", "poisson",
+    "gamma" or "tweedie" (half the deviances), or another loss of `weald.loss` for numbers.
 
-    - "squared_error": (y - f)² / 2;
-    - "absolute_error": abs(y - f);
-    - "quantile": `quantile` · (y - f) if y > f, else (1 - `quantile`) · (f - y);
-    - "huber": (y - f)² / 2 for residuals up to `huber_delta`, and linear beyond;
-    - "poisson": half the Poisson deviance, exp(f) - y f + y log y - y, for y ≥ 0;
-    - "gamma": half the gamma deviance, y exp(-f) + f - log y - 1, for y > 0;
-    - "tweedie": half the Tweedie deviance with the power `tweedie_power`, for y ≥ 0.
+    Scores are logarithms, and predictions are exp(f), for losses with the link "log", such as the last three. If all
+    values of an output are 0, its initial score is computed as if there were half a sample with y = 1 (or a 64th of
+    all samples, if that is less).
 
-    The scores of the last three are logarithms, and predictions are exp(f). If all values of an output are 0, its
-    initial score is computed as if there were half a sample with y = 1 (or a 64th of all samples, if that is less).
-
-    {_OWN_LOSS.strip().replace(chr(10), chr(10) + "    ")}
-    Both receive two float64 arrays of shape (n,) and return float64 arrays of shape (n,). The length n varies, and the
-    pairs come from any samples and outputs, so that each pair must be computed independently of the others. The values
-    must be finite for the scores of the samples. Searches also evaluate other scores, and turn back if a value is not
-    finite. The methods are called from the threads of the fit, one call at a time, with numpy's floating-point warnings
-    off. Predictions are scores. The initial constant minimizes the loss and is searched from 0. A model with such a
-    loss can be pickled if the object can be pickled, and cannot be saved by `weald.save`.
-""",
-    "quantile": """
-quantile : float or array-like of shape (n_outputs,), default={default}
-    Level of the quantile for loss="quantile", above 0 and below 1: one for all outputs, or one for each. To predict
-    several quantiles of one target, pass it as several equal outputs; the predicted quantiles may cross.
-""",
-    "huber_delta": """
-huber_delta : float, default={default}
-    Residual at which loss="huber" changes from squared to linear, above 0. It is in units of y, and not a quantile of
-    the residuals.
-""",
-    "tweedie_power": """
-tweedie_power : float, default={default}
-    Power of the mean to which the variance is proportional for loss="tweedie", above 1 and below 2: near 1 it behaves
-    like "poisson", near 2 like "gamma".
+    {_OBJECTS.strip().replace(chr(10), chr(10) + "    ")}
 """,
     "l2_regularization": """
 l2_regularization : float, default={default}
@@ -367,24 +343,17 @@ min_sum_hessian_in_leaf : float, default={default}
 
 BOOSTING_CLASSIFIERS = {
     "loss": f"""
-loss : {{"log_loss", "exponential", "hinge", "squared_error"}} or object, default={{default}}
-    The loss to minimize, summed over the columns of scores. With y = -1 or +1 and the score f:
+loss : str or object, default={{default}}
+    The loss to minimize, summed over the columns of scores: "log_loss", "exponential", "hinge" or "squared_error", or
+    another loss of `weald.loss` for labels.
 
-    - "log_loss": log(1 + exp(-2yf)), where f is half the log-odds. For outputs of three or more classes, and for
-      several outputs of classes, it is the log loss of the softmax over the columns of the output, except with
-      `output_strategy="single_target"`. With the default `output_strategy="auto"`, this is the case for up to ten
-      columns of scores: each class is then fitted against all other classes, and probabilities are divided by their
-      sum. Set `output_strategy="joint"` for the softmax;
-    - "exponential": exp(-yf);
-    - "hinge": max(0, 1 - yf);
-    - "squared_error": half the squared error of f as an estimate of 0 or 1.
+    For outputs of three or more classes, and for several outputs of classes, "log_loss" is the log loss of the softmax
+    over the columns of the output, except with `output_strategy="single_target"`. With the default
+    `output_strategy="auto"`, this is the case for up to ten columns of scores: each class is then fitted against all
+    other classes, and probabilities are divided by their sum. Set `output_strategy="joint"` for the softmax. Except
+    with the softmax, each class of several is one column against all other classes.
 
-    Except with the softmax, each class of several is one column against all other classes.
-
-    {_OWN_LOSS.strip().replace(chr(10), chr(10) + "    ")}
-    y is 0 or 1, where 1 means that the sample has the label or class; see `GradientBoostingRegressor` for the other
-    rules. A label, or the second of two classes, is predicted if its score is above 0, and there are no probabilities.
-    A model with such a loss can be pickled if the object can be pickled, and cannot be saved by `weald.save`.
+    {_OBJECTS.strip().replace(chr(10), chr(10) + "    ")}
 """,
     "l2_regularization": """
 l2_regularization : float, default={default}

@@ -12,7 +12,7 @@ use weald::{
 };
 
 use crate::array::Read1;
-use crate::config::PyForestConfig;
+use crate::config::{PyForestConfig, unknown};
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::forest::{PyForest, precision};
@@ -56,11 +56,7 @@ impl PyCompressConfig {
             },
             other => return Err(PyValueError::new_err(format!("method is {other:?}, which is not known"))),
         };
-        let loss = match self.loss.as_str() {
-            "squared_error" => CompressLoss::SquaredError,
-            "log_loss" => CompressLoss::LogLoss,
-            other => return Err(PyValueError::new_err(format!("loss is {other:?}, which is not known"))),
-        };
+        let loss = CompressLoss::named(&self.loss).ok_or_else(|| unknown("loss", &self.loss))?;
         Ok(CompressConfig::new(method)
             .loss(loss)
             .standardize(self.standardize)

@@ -12,7 +12,7 @@ use weald::{
 };
 
 use crate::error::raise;
-use crate::loss::{OwnLoss, PyLoss};
+use crate::loss::{OwnLoss, PyLoss, PyLossObject};
 use crate::projection::PyOutputProjection;
 
 /// The keys of the dictionary of a tree's parameters.
@@ -164,7 +164,7 @@ pub(crate) struct PyBoostConfig {
     n_estimators: usize,
     learning_rate: f64,
     loss: PyLossSource,
-    /// The parameter of the losses "quantile" (the quantile), "huber" (δ) and "tweedie" (the power).
+    /// The parameter of the loss, if it has a name and a parameter.
     loss_parameter: Option<PyLossParameter>,
     strategy: String,
     /// The projection for the strategy "projected".
@@ -195,13 +195,13 @@ impl PyBoostConfig {
         let mut own = OwnLoss::default();
         let loss = match (self.loss, self.loss_parameter) {
             (PyLossSource::Name(name), None) => LossKind::named(&name).ok_or_else(|| unknown("loss", &name))?,
-            (PyLossSource::Name(name), Some(PyLossParameter::One(parameter))) => loss_with(&name, parameter)?,
+            (PyLossSource::Name(name), Some(PyLossParameter::One(parameter))) => with_parameter(&name, parameter)?,
             (PyLossSource::Name(name), Some(PyLossParameter::Each(parameters))) => {
-                let losses: PyResult<Vec<LossKind>> = parameters.iter().map(|&p| loss_with(&name, p)).collect();
+                let losses: PyResult<Vec<LossKind>> = parameters.iter().map(|&p| with_parameter(&name, p)).collect();
                 LossKind::of_outputs(losses?).map_err(raise)?
             }
             (PyLossSource::Object(object), _) => {
-                let loss = Arc::new(PyLoss::new(object));
+                let loss = Arc::new(PyLoss::new(object)?);
                 own = OwnLoss(Some(Arc::clone(&loss)));
                 LossKind::Custom(loss)
             }
@@ -254,7 +254,7 @@ impl PyBoostConfig {
 #[derive(Debug, FromPyObject)]
 pub(crate) enum PyLossSource {
     Name(String),
-    Object(Py<PyAny>),
+    Object(PyLossObject),
 }
 
 /// The parameter of a loss, for all outputs or for each output.
@@ -265,15 +265,10 @@ pub(crate) enum PyLossParameter {
 }
 
 /// Returns the loss with this name and parameter.
-fn loss_with(name: &str, parameter: f64) -> PyResult<LossKind> {
-    match name {
-        "quantile" => Ok(LossKind::quantile(parameter)),
-        "huber" => Ok(LossKind::huber(parameter)),
-        "tweedie" => Ok(LossKind::tweedie(parameter)),
-        other => Err(unknown("loss with a parameter", other)),
-    }
+pub(crate) fn with_parameter(name: &str, parameter: f64) -> PyResult<LossKind> {
+    LossKind::with_parameter(name, parameter).ok_or_else(|| unknown("loss with a parameter", name))
 }
 
-fn unknown(parameter: &str, value: &str) -> PyErr {
+pub(crate) fn unknown(parameter: &str, value: &str) -> PyErr {
     PyValueError::new_err(format!("{parameter} is {value:?}, which is not known"))
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use weald::{Error, ErrorKind};
 
 /// Names of arguments and values in the engine's messages, and their names in Python.
-const WORDS: [(&str, &str); 32] = [
+const WORDS: [(&str, &str); 30] = [
     ("precision", "dtype"),
     ("Byte", "'int8'"),
     ("be Half or Single for labels and classes", "be 'float16' or 'float32' for labels and classes"),
@@ -18,8 +18,6 @@ const WORDS: [(&str, &str); 32] = [
     ("n_trees", "n_estimators"),
     ("sampling", "max_samples"),
     ("strategy", "output_strategy"),
-    ("delta", "huber_delta"),
-    ("power", "tweedie_power"),
     (
         "be Joint, or Projected without relabelled leaves, for weak models other than trees",
         "be 'joint', or 'projected' with relabel_leaves=False, with an estimator",

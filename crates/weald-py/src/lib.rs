@@ -67,6 +67,8 @@ mod _weald {
     #[pymodule_export]
     use crate::label_files::{read_mulan, read_svmlight, read_xmc, write_xmc};
     #[pymodule_export]
+    use crate::loss::{loss_cells, losses};
+    #[pymodule_export]
     use crate::model_file::{
         inspect_bytes, inspect_model, load_model, read_model, save_model, write_file, write_model,
     };

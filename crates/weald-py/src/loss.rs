@@ -1,17 +1,94 @@
-//! Losses that are computed in Python, for many cells at a time.
+//! The table of losses, and losses that are computed in Python, for many cells at a time.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use numpy::PyUntypedArrayMethods;
+use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyTuple};
-use weald::{Control, Domain, Loss};
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
+use weald::compress::CompressLoss;
+use weald::{Control, Domain, Link, Loss, LossKind, LossTargets, Outputs};
 
-use crate::array::ReadDyn;
+use crate::array::{Read1, ReadDyn};
+use crate::config::{unknown, with_parameter};
+use crate::error::raise;
+use crate::names::{DOMAINS, LINKS_OF_LOSSES};
 use crate::output;
 
 const CELLS: &str = "the cells of a loss";
+
+/// Returns the table of losses: for each, a dictionary of its name, the name of its type, a description, the kinds of y
+/// that it is meant for, its domain, link and parameter, and what supports it.
+#[pyfunction]
+pub(crate) fn losses(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |row: &weald::LossRow| {
+        let about = PyDict::new(py);
+        about.set_item("name", row.name)?;
+        about.set_item("type", row.type_name)?;
+        about.set_item("about", row.about)?;
+        about.set_item("of_numbers", row.targets != LossTargets::Labels)?;
+        about.set_item("of_labels", row.targets != LossTargets::Numbers)?;
+        about.set_item("domain", DOMAINS.iter().find(|(domain, _)| *domain == row.domain()).map(|found| found.1))?;
+        about.set_item("link", LINKS_OF_LOSSES.iter().find(|(link, _)| *link == row.link()).map(|found| found.1))?;
+        about.set_item("softmax", row.has_softmax())?;
+        about.set_item("compresses", CompressLoss::named(row.name).is_some())?;
+        about.set_item("has_workers", row.loss().has_workers())?;
+        let parameter = row.parameter.map(|parameter| {
+            let about = PyDict::new(py);
+            about.set_item("name", parameter.name)?;
+            about.set_item("about", parameter.about)?;
+            about.set_item("default", parameter.default)?;
+            about.set_item("above", parameter.above)?;
+            about.set_item("below", parameter.below)?;
+            about.set_item("must", parameter.must)?;
+            PyResult::Ok(about)
+        });
+        about.set_item("parameter", parameter.transpose()?)?;
+        Ok(about)
+    };
+    LossKind::ALL.iter().map(row).collect()
+}
+
+/// The values and the first and second derivatives of a loss for some pairs of y and score.
+type Cells<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Returns the values of a loss of the table, and its first and second derivatives by the scores.
+#[pyfunction]
+#[pyo3(signature = (name, parameter, y, scores))]
+pub(crate) fn loss_cells<'py>(
+    py: Python<'py>,
+    name: &str,
+    parameter: Option<f64>,
+    y: Read1<'py, f64>,
+    scores: Read1<'py, f64>,
+) -> PyResult<Cells<'py>> {
+    let kind = match parameter {
+        Some(parameter) => with_parameter(name, parameter)?,
+        None => LossKind::named(name).ok_or_else(|| unknown("loss", name))?,
+    };
+    let loss = kind.as_loss();
+    loss.check().map_err(raise)?;
+    let (y, scores) = (y.as_array(), scores.as_array());
+    let of_cells = |value: &dyn Fn(f64, f64) -> f64| -> PyResult<_> {
+        let found: Vec<f64> = y.iter().zip(scores).map(|(&y, &score)| value(y, score)).collect();
+        output::copied(py, CELLS, &found)
+    };
+    Ok((
+        of_cells(&|y, score| loss.value(y, score))?,
+        of_cells(&|y, score| -loss.negative_gradient(y, score))?,
+        of_cells(&|y, score| loss.curvature(y, score))?,
+    ))
+}
+
+/// A loss of the user as Python passes it.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct PyLossObject {
+    /// The object with the methods.
+    functions: Py<PyAny>,
+    name: String,
+    domain: String,
+    link: Option<String>,
+}
 
 /// An object with the methods `loss(y, scores)` and `gradient_hessian(y, scores)`, whose arguments are vectors of equal
 /// length. The methods are called on the threads of the fit, one call at a time. An exception that they raise ends the
@@ -19,14 +96,25 @@ const CELLS: &str = "the cells of a loss";
 #[derive(Debug)]
 pub(crate) struct PyLoss {
     object: Py<PyAny>,
+    name: String,
+    domain: Domain,
+    /// `None`: predictions are scores.
+    link: Option<Link>,
     raised: Mutex<Option<PyErr>>,
     /// The control of the current fit.
     control: OnceLock<Control>,
 }
 
 impl PyLoss {
-    pub(crate) fn new(object: Py<PyAny>) -> Self {
-        PyLoss { object, raised: Mutex::default(), control: OnceLock::new() }
+    pub(crate) fn new(loss: PyLossObject) -> PyResult<Self> {
+        let PyLossObject { functions: object, name, domain, link } = loss;
+        let domain = DOMAINS.iter().find(|(_, known)| *known == domain).ok_or_else(|| unknown("domain", &domain))?.0;
+        let of = |link: String| {
+            let found = LINKS_OF_LOSSES.iter().find(|(_, known)| *known == Some(link.as_str()));
+            found.map(|found| found.0).ok_or_else(|| unknown("link", &link))
+        };
+        let link = link.map(of).transpose()?;
+        Ok(PyLoss { object, name, domain, link, raised: Mutex::default(), control: OnceLock::new() })
     }
 
     fn raised(&self) -> std::sync::MutexGuard<'_, Option<PyErr>> {
@@ -59,8 +147,21 @@ impl PyLoss {
 }
 
 impl Loss for PyLoss {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
     fn domain(&self) -> Domain {
-        Domain::Numbers
+        self.domain
+    }
+
+    fn link(&self, outputs: &Outputs) -> Link {
+        match (self.link, outputs) {
+            (Some(Link::Logistic), _) => Link::of_half_log_odds(outputs),
+            (Some(Link::Log), _) => Link::Log,
+            (_, Outputs::Real { .. }) => Link::Identity,
+            _ => Link::Margin,
+        }
     }
 
     fn value(&self, y: f64, score: f64) -> f64 {

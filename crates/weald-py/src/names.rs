@@ -1,7 +1,7 @@
 //! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
 //! here.
 
-use weald::{Additive, Criterion, Link, Outputs, StepDtype, Term};
+use weald::{Additive, Criterion, Domain, Link, Outputs, StepDtype, Term};
 
 const UNNAMED: &str = "without a name";
 
@@ -25,6 +25,24 @@ pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
         _ => UNNAMED,
     }
 }
+
+/// The names of the domains of losses.
+pub(crate) const DOMAINS: [(Domain, &str); 5] = [
+    (Domain::Numbers, "numbers"),
+    (Domain::NotNegative, "not_negative"),
+    (Domain::Positive, "positive"),
+    (Domain::Signs, "signs"),
+    (Domain::NumbersAndSigns, "numbers_and_signs"),
+];
+
+/// The names of the links of losses, after the function of the prediction that is the score. Scores of labels that only
+/// rank them are no such function.
+pub(crate) const LINKS_OF_LOSSES: [(Link, Option<&str>); 4] = [
+    (Link::Identity, Some("identity")),
+    (Link::Log, Some("log")),
+    (Link::Logistic, Some("half_logit")),
+    (Link::Margin, None),
+];
 
 /// Returns the name of a link, that is, of how scores are turned into predictions.
 pub(crate) fn name_of_link(link: Link) -> &'static str {

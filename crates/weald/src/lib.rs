@@ -166,7 +166,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
-pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind};
+pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use model::{
     Additive, DecisionPath, Direction, LabelScores, SparseScores, StagedScores, StepDtype, StoredScores, Term, TopK,
     TreeWeighting,

@@ -20,6 +20,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 
 from weald import _weald
+from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.at_once import fitted_at_once
 from weald._fit.boosting import BaseBoosting
@@ -40,7 +41,6 @@ AllReduce = Callable[[NDArray[Any], str], Any]
 _FREE = {"n_jobs", "verbose"}
 # Parameters that need all samples in one process.
 _UNSET = ("estimator", "init", "scoring", "callbacks", "monotonic_cst")
-_LOSSES = ("squared_error", "log_loss")
 _MOST_DRAWS = 64
 _MOST_WORKERS = 1 << 20
 # The number that every worker sends with each buffer, as the engine does.
@@ -332,6 +332,10 @@ def _as_text(value: Any) -> str:
     return repr(value)
 
 
+def _has_softmax(model: Any) -> bool:
+    return losses.get(model.loss).name in losses.supporting("softmax")
+
+
 def _check_supported(model: Any) -> None:
     """Raise an error for parameters that are not supported with distributed samples."""
 
@@ -340,8 +344,9 @@ def _check_supported(model: Any) -> None:
 
     if not isinstance(model.random_state, Integral) or isinstance(model.random_state, bool):
         refuse("random_state", "an integer, the same on all workers")
-    if model.loss not in _LOSSES:
-        refuse("loss", "'squared_error' or 'log_loss'")
+    supported = losses.supporting("has_workers")
+    if losses.get(model.loss).name not in supported:
+        refuse("loss", " or ".join(map(repr, supported)))
     for name in _UNSET:
         if getattr(model, name) is not None:
             refuse(name, "None")
@@ -349,7 +354,7 @@ def _check_supported(model: Any) -> None:
         refuse(*(("n_iter_no_change", "None") if model.early_stopping == "auto" else ("early_stopping", "False")))
     if model.max_bins is None:
         refuse("max_bins", "from 2 to 255")
-    if model.leaf_estimation == "line_search" and model.line_search != "newton" and model.loss == "log_loss":
+    if model.leaf_estimation == "line_search" and model.line_search != "newton" and _has_softmax(model):
         refuse("line_search", "'newton'")
     if model.warm_start and hasattr(model, "_model") and (model._weak is not None or model._init is not None):
         raise ValueError(
@@ -478,7 +483,7 @@ class _Checked:
         if grown is not None:
             boosting_checks.check_warm_start(new, before, shared, grown.n_stages)
         new._shared = shared
-        softmax = self.target.kind == "classes" and self.target.n_columns > 2 and new.loss == "log_loss"
+        softmax = self.target.kind == "classes" and self.target.n_columns > 2 and _has_softmax(new)
         if softmax and new.leaf_estimation == "line_search" and new._shared["output_strategy"] != "single_target":
             raise ValueError(
                 "fit_part does not support leaf_estimation='line_search' for three and more classes: it must be "

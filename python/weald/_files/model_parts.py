@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from weald._fit.proof import ENGINE, Kind, attribute_of, engine_from, engine_of,
 from weald._input import registry
 from weald._input.described import described, kind_and_module
 from weald._rounds.callbacks import CALLBACKS
+from weald.loss import LOSSES, get, kept
 
 _KEYS = {"class", "params", "fitted"}
 # For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.
@@ -34,13 +36,10 @@ ADDED: dict[str, Any] = {
     "init_cv": None,
     "max_features_by_tree": None,
     "min_weight_leaf": 0.0,
-    "quantile": 0.5,
     "categorical_features": "from_dtype",
     "monotonic_cst": None,
     "interaction_cst": None,
     "keep_rows": False,
-    "huber_delta": 1.0,
-    "tweedie_power": 1.5,
     "output_scaling": None,
     "output_weights": None,
     "label_weight": None,
@@ -51,6 +50,8 @@ _ADDED_TO_TREES = {"n_jobs": None}
 _ADDED_AROUND = {"verbose": 0}
 # Parameters that files may contain and that no longer exist. They do not affect predictions.
 _REMOVED = {"prefit"}
+# Parameters that are part of losses today, by the name of the loss. The same names are in `_shared`.
+_OF_LOSSES = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 
 
 def is_of_weald(model: Any) -> bool:
@@ -91,6 +92,9 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
     names, added = model._get_param_names(), _added(kind)
     known = fitted_names(kind, isinstance(model, ClassifierMixin))
     values = {n: state.pop(n) for n in sorted(names)}
+    if kind == "boosting" and not isinstance(values["loss"], str):
+        # Losses of users have methods, which no file contains.
+        values["loss"] = get(values["loss"])
     params = {
         n: encoder.named(n, f"{name}: the parameter {prefix}{n}", value)
         for n, value in values.items()
@@ -172,6 +176,8 @@ def put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
         raise ValueError("params and fitted must be objects, got something else")
     kind: Kind = cls._kind
+    if kind == "boosting":
+        content = _with_loss(decoder, content)
     names, added = set(cls._get_param_names()), _added(kind)
     removed = _REMOVED if kind == "compressed" else set()
     missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names - removed
@@ -192,6 +198,31 @@ def put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
         state[ENGINE[kind]] = attribute_of(kind, engine)
     estimator.__setstate__(state)
     return estimator
+
+
+def _with_loss(decoder: Decoder, content: dict[str, Any]) -> dict[str, Any]:
+    """The content of boosting with a loss object, in place of the parameters of losses of former versions."""
+    params, shared = dict(content["params"]), content["fitted"].get("_shared")
+    given = {loss: params.pop(name) for loss, name in _OF_LOSSES.items() if name in params}
+    if isinstance(params.get("loss"), str) and (name := params["loss"]) in given:
+        params["loss"] = _encoded_loss(decoder, name, given[name])
+    fitted = content["fitted"]
+    items = shared["dict"] if isinstance(shared, dict) and isinstance(shared.get("dict"), list) else []
+    if all(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in items):
+        kept = dict(items)
+        name = kept.get("loss")
+        if isinstance(name, str) and _OF_LOSSES.get(name) in kept:
+            kept["loss"] = _encoded_loss(decoder, name, kept.pop(_OF_LOSSES[name]))
+            fitted = fitted | {"_shared": {"dict": list(map(list, kept.items()))}}
+    return content | {"params": params, "fitted": fitted}
+
+
+def _encoded_loss(decoder: Decoder, name: str, value: Any) -> Any:
+    """A loss as files contain it, by its name and its parameter."""
+    (field,) = fields(LOSSES[name])
+    value = decoder.decode(value)
+    loss = LOSSES[name](**{field.name: value.tolist() if isinstance(value, np.generic) else value})
+    return Encoder(nested).encode(kept(loss))
 
 
 def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:

@@ -13,6 +13,7 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 | `array` | dtype, shape, and `values` or the name of a `tensor` |
 | `sparse` | format, container, shape, and three arrays |
 | `projection` | class and fields of a value of `weald.projection` |
+| `loss` | class and fields of a value of `weald.loss` |
 | `random_state` | state of a Mersenne twister |
 | `label_format` | dtype and container |
 | `estimator` | class, parameters, fitted attributes, and bytes of the engine's model, of an estimator of weald |
@@ -33,8 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald import projection
+from weald import loss, projection
 from weald._files.archives import ELSEWHERE, is_of_others
+from weald._input import registry
 from weald._input.described import cut, described
 from weald._input.targets import LabelFormat
 
@@ -142,8 +144,11 @@ class Encoder:
         if isinstance(value, sparse.spmatrix | sparse.sparray) and _SPARSE.get(kind.__name__) is kind:
             return {"sparse": self._sparse(value)}
         if _PROJECTIONS.get(kind.__name__) is kind:
-            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-            return {"projection": [kind.__name__, self.encode(fields)]}
+            return {"projection": [kind.__name__, self.encode(_fields(value))]}
+        if isinstance(value, loss.Loss) and registry.PARTS.get(kind.__name__) is kind:
+            # Model files contain no code.
+            stored = value._kept() if isinstance(value, loss.CustomLoss) else value
+            return {"loss": [kind.__name__, self.encode(_fields(stored))]}
         if kind is np.random.RandomState:
             state = value.get_state(legacy=True)
             if state[0] != "MT19937":
@@ -204,6 +209,10 @@ class Encoder:
         return self._refused(f"is not supported in model files, got {described(value)}")
 
 
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
 def to_text(encoded: Any) -> str:
     """The JSON of an encoded value as ASCII, which does not depend on the order of keys."""
     return json.dumps(encoded, allow_nan=False, sort_keys=True, separators=(",", ":"))
@@ -260,6 +269,7 @@ class Decoder:
             "array": self._array,
             "sparse": self._sparse,
             "projection": self._projection,
+            "loss": self._loss,
             "random_state": self._random_state,
             "label_format": self._label_format,
             **{tag: partial(decode, self) for tag, decode in self._objects.items()},
@@ -402,6 +412,24 @@ class Decoder:
                 f"with {described(fields)}"
             )
         return cls(**fields)
+
+    def _loss(self, content: Any) -> loss.Loss:
+        name, fields = _list(content, 2)
+        cls = registry.PARTS.get(name) if isinstance(name, str) else None
+        fields = self.decode(fields)
+        is_loss = isinstance(cls, type) and issubclass(cls, loss.Loss)
+        if not is_loss or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
+            raise ValueError(
+                f"a loss must be a class of weald.loss with its parameters, got {described(name)} with "
+                f"{described(fields)}"
+            )
+        if cls is loss.CustomLoss and fields["functions"] is not None:
+            raise ValueError(f"a custom loss must have no methods, got {described(fields['functions'])}")
+        try:
+            made: loss.Loss = cls(**fields)
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+        return made
 
     def _random_state(self, content: Any) -> np.random.RandomState:
         keys, pos, has_gauss, cached = map(self.decode, _list(content, 4))

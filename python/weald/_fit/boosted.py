@@ -15,11 +15,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
+from weald import loss as losses
 from weald._fit import memory
 from weald._fit.arrays import Tree
 from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseEnsemble, BaseModel, Members
-from weald._fit.proof import WITH_LOG_LINK, check_fitted
+from weald._fit.proof import check_fitted
 from weald._fit.tree import BaseTree
 from weald._input import checks
 from weald._input.checks import Float, Matrix
@@ -27,6 +28,7 @@ from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike, available_if
+from weald.loss import Loss
 
 
 def grows_trees(estimator: Any) -> bool:
@@ -141,14 +143,19 @@ class BoostedModel(BaseEnsemble):
     def _margins_of(self, estimator: Any, X: Matrix) -> Float:
         """Scores of another model, in the engine's unit."""
         found = columns_of(estimator.predict(X), X.shape[0])
-        if self._shared["loss"] not in WITH_LOG_LINK:
+        if self._loss.link != "log":
             return found
         if not (found > 0).all():
             raise ValueError(
-                f"init must predict positive numbers, since the scores of loss={self._shared['loss']!r} are "
+                f"init must predict positive numbers, since the scores of loss={self._loss.name!r} are "
                 f"logarithms of predictions, got other numbers from {type(estimator).__name__}"
             )
         return np.log(found)
+
+    @property
+    def _loss(self) -> Loss:
+        """The loss of the stages, without the methods of a loss of the user."""
+        return losses.get(self._shared["loss"])
 
     def _unit(self) -> float:
         """The factor from scores of the engine to those of `decision_function`."""

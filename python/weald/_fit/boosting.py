@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from weald import _weald
+from weald import loss as losses
 from weald._fit import boosting_checks
 from weald._fit.at_once import fitted_at_once
 from weald._fit.base import BaseModel, as_size
@@ -44,9 +45,9 @@ from weald._rounds import held_out as _held_out
 from weald._rounds import rounds as _rounds
 from weald._rounds import weak_models
 from weald._rounds.eval_sets import EvalSet
-from weald._rounds.losses import CUSTOM
 from weald._rounds.other_names import telling_names
 from weald._rounds.progress import Progress
+from weald.loss import CustomLoss
 
 if TYPE_CHECKING:
     from weald._weald import _BoostConfig
@@ -397,10 +398,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         self.max_features_ = n_drawn_features(self.max_features, self._n_features_of_tree())
         shared = {name: getattr(self, name) for name in _SHARED}
         shared["output_strategy"] = self._strategy(self._n_columns(target))
-        shared["loss"] = boosting_checks.name_of(self.loss)
-        shared |= self._loss_parameter()
-        if shared["loss"] == CUSTOM:
-            shared["loss_class"] = type(self.loss).__qualname__
+        shared["loss"] = losses.kept(boosting_checks.loss_of(self))
         shared["estimator"] = None if self.estimator is None else type(self.estimator).__name__
         return shared
 
@@ -465,10 +463,6 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         """Check for parameters that contradict each other, which the table of constraints cannot express."""
         boosting_checks.check_parameters(self)
 
-    def _loss_parameter(self) -> dict[str, float | list[float]]:
-        """The parameter of the loss, if it has one: a number for all outputs, or a list with one for each."""
-        return boosting_checks.loss_parameter(self)
-
     def _strategy(self, n_columns: int) -> str:
         """The strategy of a fit, with "auto" resolved."""
         if self.output_strategy != "auto":
@@ -514,14 +508,15 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
                 )
         tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
         tree["max_features"] = self.max_features_
+        loss = boosting_checks.loss_of(self)
         if of_labels is not None:
             tree["output_weights"] = of_labels.tolist()
         return {
             "tree": tree,
             "n_estimators": int(self.n_estimators),
             "learning_rate": float(self.learning_rate),
-            "loss": self.loss,
-            "loss_parameter": next(iter(self._loss_parameter().values()), None),
+            "loss": loss if isinstance(loss, CustomLoss) else loss.name,
+            "loss_parameter": getattr(loss, "_parameter", None),
             "strategy": strategy,
             "output_projection": projection,
             "relabel": bool(self.relabel_leaves),

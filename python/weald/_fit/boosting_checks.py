@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from inspect import isclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 
-from weald._fit.proof import LOSS_PARAMETERS
 from weald._input.targets import Target
-from weald._rounds.losses import CUSTOM
-
-
-def name_of(loss: Any) -> str:
-    """The name of a loss of the engine; `CUSTOM` for a loss of the user."""
-    return loss if isinstance(loss, str) else CUSTOM
+from weald.loss import CustomLoss, Loss, get, names
 
 
 def check_parameters(boosting: Any) -> None:
     """Check for parameters that contradict each other, which the table of constraints cannot express."""
-    if isclass(boosting.loss):
-        raise ValueError(f"loss must be a name or an instance, got the class {boosting.loss.__name__}")
+    loss = get(boosting.loss)
+    kind = "labels" if is_classifier(boosting) else "numbers"
+    if kind not in loss.targets:
+        of_what = "labels and classes" if is_classifier(boosting) else "numbers"
+        raise ValueError(f"loss must be a loss of {of_what}, such as {', '.join(names(kind))}, got {loss!r}")
+    if isinstance(loss, CustomLoss) and loss.functions is None:
+        raise ValueError(loss._without_methods())
     has_steps = boosting.output_strategy in ("auto", "projected") and not boosting.relabel_leaves
     if boosting.step_dtype != "float64" and not has_steps:
         raise ValueError(
@@ -67,25 +65,16 @@ def check_masked(boosting: Any, target: Target) -> None:
         )
 
 
-def loss_parameter(boosting: Any) -> dict[str, float | list[float]]:
-    """The parameter of the loss, if it has one: a number for all outputs, or a list with one for each."""
-    name = LOSS_PARAMETERS.get(name_of(boosting.loss))
-    if name is None:
-        return {}
-    value = getattr(boosting, name)
-    return {name: float(value) if isinstance(value, Real) else _of_each(name, value, boosting.n_outputs_)}
-
-
-def _of_each(name: str, values: Any, n_outputs: int) -> list[float]:
-    """Fractions, one for each output."""
-    accepted = f"a float in the range (0.0, 1.0), or {n_outputs} of them, one for each output"
-    try:
-        found = np.asarray(values, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be {accepted}, got {values!r}") from error
-    if found.shape != (n_outputs,) or not ((found > 0) & (found < 1)).all():
-        raise ValueError(f"{name} must be {accepted}, got {values!r}")
-    return [float(value) for value in found]
+def loss_of(boosting: Any) -> Loss:
+    """The loss of a fit, after a check that its parameters are those of all outputs or of each."""
+    loss = get(boosting.loss)
+    values = getattr(loss, "_parameter", None)
+    if isinstance(values, tuple) and len(values) != boosting.n_outputs_:
+        raise ValueError(
+            f"loss must have one value for all outputs, or {boosting.n_outputs_} of them, one for each output, got "
+            f"{len(values)} in {loss!r}"
+        )
+    return loss
 
 
 def check_init_cv(boosting: Any) -> None:
@@ -116,7 +105,6 @@ def check_warm_start(boosting: Any, before: dict[str, Any], shared: dict[str, An
                 f"{getattr(boosting, name)}"
             )
     for name, value in shared.items():
-        # The loss comes first: if it is the same, so is the set of its parameters.
         if (old := before["_shared"][name]) != value:
             raise ValueError(f"{name} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}")
     # The steps of a single column of scores are always float64.

@@ -22,7 +22,7 @@ from weald._input import schema
 from weald._input.described import cut, described
 from weald._input.frames import CONTAINERS, OUTPUT
 from weald._input.targets import CONTAINER, LabelFormat, label_classes
-from weald._rounds.losses import CUSTOM
+from weald.loss import LOSSES, CustomLoss, EngineLoss, Loss, names, supporting
 
 if TYPE_CHECKING:
     from weald._weald import _ModelSummary
@@ -86,14 +86,6 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
 }
 _CURVES = {"train", "validation", "out_of_bag", "score"}
 _SHARED = {"output_strategy", "loss", "learning_rate", "relabel_leaves", "estimator"}
-_LOSSES = {
-    True: {"log_loss", "exponential", "hinge", "squared_error", CUSTOM},
-    False: {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie", CUSTOM},
-}
-# Losses whose scores are the logarithms of predictions.
-WITH_LOG_LINK = {"poisson", "gamma", "tweedie"}
-# The parameter of a loss, in `_SHARED` of its models.
-LOSS_PARAMETERS = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 _STRATEGIES = {"projected", "joint", "single_target"}
 _OF_TRAINING = {
     "oob_decision_function_",
@@ -365,29 +357,12 @@ class _Proof:
         model = self.model
         self.equal("n_estimators_", self.state["n_estimators_"], model.n_stages)
         shared, weak = self.state["_shared"], self.state["_weak"]
-        loss = shared.get("loss") if type(shared) is dict else None
-        parameter = LOSS_PARAMETERS.get(loss) if isinstance(loss, str) else None
-        parameter = "loss_class" if loss == CUSTOM else parameter
-        keys = _SHARED if parameter is None else _SHARED | {parameter}
-        has_keys = type(shared) is dict and shared.keys() == keys
-        self.need(has_keys, "_shared", f"must be a dict with the keys {sorted(keys)}, got {described(shared)}")
-        if loss == CUSTOM:
-            named = shared[parameter]
-            self.need(isinstance(named, str), "_shared", f"must have the name of its loss, got {described(named)}")
-        elif parameter is not None:
-            value = shared[parameter]
-            of_each = parameter == "quantile" and type(value) is list and len(value) == model.n_outputs
-            known = all(type(part) is float and math.isfinite(part) for part in (value if of_each else [value]))
-            self.need(known, "_shared", f"must have a finite number as {parameter}, got {described(value)}")
+        has_keys = type(shared) is dict and shared.keys() == _SHARED
+        self.need(has_keys, "_shared", f"must be a dict with the keys {sorted(_SHARED)}, got {described(shared)}")
         rate, name = shared["learning_rate"], shared["estimator"]
         same_rate = isinstance(rate, Real) and rate == model.learning_rate
         self.need(same_rate, "_shared", f"must have the learning rate {model.learning_rate}, got {described(rate)}")
-        losses = _LOSSES[self.classifier]
-        has_loss = isinstance(loss, str) and loss in losses
-        self.need(has_loss, "_shared", f"must have a loss of {sorted(losses)}, got {described(loss)}")
-        probable = loss in ("log_loss", "exponential")
-        same_loss = probable == model.has_probabilities and (loss in WITH_LOG_LINK) == model.has_log_link
-        self.need(same_loss, "_shared", f"must have the loss of the model, got {described(loss)}")
+        self.loss(shared["loss"])
         strategy = shared["output_strategy"]
         has_strategy = isinstance(strategy, str) and strategy in _STRATEGIES
         self.need(
@@ -428,6 +403,25 @@ class _Proof:
         if "_eval_curves" in self.state:
             self.eval_curves()
 
+    def loss(self, kept: Any) -> None:
+        """Check that the loss is one of y, with the link of the model."""
+        kind = "labels" if self.classifier else "numbers"
+        loss: Loss | None = kept if isinstance(kept, EngineLoss) else None
+        if isinstance(kept, str) and kept in LOSSES:
+            loss = LOSSES[kept]()
+        elif type(kept) is CustomLoss and kept.functions is None:
+            loss = kept
+        is_known = loss is not None and kind in loss.targets
+        accepted = f"a loss of {names(kind)}, or a custom loss of {kind} without methods"
+        self.need(is_known, "_shared", f"must have {accepted}, got {described(kept)}")
+        assert loss is not None
+        same = self.model.has_probabilities == (loss.link == "half_logit")
+        same = same and self.model.has_log_link == (loss.link == "log")
+        self.need(same, "_shared", f"must have the loss of the model, got {loss.name!r}")
+        values = getattr(loss, "_parameter", None)
+        fits = not isinstance(values, tuple) or len(values) == self.model.n_outputs
+        self.need(fits, "_shared", f"must have a loss for each of {self.model.n_outputs} outputs, got {loss!r:.80}")
+
     def eval_curves(self) -> None:
         curves = self.state["_eval_curves"]
         is_known = type(curves) is tuple and all(type(curve) is tuple and len(curve) == 3 for curve in curves)
@@ -449,10 +443,10 @@ class _Proof:
     def compressed(self) -> None:
         model, state = self.model, self.state
         loss = state["_loss"]
-        losses = {"squared_error", "log_loss"} if self.classifier else {"squared_error"}
+        losses = compressing(self.classifier)
         is_known = isinstance(loss, str) and loss in losses
         self.need(is_known, "_loss", f"must be one of {sorted(losses)}, got {described(loss)}")
-        same_loss = (loss == "log_loss") == model.has_log_odds
+        same_loss = (LOSSES[loss].link == "half_logit") == model.has_log_odds
         self.need(same_loss, "_loss", f"must be the loss of the model, got {described(loss)}")
         for attribute in ("l1_norm", "n_test_nodes"):
             self.equal(f"{attribute}_", state[f"{attribute}_"], getattr(model, attribute))
@@ -476,6 +470,12 @@ class _Proof:
         if "full_loss_" in state:
             full = state["full_loss_"]
             self.need(type(full) is float, "full_loss_", f"must be a float, got {described(full)}")
+
+
+def compressing(classifier: bool) -> list[str]:
+    """The names of the losses that compression supports."""
+    of_y = names("labels" if classifier else "numbers")
+    return [name for name in supporting("compresses") if name in of_y]
 
 
 def _rises(classes: Any) -> bool:

@@ -140,7 +140,7 @@ class BoostingCurveDisplay:
             raise ValueError(
                 f"which must be 'loss', since the {type(estimator).__name__} was fitted without scoring, got 'score'"
             )
-        measure = fitted._shared["loss"] if which == "loss" else fitted.scoring
+        measure = fitted._loss.name if which == "loss" else fitted.scoring
         ylabel = f"{which} ({measure})" if isinstance(measure, str) else which
         display = cls(curves, eval_curves, n_kept=fitted.n_estimators_, ylabel=ylabel, name=name)
         return display.plot(ax, line_kw=line_kw, kept_kw=kept_kw)

@@ -14,7 +14,8 @@ from weald._input.checks import Float, Matrix
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._rounds import losses as _losses
-from weald._rounds.losses import CUSTOM, Cells
+from weald._rounds.losses import Cells
+from weald.loss import CustomLoss, get
 
 _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
 
@@ -133,9 +134,10 @@ def _cell_losses(
     estimator: Any, target: Target, engine: Any, mask: NDArray[np.bool_] | None
 ) -> Callable[[Float], Float]:
     """The loss of each raw score, with any value where y is unknown."""
-    name = estimator._shared["loss"]
-    loss = _losses.of_object(estimator.loss) if name == CUSTOM else _losses.LOSSES[name]
-    parameter = next(iter(estimator._loss_parameter().values()), None)
+    kept = get(estimator.loss)
+    name = kept.name
+    loss = _losses.of_object(kept) if isinstance(kept, CustomLoss) else _losses.LOSSES[name]
+    parameter = getattr(kept, "_parameter", None)
     if target.kind == "numbers":
         if mask is not None:
             engine = np.where(mask, engine[~mask][0], engine)

@@ -14,7 +14,6 @@ from weald._input.checks import Float, Matrix
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.projections import derived_seed
-from weald._rounds.losses import LOSSES
 
 if TYPE_CHECKING:
     from weald._weald import _Targets
@@ -66,10 +65,10 @@ def validation_set(
             f"validation_fraction must allow a split of the samples, got {boosting.validation_fraction}: {error}"
         ) from error
     held = target.rows(held_rows)
-    loss = LOSSES.get(boosting._shared["loss"])
-    if target.kind == "numbers" and loss is not None and (refused := loss.refused(held)) is not None:
+    loss = boosting._loss
+    if target.kind == "numbers" and (refused := loss._refused(held)) is not None:
         # The engine would name y_val in its error.
-        raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{boosting._shared["loss"]}"')
+        raise ValueError(f'y must be {refused[1]}, got {refused[0]:g} with loss="{loss.name}"')
     kept = np.ones(X.shape[0]) if weights is None else weights.copy()
     kept[held_rows] = 0
     X_held = X.tocsr()[held_rows] if is_sparse(X) else X[held_rows]

@@ -18,8 +18,6 @@ from weald._input.checks import Float
 # Exponential functions are continued by their tangents beyond these exponents, as in the engine: for "exponential", and
 # for losses with a logarithmic link.
 _LARGEST_MARGIN, _LARGEST_EXPONENT = 80.0, 345.4
-# The name of losses that are objects of users.
-CUSTOM = "custom"
 # Up to this distance from the minimum, deviances are computed with e^d - 1, which is precise for small differences.
 _NEAR = 30.0
 # The largest absolute value of y, as in the engine.
@@ -134,7 +132,8 @@ def of_object(own: Any) -> ScoreLoss:
         vectors = np.broadcast_to(y, scores.shape).astype(np.float64).ravel(), scores.ravel()
         return np.array(own.loss(*vectors), dtype=np.float64).reshape(scores.shape)
 
-    return ScoreLoss(value)
+    least, is_least_in = {"not_negative": (0.0, True), "positive": (0.0, False)}.get(own.domain, (-np.inf, True))
+    return ScoreLoss(value, own._off, least, is_least_in)
 
 
 # The rows and columns of scores for labels and classes that samples have.

@@ -292,6 +292,11 @@ impl BoostConfig {
             let must = "be a classification loss, as y has labels or classes";
             return Err(Error::invalid("loss", format!("{:?}", self.loss), must));
         }
+        if matches!(self.loss, LossKind::Custom(_)) && !loss.link(outputs).fits(outputs) {
+            let must =
+                "be Identity or Log for numerical outputs, and Margin or of_half_log_odds for labels and classes";
+            return Err(Error::invalid("the link of the loss", format!("{:?}", loss.link(outputs)), must));
+        }
         Ok(())
     }
 

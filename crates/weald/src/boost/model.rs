@@ -38,6 +38,8 @@ pub struct Boosted {
     pub(crate) width: usize,
     pub(crate) combine: Combine,
     pub(crate) link: Link,
+    /// The name of the loss; `None` for models of files that do not contain it.
+    pub(crate) loss: Option<String>,
     pub(crate) start: Vec<f64>,
     pub(crate) learning_rate: f64,
     /// The trees of all stages, in the order of the stages. For single targets, each stage has one tree for each score.
@@ -60,6 +62,7 @@ impl Boosted {
             width: problem.width,
             combine: problem.combine,
             link: problem.link,
+            loss: Some(problem.loss_name.clone()),
             start: Vec::new(),
             learning_rate,
             trees: Vec::new(),
@@ -209,6 +212,12 @@ impl Boosted {
         self.link
     }
 
+    /// Returns the name of the loss that the model was fitted to, see [`crate::Loss::name`] for losses of users; `None`
+    /// for a model of a file that was written before files had it.
+    pub fn loss_name(&self) -> Option<&str> {
+        self.loss.as_deref()
+    }
+
     /// Returns whether scores can be turned into probabilities or numerical outputs, as [`Boosted::predict`] requires.
     pub fn has_probabilities(&self) -> bool {
         self.link.has_probabilities()
@@ -247,6 +256,7 @@ impl Boosted {
             oob_losses: try_copied(WHAT, &self.oob_losses[..(n_stages + 1).min(self.oob_losses.len())])?,
             start: try_copied(WHAT, &self.start)?,
             outputs: self.outputs.clone(),
+            loss: self.loss.clone(),
             ..*self
         })
     }

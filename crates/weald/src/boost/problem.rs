@@ -20,6 +20,7 @@ pub(crate) struct Problem<'a> {
     pub(crate) width: usize,
     pub(crate) combine: Combine,
     pub(crate) link: Link,
+    pub(crate) loss_name: String,
     /// The type of the steps that the model stores. It is float64 for one score, where steps are few or part of the
     /// leaves.
     pub(crate) step_dtype: StepDtype,
@@ -59,7 +60,8 @@ impl<'a> Problem<'a> {
             try_push("the losses of outputs", &mut of_columns, of_column)?;
         }
         let label_shares = config.tree.output_factors().shares_of_labels(&outputs)?;
-        Ok(Problem { loss, of_columns, outputs, width, combine, link, step_dtype, label_shares })
+        let loss_name = config.loss.name().to_owned();
+        Ok(Problem { loss, of_columns, outputs, width, combine, link, loss_name, step_dtype, label_shares })
     }
 
     /// Returns the weight of each score in the loss of a sample, if scores are boosted together and have different

@@ -401,6 +401,67 @@ impl crate::loss::Loss for Custom {
     }
 }
 
+/// A deviance of the user: Poisson's, and for labels the exponential loss, with a name and links.
+#[derive(Debug)]
+struct Named {
+    of_labels: bool,
+    link: Option<crate::loss::Link>,
+}
+
+impl crate::loss::Loss for Named {
+    fn name(&self) -> &str {
+        "of the user"
+    }
+
+    fn link(&self, outputs: &crate::Outputs) -> crate::loss::Link {
+        let own = if self.of_labels { crate::loss::Link::of_half_log_odds(outputs) } else { crate::loss::Link::Log };
+        self.link.unwrap_or(own)
+    }
+
+    fn value(&self, y: f64, score: f64) -> f64 {
+        if self.of_labels { (-y * score).exp() } else { score.exp() - y * score }
+    }
+
+    fn negative_gradient(&self, y: f64, score: f64) -> f64 {
+        if self.of_labels { y * (-y * score).exp() } else { y - score.exp() }
+    }
+
+    fn curvature(&self, y: f64, score: f64) -> f64 {
+        if self.of_labels { (-y * score).exp() } else { score.exp() }
+    }
+}
+
+#[test]
+fn models_and_files_keep_the_name_and_the_link_of_a_loss_of_the_user() {
+    use crate::loss::Link;
+    let made = made(8, 50, 3, 3);
+    let control = Control::default();
+    let numbers = made.numbers.mapv(f64::abs);
+    let classes = Targets::Classes { codes: made.codes.view(), n_classes: vec![3] };
+    let all =
+        [(Targets::Real(numbers.view()), Link::Log), (made.labels(), Link::Logistic), (classes, Link::OneAgainstRest)];
+    for (y, link) in all {
+        let of_labels = link != Link::Log;
+        let config =
+            |link| BoostConfig::new(LossKind::Custom(std::sync::Arc::new(Named { of_labels, link }))).n_estimators(3);
+        let model = config(None).fit((&made.x, y.clone()), &control).unwrap();
+        assert_eq!((model.link(), model.loss_name()), (link, Some("of the user")));
+        let found = model.predict(&made.x, &control).unwrap();
+        assert!(found.iter().all(|&p| p > 0.0 && (!of_labels || p < 1.0)));
+        #[cfg(feature = "model-files")]
+        {
+            let again = Boosted::from_bytes(&model.to_bytes().unwrap()).unwrap();
+            assert_eq!(again, model);
+            assert_eq!(again.truncated(2).unwrap().loss_name(), Some("of the user"));
+        }
+        let wrong = if of_labels { [Link::Log, Link::Softmax] } else { [Link::Margin, Link::Logistic] };
+        for link in wrong {
+            let error = config(Some(link)).fit((&made.x, y.clone()), &control).unwrap_err();
+            assert!(error.to_string().contains("the link of the loss"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn leaves_of_a_loss_without_curvature_are_the_best_of_their_samples() {
     use crate::loss::Loss;

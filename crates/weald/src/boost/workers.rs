@@ -122,7 +122,7 @@ impl BoostConfig {
         if self.max_bins.is_none() {
             return refuse("max_bins", "none", "be between 2 and 255 if samples are spread over workers");
         }
-        if !matches!(self.loss, LossKind::SquaredError | LossKind::LogLoss) {
+        if !self.loss.has_workers() {
             let must = "be SquaredError or LogLoss if samples are spread over workers";
             return refuse("loss", self.loss.name(), must);
         }

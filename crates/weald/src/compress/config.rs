@@ -48,6 +48,18 @@ pub enum CompressLoss {
     LogLoss,
 }
 
+impl CompressLoss {
+    /// Returns the loss with this name in the table of [`LossKind`](crate::LossKind), or `None` if compression does not
+    /// support it.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "squared_error" => Some(CompressLoss::SquaredError),
+            "log_loss" => Some(CompressLoss::LogLoss),
+            _ => None,
+        }
+    }
+}
+
 /// Parameters of compression.
 ///
 /// ```

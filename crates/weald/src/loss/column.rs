@@ -67,15 +67,6 @@ pub(crate) trait ColumnLoss: Loss {
         self.value(y, score + step) - self.value(y, score)
     }
 
-    /// Returns how scores of these outputs are turned into predictions. By default, scores are numerical outputs, and
-    /// those of labels and classes cannot be turned into probabilities.
-    fn link(&self, outputs: &Outputs) -> Link {
-        match outputs {
-            Outputs::Real { .. } => Link::Identity,
-            Outputs::Labels { .. } | Outputs::Classes { .. } => Link::Margin,
-        }
-    }
-
     /// Returns whether scores are kept in float32. This is only for losses of labels and classes.
     fn has_float32_scores(&self) -> bool {
         false
@@ -133,6 +124,14 @@ impl NumberColumn<'_> {
 
 /// A loss that the caller provides.
 impl Loss for Arc<dyn Loss> {
+    fn name(&self) -> &str {
+        self.as_ref().name()
+    }
+
+    fn link(&self, outputs: &Outputs) -> Link {
+        self.as_ref().link(outputs)
+    }
+
     fn domain(&self) -> Domain {
         self.as_ref().domain()
     }

@@ -16,6 +16,10 @@ pub struct Exponential;
 pub(crate) const LARGEST_EXPONENT: f64 = 80.0;
 
 impl Loss for Exponential {
+    fn link(&self, outputs: &Outputs) -> Link {
+        Link::of_half_log_odds(outputs)
+    }
+
     fn domain(&self) -> Domain {
         Domain::Signs
     }
@@ -54,9 +58,5 @@ impl Loss for Exponential {
 impl ColumnLoss for Exponential {
     fn has_curvature(&self) -> bool {
         true
-    }
-
-    fn link(&self, outputs: &Outputs) -> Link {
-        Link::of_half_log_odds(outputs)
     }
 }

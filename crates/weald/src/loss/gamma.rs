@@ -4,8 +4,9 @@
 //! Source: McCullagh and Nelder, *Generalized linear models* (1989).
 
 use super::log_link::{self, Deviance, LARGEST_EXPONENT, exp, slope_of_exp};
-use super::{Domain, Loss};
+use super::{Domain, Link, Loss};
 use crate::control::Control;
+use crate::data::Outputs;
 use crate::error::Result;
 
 /// Half the gamma deviance, as a function of the logarithm of the mean.
@@ -13,6 +14,10 @@ use crate::error::Result;
 pub struct Gamma;
 
 impl Loss for Gamma {
+    fn link(&self, _: &Outputs) -> Link {
+        Link::Log
+    }
+
     fn domain(&self) -> Domain {
         Domain::Positive
     }

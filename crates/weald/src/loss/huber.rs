@@ -6,8 +6,8 @@
 use super::column::ColumnLoss;
 use super::line_search::LineSearch;
 use super::newton::Regularization;
-use super::{Bounds, Domain, LineProblem, Loss, LossKind};
-use crate::error::{Error, Result};
+use super::{Bounds, Domain, LineProblem, Loss, LossKind, LossParameter};
+use crate::error::Result;
 
 /// Huber's loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Huber {
 impl Default for Huber {
     /// Returns the loss with δ = 1.
     fn default() -> Self {
-        Huber { delta: 1.0 }
+        Huber { delta: Self::PARAMETER.default }
     }
 }
 
@@ -28,6 +28,18 @@ impl LossKind {
     pub fn huber(delta: f64) -> Self {
         LossKind::Huber(Huber { delta })
     }
+}
+
+impl Huber {
+    pub(super) const PARAMETER: LossParameter = LossParameter {
+        name: "delta",
+        about: "Residual at which the loss changes from quadratic to linear. It is in units of y, and not a quantile of \
+                the residuals.",
+        default: 1.0,
+        above: 0.0,
+        below: f64::INFINITY,
+        must: "be finite and positive",
+    };
 }
 
 impl Loss for Huber {
@@ -40,10 +52,7 @@ impl Loss for Huber {
     }
 
     fn check(&self) -> Result<()> {
-        if self.delta > 0.0 && self.delta.is_finite() {
-            return Ok(());
-        }
-        Err(Error::invalid("delta", self.delta, "be finite and positive"))
+        Self::PARAMETER.check(self.delta)
     }
 
     fn value(&self, y: f64, score: f64) -> f64 {

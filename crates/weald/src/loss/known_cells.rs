@@ -53,6 +53,14 @@ impl<'l> KnownCells<'l> {
 }
 
 impl Loss for KnownCells<'_> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn link(&self, outputs: &Outputs) -> Link {
+        self.0.link(outputs)
+    }
+
     fn domain(&self) -> Domain {
         self.0.domain()
     }
@@ -175,10 +183,6 @@ impl ColumnLoss for KnownCells<'_> {
 
     fn change(&self, y: f64, score: f64, step: f64) -> f64 {
         if y.is_nan() { 0.0 } else { self.0.change(y, score, step) }
-    }
-
-    fn link(&self, outputs: &Outputs) -> Link {
-        self.0.link(outputs)
     }
 
     fn has_float32_scores(&self) -> bool {

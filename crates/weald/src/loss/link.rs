@@ -51,7 +51,7 @@ impl Link {
     pub const BENT: f64 = BENT;
 
     /// Returns the link of losses whose scores are half the log-odds of −1 and +1.
-    pub(crate) fn of_half_log_odds(outputs: &Outputs) -> Self {
+    pub fn of_half_log_odds(outputs: &Outputs) -> Self {
         match outputs {
             Outputs::Real { .. } => Link::Identity,
             Outputs::Labels { .. } => Link::Logistic,
@@ -87,6 +87,16 @@ impl Link {
         match self {
             Link::Identity | Link::Log | Link::Margin => false,
             Link::Share | Link::Logistic | Link::OneAgainstRest | Link::Softmax => true,
+        }
+    }
+
+    /// Returns whether scores of these outputs, with a separate loss for each column of scores, can have this link.
+    pub(crate) fn fits(self, outputs: &Outputs) -> bool {
+        match outputs {
+            Outputs::Real { .. } => matches!(self, Link::Identity | Link::Log),
+            Outputs::Labels { .. } | Outputs::Classes { .. } => {
+                self == Link::Margin || self == Link::of_half_log_odds(outputs)
+            }
         }
     }
 

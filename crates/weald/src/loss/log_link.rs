@@ -8,9 +8,8 @@
 use super::column::{ColumnLoss, NumberColumn};
 use super::line_search::LineSearch;
 use super::newton::{Regularization, newton_step_within};
-use super::{LARGEST_STEP, LineProblem, Link, Loss, weight_of_absent};
+use super::{LARGEST_STEP, LineProblem, Loss, weight_of_absent};
 use crate::control::Control;
-use crate::data::Outputs;
 use crate::error::Result;
 use crate::exact::reduce::Reduce;
 use crate::exact::{exact_mean_of_all, weighted_sum};
@@ -67,10 +66,6 @@ pub(crate) trait Deviance: Loss {}
 impl<L: Deviance> ColumnLoss for L {
     fn has_curvature(&self) -> bool {
         true
-    }
-
-    fn link(&self, _: &Outputs) -> Link {
-        Link::Log
     }
 
     fn start_of(&self, column: &NumberColumn<'_>, _: &Control) -> Result<f64> {

@@ -28,6 +28,10 @@ pub(crate) fn probability(score: f64) -> f64 {
 }
 
 impl Loss for LogLoss {
+    fn link(&self, outputs: &Outputs) -> Link {
+        Link::of_half_log_odds(outputs)
+    }
+
     fn domain(&self) -> Domain {
         Domain::Signs
     }
@@ -159,10 +163,6 @@ impl ColumnLoss for LogLoss {
         }
         let on = if y > 0.0 { 2.0 * step } else { 0.0 };
         change_off(probability(score), probability(-score), step) - on
-    }
-
-    fn link(&self, outputs: &Outputs) -> Link {
-        Link::of_half_log_odds(outputs)
     }
 
     fn leaf_rule(&self) -> LeafRule {

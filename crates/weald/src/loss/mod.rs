@@ -24,8 +24,8 @@
 //! [`Link`]), whether scores are float32, whether classes share a softmax, and kernels for several outputs. All of
 //! these have defaults too.
 //!
-//! **To add a loss**, write a file with both traits, and add a row to the table of [`LossKind`], which is the only
-//! place that knows all losses.
+//! **To add a loss**, write a file with both traits, and add a row to the table of `table`, which is the only place that
+//! knows all losses: configurations, messages and Python read it.
 //!
 //! A fit makes a `working::WorkingLoss` of the loss and the outputs: a sum over columns of scores, or over outputs
 //! whose classes are treated jointly (`softmax`, with `softmax_rows`, is not a sum over columns). It contains the
@@ -78,6 +78,7 @@ pub(crate) mod softmax_rows;
 mod softmax_step;
 pub(crate) mod square_rows;
 mod squared_error;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tweedie;
@@ -85,13 +86,12 @@ pub(crate) mod vector;
 pub(crate) mod working;
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use crate::control::{Control, STEPS};
+use crate::data::Outputs;
 use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::weighted_sum;
 pub use absolute_error::AbsoluteError;
-use column::ColumnLoss;
 pub use exponential::Exponential;
 pub use gamma::Gamma;
 pub use hinge::Hinge;
@@ -103,6 +103,7 @@ pub use outputs::OutputLosses;
 pub use poisson::Poisson;
 pub use quantile::Quantile;
 pub use squared_error::SquaredError;
+pub use table::{LossKind, LossParameter, LossRow, LossTargets};
 pub use tweedie::Tweedie;
 
 /// Largest magnitude of a step, for the losses that have a search of their own.
@@ -116,6 +117,23 @@ pub(crate) const ROWS: &str = "the rows of a line search";
 /// Methods on single cells cannot fail. [`Loss::start`] and [`Loss::step`] receive all samples, and return an error of
 /// kind [`OutOfMemory`](crate::ErrorKind::OutOfMemory) if they cannot allocate a few values for each sample.
 pub trait Loss: Debug + Send + Sync {
+    /// Returns the name of the loss, which models and their files keep. By default, it is "custom".
+    fn name(&self) -> &str {
+        "custom"
+    }
+
+    /// Returns how scores of these outputs are turned into predictions, which models and their files keep. By default,
+    /// scores are numerical outputs, and those of labels and classes cannot be turned into probabilities.
+    ///
+    /// A loss defined by the user may return [`Link::Identity`] and [`Link::Log`] for numerical outputs, and for labels
+    /// and classes [`Link::Margin`] or [`Link::of_half_log_odds`].
+    fn link(&self, outputs: &Outputs) -> Link {
+        match outputs {
+            Outputs::Real { .. } => Link::Identity,
+            Outputs::Labels { .. } | Outputs::Classes { .. } => Link::Margin,
+        }
+    }
+
     /// Returns the kind of y that the loss supports. By default: numerical outputs, and labels and classes as −1 and
     /// +1.
     fn domain(&self) -> Domain {
@@ -343,88 +361,6 @@ impl LineProblem<'_> {
     /// Returns `step`, or 0 if its loss is not lower, because of rounding or of a search that failed.
     pub(crate) fn unless_worse<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
         Ok(if step != 0.0 && self.loss(loss, step)? <= self.loss(loss, 0.0)? { step } else { 0.0 })
-    }
-}
-
-/// Declares [`LossKind`] from one row for each loss: the variant, which has the name of the type of the loss and
-/// contains the loss if it has parameters, and the name that callers use.
-macro_rules! losses {
-    (@pattern $payload:ty, $loss:ident) => { $loss };
-    (@loss $variant:ident, $loss:ident, $payload:ty) => { $loss };
-    (@loss $variant:ident, $loss:ident) => { &$variant };
-    ($($(#[$doc:meta])* $variant:ident $(($payload:ty))? = $name:literal,)*) => {
-        /// The loss function of a fit.
-        #[derive(Clone, Debug)]
-        #[non_exhaustive]
-        pub enum LossKind {
-            $($(#[$doc])* $variant $(($payload))?,)*
-            /// One loss for each numerical output: see [`LossKind::of_outputs`].
-            OfOutputs(OutputLosses),
-            /// A loss defined by the user.
-            Custom(Arc<dyn Loss>),
-        }
-
-        impl LossKind {
-            /// Returns the loss with this name, with default parameters, or `None` if there is none.
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(LossKind::$variant $((<$payload>::default()))?),)*
-                    _ => None,
-                }
-            }
-
-            /// Returns the name of the loss: "custom" for a loss defined by the user, and the common name if each
-            /// output has a loss of its own.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(LossKind::$variant { .. } => $name,)*
-                    LossKind::OfOutputs(losses) => losses.first().name(),
-                    LossKind::Custom(_) => "custom",
-                }
-            }
-
-            /// Returns the loss as a trait object. If each output has a loss of its own, it is the first, whose general
-            /// properties are those of all.
-            pub(crate) fn as_column(&self) -> &dyn ColumnLoss {
-                match self {
-                    $(LossKind::$variant $((losses!(@pattern $payload, loss)))? => {
-                        losses!(@loss $variant, loss $(, $payload)?)
-                    })*
-                    LossKind::OfOutputs(losses) => losses.first().as_column(),
-                    LossKind::Custom(loss) => loss,
-                }
-            }
-        }
-    };
-}
-
-losses! {
-    /// The squared error ½(y − f)².
-    SquaredError = "squared_error",
-    /// The absolute error |y − f|.
-    AbsoluteError = "absolute_error",
-    /// The logistic loss log(1 + e^(−2yf)) for y = ±1. The score f is half the log-odds.
-    LogLoss = "log_loss",
-    /// The exponential loss e^(−yf) for y = ±1.
-    Exponential = "exponential",
-    /// The hinge loss max(0, 1 − yf) for y = ±1.
-    Hinge = "hinge",
-    /// Huber's loss: ½(y − f)² if |y − f| ≤ δ, and δ(|y − f| − δ/2) otherwise.
-    Huber(Huber) = "huber",
-    /// The quantile loss: q (y − f) if y ≥ f, and (q − 1)(y − f) otherwise.
-    Quantile(Quantile) = "quantile",
-    /// Half the Poisson deviance e^f − y f − y + y ln y, for y ≥ 0. Predictions are e^f.
-    Poisson = "poisson",
-    /// Half the gamma deviance y e^(−f) + f − ln y − 1, for y > 0. Predictions are e^f.
-    Gamma = "gamma",
-    /// Half the Tweedie deviance with a power between 1 and 2, for y ≥ 0. Predictions are e^f.
-    Tweedie(Tweedie) = "tweedie",
-}
-
-impl LossKind {
-    /// Returns the loss as a trait object. If each output has a loss of its own, it is the first.
-    pub fn as_loss(&self) -> &dyn Loss {
-        self.as_column()
     }
 }
 

@@ -6,9 +6,9 @@
 use super::column::ColumnLoss;
 use super::line_search::{LineSearch, first_with_weight};
 use super::newton::Regularization;
-use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, LossKind, ROWS};
+use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, LossKind, LossParameter, ROWS};
 use crate::control::Control;
-use crate::error::{Error, Result, try_collected, try_with_capacity};
+use crate::error::{Result, try_collected, try_with_capacity};
 use crate::exact::Rounding;
 
 /// The quantile loss.
@@ -21,7 +21,7 @@ pub struct Quantile {
 impl Default for Quantile {
     /// Returns the loss for the median.
     fn default() -> Self {
-        Quantile { quantile: 0.5 }
+        Quantile { quantile: Self::PARAMETER.default }
     }
 }
 
@@ -33,6 +33,16 @@ impl LossKind {
 }
 
 impl Quantile {
+    pub(super) const PARAMETER: LossParameter = LossParameter {
+        name: "quantile",
+        about: "Level of the quantile. To predict several quantiles of one target, pass it as several equal outputs, \
+                with a level for each; the predicted quantiles may cross.",
+        default: 0.5,
+        above: 0.0,
+        below: 1.0,
+        must: "be above 0 and below 1",
+    };
+
     /// Returns the smallest value such that a fraction q of the total weight is at or below it.
     fn weighted(self, pairs: &mut [(f64, f64)], control: &Control) -> Result<f64> {
         let total: f64 = pairs.iter().map(|p| p.1).sum();
@@ -50,10 +60,7 @@ impl Loss for Quantile {
     }
 
     fn check(&self) -> Result<()> {
-        if self.quantile > 0.0 && self.quantile < 1.0 {
-            return Ok(());
-        }
-        Err(Error::invalid("quantile", self.quantile, "be above 0 and below 1"))
+        Self::PARAMETER.check(self.quantile)
     }
 
     fn value(&self, y: f64, score: f64) -> f64 {

@@ -559,8 +559,37 @@ fn targets_outside_the_domain_are_refused() {
     }
     for kind in losses_of_numbers() {
         assert!(kind.as_loss().check().is_ok());
-        assert_eq!(LossKind::named(kind.name()).map(|named| named.name()), Some(kind.name()));
+        assert_eq!(LossKind::named(kind.name()).unwrap().name(), kind.name());
     }
+}
+
+#[test]
+fn rows_of_the_table_describe_their_loss() {
+    for row in LossKind::ALL {
+        let loss = row.loss();
+        assert_eq!(loss.name(), row.name);
+        assert_eq!(format!("{loss:?}").split('(').next(), Some(row.type_name), "the variant contains its type");
+        let of_numbers = row.targets != LossTargets::Labels;
+        let of_labels = row.targets != LossTargets::Numbers;
+        assert!(!of_numbers || row.domain().has_numbers(), "{row:?}");
+        assert!(!of_labels || row.domain().has_labels(), "{row:?}");
+        assert!(row.about.contains('f') && row.about.trim().ends_with('.'), "{row:?}");
+        let Some(parameter) = row.parameter else {
+            assert!(LossKind::with_parameter(row.name, 1.0).is_none());
+            continue;
+        };
+        let checked = |value| LossKind::with_parameter(row.name, value).unwrap().as_loss().check();
+        assert!(checked(parameter.default).is_ok());
+        let middle = parameter.above + (parameter.below - parameter.above).min(1.0) / 2.0;
+        assert!(checked(middle).is_ok());
+        assert_ne!(format!("{:?}", LossKind::with_parameter(row.name, middle / 2.0 + 0.3)), format!("{loss:?}"));
+        for bad in [parameter.above, parameter.below, f64::NAN] {
+            let error = checked(bad).unwrap_err().to_string();
+            assert!(error.contains(parameter.name) && error.contains(parameter.must), "{error}");
+        }
+    }
+    let names: std::collections::BTreeSet<_> = LossKind::ALL.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), LossKind::ALL.len());
 }
 
 #[test]

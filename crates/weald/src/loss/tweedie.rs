@@ -10,9 +10,10 @@
 //! Source: Jørgensen, *The theory of dispersion models* (1997).
 
 use super::log_link::{self, Deviance, LARGEST_EXPONENT, NEAR, exp, slope_of_exp};
-use super::{Domain, Loss, LossKind};
+use super::{Domain, Link, Loss, LossKind, LossParameter};
 use crate::control::Control;
-use crate::error::{Error, Result};
+use crate::data::Outputs;
+use crate::error::Result;
 
 /// Half the Tweedie deviance, as a function of the logarithm of the mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +25,7 @@ pub struct Tweedie {
 impl Default for Tweedie {
     /// Returns the loss with a power of 1.5.
     fn default() -> Self {
-        Tweedie { power: 1.5 }
+        Tweedie { power: Self::PARAMETER.default }
     }
 }
 
@@ -36,6 +37,16 @@ impl LossKind {
 }
 
 impl Tweedie {
+    pub(super) const PARAMETER: LossParameter = LossParameter {
+        name: "power",
+        about: "Power of the mean to which the variance is proportional. Near 1 the loss is like the Poisson deviance, \
+                near 2 like the gamma deviance.",
+        default: 1.5,
+        above: 1.0,
+        below: 2.0,
+        must: "be above 1 and below 2",
+    };
+
     /// Returns the exponents of the decreasing and the increasing part: ln y + (1 − p) f and (2 − p) f.
     fn exponents(self, ln_y: f64, score: f64) -> (f64, f64) {
         (ln_y - (self.power - 1.0) * score, (2.0 - self.power) * score)
@@ -43,15 +54,16 @@ impl Tweedie {
 }
 
 impl Loss for Tweedie {
+    fn link(&self, _: &Outputs) -> Link {
+        Link::Log
+    }
+
     fn domain(&self) -> Domain {
         Domain::NotNegative
     }
 
     fn check(&self) -> Result<()> {
-        if self.power > 1.0 && self.power < 2.0 {
-            return Ok(());
-        }
-        Err(Error::invalid("power", self.power, "be above 1 and below 2"))
+        Self::PARAMETER.check(self.power)
     }
 
     /// With d = f − ln y, the value is y^(2 − p) ((e^((1 − p) d) − 1) / (p − 1) + (e^((2 − p) d) − 1) / (2 − p)).

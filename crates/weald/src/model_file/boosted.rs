@@ -11,7 +11,7 @@
 //! | `oob_losses` | stages + 1 | losses on the samples that stages were not fitted to, preceded by the loss before the first stage; absent if some stage has no such samples |
 //!
 //! The entry `boosting` of the header's object has the outputs (`outputs`, `sizes`), how trees and steps are combined
-//! to scores (`combine`), and the link (`link`). The outputs outside this entry are those of the trees.
+//! to scores (`combine`), the link (`link`), and the name of the loss (`loss`), which some files lack. The outputs outside this entry are those of the trees.
 
 use safetensors::Dtype;
 use serde::Deserialize;
@@ -48,6 +48,7 @@ const COMBINES: [(Combine, &str); 5] = [
 pub(super) struct BoostHeader {
     pub(super) scores: ScoreMeaning,
     combine: Combine,
+    loss: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -55,19 +56,22 @@ pub(super) struct BoostHeader {
 pub(super) struct BoostEntry {
     combine: String,
     link: String,
+    loss: Option<String>,
     outputs: String,
     sizes: Sizes,
 }
 
 impl BoostHeader {
     pub(super) fn encode(&self) -> Value {
-        // Keys are in alphabetical order, as in the surrounding object.
-        object([("combine", Value::from(name_of(&COMBINES, &self.combine)))].into_iter().chain(self.scores.encode()))
+        // The object sorts its keys.
+        let combine = ("combine", Value::from(name_of(&COMBINES, &self.combine)));
+        let loss = self.loss.as_ref().map(|name| ("loss", Value::from(name.as_str())));
+        object([combine].into_iter().chain(loss).chain(self.scores.encode()))
     }
 
     pub(super) fn decode(entry: BoostEntry) -> Result<Self> {
         let scores = ScoreMeaning::decode(Kind::Boosted, &entry.link, &entry.outputs, entry.sizes)?;
-        Ok(BoostHeader { scores, combine: value_of(&COMBINES, "combine", &entry.combine)? })
+        Ok(BoostHeader { scores, combine: value_of(&COMBINES, "combine", &entry.combine)?, loss: entry.loss })
     }
 }
 
@@ -90,6 +94,7 @@ impl Boosted {
             form: Form::Boosted(BoostHeader {
                 scores: ScoreMeaning { outputs: self.outputs.clone(), link: self.link },
                 combine: self.combine,
+                loss: self.loss.clone(),
             }),
         };
         let mut all = tensors(&self.trees, self.n_features)?;
@@ -123,7 +128,7 @@ impl Boosted {
     pub(super) fn read(file: &File<'_>) -> Result<Boosted> {
         let header = &file.head.header;
         let Form::Boosted(boosting) = &header.form else { return Err(file.is_not(Kind::Boosted)) };
-        let BoostHeader { scores: ScoreMeaning { outputs, link }, combine } = boosting.clone();
+        let BoostHeader { scores: ScoreMeaning { outputs, link }, combine, loss } = boosting.clone();
         let width = n_scores(&outputs);
         let finite = |name| finite(file, name);
         let one = |name| match finite(name)?[..] {
@@ -136,6 +141,7 @@ impl Boosted {
             width,
             combine,
             link,
+            loss,
             start: finite("start")?,
             learning_rate: one("learning_rate")?,
             trees: trees(file)?,

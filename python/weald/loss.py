@@ -1,0 +1,418 @@
+"""Losses of boosting as objects: those of the engine with their parameters, and losses of your own.
+
+Where an estimator has the parameter `loss`, it takes the name of a loss or an object: `loss="huber"` is
+`loss=weald.loss.Huber()`, and `loss=weald.loss.Huber(delta=0.5)` has another parameter. Loss objects are immutable and
+hashable and compare by their parameters, so that grid searches can list them; they are part of pickles and model files.
+
+{table}
+
+y is a number, or stands for a label or class that a sample has or lacks: 1 and -1 where the table says ±1, and 1 and 0
+otherwise. f is the score.
+
+Every loss has these attributes
+    `name`
+        The name, which `loss=` accepts for losses of the engine. Models and their files keep it.
+    `domain`
+        Which y the loss is defined for: "numbers", "not_negative" (numbers of at least 0) or "positive"; "signs" for
+        labels and classes only, as -1 and +1; "numbers_and_signs" for both.
+    `link`
+        The function of the prediction that scores are: "identity"; "log", the logarithm of a number; "half_logit", half
+        the log-odds of a label or class, so that its probability is 1 / (1 + exp(-2f)). None: scores of labels and
+        classes are no such function. A label is predicted if its score is positive, and there are no probabilities.
+    `targets`
+        The kinds of y that the loss is for: "numbers", "labels" (and classes) or both.
+
+A loss of your own is an object with two methods, `loss(y, scores)` and `gradient_hessian(y, scores)`, which is passed
+as it is, or in a `CustomLoss`, which gives it a name, a domain and a link.
+
+Examples
+--------
+>>> import numpy as np
+>>> import weald
+>>> from weald.loss import Quantile
+>>> X = np.arange(200.0)[:, np.newaxis]
+>>> y = X[:, 0] % 20
+>>> upper = weald.GradientBoostingRegressor(loss=Quantile(0.9), n_estimators=20, random_state=0).fit(X, y)
+>>> bool(0.8 < (upper.predict(X) >= y).mean() < 1.0)
+True
+>>> Quantile(0.9).loss([1.0, 1.0], [0.0, 2.0])
+array([0.9, 0.1])
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field, make_dataclass
+from inspect import isclass
+from numbers import Real
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from weald import _weald
+from weald._input import registry
+from weald._input.checks import Float, is_float, shown
+
+if TYPE_CHECKING:
+    from weald._weald import _LossParameter, _LossRow
+
+    def __getattr__(name: str) -> Any: ...
+
+
+_METHODS = ("loss", "gradient_hessian")
+_LINKS = (None, "identity", "log", "half_logit")
+# For each domain: whether y may be numbers, whether it may be labels, the code of a label that is absent, and the lower
+# bound of numbers with whether they may be equal to it.
+_DOMAINS: dict[str, tuple[bool, bool, float, float, bool]] = {
+    "numbers": (True, True, 0.0, -np.inf, True),
+    "not_negative": (True, False, 0.0, 0.0, True),
+    "positive": (True, False, 0.0, 0.0, False),
+    "signs": (False, True, -1.0, -np.inf, True),
+    "numbers_and_signs": (True, True, -1.0, -np.inf, True),
+}
+
+
+class Loss:
+    """Base class of losses. See the module for what they have in common."""
+
+    name: str
+    domain: str
+    link: str | None
+    targets: tuple[str, ...]
+
+    def loss(self, y: ArrayLike, scores: ArrayLike) -> Float:
+        """Compute the loss of each pair of a target and a score.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,) or (n, n_outputs)
+            Targets in the domain of the loss; labels and classes as numbers.
+        scores : array-like of the same shape
+            Scores.
+
+        Returns
+        -------
+        float64 ndarray of the same shape
+            The losses, not weighted.
+        """
+        return self._values(y, scores)
+
+    def gradient_hessian(self, y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
+        """Compute the derivatives of the loss with respect to the score.
+
+        Parameters
+        ----------
+        y, scores : array-like
+            As in `loss`.
+
+        Returns
+        -------
+        gradient, hessian : float64 ndarray
+            The first and the second derivatives, which are 0 where there are none.
+        """
+        return self._derivatives(y, scores)
+
+    def _values(self, y: ArrayLike, scores: ArrayLike) -> Float:
+        raise NotImplementedError
+
+    def _derivatives(self, y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
+        raise NotImplementedError
+
+    @property
+    def _off(self) -> float:
+        """The code of a label or class that a sample lacks."""
+        return _DOMAINS[self.domain][2]
+
+    def _refused(self, y: Float) -> tuple[float, str] | None:
+        """A number for which the loss is not defined, and what is accepted; None if there is none."""
+        *_, least, is_least_in = _DOMAINS[self.domain]
+        outside = y < least if is_least_in else y <= least
+        return (float(y[outside][0]), "at least 0" if is_least_in else "above 0") if outside.any() else None
+
+
+class EngineLoss(Loss):
+    """Base class of the losses of the engine, whose classes are made from its table."""
+
+    _row: ClassVar[_LossRow]
+
+    def __post_init__(self) -> None:
+        if (parameter := self._row["parameter"]) is not None:
+            value = _checked(parameter, getattr(self, parameter["name"]))
+            object.__setattr__(self, parameter["name"], value)
+
+    def __setstate__(self, state: Any) -> None:
+        # States from pickles and skops come from an untrusted source.
+        parameter = self._row["parameter"]
+        names = set() if parameter is None else {parameter["name"]}
+        if type(state) is not dict or state.keys() != names:
+            raise ValueError(f"the state of {type(self).__name__} must be a dict with the keys {sorted(names)}")
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    @property
+    def _parameter(self) -> float | tuple[float, ...] | None:
+        """The value of the parameter, one for each output if it is a tuple; None for a loss without a parameter."""
+        parameter = self._row["parameter"]
+        value: float | tuple[float, ...] | None = None if parameter is None else getattr(self, parameter["name"])
+        return value
+
+    def _values(self, y: ArrayLike, scores: ArrayLike) -> Float:
+        return self._cells(y, scores)[0]
+
+    def _derivatives(self, y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
+        _, gradient, hessian = self._cells(y, scores)
+        return gradient, hessian
+
+    def _cells(self, y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float, Float]:
+        cells = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+        if (refused := self._refused(cells[0])) is not None:
+            raise ValueError(f"y must be {refused[1]} with loss={self.name!r}, got {refused[0]:g}")
+        value = self._parameter
+        if not isinstance(value, tuple):
+            found = _weald.loss_cells(self.name, value, *(part.ravel() for part in cells))
+            first, gradient, hessian = (part.reshape(cells[0].shape) for part in found)
+            return first, gradient, hessian
+        if cells[0].ndim != 2 or cells[0].shape[1] != len(value):
+            raise ValueError(f"y must have {len(value)} columns, one for each output of {self!r}, got {cells[0].shape}")
+        columns = [_weald.loss_cells(self.name, one, *(c[:, j] for c in cells)) for j, one in enumerate(value)]
+        first, gradient, hessian = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
+        return first, gradient, hessian
+
+
+@registry.stored(registry.PARTS)
+@dataclass(frozen=True)
+class CustomLoss(Loss):
+    """A loss of your own, with a name, a domain and a link.
+
+    Parameters
+    ----------
+    functions : object
+        An object with the methods `loss(y, scores)`, which returns the loss of each pair, and
+        `gradient_hessian(y, scores)`, which returns the first and the second derivatives by the score. All are float64
+        arrays of shape (n,). The length n varies, and the pairs come from any samples and outputs, so that each pair
+        must be computed independently of the others. The values must be finite for the scores of the samples. Searches
+        also evaluate other scores, and turn back if a value is not finite. The methods are called from the threads of
+        the fit, one call at a time, with numpy's floating-point warnings off.
+
+        None for the loss of a model that was loaded from a file: it has a name, a domain and a link, which predictions
+        need, and cannot be fitted.
+    name : str, default=None
+        The name that models and their files keep. None: the attribute `name` of `functions` if it is a string, or the
+        name of its class.
+    domain : {"numbers", "not_negative", "positive", "signs", "numbers_and_signs"}, default=None
+        Which y the loss is defined for; a label or class is 1 if it is present, and if it is absent -1 where the domain
+        contains signs, and 0 otherwise. None: the attribute `domain` of `functions` if it is a string, or "numbers".
+    link : {"identity", "log", "half_logit"}, default=None
+        What scores are, see the module. None: the attribute `link` of `functions` if it is a string. If there is
+        none, scores of numerical outputs are predictions, and those of labels and classes are positive for those that
+        are predicted.
+
+    Notes
+    -----
+    An object with the two methods that is passed as `loss` is used as `CustomLoss(object)`. The initial constant of
+    each output is searched from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import weald
+    >>> class Deviance:
+    ...     def loss(self, y, scores):
+    ...         return np.exp(scores) - y * scores
+    ...
+    ...     def gradient_hessian(self, y, scores):
+    ...         return np.exp(scores) - y, np.exp(scores)
+    >>> X = np.arange(100.0)[:, np.newaxis]
+    >>> y = np.floor(X[:, 0] / 10)
+    >>> loss = weald.loss.CustomLoss(Deviance(), domain="not_negative", link="log")
+    >>> boosting = weald.GradientBoostingRegressor(loss=loss, random_state=0).fit(X, y)
+    >>> bool((boosting.predict(X) > 0).all())
+    True
+    """
+
+    functions: Any
+    name: str = field(default=None, kw_only=True)  # type: ignore[assignment]
+    domain: str = field(default=None, kw_only=True)  # type: ignore[assignment]
+    link: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        given = self.functions
+        if isclass(given):
+            raise ValueError(f"functions must be an instance, got the class {given.__name__}")
+        if given is not None and not has_methods(given):
+            raise TypeError(f"functions must have the methods {' and '.join(_METHODS)}, got {shown(given)}")
+        if given is None and self.name is None:
+            raise TypeError("functions must have the methods loss and gradient_hessian, got None")
+        defaults = {"name": type(given).__qualname__, "domain": "numbers", "link": None}
+        for attribute, default in defaults.items():
+            value = getattr(self, attribute)
+            if value is None:
+                own = getattr(given, attribute, None)
+                # The losses of scikit-learn have links of another type.
+                value = own if isinstance(own, str) else default
+            object.__setattr__(self, attribute, value)
+        if not isinstance(self.name, str) or not self.name or self.name in LOSSES:
+            raise ValueError(f"name must be a string that is not the name of a loss of weald, got {shown(self.name)}")
+        if not isinstance(self.domain, str) or self.domain not in _DOMAINS:
+            raise ValueError(f"domain must be one of {sorted(_DOMAINS)}, got {shown(self.domain)}")
+        if not (self.link is None or isinstance(self.link, str)) or self.link not in _LINKS:
+            raise ValueError(f"link must be one of {list(_LINKS)}, got {shown(self.link)}")
+        kinds = {"log": "numbers", "half_logit": "labels"}
+        if (kind := kinds.get(self.link or "")) is not None and kind not in self.targets:
+            raise ValueError(f"link must not be {self.link!r} with the domain {self.domain!r}, which has no {kind}")
+
+    def __setstate__(self, state: Any) -> None:
+        names = {"functions", "name", "domain", "link"}
+        if type(state) is not dict or state.keys() != names:
+            raise ValueError(f"the state of CustomLoss must be a dict with the keys {sorted(names)}")
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    @property
+    def targets(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The kinds of y that the loss is for."""
+        of_numbers, of_labels, *_ = _DOMAINS[self.domain]
+        of_numbers = of_numbers and self.link != "half_logit"
+        of_labels = of_labels and self.link != "log"
+        return ("numbers",) * of_numbers + ("labels",) * of_labels
+
+    def _values(self, y: ArrayLike, scores: ArrayLike) -> Float:
+        return self._computed("loss", y, scores)
+
+    def _derivatives(self, y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
+        gradient, hessian = self._computed("gradient_hessian", y, scores)
+        return gradient, hessian
+
+    def _computed(self, method: str, y: ArrayLike, scores: ArrayLike) -> Any:
+        if self.functions is None:
+            raise ValueError(self._without_methods())
+        return getattr(self.functions, method)(y, scores)
+
+    def _without_methods(self) -> str:
+        return (
+            f"loss must have the methods {' and '.join(_METHODS)}, got that of a model from a file, which has the name "
+            f"{self.name!r} of the loss and no code: set the parameter loss to the loss again"
+        )
+
+    def _kept(self) -> CustomLoss:
+        """What models and their files keep: the same without the methods."""
+        return CustomLoss(None, name=self.name, domain=self.domain, link=self.link)
+
+
+def has_methods(loss: Any) -> bool:
+    return all(callable(getattr(loss, method, None)) for method in _METHODS)
+
+
+def get(loss: Any) -> Loss:
+    """Return a loss as an object.
+
+    Parameters
+    ----------
+    loss : str or object
+        The name of a loss of this module, one of its objects, or an object with the methods of `CustomLoss`.
+
+    Returns
+    -------
+    Loss
+        The object itself, the loss of that name with its default parameter, or the object as a `CustomLoss`.
+
+    Raises
+    ------
+    ValueError
+        If there is no loss of that name, or if `loss` is a class.
+    TypeError
+        If the object lacks one of the methods.
+
+    Examples
+    --------
+    >>> import weald
+    >>> weald.loss.get("huber")
+    Huber(delta=1.0)
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if isclass(loss):
+        raise ValueError(f"loss must be a name or an instance, got the class {loss.__name__}")
+    if not isinstance(loss, str):
+        return CustomLoss(loss)
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {shown(loss)}")
+    return LOSSES[loss]()
+
+
+def names(kind: str) -> list[str]:
+    """The names of the losses of the engine for "numbers" or "labels"."""
+    return [name for name, cls in LOSSES.items() if kind in cls.targets]
+
+
+def kept(loss: Loss) -> str | Loss:
+    """What models and their files keep of a loss: its name if its parameter has the default value, and no methods."""
+    if isinstance(loss, CustomLoss):
+        return loss._kept()
+    return loss.name if loss == LOSSES[loss.name]() else loss
+
+
+def supporting(what: str) -> list[str]:
+    """The names of the losses with this property in the engine's table."""
+    return [name for name, cls in LOSSES.items() if cls._row[what]]  # type: ignore[literal-required]
+
+
+def _checked(parameter: _LossParameter, value: Any) -> float | tuple[float, ...]:
+    """The value of a parameter: a number in its range, or a tuple with one for each output."""
+
+    def fits(one: Any) -> bool:
+        is_number = isinstance(one, Real) and not isinstance(one, bool | np.bool_) and is_float(one)
+        return is_number and parameter["above"] < float(one) < parameter["below"]
+
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        if len(value) and all(map(fits, value)):
+            return tuple(map(float, value))
+    elif fits(value):
+        return float(value)
+    raise ValueError(
+        f"{parameter['name']} must {parameter['must']}: a number, or a list with one for each output, got "
+        f"{shown(value)}"
+    )
+
+
+def _made(row: _LossRow) -> type[EngineLoss]:
+    """The class of a row of the engine's table."""
+    parameter = row["parameter"]
+    about = _text(row["about"])
+    if parameter is not None:
+        value = f"{parameter['name']} : float or array-like of shape (n_outputs,), default={parameter['default']}"
+        said = f"{_text(parameter['about'])} A list or an array has a value for each output."
+        about += f"\n\nParameters\n----------\n{value}\n{textwrap.indent(textwrap.fill(said, 116), '    ')}"
+    fields = [] if parameter is None else [(parameter["name"], Any, field(default=parameter["default"]))]
+    targets = ("numbers",) * row["of_numbers"] + ("labels",) * row["of_labels"]
+    own = {"name": row["name"], "domain": row["domain"], "link": row["link"], "targets": targets, "_row": row}
+    namespace = {**own, "__doc__": about, "__module__": __name__}
+    cls = make_dataclass(row["type"], fields, bases=(EngineLoss,), frozen=True, namespace=namespace)
+    return registry.stored(registry.PARTS)(cls)
+
+
+def _text(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 116)
+
+
+def _table() -> str:
+    """The losses and their formulas, for the documentation of the module."""
+    lines = []
+    for name, cls in LOSSES.items():
+        lines += [f'`{cls.__name__}`, "{name}", for {" and ".join(cls.targets)}']
+        lines += [textwrap.indent(_text(cls._row["about"]), "    ")]
+    return "\n".join(lines)
+
+
+# The losses of the engine, by name: a class of this module for each.
+LOSSES: Mapping[str, type[EngineLoss]] = MappingProxyType({row["name"]: _made(row) for row in _weald.losses()})
+globals().update({cls.__name__: cls for cls in LOSSES.values()})
+if __doc__ is not None:  # Python may run without docstrings
+    __doc__ = __doc__.replace("{table}", _table())
+
+__all__ = ["LOSSES", "CustomLoss", "Loss", "get", *(cls.__name__ for cls in LOSSES.values())]
