@@ -4,13 +4,14 @@ Compress a forest
 
 Extra-trees are grown, a sparse linear model over all their nodes is fitted, and the nodes that it does not use are
 removed. The fit computes a whole path, from a single node to many; cross-validation finds where to cut it, and
-smaller models can be cut from it afterwards.
+smaller models can be cut from it afterwards. An induced forest is the other way: it is grown node by node, within the
+nodes of the same extra-trees, until its number of nodes is reached.
 """
 
 # %%
-# Two forests, and three cuts of each path
-# ----------------------------------------
-# The size of a compressed model includes its path, from which smaller ones can be cut.
+# Two forests, three cuts of each path, and an induced forest
+# -----------------------------------------------------------
+# The induced forest gets as many nodes as the cross-validated model has coefficients.
 
 import pickle
 
@@ -38,18 +39,20 @@ problems = {
         load_diabetes,
         weald.ExtraTreesRegressor,
         weald.CompressedForestRegressor,
+        weald.InducedForestRegressor,
         "R²",
     ),
     "digits": (
         load_digits,
         weald.ExtraTreesClassifier,
         weald.CompressedForestClassifier,
+        weald.InducedForestClassifier,
         "accuracy",
     ),
 }
 
 compressed, scores = {}, {}
-for problem, (load, Forest, Compressed, measure) in problems.items():
+for problem, (load, Forest, Compressed, Induced, measure) in problems.items():
     X, y = load(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     forest = Forest(50, random_state=0, n_jobs=-1).fit(X_train, y_train)
@@ -64,6 +67,10 @@ for problem, (load, Forest, Compressed, measure) in problems.items():
     for share in (2, 4):
         smaller = model.at(model.l1_norm_ / share)
         rows[f"1/{share} of its norm"] = smaller, smaller.n_test_nodes_
+    n_nodes = int(model.path_["n_nonzero"][model.step_])
+    induced = Induced(FrozenEstimator(forest), n_nodes=n_nodes, random_state=0)
+    induced.fit(X_train, y_train)
+    rows["induced, its nodes"] = induced, induced.n_test_nodes_
     print(f"\n{problem:24s}{measure:>10s}{'splits':>9s}{'model':>12s}")
     for name, (found, n_splits) in rows.items():
         kilobytes = len(pickle.dumps(found)) / 1000

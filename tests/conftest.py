@@ -20,6 +20,7 @@ FORESTS = ["RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassif
 ALL = TREES + FORESTS
 BOOSTING = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 COMPRESSED = ["CompressedForestClassifier", "CompressedForestRegressor"]
+INDUCED = ["InducedForestClassifier", "InducedForestRegressor"]
 CENTROIDS = ["CentroidForestClassifier", "CentroidForestRegressor"]
 CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
@@ -69,15 +70,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def make(name: str, **params):
-    """The estimator with this name, small and with a fixed seed."""
+    """The estimator with this name, small and with a fixed seed.
+
+    With `induced=True`, it is the induced forest in place of the compressed forest: parameters have their names there,
+    and in place of a norm there is a number of nodes.
+    """
+    if params.get("induced"):
+        name = name.replace("Compressed", "Induced")
+        there = {"l1_norm": "n_nodes", "max_steps": "max_nodes"}
+        params = {there.get(key, key): value for key, value in params.items() if key not in ("induced", "step_size")}
+        params |= {"n_nodes": 8 if params["n_nodes"] else 0} if isinstance(params.get("n_nodes"), float) else {}
     if name in FORESTS + BOOSTING + CENTROIDS:
         params = {"n_estimators": 5, **params}
-    if name in COMPRESSED:
+    if name in COMPRESSED + INDUCED:
         forest = weald.ExtraTreesClassifier if name.endswith("Classifier") else weald.ExtraTreesRegressor
         # The exact path takes hundreds of times as long as the stagewise one, mostly for small penalties and many
         # nodes.
         size = {"n_estimators": 2, "max_depth": 3} if params.get("solver") == "lasso" else {"n_estimators": 5}
-        params = {"estimator": forest(**size), "cv": 3, "step_size": 0.05, **params}
+        params = {"estimator": forest(**size), "cv": 3, **({"step_size": 0.05} if name in COMPRESSED else {}), **params}
     return getattr(weald, name)(**{"random_state": 0, **params})
 
 

@@ -144,7 +144,8 @@ def _table() -> dict[str, Entry]:
         forest = (lambda: _small_forest(), lambda: _small_forest(True))[task == "Regressor"]
         path = {"estimator": forest, "cv": 2, "step_size": 0.1, "max_steps": 30, "random_state": 0}
         table.add(cls, masks=masks, params=path)
-        table.add(cls, "grow", masks=(), params={**path, "method": "grow", "l1_norm": None})
+        induced = {"estimator": forest, "cv": 2, "max_nodes": 30, "random_state": 0}
+        table.add(getattr(weald, f"InducedForest{task}"), masks=(), params=induced)
         table.add(cls, "lasso", masks=(), params={**path, "solver": "lasso", "l1_norm": 0.5})
     table.add(
         weald.CompressedForestClassifier,

@@ -71,7 +71,6 @@ def test_a_column_of_y_is_warned_of_once(name):
 @pytest.mark.parametrize(
     "params",
     [
-        {"method": "tree"},
         {"solver": "lars"},
         {"loss": "hinge"},
         {"step_size": 0},
@@ -113,7 +112,6 @@ def test_parameters(name, params):
     [
         (REGRESSOR, "loss", ["squared_error"]),
         (CLASSIFIER, "loss", ["squared_error", "log_loss"]),
-        (REGRESSOR, "method", ["path", "grow"]),
         (REGRESSOR, "solver", ["stagewise", "lasso"]),
     ],
 )
@@ -127,8 +125,6 @@ def test_what_is_unknown_is_told_what_is_known(name, parameter, valid):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"method": "grow", "solver": "lasso"}, "solver must be 'stagewise' with method='grow', .*got 'lasso'"),
-        ({"method": "grow", "standardize": True}, "standardize must be False with method='grow'"),
         ({"l1_norm": 1.0, "max_loss_increase": 0.1}, "l1_norm must be 'cv' with max_loss_increase, .*got 1.0"),
         ({"l1_norm": None, "max_loss_increase": 0.1}, "l1_norm must be 'cv' with max_loss_increase, .*got None"),
     ],

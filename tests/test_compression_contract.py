@@ -37,7 +37,7 @@ METHODS = {
     "stagewise": {},
     "scaled": {"standardize": True},
     "lasso": {"solver": "lasso"},
-    "grow": {"method": "grow"},
+    "grow": {"induced": True},
 }
 OUTPUTS = ["single", "two", "several", "labels"]
 LOSSES = {REGRESSOR: ["squared_error"], CLASSIFIER: ["squared_error", "log_loss"]}
@@ -320,7 +320,10 @@ def test_a_saved_model_is_small_and_has_no_path(name, frozen):
     assert len(saved) < len(pickle.dumps(model.estimator_)) / 5
     again = pickle.loads(saved)
     assert not hasattr(again, "estimator_")
-    with pytest.raises(ValueError, match="this model has no path of other norms"):
+    assert not hasattr(again, "path_")
+    with pytest.raises(AttributeError, match="has no path_, since it was saved without its path: set keep_path=True"):
+        again.path_  # noqa: B018
+    with pytest.raises(ValueError, match="this model has no path of other values of l1_norm"):
         again.at(0.5)
     for other in (copy.copy(model), copy.deepcopy(model)):
         assert model_bytes(other.at(0.5)) == model_bytes(model.at(0.5))
@@ -333,6 +336,40 @@ def test_a_saved_model_is_small_and_has_no_path(name, frozen):
         assert model_bytes(again) == model_bytes(model)
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_saved_model_has_its_path_if_that_is_asked_for(name, method, kept, tmp_path):
+    X, y = data(name)
+    model = make(name, keep_path=kept, max_steps=40, **method).fit(X, y)
+    weald.save(model, tmp_path / "model")
+    without = weald.dumps(model.set_params(keep_path=False))
+    assert (len((tmp_path / "model").read_bytes()) > len(without)) == kept
+    for again in (weald.load(tmp_path / "model"), pickle.loads(pickle.dumps(model.set_params(keep_path=kept)))):
+        assert hasattr(again, "path_") == hasattr(again, "step_") == kept
+        assert again.full_loss_ == model.full_loss_
+        if kept:
+            assert again.step_ == model.step_
+            assert again.path_.keys() == model.path_.keys()
+            for key, values in again.path_.items():
+                np.testing.assert_array_equal(values, model.path_[key])
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert weald.dumps(weald.load(tmp_path / "model")) == (tmp_path / "model").read_bytes()
+
+
+def test_fitted_parameters_are_stored_unfitted(name):
+    X, y = data(name, n=300)
+    forest = forest_of(name, n_estimators=30)
+    plain = make(name, estimator=clone(forest), l1_norm=1.0, max_steps=50).fit(X, y)
+    model = make(name, estimator=forest.fit(X, y), l1_norm=1.0, max_steps=50).fit(X, y)
+    assert model.estimator is forest
+    assert hasattr(forest, "n_features_in_")
+    # Parameters of a fitted estimator do not depend on whether it was fitted when it was passed.
+    assert weald.dumps(model) == weald.dumps(plain)
+    for again in (weald.loads(weald.dumps(model)), pickle.loads(pickle.dumps(model))):
+        assert repr(again.get_params()) == repr(plain.get_params())
+        assert not hasattr(again.estimator, "n_features_in_")
+        assert model_bytes(again.fit(X, y)) == model_bytes(model)
+
+
 # Other norms
 
 
@@ -342,11 +379,14 @@ def test_at_is_the_model_fitted_with_that_norm(name, loss, outputs, method):
     whole = make(name, loss=loss, l1_norm=None, **method).fit(X, y)
     before = dict(whole.__dict__)
     for share in (0, 0.31, 1, 7):
-        t = share * whole.path_["l1_norm"][-1]
-        model, fitted = whole.at(t), make(name, loss=loss, l1_norm=t, **method).fit(X, y)
+        parameter, size = ("n_nodes", "n_nonzero") if "induced" in method else ("l1_norm", "l1_norm")
+        t = share * whole.path_[size][-1]
+        t = int(t) if "induced" in method else t
+        model, fitted = whole.at(t), make(name, loss=loss, **method, **{parameter: t}).fit(X, y)
         assert model_bytes(model) == model_bytes(fitted)
-        assert model.get_params()["l1_norm"] == t
-        assert model.l1_norm_ == fitted.l1_norm_ <= t
+        assert model.get_params()[parameter] == t
+        assert model.l1_norm_ == fitted.l1_norm_
+        assert getattr(model, f"{parameter}_") <= t
         assert (model.n_test_nodes_, model.step_) == (fitted.n_test_nodes_, fitted.step_)
         assert model.path_["l1_norm"][model.step_] <= model.l1_norm_
     assert whole.__dict__.keys() == before.keys()
@@ -643,7 +683,7 @@ def test_max_steps_end_the_path(name):
     assert len(model.path_["l1_norm"]) == 8
     # The norm is a sum of seven steps of 0.05.
     assert model.l1_norm_ == pytest.approx(0.35, rel=1e-15)
-    grown = make(name, max_steps=7, l1_norm=None, method="grow").fit(X, y)
+    grown = make(name, max_steps=7, l1_norm=None, induced=True).fit(X, y)
     assert grown.path_["n_nonzero"][-1] <= 7
 
 

@@ -21,7 +21,7 @@ METHODS: list[dict[str, Any]] = [
     {"l1_norm": None, "max_steps": 30, "standardize": True},
     {"l1_norm": None, "max_steps": 30, "step_outputs": 2},
     {"l1_norm": None, "solver": "lasso", "max_test_nodes": 6},
-    {"l1_norm": None, "method": "grow", "max_steps": 8},
+    {"l1_norm": None, "induced": True, "max_steps": 8},
     {"cv": 2, "max_steps": 15},
 ]
 WAYS = [way | {"loss": loss} for way in METHODS for loss in ("squared_error", "log_loss")]

@@ -24,8 +24,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "scaled": {"standardize": True},
     "lasso": {"solver": "lasso"},
     "lasso, scaled": {"solver": "lasso", "standardize": True},
-    "grow": {"method": "grow"},
-    "grow, window": {"method": "grow", "candidate_window": 3},
+    "grow": {"induced": True},
+    "grow, window": {"induced": True, "candidate_window": 3},
 }
 LOSSES = {REGRESSOR: ["squared_error"], CLASSIFIER: ["squared_error", "log_loss"]}
 CASES = [
@@ -256,8 +256,8 @@ def n_kept(model, beta, offsets):
 @given(problems())
 def test_coefficients_of_the_stagewise_path_never_move_back(problem):
     *head, params = problem
-    params = {**params, "method": "path", "solver": "stagewise"}
-    params.pop("candidate_window", None)
+    params = {**params, "solver": "stagewise"}
+    params = {key: value for key, value in params.items() if key not in ("induced", "candidate_window")}
     model, _, _ = fitted((*head, params))
     before = None
     n_steps = model._path.n_steps

@@ -21,7 +21,7 @@ BOOSTING_PARAMS = [
     {"output_strategy": "joint", "leaf_estimation": "line_search"},
     {"output_strategy": "projected", "relabel_leaves": False, "leaf_estimation": "line_search"},
 ]
-COMPRESSED_PARAMS = [{"cv": 2}, {"method": "grow", "l1_norm": None, "max_steps": 50}]
+COMPRESSED_PARAMS = [{"cv": 2}, {"induced": True, "l1_norm": None, "max_steps": 50}]
 CENTROID_PARAMS = [{}, {"bootstrap": True}, {"output_projection": "gaussian", "n_projections": 2}]
 BY_TREE = [
     {"output_strategy": "joint", "max_features_by_tree": 3},

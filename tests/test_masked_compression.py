@@ -174,7 +174,6 @@ def test_the_training_loss_falls_and_scores_are_of_known_cells(tmp_path):
     ("params", "message"),
     [
         ({"solver": "lasso"}, 'solver="lasso" does not support y with masked entries'),
-        ({"method": "grow"}, 'method="grow" does not support y with masked entries'),
         ({"estimator": weald.ExtraTreesRegressor(5, ccp_alpha=0.1)}, "ccp_alpha"),
         (
             {"cv": [([0, 1], range(2, 60)), (range(2, 60), [0, 1])]},

@@ -72,7 +72,7 @@ def test_what_is_absent_is_said(stem, task):
 CLASSES = sorted({entry.cls for entry in EVERY.values()}, key=lambda cls: cls.__name__)
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 # Functions and methods with y for which the engine does not support unknown values, and those that read no values of y.
-WITHOUT_MASK = {"fit_part", "prune_reduced_error", "draw", "check_cv", "get_n_splits"}
+WITHOUT_MASK = {"loss", "gradient_hessian", "fit_part", "prune_reduced_error", "draw", "check_cv", "get_n_splits"}
 # Arguments of a function or class of weald that are estimators or fitted models have the first of these names.
 ESTIMATOR, OTHER_NAMES = "estimator", {"model", "forest", "clf", "regressor", "est"}
 

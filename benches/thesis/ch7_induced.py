@@ -5,7 +5,7 @@ Two-norm, 300 samples to learn from, 2 000 to test on, a forest of 1 000 extra-t
 model may have 10 % or 1 % as many nodes. Published errors are mean squares of outputs as they are (the noise of
 Friedman1 has variance 1), and shares of wrong classes.
 
-Ours: `method="grow"`, which is that algorithm, with a learning rate of 10^-1.5 and one candidate drawn at each step, on
+Ours: `InducedForest*`, which is that algorithm, with a learning rate of 10^-1.5 and one candidate drawn at each step, on
 the square loss and, for classes, on the logistic loss (the paper's default for classes is a trimmed exponential loss,
 which weald does not have); and `method="path"`, the stagewise path of chapter 7 of A. Joly's thesis, cut at half as
 many test nodes, which often ends with fewer. Both budgets are points of one path. A cell is one run of one way.
@@ -26,7 +26,7 @@ from weald.datasets import make_twonorm
 
 TREES = 1_000
 SHARES = (0.1, 0.01)
-GROW: dict[str, Any] = {"method": "grow", "candidate_window": 1, "learning_rate": 10**-1.5}
+GROW: dict[str, Any] = {"candidate_window": 1, "learning_rate": 10**-1.5}
 WAYS: dict[str, dict[str, dict[str, Any]]] = {
     "friedman1": {"grow": GROW, "path": {}},
     "twonorm": {
@@ -60,24 +60,26 @@ def cell(name: str, way: str, seed: int, trees: int) -> dict[str, float]:
     data = problem(name, seed)
     numbers = name == "friedman1"
     kind = weald.ExtraTreesRegressor if numbers else weald.ExtraTreesClassifier
-    small = weald.CompressedForestRegressor if numbers else weald.CompressedForestClassifier
     forest = kind(trees, max_features="sqrt", random_state=seed, n_jobs=1)
     full = forest.fit(data.X, data.y)
     splits = test_nodes(full)
     nodes = 2 * splits + trees
     how = WAYS[name][way]
-    grows = how.get("method") == "grow"
-    most = {"max_steps": int(SHARES[0] * nodes)} if grows else {"max_test_nodes": int(SHARES[0] * nodes / 2)}
-    model = small(forest, l1_norm=None, random_state=seed, **how, **most).fit(data.X, data.y)
+    grows = "candidate_window" in how
+    small = getattr(weald, f"{'Induced' if grows else 'Compressed'}Forest{'Regressor' if numbers else 'Classifier'}")
+    most = {"n_nodes": int(SHARES[0] * nodes)}
+    if not grows:
+        most = {"l1_norm": None, "max_test_nodes": int(SHARES[0] * nodes / 2)}
+    model = small(forest, random_state=seed, **how, **most).fit(data.X, data.y)
     found = {"forest_error": error(name, full, data), "forest_nodes": float(nodes)}
     for share in SHARES:
         path = model.path_
         if grows:
-            step = min(int(share * nodes), len(path["l1_norm"]) - 1)
+            cut = model.at(int(share * nodes))
         else:
             # The last point with at most as many test nodes as the budget.
             step = int(np.flatnonzero(path["n_test_nodes"] <= share * nodes / 2)[-1])
-        cut = model.at(path["l1_norm"][step])
+            cut = model.at(path["l1_norm"][step])
         found[f"error_{share:g}"] = error(name, cut, data)
         # Test nodes and leaves of the remaining trees.
         found[f"nodes_{share:g}"] = 2.0 * cut.n_test_nodes_ + trees

@@ -8,6 +8,8 @@ Modules
 `weald.tree`, `weald.forest`, `weald.centroid`, `weald.boosting`, `weald.compression`
     The estimators, which can also be imported from `weald`. Compression makes models smaller that predict the same or
     nearly the same.
+`weald.loss`
+    Losses of boosting with their parameters, and losses of your own.
 `weald.projection`
     Random projections of the outputs.
 `weald.multilabel`
@@ -48,6 +50,7 @@ from weald import (
     export,
     forest,
     inspection,
+    loss,
     metrics,
     model_selection,
     multilabel,
@@ -62,7 +65,12 @@ from weald._tools.topk import topk, topk_chunks
 from weald._weald import __version__, build_info
 from weald.boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from weald.centroid import CentroidForestClassifier, CentroidForestRegressor
-from weald.compression import CompressedForestClassifier, CompressedForestRegressor
+from weald.compression import (
+    CompressedForestClassifier,
+    CompressedForestRegressor,
+    InducedForestClassifier,
+    InducedForestRegressor,
+)
 from weald.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -89,6 +97,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "InducedForestClassifier",
+    "InducedForestRegressor",
     "Predictor",
     "RandomForestClassifier",
     "RandomForestRegressor",
@@ -107,6 +117,7 @@ __all__ = [
     "inspection",
     "load",
     "loads",
+    "loss",
     "merge",
     "metrics",
     "model_selection",

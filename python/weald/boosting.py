@@ -1053,7 +1053,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return best.stacked(X, self.n_outputs_, of_block)
 
     def _has_probabilities(self) -> bool:
-        return self._shared["loss"] in _WITH_PROBABILITIES
+        return self._loss.link == "half_logit"
 
     def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         n_threads, width = self._n_threads(X), self.n_classes_

@@ -1,29 +1,36 @@
-"""Compressed forests: sparse linear models over the nodes of a forest, which are small forests again."""
+"""Forests made small: by a path of sparse linear models over their nodes, by growth under a budget, by few bytes for leaves.
+
+`CompressedForestRegressor` and `CompressedForestClassifier` compress a forest that was grown: an ℓ1 path over all of its
+nodes, which is cut. `InducedForestRegressor` and `InducedForestClassifier` grow a small forest, node by node, until a
+budget is spent. `compact_leaves` stores the leaves of any model in fewer bytes.
+"""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
-
-from weald._fit.at_once import of_one_fit
+from weald._compress.classifier import BaseCompressedClassifier
+from weald._compress.induced import BaseInducedForest
+from weald._compress.path import BaseCompressedForest
 from weald._fit.base import keep
 from weald._fit.compact import CompactReport, compact_leaves
 from weald._fit.compression import BaseCompressed as BaseCompressed
-from weald._fit.predictions import BaseClassifier, BaseRegressor
-from weald._input.checks import Float, Matrix
-from weald._parameters import label_weight as _label_weight
+from weald._fit.predictions import BaseRegressor
 from weald._parameters.types import LabelWeight, MatrixLike, MultiLabel, Prediction, RandomState
-from weald._ranking import best, ranks
 from weald.forest import ExtraTreesClassifier, ExtraTreesRegressor
 from weald.tree import DecisionTreeRegressor
 
-__all__ = ["CompactReport", "CompressedForestClassifier", "CompressedForestRegressor", "compact_leaves"]
+__all__ = [
+    "CompactReport",
+    "CompressedForestClassifier",
+    "CompressedForestRegressor",
+    "InducedForestClassifier",
+    "InducedForestRegressor",
+    "compact_leaves",
+]
 
 
-class CompressedForestRegressor(BaseCompressed, BaseRegressor):
+class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
     """A compressed forest for regression with one or several numerical outputs.
 
     Each node of each tree is an indicator of the samples that pass through it, and a sparse linear model over these
@@ -38,25 +45,21 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         None, it gets that of this estimator. A fitted model in `sklearn.frozen.FrozenEstimator(model)` is used as it is:
         the samples that `fit` receives then only determine the coefficients, and the forests of the folds are grown on
         them.
-    method : {"path", "grow"}, default="path"
-        - "path": the coefficients follow an ℓ1 path from no coefficients to many, found by `solver`.
-        - "grow": a globally induced forest. It starts from the roots, and each step adds the best of the nodes below those
-          that were added, with a fraction of its best weight.
     solver : {"stagewise", "lasso"}, default="stagewise"
-        How the path is found with method="path":
+        How the path is found:
 
         - "stagewise": each step changes the coefficient of the node that decreases the loss most, by `step_size`.
           Coefficients never move back.
         - "lasso": the exact minimum of the loss for each of 100 penalties on the sum of the lengths of the coefficients,
           where the coefficients of all outputs of a node form one vector (the group lasso).
-    loss : {"squared_error"}, default="squared_error"
-        The loss to minimize. Several outputs are scaled to unit variance in it.
+    loss : {"squared_error"} or Loss, default="squared_error"
+        The loss to minimize, as a name or an object of `weald.loss`. Several outputs are scaled to unit variance in it.
     step_size : float, default=0.01
         Length of a stagewise step, for outputs that are scaled to unit variance.
     step_outputs : int, default=None
         Maximum number of outputs (labels, or columns of classes) that a stagewise step changes: those with the largest
         gradients in the node. None: all outputs. With many labels, a small number gives leaves that are mostly zero and are
-        stored as sparse columns. It has no effect for solver="lasso" and method="grow".
+        stored as sparse columns. It has no effect for solver="lasso".
     l1_norm : "cv", float or None, default="cv"
         Sum of the lengths of the coefficients at which the path is cut:
 
@@ -69,11 +72,9 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
         number of folds is reduced with a warning. Each fold grows a forest of its own.
     max_steps : int, default=None
-        Maximum number of steps; with method="grow", maximum number of nodes that get a weight. None: the path ends when no
-        step decreases the loss. It has no effect for solver="lasso".
+        Maximum number of steps. None: the path ends when no step decreases the loss. It has no effect for solver="lasso".
     standardize : bool, default=False
-        If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less. Not
-        supported with method="grow".
+        If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less.
     max_test_nodes : int, default=None
         Maximum number of splits of the model, from 0. None: no limit.
     max_bytes : int, default=None
@@ -81,17 +82,14 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
     max_loss_increase : float, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
         forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
-    learning_rate : float, default=0.1
-        With method="grow": the fraction of its best weight that a node gets, above 0 and up to 1.
-    candidate_window : int, default=None
-        With method="grow": the number of nodes that each step draws at random to choose the best of them. None: each step
-        considers all nodes.
+    keep_path : bool, default=False
+        If True, pickles and model files contain `path_` and `step_`, for figures of size and error. A model predicts
+        without them.
     n_jobs : int, default=None
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Controls the randomness of the forest, of the forests of the folds, and of the candidates with method="grow". Each
-        call of `fit` draws one seed from it.
+        Controls the randomness of the forest and of the forests of the folds. Each call of `fit` draws one seed from it.
     verbose : int, default=0
         How the progress of `fit` is reported:
 
@@ -149,13 +147,12 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
 
     Notes
     -----
-    A pickle or model file contains the small model only: neither the path nor the forest, and an unfitted estimator
-    instead of a frozen one. The method `at` is therefore not available for a loaded model.
+    A pickle or model file contains the small model only: not the forest, an unfitted `estimator` instead of a fitted or
+    frozen one, and `path_` only with `keep_path=True`. The method `at` is not available for a loaded model.
 
     Source: A. Joly, *Exploiting random projections and sparsity with random forests and gradient boosting methods*, PhD
     thesis, Liège 2016, chapter 7; T. Hastie et al., *Forward stagewise regression and the monotone lasso*, Electronic
-    Journal of Statistics 2007; J.-M. Begon, A. Joly, P. Geurts, *Globally induced forest: a prepruning compression
-    scheme*, ICML 2017.
+    Journal of Statistics 2007.
 
     Examples
     --------
@@ -183,9 +180,8 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         self,
         estimator: Any = None,
         *,
-        method: Literal["path", "grow"] = "path",
         solver: Literal["stagewise", "lasso"] = "stagewise",
-        loss: Literal["squared_error"] = "squared_error",
+        loss: Any = "squared_error",
         step_size: float = 0.01,
         step_outputs: int | None = None,
         l1_norm: Literal["cv"] | float | None = "cv",
@@ -195,8 +191,7 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         max_test_nodes: int | None = None,
         max_bytes: int | None = None,
         max_loss_increase: float | None = None,
-        learning_rate: float = 0.1,
-        candidate_window: int | None = None,
+        keep_path: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -220,7 +215,7 @@ class CompressedForestRegressor(BaseCompressed, BaseRegressor):
         return super().predict(X)
 
 
-class CompressedForestClassifier(BaseCompressed, BaseClassifier):
+class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier):
     """A compressed forest for classification with classes or labels.
 
     It works as `CompressedForestRegressor`, with one column of scores for each label, one for two classes, and
@@ -236,19 +231,15 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         them.
 
         Its class weights also weight the samples here. Its `label_weight` only influences which nodes exist.
-    method : {"path", "grow"}, default="path"
-        - "path": the coefficients follow an ℓ1 path from no coefficients to many, found by `solver`.
-        - "grow": a globally induced forest. It starts from the roots, and each step adds the best of the nodes below those
-          that were added, with a fraction of its best weight.
     solver : {"stagewise", "lasso"}, default="stagewise"
-        How the path is found with method="path":
+        How the path is found:
 
         - "stagewise": each step changes the coefficient of the node that decreases the loss most, by `step_size`.
           Coefficients never move back.
         - "lasso": the exact minimum of the loss for each of 100 penalties on the sum of the lengths of the coefficients,
           where the coefficients of all outputs of a node form one vector (the group lasso).
-    loss : {"squared_error", "log_loss"}, default="squared_error"
-        The loss to minimize:
+    loss : {"squared_error", "log_loss"} or Loss, default="squared_error"
+        The loss to minimize, as a name or an object of `weald.loss`:
 
         - "squared_error": the squared error of scores as estimates of 0 and 1;
         - "log_loss": the log loss. Scores are half the log-odds for labels and two classes, and the inputs of the softmax
@@ -258,7 +249,7 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     step_outputs : int, default=None
         Maximum number of outputs (labels, or columns of classes) that a stagewise step changes: those with the largest
         gradients in the node. None: all outputs. With many labels, a small number gives leaves that are mostly zero and are
-        stored as sparse columns. It has no effect for solver="lasso" and method="grow".
+        stored as sparse columns. It has no effect for solver="lasso".
     l1_norm : "cv", float or None, default="cv"
         Sum of the lengths of the coefficients at which the path is cut:
 
@@ -271,11 +262,9 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
         number of folds is reduced with a warning. Each fold grows a forest of its own.
     max_steps : int, default=None
-        Maximum number of steps; with method="grow", maximum number of nodes that get a weight. None: the path ends when no
-        step decreases the loss. It has no effect for solver="lasso".
+        Maximum number of steps. None: the path ends when no step decreases the loss. It has no effect for solver="lasso".
     standardize : bool, default=False
-        If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less. Not
-        supported with method="grow".
+        If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less.
     max_test_nodes : int, default=None
         Maximum number of splits of the model, from 0. None: no limit.
     max_bytes : int, default=None
@@ -283,11 +272,9 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     max_loss_increase : float, default=None
         If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
         forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
-    learning_rate : float, default=0.1
-        With method="grow": the fraction of its best weight that a node gets, above 0 and up to 1.
-    candidate_window : int, default=None
-        With method="grow": the number of nodes that each step draws at random to choose the best of them. None: each step
-        considers all nodes.
+    keep_path : bool, default=False
+        If True, pickles and model files contain `path_` and `step_`, for figures of size and error. A model predicts
+        without them.
     multi_label : {"auto", True, False}, default="auto"
         How y with several columns is interpreted, as in `RandomForestClassifier`. "auto" uses the setting of `estimator`.
     label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
@@ -309,8 +296,7 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
         do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Controls the randomness of the forest, of the forests of the folds, and of the candidates with method="grow". Each
-        call of `fit` draws one seed from it.
+        Controls the randomness of the forest and of the forests of the folds. Each call of `fit` draws one seed from it.
     verbose : int, default=0
         How the progress of `fit` is reported:
 
@@ -403,10 +389,8 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseCompressed._parameter_constraints,
-        "loss": [StrOptions({"squared_error", "log_loss"})],
-        **_label_weight.CONSTRAINTS,
-        **BaseClassifier._parameter_constraints,
+        **BaseCompressedForest._parameter_constraints,
+        **BaseCompressedClassifier._parameter_constraints,
     }
     _default_estimator = ExtraTreesClassifier
     _member_class = DecisionTreeRegressor
@@ -415,9 +399,8 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         self,
         estimator: Any = None,
         *,
-        method: Literal["path", "grow"] = "path",
         solver: Literal["stagewise", "lasso"] = "stagewise",
-        loss: Literal["squared_error", "log_loss"] = "squared_error",
+        loss: Any = "squared_error",
         step_size: float = 0.01,
         step_outputs: int | None = None,
         l1_norm: Literal["cv"] | float | None = "cv",
@@ -427,8 +410,7 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
         max_test_nodes: int | None = None,
         max_bytes: int | None = None,
         max_loss_increase: float | None = None,
-        learning_rate: float = 0.1,
-        candidate_window: int | None = None,
+        keep_path: bool = False,
         multi_label: MultiLabel = "auto",
         label_weight: LabelWeight = None,
         n_jobs: int | None = None,
@@ -437,9 +419,164 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
     ) -> None:
         keep(self, locals())
 
-    @of_one_fit
+
+class InducedForestRegressor(BaseInducedForest, BaseRegressor):
+    """A globally induced forest for regression with one or several numerical outputs.
+
+    A small forest is grown within a forest of candidates. It starts from the roots, and each step adds the node, among
+    the children of the nodes that were added before, whose weight decreases the loss most; the node gets a fraction
+    of its best weight. The growth stops at a number of nodes, so that a budget of memory is met with a better model
+    than by growing fewer or smaller trees.
+
+    Parameters
+    ----------
+    estimator : tree or forest of weald, default=None
+        The model whose nodes are the candidates, which is cloned and fitted. None: `ExtraTreesRegressor()`. If its
+        `random_state` or `n_jobs` is None, it gets that of this estimator. A fitted model in
+        `sklearn.frozen.FrozenEstimator(model)` is used as it is: the samples that `fit` receives then only determine which
+        nodes are added and their weights, and the forests of the folds are grown on them.
+    loss : {"squared_error"} or Loss, default="squared_error"
+        The loss to minimize, as a name or an object of `weald.loss`. Several outputs are scaled to unit variance in it.
+    learning_rate : float, default=0.1
+        The fraction of its best weight that a node gets, above 0 and up to 1.
+    candidate_window : int, default=None
+        The number of nodes that each step draws at random to choose the best of them. None: each step considers all nodes.
+    n_nodes : "cv", int or None, default="cv"
+        Number of nodes that get a weight:
+
+        - "cv": where the mean test loss over the folds is smallest, the first such number if there are several;
+        - a number: this one, or fewer if no other node decreases the loss;
+        - None: the growth ends when no node decreases the loss, or at a limit.
+    cv : int, splitter, iterable of (train, test) or None, default=10
+        Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
+        with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
+        `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
+        number of folds is reduced with a warning. Each fold grows a forest of its own.
+    max_nodes : int, default=None
+        Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
+    max_test_nodes : int, default=None
+        Maximum number of splits of the model, from 0. None: no limit.
+    max_bytes : int, default=None
+        Maximum size of the saved model in bytes. None: no limit.
+    max_loss_increase : float, default=None
+        If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
+        forest, instead of the model with the smallest loss. At least -1; it requires n_nodes="cv".
+    keep_path : bool, default=False
+        If True, pickles and model files contain `path_` and `step_`, for figures of size and error. A model predicts
+        without them.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls the randomness of the forest, of the forests of the folds, and of the candidates of each step. Each call of
+        `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
+
+    Attributes
+    ----------
+    n_nodes_ : int
+        The number of nodes with a weight.
+    l1_norm_ : float
+        The sum of the lengths of the weights.
+    n_test_nodes_ : int
+        The number of splits of the model.
+    compression_ratio_ : float
+        The number of splits of the forest divided by that of the model; infinite if the model has none and the forest has
+        some.
+    path_ : dict of ndarray of shape (n_steps + 1,)
+        For each step of the path, starting with the constant model: "l1_norm", "train_loss", "n_test_nodes", "n_nonzero"
+        (the number of nodes with a coefficient), and with cross-validation "test_loss_mean" and "test_loss_std" over the
+        folds at the same step. The path ends with the first step that has more than `max_test_nodes` splits. Losses are mean
+        squared errors.
+    step_ : int
+        The position of the model in `path_`; if its norm is between two positions, the first of them.
+    full_loss_ : float
+        The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
+    estimator_ : tree or forest
+        The fitted forest of candidates. It is not saved with the model.
+    estimators_ : sequence of DecisionTreeRegressor
+        The trees of the model, as regressors whose mean is the score of a sample. They are created when they are accessed,
+        and share the memory of the model.
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
+
+    Notes
+    -----
+    A pickle or model file contains the small model only: not the forest of candidates, an unfitted `estimator` instead
+    of a fitted or frozen one, and `path_` only with `keep_path=True`. The method `at` is not available for a loaded
+    model.
+
+    Source: J.-M. Begon, A. Joly, P. Geurts, *Globally induced forest: a prepruning compression scheme*, ICML 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> import weald
+    >>> X, y = make_friedman1(n_samples=500, random_state=0)
+    >>> small = weald.InducedForestRegressor(n_nodes=500, random_state=0).fit(X[:300], y[:300])
+    >>> small.n_nodes_, small.n_test_nodes_ < 500
+    (500, True)
+    >>> small.score(X[300:], y[300:]) > 0.7
+    True
+
+    The same growth, stopped earlier:
+
+    >>> small.at(100).n_nodes_
+    100
+    """
+
+    _default_estimator = ExtraTreesRegressor
+    _member_class = DecisionTreeRegressor
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        loss: Any = "squared_error",
+        learning_rate: float = 0.1,
+        candidate_window: int | None = None,
+        n_nodes: Literal["cv"] | int | None = "cv",
+        cv: Any = 10,
+        max_nodes: int | None = None,
+        max_test_nodes: int | None = None,
+        max_bytes: int | None = None,
+        max_loss_increase: float | None = None,
+        keep_path: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        keep(self, locals())
+
     def predict(self, X: MatrixLike) -> Prediction:
-        """Predict classes or labels: those with a positive `decision_function`, or the class with the largest score.
+        """Predict numerical outputs: the sum of the weights of the nodes that a sample passes through.
 
         Parameters
         ----------
@@ -449,103 +586,175 @@ class CompressedForestClassifier(BaseCompressed, BaseClassifier):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
-            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
-            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predicted targets.
         """
-        if self._is_sparse_labels():
-            return self._predict_in_blocks(X, self._build_labels)
-        scores = self._scores(X)
-        if self._label_format is not None:
-            return self._label_format.build(scores > self._threshold)
-        if self.n_outputs_ == 1:
-            two = self.n_classes_ == 2
-            return self.classes_.take(scores[:, 0] > self._threshold if two else scores.argmax(axis=1))
-        parts = zip(self.classes_, self._split_outputs(scores), strict=True)
-        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in parts], axis=1)
+        return super().predict(X)
 
-    @of_one_fit
-    def predict_proba(self, X: MatrixLike) -> Prediction:
-        """Predict probabilities, which rank samples as `decision_function` does.
 
-        With "squared_error" they are the scores; scores near or beyond 0 and 1 are mapped into the interval by an
-        increasing function, and those of classes are divided by their sum. With "log_loss" and the score f they are
-        1 / (1 + exp(-2f)), or the softmax.
+class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
+    """A globally induced forest for classification with classes or labels.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
+    It works as `InducedForestRegressor`, with one column of scores for each label, one for two classes, and otherwise
+    one for each class of each output. A node has weights in all columns.
 
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            For one output of classes. Columns are in the order of `classes_`.
-        ndarray of shape (n_samples, n_labels)
-            For labels: the probability that each label is 1.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output, as in scikit-learn.
-        """
-        checked = self._check_predict(X)
-        proba = self._model.predict(checked, self._n_threads(checked))
-        return proba if self.n_outputs_ == 1 or self._label_format is not None else self._split_outputs(proba)
+    Parameters
+    ----------
+    estimator : tree or forest of weald, default=None
+        The model whose nodes are the candidates, which is cloned and fitted. None: `ExtraTreesClassifier()`. If its
+        `random_state` or `n_jobs` is None, it gets that of this estimator. A fitted model in
+        `sklearn.frozen.FrozenEstimator(model)` is used as it is: the samples that `fit` receives then only determine which
+        nodes are added and their weights, and the forests of the folds are grown on them.
 
-    @of_one_fit
-    def decision_function(self, X: MatrixLike) -> Prediction:
-        """Compute the scores. A label, or the second of two classes, is predicted if its score is positive.
+        Its class weights also weight the samples here. Its `label_weight` only influences which nodes exist.
+    loss : {"squared_error", "log_loss"} or Loss, default="squared_error"
+        The loss to minimize, as a name or an object of `weald.loss`:
 
-        With "squared_error", the scores are the estimates of 0 and 1 minus one half; for two classes they are the
-        probabilities minus one half.
+        - "squared_error": the squared error of scores as estimates of 0 and 1;
+        - "log_loss": the log loss. Scores are half the log-odds for labels and two classes, and the inputs of the softmax
+          for more classes.
+    learning_rate : float, default=0.1
+        The fraction of its best weight that a node gets, above 0 and up to 1.
+    candidate_window : int, default=None
+        The number of nodes that each step draws at random to choose the best of them. None: each step considers all nodes.
+    n_nodes : "cv", int or None, default="cv"
+        Number of nodes that get a weight:
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
+        - "cv": where the mean test loss over the folds is smallest, the first such number if there are several;
+        - a number: this one, or fewer if no other node decreases the loss;
+        - None: the growth ends when no node decreases the loss, or at a limit.
+    cv : int, splitter, iterable of (train, test) or None, default=10
+        Cross-validation folds, as in scikit-learn's `check_cv`. An integer is the number of blocks of consecutive samples
+        with positive weight; for one output of classes, the folds are stratified. If the samples are sorted, pass
+        `KFold(10, shuffle=True)`. None means 5. If there are fewer samples, or fewer samples in the largest class, the
+        number of folds is reduced with a warning. Each fold grows a forest of its own.
+    max_nodes : int, default=None
+        Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
+    max_test_nodes : int, default=None
+        Maximum number of splits of the model, from 0. None: no limit.
+    max_bytes : int, default=None
+        Maximum size of the saved model in bytes. None: no limit.
+    max_loss_increase : float, default=None
+        If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
+        forest, instead of the model with the smallest loss. At least -1; it requires n_nodes="cv".
+    multi_label : {"auto", True, False}, default="auto"
+        How y with several columns is interpreted, as in `RandomForestClassifier`. "auto" uses the setting of `estimator`.
+    label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default=None
+        Weight of each label in the losses: the loss to minimize, the loss of the folds that determines the number of nodes,
+        and the losses of `path_` and `full_loss_` are weighted means over the labels. The values are those of
+        `CompressedForestClassifier`. Only for labels; for classes, use `class_weight` of `estimator` or `sample_weight`.
+    keep_path : bool, default=False
+        If True, pickles and model files contain `path_` and `step_`, for figures of size and error. A model predicts
+        without them.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls the randomness of the forest, of the forests of the folds, and of the candidates of each step. Each call of
+        `fit` draws one seed from it.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
 
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            For two classes.
-        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
-            For one output of more classes, in the order of `classes_`; for labels.
-        list of ndarray of shape (n_samples, n_classes)
-            For several outputs of classes: one array for each output.
-        """
-        return self._decisions(self._check_predict(X))
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
 
-    def _decisions(self, X: Matrix) -> Any:
-        if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
-            return self._model.predict(X, self._n_threads(X))[:, 1] - self._threshold
-        scores = self._scores_of(X) - self._threshold
-        if self._label_format is not None:
-            return scores
-        if self.n_outputs_ == 1:
-            return scores[:, 0] if self.n_classes_ == 2 else scores
-        return self._split_outputs(scores)
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
 
-    def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
-        n_threads = self._n_threads(X)
-        if not as_margins:
-            return self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
-        margins = lambda rows: best.by_class(self._decisions(rows), self.n_classes_)  # noqa: E731
-        return best.ranked_blocks(X, k, self.n_classes_, marked, n_threads, margins)
+    Attributes
+    ----------
+    n_nodes_ : int
+        The number of nodes with a weight.
+    l1_norm_ : float
+        The sum of the lengths of the weights.
+    n_test_nodes_ : int
+        The number of splits of the model.
+    compression_ratio_ : float
+        The number of splits of the forest divided by that of the model; infinite if the model has none and the forest has
+        some.
+    path_ : dict of ndarray of shape (n_steps + 1,)
+        For each step of the path, starting with the constant model: "l1_norm", "train_loss", "n_test_nodes", "n_nonzero"
+        (the number of nodes with a coefficient), and with cross-validation "test_loss_mean" and "test_loss_std" over the
+        folds at the same step. The path ends with the first step that has more than `max_test_nodes` splits. The
+        training losses are those that are minimized. The test losses are error rates for classes, and the minimized loss
+        for labels.
+    step_ : int
+        The position of the model in `path_`; if its norm is between two positions, the first of them.
+    full_loss_ : float
+        The mean test loss of the uncompressed forests of the folds. It exists only with cross-validation.
+    estimator_ : tree or forest
+        The fitted forest of candidates. It is not saved with the model.
+    estimators_ : sequence of DecisionTreeRegressor
+        The trees of the model, as regressors whose mean is the score of a sample. They are created when they are accessed,
+        and share the memory of the model.
+    classes_ : ndarray or list of ndarray
+        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
+        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
+    n_classes_ : int or list of int
+        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
+    categories_ : list of length n_features
+        The categories of each categorical feature, in the order of their codes, and None for the other features. It exists
+        only if there are categorical features. `is_categorical_` is the mask of these features. In later samples, columns
+        have these categories whatever their dtype; all others are unknown.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        The importance of each feature: its fraction of the total decrease of impurity.
 
-    def _at_least(self, X: Matrix, floor: float) -> Any:
-        def of_block(rows: Matrix) -> Any:
-            return best.at_least(self._model.predict(rows, self._n_threads()), floor)
+    Notes
+    -----
+    `estimator` is grown with its own parameters, and determines which nodes are candidates. The `label_weight` of this
+    estimator influences which of them are added.
 
-        return best.stacked(X, self.n_outputs_, of_block)
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import weald
+    >>> X, y = load_iris(return_X_y=True)
+    >>> small = weald.InducedForestClassifier(n_nodes=100, random_state=0).fit(X, y)
+    >>> small.n_nodes_, small.score(X, y) > 0.9
+    (100, True)
+    """
 
-    def _multi_label(self) -> str | bool:
-        said, given = super()._multi_label(), self._given()
-        if said == "auto" and given is not None:
-            said = given._multi_label()
-        return said
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseInducedForest._parameter_constraints,
+        **BaseCompressedClassifier._parameter_constraints,
+    }
+    _default_estimator = ExtraTreesClassifier
+    _member_class = DecisionTreeRegressor
 
-    @property
-    def _threshold(self) -> float:
-        """The raw score above which a label, or the second of two classes, is predicted."""
-        return 0.5 if self._loss == "squared_error" else 0.0
-
-    def _positive(self, X: Matrix) -> NDArray[np.bool_]:
-        return self._scores_of(X) > self._threshold
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        loss: Any = "squared_error",
+        learning_rate: float = 0.1,
+        candidate_window: int | None = None,
+        n_nodes: Literal["cv"] | int | None = "cv",
+        cv: Any = 10,
+        max_nodes: int | None = None,
+        max_test_nodes: int | None = None,
+        max_bytes: int | None = None,
+        max_loss_increase: float | None = None,
+        multi_label: MultiLabel = "auto",
+        label_weight: LabelWeight = None,
+        keep_path: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        keep(self, locals())

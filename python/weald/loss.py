@@ -64,6 +64,8 @@ if TYPE_CHECKING:
 
 _METHODS = ("loss", "gradient_hessian")
 _LINKS = (None, "identity", "log", "half_logit")
+# The largest absolute value of y, as in the engine.
+_LARGEST_Y = 1e150
 # For each domain: whether y may be numbers, whether it may be labels, the code of a label that is absent, and the lower
 # bound of numbers with whether they may be equal to it.
 _DOMAINS: dict[str, tuple[bool, bool, float, float, bool]] = {
@@ -128,6 +130,8 @@ class Loss:
 
     def _refused(self, y: Float) -> tuple[float, str] | None:
         """A number for which the loss is not defined, and what is accepted; None if there is none."""
+        if (large := np.abs(y) > _LARGEST_Y).any():
+            return float(y[large][0]), "at most 1e150 in magnitude"
         *_, least, is_least_in = _DOMAINS[self.domain]
         outside = y < least if is_least_in else y <= least
         return (float(y[outside][0]), "at least 0" if is_least_in else "above 0") if outside.any() else None
@@ -137,6 +141,10 @@ class EngineLoss(Loss):
     """Base class of the losses of the engine, whose classes are made from its table."""
 
     _row: ClassVar[_LossRow]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, parameter: Any = ...) -> None: ...
 
     def __post_init__(self) -> None:
         if (parameter := self._row["parameter"]) is not None:
@@ -282,16 +290,22 @@ class CustomLoss(Loss):
         return ("numbers",) * of_numbers + ("labels",) * of_labels
 
     def _values(self, y: ArrayLike, scores: ArrayLike) -> Float:
-        return self._computed("loss", y, scores)
+        (values,) = self._computed("loss", y, scores)
+        return values
 
     def _derivatives(self, y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
         gradient, hessian = self._computed("gradient_hessian", y, scores)
         return gradient, hessian
 
-    def _computed(self, method: str, y: ArrayLike, scores: ArrayLike) -> Any:
+    def _computed(self, method: str, y: ArrayLike, scores: ArrayLike) -> list[Float]:
         if self.functions is None:
             raise ValueError(self._without_methods())
-        return getattr(self.functions, method)(y, scores)
+        cells = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+        with np.errstate(all="ignore"):
+            # The methods take vectors, which they may change.
+            found = getattr(self.functions, method)(*(part.flatten() for part in cells))
+        parts = (found,) if method == "loss" else found
+        return [np.array(part, dtype=np.float64).reshape(cells[0].shape) for part in parts]
 
     def _without_methods(self) -> str:
         return (
@@ -415,4 +429,4 @@ globals().update({cls.__name__: cls for cls in LOSSES.values()})
 if __doc__ is not None:  # Python may run without docstrings
     __doc__ = __doc__.replace("{table}", _table())
 
-__all__ = ["LOSSES", "CustomLoss", "Loss", "get", *(cls.__name__ for cls in LOSSES.values())]
+__all__ = ["CustomLoss", "Loss", "get", *(cls.__name__ for cls in LOSSES.values())]

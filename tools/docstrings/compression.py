@@ -10,15 +10,9 @@ estimator : tree or forest of weald, default={default}
     the samples that `fit` receives then only determine the coefficients, and the forests of the folds are grown on
     them.
 """,
-    "method": """
-method : {"path", "grow"}, default={default}
-    - "path": the coefficients follow an ℓ1 path from no coefficients to many, found by `solver`.
-    - "grow": a globally induced forest. It starts from the roots, and each step adds the best of the nodes below those
-      that were added, with a fraction of its best weight.
-""",
     "solver": """
 solver : {"stagewise", "lasso"}, default={default}
-    How the path is found with method="path":
+    How the path is found:
 
     - "stagewise": each step changes the coefficient of the node that decreases the loss most, by `step_size`.
       Coefficients never move back.
@@ -26,8 +20,8 @@ solver : {"stagewise", "lasso"}, default={default}
       where the coefficients of all outputs of a node form one vector (the group lasso).
 """,
     "loss": """
-loss : {"squared_error"}, default={default}
-    The loss to minimize. Several outputs are scaled to unit variance in it.
+loss : {"squared_error"} or Loss, default={default}
+    The loss to minimize, as a name or an object of `weald.loss`. Several outputs are scaled to unit variance in it.
 """,
     "step_size": """
 step_size : float, default={default}
@@ -37,7 +31,7 @@ step_size : float, default={default}
 step_outputs : int, default={default}
     Maximum number of outputs (labels, or columns of classes) that a stagewise step changes: those with the largest
     gradients in the node. None: all outputs. With many labels, a small number gives leaves that are mostly zero and are
-    stored as sparse columns. It has no effect for solver="lasso" and method="grow".
+    stored as sparse columns. It has no effect for solver="lasso".
 """,
     "l1_norm": """
 l1_norm : "cv", float or None, default={default}
@@ -56,13 +50,11 @@ cv : int, splitter, iterable of (train, test) or None, default={default}
 """,
     "max_steps": """
 max_steps : int, default={default}
-    Maximum number of steps; with method="grow", maximum number of nodes that get a weight. None: the path ends when no
-    step decreases the loss. It has no effect for solver="lasso".
+    Maximum number of steps. None: the path ends when no step decreases the loss. It has no effect for solver="lasso".
 """,
     "standardize": """
 standardize : bool, default={default}
-    If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less. Not
-    supported with method="grow".
+    If True, scale the indicators of nodes to unit variance, as in the thesis, so that small nodes cost less.
 """,
     "max_test_nodes": """
 max_test_nodes : int, default={default}
@@ -77,19 +69,14 @@ max_loss_increase : float, default={default}
     If set, choose the smallest model whose cross-validated loss is at most (1 + `max_loss_increase`) times that of the
     forest, instead of the model with the smallest loss. At least -1; it requires l1_norm="cv".
 """,
-    "learning_rate": """
-learning_rate : float, default={default}
-    With method="grow": the fraction of its best weight that a node gets, above 0 and up to 1.
-""",
-    "candidate_window": """
-candidate_window : int, default={default}
-    With method="grow": the number of nodes that each step draws at random to choose the best of them. None: each step
-    considers all nodes.
+    "keep_path": """
+keep_path : bool, default={default}
+    If True, pickles and model files contain `path_` and `step_`, for figures of size and error. A model predicts
+    without them.
 """,
     "random_state": """
 random_state : int, RandomState instance or None, default={default}
-    Controls the randomness of the forest, of the forests of the folds, and of the candidates with method="grow". Each
-    call of `fit` draws one seed from it.
+    Controls the randomness of the forest and of the forests of the folds. Each call of `fit` draws one seed from it.
 """,
     "l1_norm_": """
 l1_norm_ : float
@@ -139,6 +126,66 @@ estimators_ : sequence of DecisionTreeRegressor
 """,
 }
 
+# What differs for forests that are grown under a budget.
+INDUCED = {
+    "estimator": """
+estimator : tree or forest of weald, default={default}
+    The model whose nodes are the candidates, which is cloned and fitted. None: {default_estimator}. If its
+    `random_state` or `n_jobs` is None, it gets that of this estimator. A fitted model in
+    `sklearn.frozen.FrozenEstimator(model)` is used as it is: the samples that `fit` receives then only determine which
+    nodes are added and their weights, and the forests of the folds are grown on them.
+""",
+    "learning_rate": """
+learning_rate : float, default={default}
+    The fraction of its best weight that a node gets, above 0 and up to 1.
+""",
+    "candidate_window": """
+candidate_window : int, default={default}
+    The number of nodes that each step draws at random to choose the best of them. None: each step considers all nodes.
+""",
+    "n_nodes": """
+n_nodes : "cv", int or None, default={default}
+    Number of nodes that get a weight:
+
+    - "cv": where the mean test loss over the folds is smallest, the first such number if there are several;
+    - a number: this one, or fewer if no other node decreases the loss;
+    - None: the growth ends when no node decreases the loss, or at a limit.
+""",
+    "max_nodes": """
+max_nodes : int, default={default}
+    Maximum number of nodes that get a weight, and so of the steps of a fit with n_nodes="cv". None: no limit.
+""",
+    "max_loss_increase": COMPRESSION["max_loss_increase"].replace('l1_norm="cv"', 'n_nodes="cv"'),
+    "random_state": """
+random_state : int, RandomState instance or None, default={default}
+    Controls the randomness of the forest, of the forests of the folds, and of the candidates of each step. Each call of
+    `fit` draws one seed from it.
+""",
+    "l1_norm_": """
+l1_norm_ : float
+    The sum of the lengths of the weights.
+""",
+    "n_nodes_": """
+n_nodes_ : int
+    The number of nodes with a weight.
+""",
+    "estimator_": """
+estimator_ : tree or forest
+    The fitted forest of candidates. It is not saved with the model.
+""",
+    "of_the_path": """
+{n_nodes_}
+{l1_norm_}
+{n_test_nodes_}
+{compression_ratio_}
+{path_}
+{step_}
+{full_loss_}
+{estimator_}
+{estimators_}
+""",
+}
+
 COMPRESSION_REGRESSORS = {
     "estimator": COMPRESSION["estimator"].replace("{default_estimator}", "`ExtraTreesRegressor()`"),
     "step_size": COMPRESSION["step_size"].replace("{on_the_scale}", ", for outputs that are scaled to unit variance"),
@@ -158,8 +205,8 @@ COMPRESSION_CLASSIFIERS = {
     Its class weights also weight the samples here. Its `label_weight` only influences which nodes exist.
 """,
     "loss": """
-loss : {"squared_error", "log_loss"}, default={default}
-    The loss to minimize:
+loss : {"squared_error", "log_loss"} or Loss, default={default}
+    The loss to minimize, as a name or an object of `weald.loss`:
 
     - "squared_error": the squared error of scores as estimates of 0 and 1;
     - "log_loss": the log loss. Scores are half the log-odds for labels and two classes, and the inputs of the softmax
@@ -202,5 +249,20 @@ The
 {sizes}
 {names_in_}
 {feature_importances_}
+""",
+}
+
+INDUCED_REGRESSORS = {"estimator": INDUCED["estimator"].replace("{default_estimator}", "`ExtraTreesRegressor()`")}
+
+INDUCED_CLASSIFIERS = {
+    "estimator": INDUCED["estimator"].replace("{default_estimator}", "`ExtraTreesClassifier()`")
+    + """
+    Its class weights also weight the samples here. Its `label_weight` only influences which nodes exist.
+""",
+    "label_weight": """
+label_weight : {"balanced", "propensity"}, array-like of shape (n_labels,) or None, default={default}
+    Weight of each label in the losses: the loss to minimize, the loss of the folds that determines the number of nodes,
+    and the losses of `path_` and `full_loss_` are weighted means over the labels. The values are those of
+    `CompressedForestClassifier`. Only for labels; for classes, use `class_weight` of `estimator` or `sample_weight`.
 """,
 }

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from docstrings.boosting import BOOSTING, BOOSTING_CLASSIFIERS, BOOSTING_REGRESSORS
 from docstrings.centroid import CENTROID_CLASSIFIERS, CENTROID_REGRESSORS, CENTROIDS
-from docstrings.compression import COMPRESSION, COMPRESSION_CLASSIFIERS, COMPRESSION_REGRESSORS
+from docstrings.compression import (
+    COMPRESSION,
+    COMPRESSION_CLASSIFIERS,
+    COMPRESSION_REGRESSORS,
+    INDUCED,
+    INDUCED_CLASSIFIERS,
+    INDUCED_REGRESSORS,
+)
 from docstrings.estimators import (
     CLASSIFIERS,
     FOREST_CLASSIFIERS,
@@ -32,6 +39,8 @@ ESTIMATORS = {
     "compression.py": {
         "CompressedForestClassifier": SHARED | COMPRESSION | COMPRESSION_CLASSIFIERS,
         "CompressedForestRegressor": SHARED | COMPRESSION | COMPRESSION_REGRESSORS,
+        "InducedForestClassifier": SHARED | COMPRESSION | COMPRESSION_CLASSIFIERS | INDUCED | INDUCED_CLASSIFIERS,
+        "InducedForestRegressor": SHARED | COMPRESSION | COMPRESSION_REGRESSORS | INDUCED | INDUCED_REGRESSORS,
     },
     "forest.py": {
         "ExtraTreesClassifier": TREES
@@ -59,6 +68,11 @@ ESTIMATORS = {
 
 # The shared texts of methods and functions, in the order of their docstrings.
 SHARED_TEXTS = {
+    "_compress/classifier.py": {
+        "BaseCompressedClassifier.predict": "X of_the_type_of_y",
+        "BaseCompressedClassifier.predict_proba": "X_as_in_predict probabilities",
+        "BaseCompressedClassifier.decision_function": "X_as_in_predict decisions",
+    },
     "_fit/base.py": {
         "BaseEnsemble.apply": "X_as_in_predict",
     },
@@ -128,9 +142,7 @@ SHARED_TEXTS = {
     },
     "compression.py": {
         "CompressedForestRegressor.predict": "X",
-        "CompressedForestClassifier.predict": "X of_the_type_of_y",
-        "CompressedForestClassifier.predict_proba": "X_as_in_predict probabilities",
-        "CompressedForestClassifier.decision_function": "X_as_in_predict decisions",
+        "InducedForestRegressor.predict": "X",
     },
     "distribute.py": {
         "predict_topk": "scores_of_labels",

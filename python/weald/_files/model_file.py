@@ -58,7 +58,9 @@ def save(estimator: Any, path: Any) -> None:
         A fitted tree, forest, centroid forest, boosting model or compressed forest of weald; `TunedThresholds` or
         `CalibratedLabels` around any classifier; or a fitted `sklearn.pipeline.Pipeline`. Pipelines, and objects of
         scikit-learn inside a model, are written in the format of skops, see the notes. As in a pickle, compressed
-        forests are saved without their path and the forest before compression.
+        forests are saved without the forest before compression, and without their path unless `keep_path=True`; a
+        loss of your own is saved as its name, domain and link; and a fitted model that is a parameter, which a fit
+        would clone, is saved unfitted.
     path : str, os.PathLike or binary file object
         The path of the file, or an object with a method `write`, which is called once with all bytes of the file.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -43,13 +42,18 @@ ADDED: dict[str, Any] = {
     "output_scaling": None,
     "output_weights": None,
     "label_weight": None,
+    "keep_path": True,
 }
 # The same for trees, of parameters that files of other estimators have always contained.
 _ADDED_TO_TREES = {"n_jobs": None}
 # The same for multi-label meta-estimators.
 _ADDED_AROUND = {"verbose": 0}
 # Parameters that files may contain and that no longer exist. They do not affect predictions.
-_REMOVED = {"prefit"}
+_REMOVED = {"prefit", "method", "learning_rate", "candidate_window"}
+# Of former versions, compressed forests with method="grow" are induced forests today: names of their parameters, and
+# parameters that they do not have.
+_OF_INDUCED = {"l1_norm": "n_nodes", "max_steps": "max_nodes"}
+_NOT_OF_INDUCED = {"prefit", "method", "solver", "step_size", "step_outputs", "standardize"}
 # Parameters that are part of losses today, by the name of the loss. The same names are in `_shared`.
 _OF_LOSSES = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 
@@ -92,13 +96,18 @@ def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[s
     names, added = model._get_param_names(), _added(kind)
     known = fitted_names(kind, isinstance(model, ClassifierMixin))
     values = {n: state.pop(n) for n in sorted(names)}
+    # A frozen model that stages start from is both a parameter and an attribute, which is stored once.
+    is_shared = kind == "boosting" and isinstance(state.get("_init"), FrozenEstimator)
+    if is_shared and values["init"] is state["_init"]:
+        values["init"] = None
+        is_shared = False
     if kind == "boosting" and not isinstance(values["loss"], str):
         # Losses of users have methods, which no file contains.
         values["loss"] = get(values["loss"])
     params = {
         n: encoder.named(n, f"{name}: the parameter {prefix}{n}", value)
         for n, value in values.items()
-        if n not in added or type(value) is not type(added[n]) or value != added[n]
+        if n not in added or type(value) is not type(added[n]) or value != added[n] or (n == "init" and is_shared)
     }
     for attribute in sorted(state):
         if attribute == CALLBACKS:
@@ -171,15 +180,17 @@ def put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
         return _put_around(decoder, content, engine)
     if not isinstance(content, dict) or content.keys() != _KEYS:
         raise ValueError(f"an estimator must be an object with the keys {sorted(_KEYS)}, got {described(content)}")
-    name = content["class"]
-    cls = _class_named(name)
+    cls = _class_named(content["class"])
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
         raise ValueError("params and fitted must be objects, got something else")
     kind: Kind = cls._kind
     if kind == "boosting":
         content = _with_loss(decoder, content)
-    names, added = set(cls._get_param_names()), _added(kind)
-    removed = _REMOVED if kind == "compressed" else set()
+    elif kind == "compressed":
+        content = _by_method(content)
+        cls = _class_named(content["class"])
+    name, names, added = content["class"], set(cls._get_param_names()), _added(kind)
+    removed = _REMOVED - names if kind == "compressed" else set()
     missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names - removed
     if missing:
         raise ValueError(f"{name} must have the parameter {min(missing)!r}, which is missing in the file")
@@ -196,7 +207,11 @@ def put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
     _prove_names(f"{name}: ", state)
     if engine is not None:
         state[ENGINE[kind]] = attribute_of(kind, engine)
+    if kind == "boosting" and "init" not in content["params"] and isinstance(state.get("_init"), FrozenEstimator):
+        state["init"] = state["_init"]
     estimator.__setstate__(state)
+    if "n_nodes" in names and "n_nodes_" not in state and "path_" in state:
+        estimator.n_nodes_ = int(state["path_"]["n_nonzero"][state["step_"]])  # of a former version
     return estimator
 
 
@@ -217,12 +232,20 @@ def _with_loss(decoder: Decoder, content: dict[str, Any]) -> dict[str, Any]:
     return content | {"params": params, "fitted": fitted}
 
 
+def _by_method(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a compressed forest, of the class that has its former parameter `method` today."""
+    params = content["params"]
+    if params.get("method") != "grow" or not content["class"].startswith("Compressed"):
+        return content
+    kept = {_OF_INDUCED.get(n, n): value for n, value in params.items() if n not in _NOT_OF_INDUCED}
+    # A norm is no number of nodes; the model that was cut there is in the file.
+    kept["n_nodes"] = kept.get("n_nodes") if kept.get("n_nodes") == "cv" else None
+    return content | {"class": content["class"].replace("Compressed", "Induced"), "params": kept}
+
+
 def _encoded_loss(decoder: Decoder, name: str, value: Any) -> Any:
     """A loss as files contain it, by its name and its parameter."""
-    (field,) = fields(LOSSES[name])
-    value = decoder.decode(value)
-    loss = LOSSES[name](**{field.name: value.tolist() if isinstance(value, np.generic) else value})
-    return Encoder(nested).encode(kept(loss))
+    return Encoder(nested).encode(kept(LOSSES[name](decoder.decode(value))))
 
 
 def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:

@@ -415,7 +415,7 @@ class Decoder:
 
     def _loss(self, content: Any) -> loss.Loss:
         name, fields = _list(content, 2)
-        cls = registry.PARTS.get(name) if isinstance(name, str) else None
+        cls: Any = registry.PARTS.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
         is_loss = isinstance(cls, type) and issubclass(cls, loss.Loss)
         if not is_loss or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:

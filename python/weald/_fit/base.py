@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from weald import _weald
@@ -89,6 +89,11 @@ def keep(estimator: Any, given: dict[str, Any]) -> None:
     for name, value in given.items():
         if name not in ("self", "__class__"):
             setattr(estimator, name, value)
+
+
+def unfitted(estimator: Any) -> Any:
+    """A parameter that is an estimator, without what it learned: fits clone it. A frozen one is left as it is."""
+    return clone(estimator) if hasattr(estimator, "get_params") and not isinstance(estimator, type) else estimator
 
 
 # Only for trees and forests: scikit-learn's checks fail for a key that is not a parameter of the estimator.

@@ -19,7 +19,7 @@ from weald import loss as losses
 from weald._fit import memory
 from weald._fit.arrays import Tree
 from weald._fit.at_once import of_one_fit
-from weald._fit.base import BaseEnsemble, BaseModel, Members
+from weald._fit.base import BaseEnsemble, BaseModel, Members, unfitted
 from weald._fit.proof import check_fitted
 from weald._fit.tree import BaseTree
 from weald._input import checks
@@ -84,6 +84,13 @@ class BoostedModel(BaseEnsemble):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
         return tags
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        if "_model" in state:
+            # Fits clone both, unless `init` is frozen.
+            state |= {name: unfitted(state[name]) for name in ("estimator", "init")}
+        return state
 
     def _n_columns(self, target: Target) -> int:
         """The number of columns of scores, which is one for two classes."""

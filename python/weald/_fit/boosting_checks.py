@@ -6,7 +6,7 @@ from inspect import isclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.frozen import FrozenEstimator
 
 from weald._input.targets import Target
@@ -16,9 +16,9 @@ from weald.loss import CustomLoss, Loss, get, names
 def check_parameters(boosting: Any) -> None:
     """Check for parameters that contradict each other, which the table of constraints cannot express."""
     loss = get(boosting.loss)
-    kind = "labels" if is_classifier(boosting) else "numbers"
+    kind = "labels" if isinstance(boosting, ClassifierMixin) else "numbers"
     if kind not in loss.targets:
-        of_what = "labels and classes" if is_classifier(boosting) else "numbers"
+        of_what = "labels and classes" if isinstance(boosting, ClassifierMixin) else "numbers"
         raise ValueError(f"loss must be a loss of {of_what}, such as {', '.join(names(kind))}, got {loss!r}")
     if isinstance(loss, CustomLoss) and loss.functions is None:
         raise ValueError(loss._without_methods())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,17 +19,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._fit import memory
+from weald import loss as losses
+from weald._fit import memory, proof
 from weald._fit.arrays import Tree, decision_path
 from weald._fit.at_once import fitted_at_once, of_one_fit
-from weald._fit.base import BaseEnsemble, Members, as_size
+from weald._fit.base import BaseEnsemble, Members, as_size, unfitted
 from weald._fit.forest import BaseForest
 from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._fit.proof import check_fitted
 from weald._fit.samples import Samples, prepare
 from weald._fit.tree import BaseTree
 from weald._input import frames, schema, warned
-from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed, is_float
+from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
@@ -42,14 +43,18 @@ from weald._rounds.progress import Progress
 if TYPE_CHECKING:
     from weald._weald import _CompressConfig, _ForestConfig
 
-# For the lasso: penalties from the largest with a nonzero solution to its thousandth, as in scikit-learn's
-# `lasso_path`.
-_N_ALPHAS, _LEAST_ALPHA = 100, 1e-3
-# For the lasso: it stops when the optimality conditions hold to a ten-thousandth of the penalty, or after this number
-# of sweeps.
-_TOL = 1e-4
-_MAX_ITER = 1000
-
+# Parameters of the engine that the other kind of steps has, and which are ignored.
+_OTHER_STEPS = {
+    "standardize": False,
+    "step_size": 1.0,
+    "step_outputs": None,
+    "learning_rate": 1.0,
+    "candidate_window": None,
+    "n_alphas": 2,
+    "eps": 0.5,
+    "tol": 1e-4,
+    "max_iter": 1,
+}
 # The minimum number of bytes of a test node in a model file, with the leaf that it adds.
 _LEAST_BYTES = 14
 
@@ -63,20 +68,12 @@ class BaseCompressed(BaseEnsemble):
     _member_class: ClassVar[type[BaseTree]]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         # `_check_parameters` checks `estimator`.
-        "method": [StrOptions({"path", "grow"})],
-        "solver": [StrOptions({"stagewise", "lasso"})],
-        "loss": [StrOptions({"squared_error"})],
-        "step_size": [Number(Real, 0.0, None, closed="neither")],
-        "step_outputs": [Interval(Integral, 1, None, closed="left"), None],
-        "l1_norm": [StrOptions({"cv"}), Number(Real, 0.0, None, closed="left"), None],
+        "loss": [StrOptions(set(proof.compressing(classifier=False))), losses.Loss],
         "cv": ["cv_object"],
-        "max_steps": [Interval(Integral, 1, None, closed="left"), None],
-        "standardize": ["boolean"],
         "max_test_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
         "max_loss_increase": [Number(Real, -1.0, None, closed="left"), None],
-        "learning_rate": [Number(Real, 0.0, 1.0, closed="right")],
-        "candidate_window": [Interval(Integral, 1, None, closed="left"), None],
+        "keep_path": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -85,20 +82,12 @@ class BaseCompressed(BaseEnsemble):
     _unsaved: ClassVar[tuple[str, ...]] = ("_path", "estimator_")
 
     estimator: Any
-    method: Literal["path", "grow"]
-    solver: Literal["stagewise", "lasso"]
-    loss: Literal["squared_error", "log_loss"]
-    step_size: float
-    step_outputs: int | None
-    l1_norm: Literal["cv"] | float | None
+    loss: Any
     cv: Any
-    max_steps: int | None
-    standardize: bool
     max_test_nodes: int | None
     max_bytes: int | None
     max_loss_increase: float | None
-    learning_rate: float
-    candidate_window: int | None
+    keep_path: bool
     random_state: RandomState
     verbose: int
 
@@ -107,7 +96,6 @@ class BaseCompressed(BaseEnsemble):
     n_test_nodes_: int
     compression_ratio_: float
     step_: int
-    path_: dict[str, NDArray[Any]]
     full_loss_: float
 
     _model: _weald.Compressed
@@ -118,6 +106,44 @@ class BaseCompressed(BaseEnsemble):
     @property
     def _forest(self) -> _weald.Forest:  # type: ignore[override]
         return self._model.forest
+
+    @property
+    def path_(self) -> dict[str, NDArray[Any]]:
+        """The size and the loss of the model at each step of the fit.
+
+        A model that was loaded has it only with `keep_path=True`.
+        """
+        if "path_" not in self.__dict__:
+            loaded = "_model" in self.__dict__
+            why = ", since it was saved without its path: set keep_path=True" if loaded else " before it is fitted"
+            raise AttributeError(f"{type(self).__name__} has no path_{why}")
+        path: dict[str, NDArray[Any]] = self.__dict__["path_"]
+        return path
+
+    @path_.setter
+    def path_(self, path: dict[str, NDArray[Any]]) -> None:
+        self.__dict__["path_"] = path
+
+    # --- where the steps end, which differs between the path of an l1 norm and the growth of a forest -----------------
+
+    # The parameter that says where: "cv", a number, or None for the last step.
+    _end: ClassVar[str]
+
+    def _steps(self) -> dict[str, Any]:
+        """The parameters of the steps in the engine's form."""
+        raise NotImplementedError
+
+    def _max_steps(self) -> int | None:
+        """The largest number of steps."""
+        raise NotImplementedError
+
+    def _refuses_masks(self) -> str | None:
+        """What does not support unknown values of y; None if they are supported."""
+        raise NotImplementedError
+
+    def _at(self, end: float) -> _weald.Compressed:
+        """The model for this value of the parameter that says where the steps end."""
+        raise NotImplementedError
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -213,11 +239,10 @@ class BaseCompressed(BaseEnsemble):
             )
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
         X, target, weights = samples.X, samples.target, samples.weights
-        if target.mask is not None and (self.method, self.solver) != ("path", "stagewise"):
-            given = 'method="grow"' if self.method == "grow" else 'solver="lasso"'
+        if target.mask is not None and (given := self._refuses_masks()) is not None:
             raise ValueError(
                 f"{given} does not support y with masked entries, since its steps need all entries of a sample; "
-                'use method="path" with solver="stagewise"'
+                'use CompressedForestRegressor with solver="stagewise"'
             )
         of_labels = None
         if getattr(self, "label_weight", None) is not None:
@@ -228,7 +253,7 @@ class BaseCompressed(BaseEnsemble):
         self._set_outputs(target)
         frozen = self._is_frozen()
         self.estimator_ = self._fitted_before(target) if frozen else self._grown(samples, y, seed)
-        self._loss = self.loss
+        self._loss = losses.get(self.loss).name
         rows = self.estimator_._row_weights(target, weights)
         # How many steps there are is known at the end of the path. A fold has about as many, and one for each tree.
         with Progress(type(self).__name__, "step", None, self.verbose) if self.verbose else nullcontext() as told:
@@ -246,7 +271,7 @@ class BaseCompressed(BaseEnsemble):
     # --- parameters --------------------------------------------------------------------------------------------------
 
     def _cross_validates(self) -> bool:
-        return isinstance(self.l1_norm, str)
+        return isinstance(getattr(self, self._end), str)
 
     def _is_frozen(self) -> bool:
         """Whether `estimator` is fitted and must be used as it is."""
@@ -271,17 +296,13 @@ class BaseCompressed(BaseEnsemble):
                 f"estimator must be a tree or forest of weald that is a {kind}, or None for "
                 f"{self._default_estimator.__name__}(), got {type(given).__name__}"
             )
-        if self.method == "grow":
-            if self.solver != "stagewise":
-                raise ValueError(
-                    f"solver must be 'stagewise' with method='grow', which does not use it, got {self.solver!r}"
-                )
-            if self.standardize:
-                raise ValueError("standardize must be False with method='grow', which uses raw indicators, got True")
+        supported = proof.compressing(is_classifier(self))
+        if losses.get(self.loss).name not in supported:
+            raise ValueError(f"loss must be {' or '.join(map(repr, supported))}, got {self.loss!r}")
         if self.max_loss_increase is not None and not self._cross_validates():
             raise ValueError(
-                f"l1_norm must be 'cv' with max_loss_increase, which is measured by cross-validation, got "
-                f"{self.l1_norm!r}"
+                f"{self._end} must be 'cv' with max_loss_increase, which is measured by cross-validation, got "
+                f"{getattr(self, self._end)!r}"
             )
 
     def _budget(self) -> Budget:
@@ -290,25 +311,17 @@ class BaseCompressed(BaseEnsemble):
     def _config(
         self, seed: int, of_labels: Float | None, max_steps: int | None, max_test_nodes: int | None
     ) -> _CompressConfig:
-        method = "grow" if self.method == "grow" else self.solver
-        return {
-            "method": method,
-            "loss": self.loss,
-            "standardize": bool(self.standardize),
+        config: Any = {
+            **_OTHER_STEPS,
+            "loss": self._loss,
             "seed": seed,
-            "step_size": float(self.step_size),
-            "step_outputs": None if self.step_outputs is None else as_size(self.step_outputs),
             "output_weights": None if of_labels is None else of_labels.tolist(),
             "max_steps": max_steps,
-            "max_test_nodes": max_test_nodes,
-            "learning_rate": float(self.learning_rate),
             "max_nodes": max_steps,
-            "candidate_window": None if self.candidate_window is None else as_size(self.candidate_window),
-            "n_alphas": _N_ALPHAS,
-            "eps": _LEAST_ALPHA,
-            "tol": _TOL,
-            "max_iter": _MAX_ITER,
+            "max_test_nodes": max_test_nodes,
+            **self._steps(),
         }
+        return config  # type: ignore[no-any-return]
 
     def _folds(self, X: Matrix, target: Target, weights: Float | None) -> list[tuple[Any, Any]]:
         """The training and the test samples of each fold, all with positive weight."""
@@ -435,13 +448,13 @@ class BaseCompressed(BaseEnsemble):
         rule = "balanced" if isinstance(rule, str) else rule  # "balanced_subsample" applies only while trees grow
         engine = samples.target.engine
         by_row = _weald.weights_by_row(engine, (weights, rule))
-        config = self._config(seed, of_labels, as_size(self.max_steps), self._end_of_path())
+        config = self._config(seed, of_labels, self._max_steps(), self._end_of_path())
         data = self.estimator_._forest, samples.X, engine, by_row
         return _weald.compress_forest(*data, config, None, self._n_threads(), progress, samples.mask)
 
     def _end_of_path(self) -> int | None:
         """The number of test nodes above which no model can be chosen; None if there is no such number."""
-        if self.max_loss_increase is not None or isinstance(self.l1_norm, Real):
+        if self.max_loss_increase is not None or isinstance(getattr(self, self._end), Real):
             return None  # error messages name the smallest value that can be met
         limits = [
             as_size(self.max_test_nodes),
@@ -485,10 +498,10 @@ class BaseCompressed(BaseEnsemble):
 
     def _chosen(self) -> _weald.Compressed:
         """The model of the path that the parameters choose."""
-        path, budget = self._path, self._budget()
-        if self.l1_norm is not None and not self._cross_validates():
-            model = path.at(float(self.l1_norm))
-            check_size(f"l1_norm={self.l1_norm}", model.n_test_nodes, lambda: len(model.to_bytes()), budget)
+        path, budget, end = self._path, self._budget(), getattr(self, self._end)
+        if end is not None and not self._cross_validates():
+            model = self._at(end)
+            check_size(f"{self._end}={end}", model.n_test_nodes, lambda: len(model.to_bytes()), budget)
             return model
         curve = Curve(
             self.path_["n_test_nodes"],
@@ -506,44 +519,16 @@ class BaseCompressed(BaseEnsemble):
         self.compression_ratio_ = before / model.n_test_nodes if model.n_test_nodes else float("inf" if before else 1)
         self.step_ = self._path.step_of(model.l1_norm)
 
-    @of_one_fit
-    def at(self, l1_norm: float) -> Self:
-        """Return the model at another ℓ1 norm of the same path.
-
-        Parameters
-        ----------
-        l1_norm : float
-            Sum of the lengths of the coefficients, not negative. Beyond the end of the path, the model at the end is
-            returned.
-
-        Returns
-        -------
-        CompressedForestRegressor or CompressedForestClassifier
-            A new fitted estimator with this parameter `l1_norm`, which shares the path. This estimator does not change.
-
-        Raises
-        ------
-        ValueError
-            If the norm is negative or not finite, or if the model was loaded from a file or a pickle, which do not
-            contain the path.
-
-        Notes
-        -----
-        Nothing is grown: it takes O(nodes of the full forest · width). Limits of size do not apply. With
-        solver="lasso", the penalty with this norm is searched for.
-        """
-        check_fitted(self)
-        is_number = isinstance(l1_norm, Real) and not isinstance(l1_norm, bool) and is_float(l1_norm)
-        if not is_number or not 0 <= float(l1_norm) < np.inf:
-            raise ValueError(f"l1_norm must be a finite number of at least 0, got {l1_norm!r}")
+    def _ending_at(self, end: float) -> Self:
+        """A new fitted estimator, which shares the path and ends elsewhere."""
         if "_path" not in self.__dict__:
             raise ValueError(
-                "this model has no path of other norms, since it was loaded from a file, which does not contain the "
-                "path: fit the model again"
+                f"this model has no path of other values of {self._end}, since it was loaded from a file, which does "
+                "not contain the steps: fit the model again"
             )
         model = copy.copy(self)
-        model.l1_norm = float(l1_norm)
-        model._set_model(self._path.at(float(l1_norm)))
+        setattr(model, self._end, end)
+        model._set_model(self._at(end))
         return model
 
     # --- copies ------------------------------------------------------------------------------------------------------
@@ -557,11 +542,12 @@ class BaseCompressed(BaseEnsemble):
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()
-        for name in self._unsaved:
+        unsaved = self._unsaved if self.keep_path else (*self._unsaved, "path_", "step_")
+        for name in unsaved:
             state.pop(name, None)
-        frozen = state.get("estimator")
-        if isinstance(frozen, FrozenEstimator) and "_model" in state:
-            state["estimator"] = clone(frozen.estimator)
+        if "_model" in state:
+            given = state["estimator"]
+            state["estimator"] = unfitted(given.estimator if isinstance(given, FrozenEstimator) else given)
         return state
 
     # --- the fitted model --------------------------------------------------------------------------------------------

@@ -79,9 +79,10 @@ _OF_KIND: dict[Kind, dict[str, bool]] = {
         "compression_ratio_": True,
         "full_loss_": False,
         "l1_norm_": True,
+        "n_nodes_": False,
         "n_test_nodes_": True,
-        "path_": True,
-        "step_": True,
+        "path_": False,
+        "step_": False,
     },
 }
 _CURVES = {"train", "validation", "out_of_bag", "score"}
@@ -453,7 +454,16 @@ class _Proof:
         ratio = state["compression_ratio_"]
         is_positive = type(ratio) in (int, float) and ratio > 0
         self.need(is_positive, "compression_ratio_", f"must be a positive number, got {described(ratio)}")
-        path = state["path_"]
+        if "full_loss_" in state:
+            full = state["full_loss_"]
+            self.need(type(full) is float, "full_loss_", f"must be a float, got {described(full)}")
+        if "n_nodes_" in state:
+            self.integer("n_nodes_", 0, 2**63 - 1)
+        self.need(("path_" in state) == ("step_" in state), "path_", "must be given if and only if step_ is")
+        if "path_" in state:
+            self.path(state["path_"])
+
+    def path(self, path: Any) -> None:
         keys = path.keys() if type(path) is dict else set()
         has_keys = keys == _PATH.keys() or keys == _PATH.keys() | _TESTED.keys()
         self.need(has_keys, "path_", f"must be a dict with the keys {sorted(_PATH)}, got {described(path)}")
@@ -467,9 +477,6 @@ class _Proof:
                 f"must have arrays of one positive length, got {described(values)} as {key}",
             )
         self.integer("step_", 0, n_points - 1)
-        if "full_loss_" in state:
-            full = state["full_loss_"]
-            self.need(type(full) is float, "full_loss_", f"must be a float, got {described(full)}")
 
 
 def compressing(classifier: bool) -> list[str]:

@@ -115,7 +115,10 @@ class CompressionPathDisplay:
         pyplot(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
         if not hasattr(estimator, "path_"):
-            raise TypeError(f"estimator must be a compressed forest, which has `path_`, got {type(estimator).__name__}")
+            raise TypeError(
+                "estimator must be a compressed forest with `path_`, which files contain with keep_path=True alone, got "
+                f"{type(estimator).__name__}"
+            )
         full_loss = getattr(estimator, "full_loss_", None)
         display = cls(estimator.path_, chosen=estimator.l1_norm_, full_loss=full_loss, name=name)
         return display.plot(

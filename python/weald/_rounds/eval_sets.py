@@ -15,7 +15,7 @@ from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._rounds import losses as _losses
 from weald._rounds.losses import Cells
-from weald.loss import CustomLoss, get
+from weald.loss import get
 
 _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
 
@@ -134,18 +134,15 @@ def _cell_losses(
     estimator: Any, target: Target, engine: Any, mask: NDArray[np.bool_] | None
 ) -> Callable[[Float], Float]:
     """The loss of each raw score, with any value where y is unknown."""
-    kept = get(estimator.loss)
-    name = kept.name
-    loss = _losses.of_object(kept) if isinstance(kept, CustomLoss) else _losses.LOSSES[name]
-    parameter = getattr(kept, "_parameter", None)
+    loss = get(estimator.loss)
     if target.kind == "numbers":
         if mask is not None:
             engine = np.where(mask, engine[~mask][0], engine)
-        if (refused := loss.refused(engine)) is not None:
-            raise ValueError(f"its y must be {refused[1]} with loss={name!r}, got {refused[0]:g}")
-        return lambda scores: _losses.of_numbers(loss, engine, scores, parameter)
+        if (refused := loss._refused(engine)) is not None:
+            raise ValueError(f"its y must be {refused[1]} with loss={loss.name!r}, got {refused[0]:g}")
+        return lambda scores: loss.loss(engine, scores)
     on = _cells_on(target, engine, estimator._n_columns(target))
-    return lambda scores: _losses.of_cells(loss, on, scores, parameter)
+    return lambda scores: _losses.of_cells(loss, on, scores)
 
 
 def _cells_on(target: Target, engine: Any, n_columns: int) -> Cells:

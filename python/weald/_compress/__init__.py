@@ -1,0 +1,1 @@
+"""The two kinds of compression of a forest, and predictions of compressed classifiers."""

@@ -1,0 +1,143 @@
+"""Predictions of compressed classifiers of both kinds."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
+
+from weald._fit.at_once import of_one_fit
+from weald._fit.compression import BaseCompressed
+from weald._fit.predictions import BaseClassifier
+from weald._fit.proof import compressing
+from weald._input.checks import Float, Matrix
+from weald._parameters import label_weight as _label_weight
+from weald._parameters.types import MatrixLike, Prediction
+from weald._ranking import best, ranks
+from weald.loss import LOSSES, Loss
+
+
+class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
+    """What compressed forests and induced forests for classes and labels share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions(set(compressing(classifier=True))), Loss],
+        **_label_weight.CONSTRAINTS,
+        **BaseClassifier._parameter_constraints,
+    }
+
+    @of_one_fit
+    def predict(self, X: MatrixLike) -> Prediction:
+        """Predict classes or labels: those with a positive `decision_function`, or the class with the largest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+            converted once, and CSC is transposed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
+            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
+            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
+        """
+        if self._is_sparse_labels():
+            return self._predict_in_blocks(X, self._build_labels)
+        scores = self._scores(X)
+        if self._label_format is not None:
+            return self._label_format.build(scores > self._threshold)
+        if self.n_outputs_ == 1:
+            two = self.n_classes_ == 2
+            return self.classes_.take(scores[:, 0] > self._threshold if two else scores.argmax(axis=1))
+        parts = zip(self.classes_, self._split_outputs(scores), strict=True)
+        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in parts], axis=1)
+
+    @of_one_fit
+    def predict_proba(self, X: MatrixLike) -> Prediction:
+        """Predict probabilities, which rank samples as `decision_function` does.
+
+        With "squared_error" they are the scores; scores near or beyond 0 and 1 are mapped into the interval by an
+        increasing function, and those of classes are divided by their sum. With "log_loss" and the score f they are
+        1 / (1 + exp(-2f)), or the softmax.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            For one output of classes. Columns are in the order of `classes_`.
+        ndarray of shape (n_samples, n_labels)
+            For labels: the probability that each label is 1.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output, as in scikit-learn.
+        """
+        checked = self._check_predict(X)
+        proba = self._model.predict(checked, self._n_threads(checked))
+        return proba if self.n_outputs_ == 1 or self._label_format is not None else self._split_outputs(proba)
+
+    @of_one_fit
+    def decision_function(self, X: MatrixLike) -> Prediction:
+        """Compute the scores. A label, or the second of two classes, is predicted if its score is positive.
+
+        With "squared_error", the scores are the estimates of 0 and 1 minus one half; for two classes they are the
+        probabilities minus one half.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            For two classes.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            For one output of more classes, in the order of `classes_`; for labels.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output.
+        """
+        return self._decisions(self._check_predict(X))
+
+    def _decisions(self, X: Matrix) -> Any:
+        if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
+            return self._model.predict(X, self._n_threads(X))[:, 1] - self._threshold
+        scores = self._scores_of(X) - self._threshold
+        if self._label_format is not None:
+            return scores
+        if self.n_outputs_ == 1:
+            return scores[:, 0] if self.n_classes_ == 2 else scores
+        return self._split_outputs(scores)
+
+    def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        n_threads = self._n_threads(X)
+        if not as_margins:
+            return self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
+        margins = lambda rows: best.by_class(self._decisions(rows), self.n_classes_)  # noqa: E731
+        return best.ranked_blocks(X, k, self.n_classes_, marked, n_threads, margins)
+
+    def _at_least(self, X: Matrix, floor: float) -> Any:
+        def of_block(rows: Matrix) -> Any:
+            return best.at_least(self._model.predict(rows, self._n_threads()), floor)
+
+        return best.stacked(X, self.n_outputs_, of_block)
+
+    def _multi_label(self) -> str | bool:
+        said, given = super()._multi_label(), self._given()
+        if said == "auto" and given is not None:
+            said = given._multi_label()
+        return said
+
+    @property
+    def _threshold(self) -> float:
+        """The raw score above which a label, or the second of two classes, is predicted."""
+        # Scores with the identity as their link estimate 0 and 1.
+        return 0.5 if LOSSES[self._loss].link == "identity" else 0.0
+
+    def _positive(self, X: Matrix) -> NDArray[np.bool_]:
+        return self._scores_of(X) > self._threshold
