@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 import subprocess
@@ -209,3 +210,40 @@ def test_an_address_is_written_once(tmp_path):
     done = subprocess.run(tool, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "already" in done.stderr
+
+
+def private_names(source):
+    """What a module imports, or reads as an attribute, of the names that scikit-learn calls private."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            names = [ast.unparse(node)] if isinstance(node, ast.Attribute) else []
+        for name in names:
+            first, *others = name.split(".")
+            if first == "sklearn" and any(re.match("_[^_]", other) for other in others):
+                yield name
+
+
+def test_private_names_of_scikit_learn_are_in_one_module():
+    package = ROOT / "python" / "weald"
+    one = package / "_input" / "sklearn_private.py"
+    assert len(set(private_names(one.read_text(encoding="utf-8")))) > 5
+    for path in package.rglob("*.py"):
+        if path != one:
+            assert not list(private_names(path.read_text(encoding="utf-8"))), path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from sklearn.utils import _safe_indexing as f",
+        "from sklearn.tree._tree import Tree",
+        "import sklearn.tree._tree",
+        "import sklearn.base\nsklearn.base._fit_context(1)",
+    ],
+)
+def test_private_names_are_found(line):
+    assert list(private_names(line))

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from weald import loss as losses
 from weald._fit.at_once import of_one_fit
@@ -18,6 +17,7 @@ from weald._fit.boosting import BaseBoosting
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._input.checks import Float, Matrix
+from weald._input.sklearn_private import HasMethods, StrOptions
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling
 from weald._parameters.types import (

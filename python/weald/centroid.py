@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from weald import _weald
 from weald._fit import memory, stored_samples
@@ -31,6 +30,7 @@ from weald._fit.proof import check_fitted
 from weald._fit.samples import Samples
 from weald._input import schema
 from weald._input.checks import Float, Matrix, Number
+from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters import label_weight as _label_weight

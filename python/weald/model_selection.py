@@ -22,16 +22,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length, get_tags
-from sklearn.utils.validation import _num_samples
 
 from weald import _weald
 from weald._fit.predictions import BaseClassifier
 from weald._input import registry, targets
 from weald._input.checks import check_has_fit, folds_of, generator, integer, named
 from weald._input.described import described
+from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import is_sparse
 from weald._labels.around import LabelsAround
 from weald._parameters.types import MatrixLike, Prediction, RandomState
@@ -240,7 +239,7 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
     """
     targets.check_array_of_y(y, "y")
     with named("y"):
-        n_samples = None if y is None else _num_samples(y)
+        n_samples = None if y is None else num_samples(y)
     cv = folds_of(cv, n_samples, "the number of folds, a cross-validation generator, an iterable of pairs or None")
     if is_sparse(y) or (len(np.shape(y)) == 2 and np.shape(y)[1] > 1):
         y = None
@@ -682,7 +681,7 @@ def permutation_test_score(
     y, options = _prepared(estimator, y, y_mask, options)
     if is_sparse(y) and groups is None:
         # Without groups scikit-learn calls len(y), which sparse matrices do not support; with one group it does not.
-        groups, options["cv"] = np.zeros(_num_samples(y), dtype=np.int64), _WithoutGroups(options["cv"])
+        groups, options["cv"] = np.zeros(num_samples(y), dtype=np.int64), _WithoutGroups(options["cv"])
     options["groups"] = groups
     score, of_permuted, pvalue = _called(theirs.permutation_test_score, estimator, X, y, options)
     return score, of_permuted, pvalue

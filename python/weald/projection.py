@@ -73,12 +73,11 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 from scipy import sparse
-from sklearn.utils._param_validation import RealNotInt
-from sklearn.utils.validation import _num_samples
 
 from weald import _weald
 from weald._input import checks, targets
 from weald._input.checks import Float
+from weald._input.sklearn_private import RealNotInt, num_samples
 from weald._input.sparse import is_sparse
 
 if TYPE_CHECKING:
@@ -355,7 +354,7 @@ class PCAProjection(Projection):
             )
         name = type(self).__name__
         with checks.named("y"):
-            n_samples = _num_samples(y)
+            n_samples = num_samples(y)
         weights = checks.check_weights(sample_weight, n_samples)
         if is_sparse(y):
             target = targets.classes(y, weights, n_samples, name, warn_column=False)

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Literal
 
 import sklearn.tree
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import StrOptions
 
 from weald._fit.base import keep
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.tree import BaseTree
+from weald._input.sklearn_private import StrOptions
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling
 from weald._parameters.projections import CLASSIFIER_CRITERIA, REGRESSOR_CRITERIA

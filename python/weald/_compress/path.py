@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from weald import _weald
 from weald._fit.at_once import of_one_fit
@@ -14,6 +13,7 @@ from weald._fit.base import as_size
 from weald._fit.compression import BaseCompressed
 from weald._fit.proof import check_fitted
 from weald._input.checks import Number, number
+from weald._input.sklearn_private import Interval, StrOptions
 
 # For the lasso: penalties from the largest with a nonzero solution to its thousandth, as in scikit-learn's
 # `lasso_path`.

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import is_classifier
-from sklearn.utils import _safe_indexing
 
 from weald import _weald
 from weald import loss as losses
@@ -28,6 +27,7 @@ from weald._input import checks
 from weald._input.checks import Float, Matrix, integer
 from weald._input.frames import names_of
 from weald._input.schema import Schema
+from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters import label_weight
@@ -394,7 +394,7 @@ class _Part:
             there = np.flatnonzero(checked)
             if len(there) < self.n_given:
                 X = X.tocsr() if is_sparse(X) else X
-                X, y = _safe_indexing(X, there), _safe_indexing(y.tocsr() if is_sparse(y) else y, there)
+                X, y = safe_indexing(X, there), safe_indexing(y.tocsr() if is_sparse(y) else y, there)
             weights = checked[there]
         self.X, self.y, self.weights = X, y, weights
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import Interval, RealNotInt
 
 from weald._fit import stored_samples, updates
 from weald._fit.at_once import fitted_at_once
@@ -21,6 +20,7 @@ from weald._fit.samples import Samples, prepare
 from weald._input import digest as _digest
 from weald._input import masks, warned
 from weald._input.checks import MOST, Float, Number, draw_seed, is_float, named, shown
+from weald._input.sklearn_private import Interval, RealNotInt
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import Target
 from weald._parameters.types import OobScore, RandomState

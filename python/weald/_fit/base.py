@@ -14,7 +14,6 @@ import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from weald import _weald
 from weald._fit import proof
@@ -26,6 +25,7 @@ from weald._input import checks, frames, masks, registry
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
 from weald._input.schema import Schema
+from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight, output_scaling, projections
 from weald._parameters.max_features import n_drawn_features

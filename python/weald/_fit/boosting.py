@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from weald import _weald
 from weald import loss as losses
@@ -23,6 +22,7 @@ from weald._fit.proof import check_fitted
 from weald._fit.samples import prepare
 from weald._input import checks, masks, warned
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
+from weald._input.sklearn_private import HasMethods, Interval, StrOptions
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight, projections
 from weald._parameters.max_features import n_drawn_features

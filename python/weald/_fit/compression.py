@@ -15,7 +15,6 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
@@ -32,6 +31,7 @@ from weald._fit.tree import BaseTree
 from weald._input import frames, schema, warned
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed
 from weald._input.schema import Schema
+from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 
 from weald import _weald
 from weald._fit import memory, stored_samples, updates
@@ -22,6 +21,7 @@ from weald._fit.proof import check_fitted
 from weald._fit.samples import Samples
 from weald._fit.tree import BaseTree
 from weald._input.checks import Float
+from weald._input.sklearn_private import StrOptions
 from weald._input.targets import CONTAINER, Target
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
 
 from weald._fit.at_once import of_one_fit
@@ -18,6 +17,7 @@ from weald._fit.named_outputs import NamedLabels, has_labels
 from weald._fit.proof import check_fitted
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
+from weald._input.sklearn_private import StrOptions
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
 from weald._parameters import class_weight

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import StrOptions
 
 from weald import _weald
 from weald._fit import memory
@@ -21,6 +20,7 @@ from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters
 from weald._fit.proof import check_fitted
 from weald._fit.samples import Samples, prepare
 from weald._input.checks import draw_seed
+from weald._input.sklearn_private import StrOptions
 from weald._parameters.projections import Growth
 from weald._parameters.types import (
     MatrixLike,

@@ -15,19 +15,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import (
-    _safe_indexing,
-    check_array,
-    check_random_state,
-)
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_n_features, _get_feature_names, _num_samples, validate_data
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import validate_data
 
 from weald._input import warned
 from weald._input.columns import check_no_dates, naming_columns, with_nan
 from weald._input.containers import check_container
 from weald._input.described import cut, described, kind_of
 from weald._input.precision import warn_of_collapsed
+from weald._input.sklearn_private import Interval, check_n_features, get_feature_names, num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 from weald._input.sparse_frames import with_numbers
 
@@ -213,7 +209,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
 def _validated(estimator: Any, X: Any, *, reset: bool, **rules: Any) -> Any:
     """`validate_data` of scikit-learn, whose warnings about names of features point at the line of the user here."""
     known = getattr(estimator, "feature_names_in_", None)
-    given = None if reset else _get_feature_names(X)
+    given = None if reset else get_feature_names(X)
     if reset or (known is None) == (given is None):
         return validate_data(estimator, X, reset=reset, **rules)
     name = type(estimator).__name__
@@ -222,7 +218,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool, **rules: Any) -> Any:
     else:
         warned.warn(f"X does not have valid feature names, but {name} was fitted with feature names")
     X = check_array(X, estimator=estimator, input_name="X", **rules)
-    _check_n_features(estimator, X, reset=False)
+    check_n_features(estimator, X, reset=False)
     return X
 
 
@@ -298,7 +294,7 @@ def count_samples(data: Any, what: str = "X") -> int:
         accepted = "an array, a sparse matrix, a frame or a list of samples"
         raise TypeError(f"{what} must be {accepted}, got a {type(data).__name__}")
     with named(what):
-        return int(_num_samples(data))
+        return int(num_samples(data))
 
 
 def check_rows(X: Any) -> Matrix:
@@ -396,4 +392,4 @@ def without_absent(X: Matrix, y: Any, weights: Float | None) -> tuple[Matrix, An
         )
     if is_sparse(y):
         y = over_same_memory(y, "y", every_entry=True).tocsr()
-    return X[there], _safe_indexing(y, there), weights[there]
+    return X[there], safe_indexing(y, there), weights[there]

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import r2_score
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from weald._input.checks import named, over_same_memory
+from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 
 Float = NDArray[np.float64]
@@ -60,9 +59,9 @@ def rows_of(y_mask: Any, n_samples: int, rows: NDArray[np.intp] | None) -> Any:
     if y_mask is None or rows is None:
         return y_mask
     with named("y_mask"):
-        if (found := _num_samples(y_mask)) != n_samples:
+        if (found := num_samples(y_mask)) != n_samples:
             raise ValueError(f"y_mask must have {n_samples} rows, as y, got {found}")
-        return _safe_indexing(y_mask.tocsr() if is_sparse(y_mask) else y_mask, rows)
+        return safe_indexing(y_mask.tocsr() if is_sparse(y_mask) else y_mask, rows)
 
 
 def check_nothing(y_mask: Any, shape: tuple[int, int], name: str) -> None:

@@ -20,11 +20,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names
 
 from weald._input.checks import as_float32
 from weald._input.columns import Columns, check_distinct, is_hashable, is_missing, no_number, number_of, plain
 from weald._input.described import cut, described
+from weald._input.sklearn_private import check_feature_names
 from weald._input.sparse import is_sparse
 
 # The maximum number of categories of the engine.
@@ -218,7 +218,7 @@ class Schema:
         check_distinct(labels)
         if self.names is not None and all(isinstance(label, str) for label in labels):
             if labels != self.names.tolist():
-                _check_feature_names(SimpleNamespace(feature_names_in_=self.names), columns.table, reset=False)
+                check_feature_names(SimpleNamespace(feature_names_in_=self.names), columns.table, reset=False)
         elif self.names is None:
             found, expected = _as_text(labels), self.labels or list(map(str, range(self.n_features)))
             if found != expected and sorted(found) == sorted(expected):

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples
 
 from weald._input import masks as _masks
 from weald._input import registry, warned
@@ -25,6 +24,7 @@ from weald._input.checks import Float, canonical, is_float, is_floats, named, ov
 from weald._input.columns import Columns, as_frame, is_missing, with_nan
 from weald._input.described import cut, described
 from weald._input.frames import different, label_names, names_of
+from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
 
@@ -413,7 +413,7 @@ def with_gaps(y: Any, y_mask: Any) -> Any:
 def columns_of(y: Any) -> NDArray[Any]:
     """Dense y of any container as columns of an array, with NaN where it is unknown."""
     with named("y"):
-        n_samples = _num_samples(y)
+        n_samples = num_samples(y)
     return _dense(y, None, n_samples, "", warn_column=False, masks=True)
 
 
@@ -532,7 +532,7 @@ def _dense(
     there = None if weights is None else rows_there(weights)
     if there is not None:
         _check_length(y, n_samples, what)
-        y = _safe_indexing(y, there)
+        y = safe_indexing(y, there)
     if not (type(y) is np.ndarray and y.dtype.kind in "fiub"):
         y = _with_nan(y)
     rules: dict[str, Any] = {"ensure_2d": False, "input_name": what.removeprefix("its "), "estimator": name or None}
@@ -570,7 +570,7 @@ def _with_nan(y: Any) -> Any:
 
 
 def _check_length(y: Any, n_samples: int, what: str) -> None:
-    if (n := _num_samples(y)) != n_samples:
+    if (n := num_samples(y)) != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {what} has {n}"
         )

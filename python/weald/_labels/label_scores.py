@@ -14,11 +14,10 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from weald._fit.bagging import BaseBaggingClassifier
 from weald._input.checks import Float, folds_of
+from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 from weald._ranking import best
 from weald._ranking.pipelines import apart
@@ -27,11 +26,11 @@ from weald._rounds.progress import Progress
 
 def blocks_of(X: Any, width: int) -> Iterator[Any]:
     """Blocks of samples with about 2**23 scores."""
-    n_rows, n = max(1, best.BLOCK_SCORES // max(1, width)), _num_samples(X)
+    n_rows, n = max(1, best.BLOCK_SCORES // max(1, width)), num_samples(X)
     if is_sparse(X) and n > n_rows:
         X = X.tocsr()
     for start in range(0, max(1, n), n_rows):
-        yield X if n <= n_rows else _safe_indexing(X, slice(start, min(start + n_rows, n)))
+        yield X if n <= n_rows else safe_indexing(X, slice(start, min(start + n_rows, n)))
 
 
 def check_scores(estimator: Any) -> None:
@@ -107,8 +106,8 @@ def cross_validated(
     parts, rows = [], []
     for train, test in folds:
         w, gaps = (None if part is None else part[train] for part in (weights, mask))
-        model = fitted(estimator, _safe_indexing(X, train), y[train], w, gaps)
-        parts.append(scores_at_least(model, _safe_indexing(X, test), floor, d))
+        model = fitted(estimator, safe_indexing(X, train), y[train], w, gaps)
+        parts.append(scores_at_least(model, safe_indexing(X, test), floor, d))
         rows.append(test)
         progress(len(rows))
     order = np.concatenate(rows)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from weald import _weald
 from weald._input.checks import Float
+from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
 from weald._parameters import propensity
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
+
+from weald._input.sklearn_private import StrOptions
 
 # The constraints for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {

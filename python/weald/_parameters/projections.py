@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from weald._input import warned
 from weald._input.checks import Number, canonical, named
 from weald._input.described import described
+from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald.projection import (

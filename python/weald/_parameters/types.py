@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
-import sklearn.base
 import sklearn.utils.metaestimators
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from weald._input import sklearn_private
 from weald.projection import Projection
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -50,7 +50,7 @@ OobScore: TypeAlias = bool | Callable[[Any, Any], float]
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
     """scikit-learn's `_fit_context`, which checks parameters before a fit; methods keep their types."""
-    decorate = sklearn.base._fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+    decorate = sklearn_private.fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
     return cast(Callable[[_Method], _Method], decorate)
 
 

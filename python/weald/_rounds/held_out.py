@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing
 
 from weald._input import checks, masks
 from weald._input.checks import Float, Matrix
+from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters.projections import derived_seed
@@ -74,7 +74,7 @@ def validation_set(
     X_held = X.tocsr()[held_rows] if is_sparse(X) else X[held_rows]
     w_held = None if weights is None else weights[held_rows]
     y_held = y.tocsr() if is_sparse(y) else y
-    y_held = _safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
+    y_held = safe_indexing(y_held, held_rows) if boosting.scoring is not None else None
     start_held = None if start is None else start[held_rows]
     mask = None if target.mask is None else target.mask[held_rows]
     if mask is not None:
@@ -107,7 +107,7 @@ def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: 
             rows = there[fold != k]
             try:
                 init = boosting._fitted_init(
-                    X[rows], _safe_indexing(y, rows), None if weights is None else weights[rows]
+                    X[rows], safe_indexing(y, rows), None if weights is None else weights[rows]
                 )
             except ValueError as error:
                 raise ValueError(

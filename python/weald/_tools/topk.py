@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from weald._input.checks import Float, count_samples, integer
+from weald._input.sklearn_private import safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
@@ -176,4 +176,4 @@ def _cut(X: Any, size: int) -> Iterator[Any]:
     if is_sparse(X):
         X = X.tocsr()
     for start in range(0, count_samples(X), size):
-        yield _safe_indexing(X, slice(start, start + size))
+        yield safe_indexing(X, slice(start, start + size))

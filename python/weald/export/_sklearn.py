@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn import ensemble as sklearn_ensemble
 from sklearn import tree as sklearn_tree
 from sklearn.base import clone
-from sklearn.tree._tree import NODE_DTYPE
-from sklearn.tree._tree import Tree as SklearnTree
 from sklearn.utils import get_tags
 
 from weald._fit.arrays import Tree
+from weald._input.sklearn_private import NODE_DTYPE
+from weald._input.sklearn_private import Tree as SklearnTree
 from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of
 
 _TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
