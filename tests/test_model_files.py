@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import json
 import os
@@ -18,8 +19,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from weald import _weald, loss, projection
-from weald._files import model_parts
+from weald._files import model_file, model_parts
 
 EVERY = ALL + BOOSTING + CENTROIDS + COMPRESSED
 OUTPUTS = [(name, "single") for name in EVERY] + [(name, "several") for name in EVERY]
@@ -801,3 +804,59 @@ def test_two_features_of_one_name_are_neither_written_nor_read(tmp_path):
         weald.save(model, path)
     assert os.listdir(tmp_path) == []
     assert list(copy.deepcopy(model).feature_names_in_) == list(model.feature_names_in_)
+
+
+@pytest.mark.parametrize("kind", ["model", "around", "with an archive", "pipeline"])
+def test_a_file_is_opened_and_parsed_once(kind, tmp_path, monkeypatch):
+    """The engine opens a file once: it shows the header, and goes on if no check of the header raises."""
+    skops_schemas = pytest.importorskip("skops.io._persist")
+    X, Y = make_data("RandomForestClassifier", outputs="labels")
+    forest = weald.RandomForestClassifier(2, random_state=0)
+    model = {
+        "model": lambda: forest.fit(X, Y),
+        "around": lambda: weald.multilabel.TunedThresholds(forest, cv=2).fit(X, Y),
+        "with an archive": lambda: weald.GradientBoostingRegressor(n_estimators=2, init=Ridge()).fit(X, Y),
+        "pipeline": lambda: make_pipeline(StandardScaler(), forest).fit(X, Y),
+    }[kind]()
+    path = tmp_path / "model"
+    weald.save(model, path)
+    calls = collections.Counter()
+
+    def counted(module, name):
+        original = getattr(module, name)
+
+        def count(*args, **kwargs):
+            calls[name] += 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, count)
+
+    counted(model_file, "from_text")
+    counted(skops_schemas, "read_schema")
+    for load in (
+        lambda: weald.load(path),
+        lambda: weald.load(path, mmap_mode="r"),
+        lambda: weald.loads(path.read_bytes()),
+    ):
+        calls.clear()
+        load()
+        assert calls["from_text"] == (kind != "pipeline")
+        # The parameter `init` and the fitted `init_` are archives of their own.
+        assert calls["read_schema"] == {"pipeline": 1, "with an archive": 2}.get(kind, 0)
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_a_header_is_checked_before_arrays_are_read(mode, tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    weald.save(make("DecisionTreeClassifier").fit(*make_data("DecisionTreeClassifier")), path)
+
+    class RefusedError(Exception):
+        pass
+
+    def refuse(summary):
+        assert summary == weald.inspect_model(path)
+        raise RefusedError
+
+    monkeypatch.setattr(model_file, "_proven", refuse)
+    with pytest.raises(RefusedError):
+        weald.load(path, mmap_mode=mode)

@@ -34,7 +34,6 @@ __all__ = [
     "fit_centroid_forest",
     "fit_forest",
     "fit_tree",
-    "inspect_bytes",
     "inspect_model",
     "johnson_lindenstrauss_dim",
     "label_folds",
@@ -65,6 +64,7 @@ __version__: str
 BENT: float
 LARGEST_LOG: float
 
+_Model: TypeAlias = Forest | Boosted | CentroidForest | Compressed
 # A float32 array of two dimensions, or a canonical float32 CSR or CSC matrix.
 _Matrix: TypeAlias = Any
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
@@ -480,22 +480,20 @@ def cross_validate_compression(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def save_model(
     path: str,
-    model: Forest | Boosted | CentroidForest | Compressed,
+    model: _Model,
     estimator: str | None,
     arrays: dict[str, NDArray[Any]],
 ) -> None: ...
 def write_model(
-    model: Forest | Boosted | CentroidForest | Compressed,
+    model: _Model,
     estimator: str | None,
     arrays: dict[str, NDArray[Any]],
 ) -> bytes: ...
 def write_file(path: str, bytes: bytes) -> None: ...
-def load_model(
-    path: str,
-) -> tuple[Forest | Boosted | CentroidForest | Compressed, str | None, dict[str, NDArray[Any]]]: ...
+def load_model(path: str, accept: Callable[[_ModelSummary], None]) -> tuple[_Model, dict[str, NDArray[Any]]]: ...
 def read_model(
-    bytes: NDArray[np.uint8],
-) -> tuple[Forest | Boosted | CentroidForest | Compressed, str | None, dict[str, NDArray[Any]]]: ...
+    bytes: NDArray[np.uint8], accept: Callable[[_ModelSummary], None]
+) -> tuple[_Model, dict[str, NDArray[Any]]]: ...
 def read_xmc(text: bytes) -> tuple[_Rows, _LabelRows]: ...
 def read_svmlight(
     text: bytes, n_features: int | None, n_labels: int | None, zero_based: bool | None
@@ -503,7 +501,6 @@ def read_svmlight(
 def read_mulan(text: bytes, labels: list[str]) -> _Mulan: ...
 def write_xmc(x: _Matrix, y: _Targets) -> bytes: ...
 def inspect_model(path: str) -> _ModelSummary: ...
-def inspect_bytes(bytes: NDArray[np.uint8]) -> _ModelSummary: ...
 def exact_sums(groups: NDArray[np.int64], values: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]: ...
 def weights_by_row(y: _Targets, weights: _RowWeights) -> NDArray[np.float64] | None: ...
 def draw_projection(

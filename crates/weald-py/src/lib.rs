@@ -69,9 +69,7 @@ mod _weald {
     #[pymodule_export]
     use crate::loss::{loss_cells, losses};
     #[pymodule_export]
-    use crate::model_file::{
-        inspect_bytes, inspect_model, load_model, read_model, save_model, write_file, write_model,
-    };
+    use crate::model_file::{inspect_model, load_model, read_model, save_model, write_file, write_model};
     #[pymodule_export]
     use crate::one_sample::PyOneSample;
     #[pymodule_export]

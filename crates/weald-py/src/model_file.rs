@@ -8,24 +8,22 @@ use numpy::{Element, PyArrayDyn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
-use weald::model_file::{
-    Array, Extra, Kind, Summary, Values, inspect, inspect_bytes as inspect_in_memory, write_bytes,
-};
+use weald::model_file::{Array, Extra, Kind, Summary, Values, inspect, write_bytes};
 use weald::{ErrorKind, Model, ModelFile};
 
 use crate::array::{Read1, ReadDyn};
 use crate::boost::PyBoosted;
 use crate::centroid::PyCentroidForest;
 use crate::compress::PyCompressed;
-use crate::enter::Entry;
+use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::forest::PyForest;
 use crate::input::collected;
 use crate::names::{kind_of, name_of};
 use crate::output;
 
-/// A model, the estimator's text, and its arrays by name.
-type PyParts<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyString>>, Bound<'py, PyDict>);
+/// A model, and the arrays of its estimator by name.
+type PyParts<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>);
 
 /// Writes a file with a model and the text and arrays of an estimator. If writing fails, an existing file is left
 /// unchanged.
@@ -69,34 +67,35 @@ fn file_of(
     Ok(ModelFile { model: model_of(model)?, extra: Extra { estimator, arrays: arrays? } })
 }
 
-/// Reads what `save_model` wrote. All trees are checked before they are used; the text and the arrays are returned as
-/// they are.
+/// Reads what `save_model` wrote. `accept` is called with what `inspect_model` returns before anything else is read, and
+/// refuses the file by an exception. All trees are checked before they are used; the arrays are returned as they are.
 #[pyfunction]
-pub(crate) fn load_model(py: Python<'_>, path: PathBuf) -> PyResult<PyParts<'_>> {
-    let file = Entry::to_the_end().run(py, |_| ModelFile::load(&path))?;
-    parts(py, file)
+pub(crate) fn load_model(py: Python<'_>, path: PathBuf, accept: Py<PyAny>) -> PyResult<PyParts<'_>> {
+    let entry = Entry::to_the_end();
+    let file = entry.run_with_calls(py, |_, caller| ModelFile::load_if(&path, |summary| ask(accept, summary, caller)));
+    parts(py, file?)
 }
 
 /// Like `load_model`, for a file that is in memory or mapped into memory, as a contiguous array of bytes.
 #[pyfunction]
-pub(crate) fn read_model<'py>(py: Python<'py>, bytes: Read1<'py, u8>) -> PyResult<PyParts<'py>> {
+pub(crate) fn read_model<'py>(py: Python<'py>, bytes: Read1<'py, u8>, accept: Py<PyAny>) -> PyResult<PyParts<'py>> {
     let bytes = bytes.as_slice()?;
-    let file = Entry::to_the_end().run(py, |_| ModelFile::from_bytes(bytes))?;
-    parts(py, file)
+    let entry = Entry::to_the_end();
+    let file =
+        entry.run_with_calls(py, |_, caller| ModelFile::from_bytes_if(bytes, |summary| ask(accept, summary, caller)));
+    parts(py, file?)
+}
+
+/// Shows the summary of a file to `accept`, whose exception is raised in place of this error.
+fn ask(accept: Py<PyAny>, summary: Summary, caller: &mut Caller) -> weald::Result<()> {
+    let accepted = caller.call(move |py| accept.call1(py, (told(py, summary)?,)).map(|_| true));
+    if accepted { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
 }
 
 /// Returns what the header of a model file contains.
 #[pyfunction]
 pub(crate) fn inspect_model(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let summary = Entry::to_the_end().run(py, |_| inspect(&path))?;
-    told(py, summary)
-}
-
-/// Like `inspect_model`, for a file that is in memory, as a contiguous array of bytes.
-#[pyfunction]
-pub(crate) fn inspect_bytes<'py>(py: Python<'py>, bytes: Read1<'py, u8>) -> PyResult<Bound<'py, PyDict>> {
-    let bytes = bytes.as_slice()?;
-    let summary = Entry::to_the_end().run(py, |_| inspect_in_memory(bytes))?;
     told(py, summary)
 }
 
@@ -173,8 +172,7 @@ fn parts(py: Python<'_>, file: ModelFile) -> PyResult<PyParts<'_>> {
     for (name, array) in file.extra.arrays {
         arrays.set_item(name, array_to(py, array)?)?;
     }
-    let estimator = file.extra.estimator.map(|text| output::text(py, &text)).transpose()?;
-    Ok((model, estimator, arrays))
+    Ok((model, arrays))
 }
 
 /// Copies the values of a numpy array in C order.

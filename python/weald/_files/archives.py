@@ -92,20 +92,17 @@ def loads(data: Any, what: str, trusted: list[str]) -> Any:
     skops = _skops("reads")
     data = bytes(data)
     try:
-        refused = _unknown(skops, data, trusted)
-    except Exception as error:
-        # For archives that are truncated or modified, zipfile, json and skops raise errors of many types.
-        raise ValueError(f"not a valid {what}: {type(error).__name__}: {error}") from error
-    if refused:
-        raise ValueError(
-            "it must have types of scikit-learn, NumPy, SciPy and weald only, got a skops file with "
-            f"{', '.join(refused)}; if you trust these types, skops.io.load(file, trusted=[...]) reads it"
-        )
-    try:
         return skops.loads(data, trusted=trusted)
     except MemoryError:
         raise
+    except skops.exceptions.UntrustedTypesFoundException as error:
+        raise ValueError(
+            "it must have types of scikit-learn, NumPy, SciPy and weald only, got a skops file with "
+            f"{', '.join(_unknown(skops, data, trusted))}; if you trust these types, "
+            "skops.io.load(file, trusted=[...]) reads it"
+        ) from error
     except Exception as error:
+        # For archives that are truncated or modified, zipfile, json and skops raise errors of many types.
         raise ValueError(f"not a valid {what}: {type(error).__name__}: {error}") from error
 
 
@@ -124,6 +121,7 @@ def _unknown(skops: ModuleType, data: bytes, trusted: list[str]) -> list[str]:
 def _skops(does: str) -> ModuleType:
     try:
         import skops.io
+        import skops.io.exceptions
     except ImportError as error:
         raise ImportError(
             f"skops {does} pipelines and other objects of scikit-learn: {_EXTRA}; weald's own files hold its estimators"

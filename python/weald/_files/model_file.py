@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -25,11 +25,14 @@ from weald._input import registry
 from weald._input.described import described, kind_and_module
 
 if TYPE_CHECKING:
-    from weald._weald import _ModelSummary
+    from weald._weald import _Model, _ModelSummary
 
 __all__ = ["dumps", "inspect_model", "load", "loads", "save"]
 
 Path: TypeAlias = str | PathLike[str]
+# What refuses a file by its header, and the model of the engine with the arrays of the estimator.
+_Accept: TypeAlias = "Callable[[_ModelSummary], None]"
+_Parts: TypeAlias = "tuple[_Model, dict[str, NDArray[Any]]]"
 
 # Prefix of the names of arrays of the estimator in a file, and the types of tensors that they may have.
 _PREFIX = "estimator."
@@ -221,12 +224,11 @@ def loads(data: Any) -> Any:
         raise TypeError(f"data must be bytes, such as weald.dumps returns, got {kind_and_module(data)}") from error
     with _faults_of("data"):
         try:
-            summary = _weald.inspect_bytes(buffer)
+            return _estimator_of(lambda accept: _weald.read_model(buffer, accept))
         except ValueError:
             if _is_archive(buffer[:_N_START].tobytes()):
                 return archives.load_model(buffer, trusted())
             raise
-        return _estimator_of(summary, lambda: _weald.read_model(buffer))
 
 
 def _method_of(file: Any, name: str) -> Any:
@@ -376,8 +378,9 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
         return loads(data)
     name = os.fsdecode(path)
     with _faults_of(name):
+        read_parts = _mapped if mmap_mode == "r" else _weald.load_model
         try:
-            summary = _weald.inspect_model(name)
+            return _estimator_of(lambda accept: read_parts(name, accept))
         except ValueError:
             # A regular file, as has been checked before.
             with open(name, "rb") as file:
@@ -385,18 +388,21 @@ def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
                 if _is_archive(start):
                     return archives.load_model(start + file.read(), trusted())
             raise
-        read_parts = _mapped if mmap_mode == "r" else _weald.load_model
-        return _estimator_of(summary, lambda: read_parts(name))
 
 
-def _estimator_of(summary: _ModelSummary, read: Any) -> Any:
-    """The estimator of a model file, after validation of all parts."""
-    _prove_sizes(summary)
-    engine, text, arrays = read()
-    decoder = Decoder(arrays, NESTED)
-    estimator = put_together(decoder, from_text(text or ""), engine)
-    decoder.finish()
-    return estimator
+def _estimator_of(read: Callable[[_Accept], _Parts]) -> Any:
+    """The estimator of a model file, after validation of all parts.
+
+    `read` opens the file, shows its header to a function, and then reads the model and the arrays.
+    """
+    content = None
+
+    def accept(summary: _ModelSummary) -> None:
+        nonlocal content
+        content = _proven(summary)
+
+    engine, arrays = read(accept)
+    return put_together(Decoder(arrays, NESTED), content, engine)
 
 
 def inspect_model(path: Path) -> _ModelSummary:
@@ -455,8 +461,8 @@ def inspect_model(path: Path) -> _ModelSummary:
         raise ValueError(f"{name}: {error}") from error
 
 
-def _prove_sizes(summary: _ModelSummary) -> None:
-    """Check by the header that each array of the estimator belongs to an attribute, and does not exceed its limit."""
+def _proven(summary: _ModelSummary) -> Any:
+    """The content of the text of the estimator, all of whose arrays are in the file, as stated, and within limits."""
     if summary["estimator"] is None:
         raise ValueError("the file must contain an estimator, got a model of the engine alone")
     content = from_text(summary["estimator"])
@@ -466,23 +472,25 @@ def _prove_sizes(summary: _ModelSummary) -> None:
         if tensor["name"].startswith(_PREFIX)
     }
     prove_arrays(content, arrays)
-    while isinstance(content, dict):
-        fitted = content.get("fitted")
+    part = content
+    while isinstance(part, dict):
+        fitted = part.get("fitted")
         for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
             n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
             if n_values > most_values(attribute, summary):
                 most = most_values(attribute, summary)
                 raise ValueError(f"{attribute[:80]} must have at most {most} values in arrays, got {n_values}")
-        content = content.get("inner")
+        part = part.get("inner")
+    return content
 
 
-def _mapped(name: str) -> tuple[Any, str | None, dict[str, NDArray[Any]]]:
+def _mapped(name: str, accept: _Accept) -> _Parts:
     with open(name, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise ValueError("not a valid weald model: the file must not be empty")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             buffer = np.frombuffer(mapped, dtype=np.uint8)
             try:
-                return _weald.read_model(buffer)
+                return _weald.read_model(buffer, accept)
             finally:
                 del buffer  # otherwise the map could not be closed

@@ -28,7 +28,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,6 @@ from weald._input.described import cut, described
 from weald._input.targets import LabelFormat
 
 __all__ = ["Decoder", "Encoder", "arrays_of", "from_text", "prove_arrays", "prove_size", "to_text"]
-
-_T = TypeVar("_T")
 
 _PROJECTIONS = {
     cls.__name__: cls
@@ -227,18 +225,13 @@ def prove_size(text: str) -> None:
 
 
 class Decoder:
-    """Converts a text and its arrays to values. Every error is a `ValueError`."""
+    """Converts a text and its arrays, which `prove_arrays` has checked, to values. Every error is a `ValueError`."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]], objects: dict[str, Callable[[Decoder, Any], Any]]) -> None:
-        # The arrays that have not been used yet: each must be used exactly once.
-        self._arrays = dict(arrays)
+        self._arrays = arrays
         # Decodes estimators and objects of scikit-learn, by tag.
         self._objects = objects
         self._level = 0
-
-    def finish(self) -> None:
-        """Check that every array was used."""
-        _prove_used(self._arrays)
 
     def decode(self, encoded: Any) -> Any:
         """Decode a value."""
@@ -371,8 +364,7 @@ class Decoder:
         return self._values(dtype, items).reshape(shape)
 
     def _tensor(self, dtype: np.dtype[Any], name: Any, shape: list[int]) -> NDArray[Any]:
-        array = _taken(self._arrays, name)
-        _prove_tensor(name, dtype, shape, array.dtype.str, array.shape)
+        array = self._arrays[name]
         little = dtype.newbyteorder("<")
         if little.str not in _TENSOR_TYPES:
             if dtype.kind == "U" and array.size and array.view("<u4").max() > 0x10FFFF:
@@ -475,18 +467,10 @@ def prove_arrays(encoded: Any, arrays: Mapping[str, tuple[str, tuple[int, ...]]]
     """Check, before any array is read, that a text uses each array once, with its type and shape."""
     left = dict(arrays)
     for name, dtype, shape in arrays_of(encoded):
-        _prove_tensor(name, dtype, shape, *_taken(left, name))
-    _prove_used(left)
-
-
-def _taken(arrays: dict[str, _T], name: Any) -> _T:
-    array = arrays.pop(name, None) if isinstance(name, str) else None
-    if array is None:
-        raise ValueError(f"a tensor must be an array of the file that is not used elsewhere, got {described(name)}")
-    return array
-
-
-def _prove_used(left: Mapping[str, Any]) -> None:
+        array = left.pop(name, None) if isinstance(name, str) else None
+        if array is None:
+            raise ValueError(f"a tensor must be an array of the file that is not used elsewhere, got {described(name)}")
+        _prove_tensor(name, dtype, shape, *array)
     if left:
         raise ValueError(f"the array {min(left)!r} must be part of an attribute, got an array that is not used")
 

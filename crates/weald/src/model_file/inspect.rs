@@ -79,7 +79,7 @@ pub struct TensorSummary {
 /// [`crate::ErrorKind::Corrupt`] with the check that failed, or [`crate::ErrorKind::Invalid`] for a newer format.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Summary> {
     let opened = disk::open(path.as_ref())?;
-    Ok(summary(opened.head, opened.length))
+    Ok(summary(&opened.head, opened.length))
 }
 
 /// Like [`inspect`], for a file in memory.
@@ -90,10 +90,10 @@ pub fn inspect_bytes(bytes: &[u8]) -> Result<Summary> {
     let length = bytes.len() as u64;
     let n_header = disk::header_bytes(bytes, length)?;
     let head = Head::parse(&bytes[8..8 + n_header], length - 8 - n_header as u64)?;
-    Ok(summary(head, length))
+    Ok(summary(&head, length))
 }
 
-fn summary(head: Head, n_bytes: u64) -> Summary {
+pub(super) fn summary(head: &Head, n_bytes: u64) -> Summary {
     let tensors = head.metadata.offset_keys().into_iter().filter_map(|name| {
         let info = head.metadata.info(&name)?;
         let (start, end) = info.data_offsets;
@@ -105,17 +105,16 @@ fn summary(head: Head, n_bytes: u64) -> Summary {
     let of_nodes = if head.header.kind() == Kind::Centroid { "n_children" } else { "features" };
     let (n_trees, n_nodes) = (head.length("n_nodes").unwrap_or(0), head.length(of_nodes).unwrap_or(0));
     let n_header_bytes = n_bytes - head.metadata.data_len() as u64;
-    let Head { header, estimator, .. } = head;
-    let kind = header.kind();
-    let outputs = match header.form {
-        Form::Forest | Form::Centroid(_) => header.outputs,
-        Form::Boosted(boosting) => boosting.scores.outputs,
-        Form::Compressed(scores) => scores.outputs,
+    let header = &head.header;
+    let outputs = match &header.form {
+        Form::Forest | Form::Centroid(_) => &header.outputs,
+        Form::Boosted(boosting) => &boosting.scores.outputs,
+        Form::Compressed(scores) => &scores.outputs,
     };
     Summary {
         format_version: FORMAT_VERSION,
-        kind,
-        outputs,
+        kind: header.kind(),
+        outputs: outputs.clone(),
         criterion: header.criterion,
         n_features: header.n_features,
         n_trees,
@@ -123,6 +122,6 @@ fn summary(head: Head, n_bytes: u64) -> Summary {
         n_bytes,
         n_header_bytes,
         tensors,
-        estimator,
+        estimator: head.estimator.clone(),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::extra::Extra;
+use super::inspect::{Summary, summary};
 use super::read::File;
 use super::write::Parts;
 use super::{Kind, disk};
@@ -142,7 +143,18 @@ impl ModelFile {
     /// # Errors
     /// The same as for [`Forest::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        ModelFile::read(&File::parse(bytes)?)
+        ModelFile::from_bytes_if(bytes, |_| Ok(()))
+    }
+
+    /// Like [`ModelFile::from_bytes`], for bytes whose header `accept` accepts: it sees the summary before any array is
+    /// read.
+    ///
+    /// # Errors
+    /// The same as for [`ModelFile::from_bytes`], and those of `accept`.
+    pub fn from_bytes_if(bytes: &[u8], accept: impl FnOnce(Summary) -> Result<()>) -> Result<Self> {
+        let file = File::parse(bytes)?;
+        accept(summary(&file.head, bytes.len() as u64))?;
+        ModelFile::read(&file)
     }
 
     fn read(file: &File<'_>) -> Result<Self> {
@@ -162,7 +174,18 @@ impl ModelFile {
     /// # Errors
     /// The same as for [`Forest::load`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        ModelFile::read(&File::on_disk(disk::open(path.as_ref())?))
+        ModelFile::load_if(path, |_| Ok(()))
+    }
+
+    /// Like [`ModelFile::load`], for a file whose header `accept` accepts: it sees the summary before any array is
+    /// read. The file is opened once.
+    ///
+    /// # Errors
+    /// The same as for [`ModelFile::load`], and those of `accept`.
+    pub fn load_if(path: impl AsRef<Path>, accept: impl FnOnce(Summary) -> Result<()>) -> Result<Self> {
+        let opened = disk::open(path.as_ref())?;
+        accept(summary(&opened.head, opened.length))?;
+        ModelFile::read(&File::on_disk(opened))
     }
 }
 
