@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from weald import loss as losses
 from weald._fit.at_once import of_one_fit
@@ -39,13 +40,16 @@ from weald._parameters.types import (
 from weald._ranking import best, ranks
 from weald.tree import DecisionTreeRegressor
 
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
+
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
 # Probabilities of `init` are clipped to this distance from 0 and 1 before they become scores.
 _LEAST_PROBABILITY = 1e-6
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def _has_probabilities(estimator: BaseModel) -> bool:
     try:
         loss = estimator._loss if hasattr(estimator, "_shared") else losses.get(estimator.loss)
     except (TypeError, ValueError) as error:
@@ -56,7 +60,7 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
-def _has_probabilities_of_labels(estimator: Any) -> bool:
+def _has_probabilities_of_labels(estimator: BaseModel) -> bool:
     return _has_probabilities(estimator) and has_labels(estimator)
 
 
@@ -397,8 +401,8 @@ class GradientBoostingRegressor(BaseBoosting, BaseRegressor):
         relabel_leaves: bool = True,
         output_scaling: OutputScaling = None,
         output_weights: ArrayLike | None = None,
-        estimator: Any = None,
-        init: Any = None,
+        estimator: BaseEstimator | None = None,
+        init: BaseEstimator | None = None,
         init_cv: int | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
@@ -831,8 +835,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         n_projections: NProjections = 1,
         relabel_leaves: bool = True,
         label_weight: LabelWeight = None,
-        estimator: Any = None,
-        init: Any = None,
+        estimator: BaseEstimator | None = None,
+        init: BaseEstimator | None = None,
         init_cv: int | None = None,
         leaf_estimation: Literal["newton", "line_search"] = "newton",
         l2_regularization: float = 1.0,
@@ -1101,7 +1105,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
     def _has_scores(self) -> bool:
         return "_scores_at_stage" in self.__dict__
 
-    def _margins_of(self, estimator: Any, X: Matrix) -> Float:
+    def _margins_of(self, estimator: BaseEstimator, X: Matrix) -> Float:
         has_log_odds = self._loss.link == "half_logit"
         has_proba = has_log_odds and hasattr(estimator, "predict_proba")
         if not has_proba:

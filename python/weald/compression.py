@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from sklearn.base import BaseEstimator
+
 from weald._compress.classifier import BaseCompressedClassifier
 from weald._compress.induced import BaseInducedForest
 from weald._compress.path import BaseCompressedForest
@@ -178,7 +180,7 @@ class CompressedForestRegressor(BaseCompressedForest, BaseRegressor):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         solver: Literal["stagewise", "lasso"] = "stagewise",
         loss: Any = "squared_error",
@@ -397,7 +399,7 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         solver: Literal["stagewise", "lasso"] = "stagewise",
         loss: Any = "squared_error",
@@ -557,7 +559,7 @@ class InducedForestRegressor(BaseInducedForest, BaseRegressor):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         loss: Any = "squared_error",
         learning_rate: float = 0.1,
@@ -739,7 +741,7 @@ class InducedForestClassifier(BaseInducedForest, BaseCompressedClassifier):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         loss: Any = "squared_error",
         learning_rate: float = 0.1,

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 from weald import model_selection
 from weald._distribute.dask_samples import fit_samples
@@ -52,7 +52,7 @@ _LASTING = (ValueError, TypeError, NotImplementedError, AttributeError)
 
 
 def fit(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: MatrixLike,
     y: MatrixLike,
     executor: Any,
@@ -145,7 +145,7 @@ def fit(
 
 
 def predict_topk(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     k: int,
     executor: Any,
@@ -240,7 +240,7 @@ def predict_topk(
 
 
 def cross_validate(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: MatrixLike,
     y: MatrixLike,
     executor: Any,
@@ -344,7 +344,7 @@ def cross_validate(
 # --- tasks, which run on the workers ---------------------------------------------------------------------------------
 
 
-def _fitted_part(data: Any, estimator: Any, trees: range) -> Any:
+def _fitted_part(data: Any, estimator: BaseEstimator, trees: range) -> Any:
     X, y, sample_weight, fit_params = data
     return estimator.fit(X, y, sample_weight, trees=trees, **fit_params)
 
@@ -354,7 +354,7 @@ def _best_of_rows(data: Any, rows: Any, exclude: Any) -> Any:
     return topk(model, rows, k, **(options if exclude is None else {**options, "exclude": exclude}))
 
 
-def _scored(data: Any, estimator: Any, fold: Any) -> tuple[float, float, float]:
+def _scored(data: Any, estimator: BaseEstimator, fold: Any) -> tuple[float, float, float]:
     X, y, scoring = data
     found = model_selection.cross_validate(estimator, X, y, cv=[fold], scoring=scoring, error_score="raise")
     return found["test_score"][0], found["fit_time"][0], found["score_time"][0]

@@ -15,6 +15,7 @@ import numpy as np
 import sklearn.inspection
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,16 +58,21 @@ __all__ = [
 
 @overload
 def feature_importances(
-    estimator: Any, outputs: Sequence[int | str] | Literal["all"] | None = None, *, kind: Literal["gain"] = "gain"
+    estimator: BaseEstimator,
+    outputs: Sequence[int | str] | Literal["all"] | None = None,
+    *,
+    kind: Literal["gain"] = "gain",
 ) -> Float: ...
 
 
 @overload
-def feature_importances(estimator: Any, outputs: None = None, *, kind: Literal["count"]) -> NDArray[np.int64]: ...
+def feature_importances(
+    estimator: BaseEstimator, outputs: None = None, *, kind: Literal["count"]
+) -> NDArray[np.int64]: ...
 
 
 def feature_importances(
-    estimator: Any,
+    estimator: BaseEstimator,
     outputs: Sequence[int | str] | Literal["all"] | None = None,
     *,
     kind: Literal["gain", "count"] = "gain",
@@ -159,7 +165,7 @@ def _n_splits(forest: _weald.Forest) -> NDArray[np.int64]:
     return np.bincount(splits, minlength=forest.n_features).astype(np.int64)
 
 
-def _columns_of_y(outputs: Any, model: Any) -> list[int]:
+def _columns_of_y(outputs: Any, model: BaseEstimator) -> list[int]:
     n_outputs = model.n_outputs_
     names = {name: j for j, name in enumerate(getattr(model, "target_names_in_", ()))}
     by_name = " or a name in target_names_in_" if names else ""
@@ -182,7 +188,9 @@ def _columns_of_y(outputs: Any, model: Any) -> list[int]:
     return found
 
 
-def partial_dependence(estimator: Any, X: Any, features: int | str | Sequence[int | str], **options: Any) -> Bunch:
+def partial_dependence(
+    estimator: BaseEstimator, X: Any, features: int | str | Sequence[int | str], **options: Any
+) -> Bunch:
     """Compute the partial dependence of predictions on features, by a single traversal of the trees.
 
     This is the method "recursion" of `sklearn.inspection.partial_dependence`, for all tree-based models of weald and
@@ -329,7 +337,7 @@ def _filled(column: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
 class _Recursion(DecisionTreeRegressor):
     """A model in the form for which scikit-learn's function supports recursion: as if it were a regression tree."""
 
-    def __init__(self, model: Any, columns: NDArray[np.intp] | None) -> None:
+    def __init__(self, model: BaseEstimator, columns: NDArray[np.intp] | None) -> None:
         self.model = model
         # For each column of X as it is passed to scikit-learn, the feature of the model. None: they are the same.
         self.columns = columns
@@ -343,7 +351,7 @@ class _Recursion(DecisionTreeRegressor):
         return means
 
 
-def similar_rows(estimator: Any, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
+def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) -> sparse.csr_array:
     """Find the training samples that are most similar to given samples by the leaves of a forest.
 
     Parameters
@@ -400,7 +408,7 @@ def similar_rows(estimator: Any, X: MatrixLike, k: int | None = 10) -> sparse.cs
 
 
 def export_rules(
-    estimator: Any,
+    estimator: BaseEstimator,
     *,
     tree: int = 0,
     feature_names: Sequence[str] | None = None,
@@ -498,7 +506,7 @@ def _checked_tree(tree: Any, n_trees: int) -> int:
 
 
 def export_centroids(
-    estimator: Any,
+    estimator: BaseEstimator,
     *,
     tree: int = 0,
     node: int = 0,
@@ -589,7 +597,7 @@ def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) 
     return [str(name) for name in names]
 
 
-def _column_names(model: Any, forest: _weald.Forest, names: Sequence[Any] | None) -> list[str] | None:
+def _column_names(model: BaseEstimator, forest: _weald.Forest, names: Sequence[Any] | None) -> list[str] | None:
     """The name of each column of the predictions."""
     has_classes = hasattr(model, "classes_") and model._label_format is None
     given = getattr(model, "target_names_in_", None)

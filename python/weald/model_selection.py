@@ -246,7 +246,7 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
     return theirs.check_cv(cv, y, classifier=classifier)
 
 
-def _prepared(estimator: Any, y: Any, y_mask: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _prepared(estimator: BaseEstimator, y: Any, y_mask: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
     targets.check_array_of_y(y, "y")
@@ -256,7 +256,7 @@ def _prepared(estimator: Any, y: Any, y_mask: Any, options: dict[str, Any]) -> t
     return y, {**options, "cv": check_cv(options.get("cv"), y, classifier=is_classifier(estimator))}
 
 
-def _called(original: Callable[..., Any], estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Any:
+def _called(original: Callable[..., Any], estimator: BaseEstimator, X: Any, y: Any, options: dict[str, Any]) -> Any:
     """Call scikit-learn's function, for sparse y without its decorator, which only raises an error."""
     function = inspect.unwrap(original) if is_sparse(y) else original
     return function(estimator, X, y, **options)
@@ -264,7 +264,7 @@ def _called(original: Callable[..., Any], estimator: Any, X: Any, y: Any, option
 
 @_signed_as(theirs.cross_validate, y_mask=None)
 def cross_validate(
-    estimator: Any, X: Any, y: MatrixLike | None = None, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator, X: Any, y: MatrixLike | None = None, *, y_mask: MatrixLike | None = None, **options: Any
 ) -> dict[str, Any]:
     """Fit and score an estimator on each fold.
 
@@ -311,7 +311,7 @@ def cross_validate(
 
 @_signed_as(theirs.cross_val_score, y_mask=None)
 def cross_val_score(
-    estimator: Any, X: Any, y: MatrixLike | None = None, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator, X: Any, y: MatrixLike | None = None, *, y_mask: MatrixLike | None = None, **options: Any
 ) -> NDArray[np.float64]:
     """Score an estimator on each fold.
 
@@ -356,7 +356,7 @@ def cross_val_score(
 
 @_signed_as(theirs.cross_val_predict, k=None, y_mask=None)
 def cross_val_predict(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any = None,
     *,
@@ -441,7 +441,7 @@ def cross_val_predict(
     return theirs.cross_val_predict(estimator, X, y, method=method, **options)
 
 
-def _innermost(estimator: Any) -> tuple[Any, str]:
+def _innermost(estimator: BaseEstimator) -> tuple[Any, str]:
     """The estimator that predicts, in pipelines and searches, and the prefix of its parameters."""
     if isinstance(estimator, Pipeline):
         final, prefix = _innermost(estimator.steps[-1][1])
@@ -453,7 +453,7 @@ def _innermost(estimator: Any) -> tuple[Any, str]:
 
 
 def cross_val_predict_topk(
-    estimator: Any, X: Any, y: MatrixLike, k: int, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator, X: Any, y: MatrixLike, k: int, *, y_mask: MatrixLike | None = None, **options: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Predict the `k` highest-scoring labels of each sample by a model that was fitted on the other folds.
 
@@ -510,7 +510,7 @@ def cross_val_predict_topk(
 class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """An estimator whose `predict` calls another method of the estimator that it wraps, for `cross_val_predict`."""
 
-    def __init__(self, estimator: Any, method: str, k: int | None = None) -> None:
+    def __init__(self, estimator: BaseEstimator, method: str, k: int | None = None) -> None:
         self.estimator = estimator
         self.method = method
         self.k = k
@@ -537,7 +537,7 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 @_signed_as(theirs.learning_curve, y_mask=None)
 def learning_curve(
-    estimator: Any, X: Any, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator, X: Any, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: Any
 ) -> tuple[NDArray[Any], ...]:
     """Compute cross-validated scores for training sets of different sizes.
 
@@ -582,7 +582,7 @@ def learning_curve(
 
 @_signed_as(theirs.validation_curve, y_mask=None)
 def validation_curve(
-    estimator: Any, X: Any, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator, X: Any, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: Any
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Compute cross-validated training and test scores for different values of one parameter.
 
@@ -628,7 +628,7 @@ def validation_curve(
 
 @_signed_as(theirs.permutation_test_score, y_mask=None)
 def permutation_test_score(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: MatrixLike,
     *,

@@ -19,6 +19,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.metrics import f1_score, precision_score
 
 from weald._fit.at_once import fitted_at_once, of_one_fit
@@ -151,7 +152,7 @@ class TunedThresholds(LabelsAround):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         objective: str = "f1",
         shrinkage: float = 50.0,
@@ -451,7 +452,7 @@ class CalibratedLabels(LabelsAround):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         method: Literal["isotonic", "sigmoid"] = "sigmoid",
         cv: Any = None,

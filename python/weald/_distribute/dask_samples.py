@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from weald._distribute.samples_apart import fit_part
 from weald._files import model_file
@@ -38,7 +38,9 @@ _LAST_WORDS = 10.0
 _PIECE = 1 << 25
 
 
-def fit_samples(estimator: Any, blocks: Any, client: Any, *, timeout: float = 300.0, keep_stages: bool = False) -> Any:
+def fit_samples(
+    estimator: BaseEstimator, blocks: Any, client: Any, *, timeout: float = 300.0, keep_stages: bool = False
+) -> Any:
     """Fit a gradient boosting model to samples that are distributed over the workers of a Dask cluster.
 
     Parameters
@@ -135,13 +137,13 @@ def fit_samples(estimator: Any, blocks: Any, client: Any, *, timeout: float = 30
     return estimator
 
 
-def _take(model: Any, data: bytes) -> None:
+def _take(model: BaseEstimator, data: bytes) -> None:
     with fitted_at_once(model) as new:
         new._become(model_file.loads(data))
 
 
 def _keep_stages(
-    model: Any, error: BaseException, client: Any, tasks: list[Any], addresses: list[str], token: str
+    model: BaseEstimator, error: BaseException, client: Any, tasks: list[Any], addresses: list[str], token: str
 ) -> None:
     """Take the stages of the worker that has completed the most, if there are any."""
     here = _workers_of(client)
@@ -304,7 +306,7 @@ def _kept(token: str, dask_worker: Any) -> bytes:
 
 
 def _fit_on_worker(
-    model: Any,
+    model: BaseEstimator,
     blocks: list[Any],
     rank: int,
     addresses: list[str],

@@ -11,7 +11,7 @@ from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,9 @@ from weald._input.targets import Target
 from weald._parameters import label_weight
 from weald._parameters.types import MatrixLike
 
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
+
 __all__ = ["fit_part"]
 
 AllReduce = Callable[[NDArray[Any], str], Any]
@@ -50,7 +53,7 @@ _MOST_BYTES = 1 << 32
 
 
 def fit_part(
-    estimator: Any,
+    estimator: BaseModel,
     X: MatrixLike,
     y: MatrixLike,
     all_reduce: AllReduce,
@@ -186,7 +189,7 @@ def fit_part(
     return estimator
 
 
-def _stages_of_all(model: Any, told: list[_Told]) -> _weald.Boosted | None:
+def _stages_of_all(model: BaseModel, told: list[_Told]) -> _weald.Boosted | None:
     """The stages that all workers have, from which the fit continues."""
     n_stages = [other.n_stages for other in told]
     fewest, most = min(n_stages), max(n_stages)
@@ -332,11 +335,11 @@ def _as_text(value: Any) -> str:
     return repr(value)
 
 
-def _has_softmax(model: Any) -> bool:
+def _has_softmax(model: BaseModel) -> bool:
     return losses.get(model.loss).name in losses.supporting("softmax")
 
 
-def _check_supported(model: Any) -> None:
+def _check_supported(model: BaseModel) -> None:
     """Raise an error for parameters that are not supported with distributed samples."""
 
     def refuse(name: str, accepted: str) -> None:
@@ -369,7 +372,7 @@ def _check_supported(model: Any) -> None:
 class _Part:
     """The samples of a worker as passed, without those of weight zero."""
 
-    def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(self, model: BaseModel, X: Any, y: Any, sample_weight: Any) -> None:
         model._validate_params()
         model._check_parameters()
         _check_supported(model)

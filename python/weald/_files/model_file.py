@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -48,7 +49,7 @@ _DTYPES = {
 }
 
 
-def save(estimator: Any, path: Any) -> None:
+def save(estimator: BaseEstimator, path: Any) -> None:
     """Save a fitted estimator to a file from which it can be loaded without running code of the file.
 
     The file is in the safetensors format. Trees are stored as arrays that any reader of the format can show, and that
@@ -148,7 +149,7 @@ def save(estimator: Any, path: Any) -> None:
         write(_weald.write_model(*parts))
 
 
-def dumps(estimator: Any) -> bytes:
+def dumps(estimator: BaseEstimator) -> bytes:
     """Save a fitted estimator to bytes, for example for a database, a cache or a message.
 
     Parameters
@@ -276,7 +277,7 @@ def _is_archive(start: bytes) -> bool:
     return archives.is_start_of(start)
 
 
-def _is_archived(model: Any) -> bool:
+def _is_archived(model: BaseEstimator) -> bool:
     """Whether a model is saved as an archive: a pipeline, or a meta-estimator around a model of scikit-learn."""
     if registry.META_ESTIMATORS.get(type(model).__name__) is not type(model):
         return isinstance(model, Pipeline)
@@ -286,12 +287,12 @@ def _is_archived(model: Any) -> bool:
     return archives.is_of_others(inner) or _is_archived(inner)
 
 
-def _archive_of(model: Any) -> bytes:
+def _archive_of(model: BaseEstimator) -> bytes:
     check_is_fitted(model)
     return archives.dumps(model, "estimator", trusted())
 
 
-def _checked_parts(model: Any) -> tuple[Any, str, dict[str, NDArray[Any]]]:
+def _checked_parts(model: BaseEstimator) -> tuple[Any, str, dict[str, NDArray[Any]]]:
     """The model of the engine, and the JSON text and the arrays of the estimator."""
     name = type(model).__name__
     if not is_of_weald(model):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
 from weald._files import archives
@@ -16,6 +16,10 @@ from weald._input import registry
 from weald._input.described import described, kind_and_module
 from weald._rounds.callbacks import CALLBACKS
 from weald.loss import LOSSES, get, kept
+
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
+    from weald._weald import _Model
 
 _KEYS = {"class", "params", "fitted"}
 # For multi-label meta-estimators also the fitted estimator that they wrap, and whether it was frozen.
@@ -58,11 +62,11 @@ _NOT_OF_INDUCED = {"prefit", "method", "solver", "step_size", "step_outputs", "s
 _OF_LOSSES = {"quantile": "quantile", "huber": "huber_delta", "tweedie": "tweedie_power"}
 
 
-def is_of_weald(model: Any) -> bool:
+def is_of_weald(model: BaseEstimator) -> bool:
     return (registry.ESTIMATORS | registry.META_ESTIMATORS).get(type(model).__name__) is type(model)
 
 
-def apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
+def apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, dict[str, Any]]:
     """The result of `_taken_apart`, also for multi-label meta-estimators."""
     if type(model).__name__ not in registry.META_ESTIMATORS:
         return _taken_apart(encoder, model._twin(), prefix)
@@ -86,7 +90,7 @@ def _added(kind: Kind) -> dict[str, Any]:
     return {**ADDED, **_ADDED_TO_TREES} if kind == "tree" else ADDED
 
 
-def _taken_apart(encoder: Encoder, model: Any, prefix: str) -> tuple[Any, dict[str, Any]]:
+def _taken_apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, dict[str, Any]]:
     """The model of the engine, or None if not fitted, and the rest for JSON. `prefix` is the path in messages."""
     name = type(model).__name__
     state = model._state()
@@ -170,7 +174,7 @@ def _class_named(name: Any) -> Any:
     return cls
 
 
-def put_together(decoder: Decoder, content: Any, engine: Any) -> Any:
+def put_together(decoder: Decoder, content: Any, engine: _Model | None) -> Any:
     """The estimator from the result of `_taken_apart`, after validation of all parts."""
     if (
         isinstance(content, dict)
@@ -248,7 +252,7 @@ def _encoded_loss(decoder: Decoder, name: str, value: Any) -> Any:
     return Encoder(nested).encode(kept(LOSSES[name](decoder.decode(value))))
 
 
-def _put_around(decoder: Decoder, content: dict[str, Any], engine: Any) -> Any:
+def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None) -> Any:
     """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
     cls = registry.META_ESTIMATORS[content["class"]]
     is_fitted = content.keys() == _KEYS_AROUND

@@ -11,9 +11,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from sklearn.base import BaseEstimator
 
 from weald._input import frames
+
+if TYPE_CHECKING:
+    pass
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -44,7 +49,7 @@ class FittedAsOne:
 
 
 @contextmanager
-def fitted_at_once(estimator: Any, *, anew: bool = False) -> Iterator[Any]:
+def fitted_at_once(estimator: BaseEstimator, *, anew: bool = False) -> Iterator[Any]:
     """Yield a copy of `estimator` to fit; at the end, assign the attributes of the copy to `estimator` all at once.
 
     With `anew`, the copy has no attribute of an earlier fit. Other threads always see the attributes of a single fit.

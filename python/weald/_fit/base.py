@@ -84,14 +84,14 @@ class Members(Sequence[Any]):
         return f"<{len(self)} trees of {self._owner!r}>"
 
 
-def keep(estimator: Any, given: dict[str, Any]) -> None:
+def keep(estimator: BaseEstimator, given: dict[str, Any]) -> None:
     """Set the parameters of a constructor, given as its `locals()`, without changing them."""
     for name, value in given.items():
         if name not in ("self", "__class__"):
             setattr(estimator, name, value)
 
 
-def unfitted(estimator: Any) -> Any:
+def unfitted(estimator: BaseModel) -> Any:
     """A parameter that is an estimator, without what it learned: fits clone it. A frozen one is left as it is."""
     return clone(estimator) if hasattr(estimator, "get_params") and not isinstance(estimator, type) else estimator
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -31,7 +31,7 @@ from weald._parameters.types import MatrixLike, available_if
 from weald.loss import Loss
 
 
-def grows_trees(estimator: Any) -> bool:
+def grows_trees(estimator: BaseModel) -> bool:
     if getattr(estimator, "_weak", estimator.estimator) is not None:
         raise AttributeError(
             f"{type(estimator).__name__} with estimator= has no trees, but models of another estimator"
@@ -137,7 +137,7 @@ class BoostedModel(BaseEnsemble):
             found = self._margins_of_init(self._init, X, width)
         return np.ascontiguousarray(found, dtype=np.float64)
 
-    def _margins_of_init(self, init: Any, X: Matrix, width: int) -> Float:
+    def _margins_of_init(self, init: BaseEstimator, X: Matrix, width: int) -> Float:
         with checks.named("init"):
             found = self._margins_of(init, X)
         if found.shape != (X.shape[0], width) or not np.isfinite(found).all():
@@ -147,7 +147,7 @@ class BoostedModel(BaseEnsemble):
             )
         return found
 
-    def _margins_of(self, estimator: Any, X: Matrix) -> Float:
+    def _margins_of(self, estimator: BaseEstimator, X: Matrix) -> Float:
         """Scores of another model, in the engine's unit."""
         found = columns_of(estimator.predict(X), X.shape[0])
         if self._loss.link != "log":

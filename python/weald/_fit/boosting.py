@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from weald import _weald
 from weald import loss as losses
@@ -73,8 +74,8 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
     output_projection: OutputProjection
     n_projections: NProjections
     relabel_leaves: bool
-    estimator: Any
-    init: Any
+    estimator: BaseEstimator | None
+    init: BaseEstimator | None
     init_cv: int | None
     leaf_estimation: Literal["newton", "line_search"]
     l2_regularization: float

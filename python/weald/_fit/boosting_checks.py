@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import isclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, is_regressor
@@ -12,8 +12,11 @@ from sklearn.frozen import FrozenEstimator
 from weald._input.targets import Target
 from weald.loss import CustomLoss, Loss, get, names
 
+if TYPE_CHECKING:
+    from weald._fit.boosting import BaseBoosting
 
-def check_parameters(boosting: Any) -> None:
+
+def check_parameters(boosting: BaseBoosting) -> None:
     """Check for parameters that contradict each other, which the table of constraints cannot express."""
     loss = get(boosting.loss)
     kind = "labels" if isinstance(boosting, ClassifierMixin) else "numbers"
@@ -53,7 +56,7 @@ def check_parameters(boosting: Any) -> None:
         )
 
 
-def check_masked(boosting: Any, target: Target) -> None:
+def check_masked(boosting: BaseBoosting, target: Target) -> None:
     """Check for parameters and kinds of y that do not support unknown values."""
     for parameter in ("estimator", "init", "scoring", "label_weight"):
         # Regressors have no labels.
@@ -65,7 +68,7 @@ def check_masked(boosting: Any, target: Target) -> None:
         )
 
 
-def loss_of(boosting: Any) -> Loss:
+def loss_of(boosting: BaseBoosting) -> Loss:
     """The loss of a fit, after a check that its parameters are those of all outputs or of each."""
     loss = get(boosting.loss)
     values = getattr(loss, "_parameter", None)
@@ -77,7 +80,7 @@ def loss_of(boosting: Any) -> Loss:
     return loss
 
 
-def check_init_cv(boosting: Any) -> None:
+def check_init_cv(boosting: BaseBoosting) -> None:
     if boosting.init_cv is None:
         return
     if boosting.init is None:
@@ -91,7 +94,7 @@ def check_init_cv(boosting: Any) -> None:
         )
 
 
-def check_warm_start(boosting: Any, before: dict[str, Any], shared: dict[str, Any], n_grown: int) -> None:
+def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dict[str, Any], n_grown: int) -> None:
     if boosting.n_estimators < n_grown:
         raise ValueError(
             f"n_estimators must be at least {n_grown} with warm_start=True, the number of stages of the fitted model, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +18,9 @@ from weald._fit.tree import BaseTree
 from weald._input import checks
 from weald._input.described import described
 from weald._input.sparse import is_sparse
+
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
 
 __all__ = ["CompactReport", "compact_leaves"]
 
@@ -47,7 +50,7 @@ class CompactReport(TypedDict):
 
 
 def compact_leaves(
-    estimator: Any,
+    estimator: BaseModel,
     *,
     top_k: int | None = None,
     dtype: Literal["float32", "float16", "int8"] | None = None,
@@ -185,7 +188,9 @@ def compact_leaves(
     return result, report
 
 
-def _compact_scores(model: Any, top_k: int | None, dtype: Any, training_data: Any, X: Any) -> tuple[Any, CompactReport]:
+def _compact_scores(
+    model: BaseModel, top_k: int | None, dtype: Any, training_data: Any, X: Any
+) -> tuple[Any, CompactReport]:
     """`compact_leaves` of a compressed forest."""
     for name, value in (("top_k", top_k), ("training_data", training_data)):
         if value is not None:
@@ -207,7 +212,7 @@ def _compact_scores(model: Any, top_k: int | None, dtype: Any, training_data: An
 
 
 def _compact_stages(
-    model: Any, top_k: int | None, dtype: Any, max_change: float | None, training_data: Any, X: Any
+    model: BaseModel, top_k: int | None, dtype: Any, max_change: float | None, training_data: Any, X: Any
 ) -> tuple[Any, CompactReport]:
     """`compact_leaves` of a boosted model."""
     for name, value in (("top_k", top_k), ("training_data", training_data)):
@@ -237,7 +242,7 @@ def _compact_stages(
     return result, report
 
 
-def _with_stored_rows(model: Any, training_data: Any) -> _weald.Forest:
+def _with_stored_rows(model: BaseModel, training_data: Any) -> _weald.Forest:
     if not isinstance(training_data, (tuple, list)) or len(training_data) not in (2, 3):
         raise ValueError(
             f"training_data must be a tuple (X, y) or (X, y, sample_weight), got {described(training_data)}"
@@ -268,7 +273,7 @@ def _with_stored_rows(model: Any, training_data: Any) -> _weald.Forest:
         raise type(error)(f"training_data: {error}") from error
 
 
-def _change_on(model: Any, compact: _weald.Forest, X: Any) -> float:
+def _change_on(model: BaseModel, compact: _weald.Forest, X: Any) -> float:
     X = model._check_X(X, reset=False)
     if is_sparse(X):
         X = X.tocsr()

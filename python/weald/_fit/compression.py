@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
@@ -81,7 +81,7 @@ class BaseCompressed(BaseEnsemble):
     _default_estimator: ClassVar[type[BaseForest]]
     _unsaved: ClassVar[tuple[str, ...]] = ("_path", "estimator_")
 
-    estimator: Any
+    estimator: BaseEstimator | None
     loss: Any
     cv: Any
     max_test_nodes: int | None
@@ -279,7 +279,8 @@ class BaseCompressed(BaseEnsemble):
 
     def _given(self) -> Any:
         """`estimator` without `FrozenEstimator`."""
-        return self.estimator.estimator if self._is_frozen() else self.estimator
+        given = self.estimator
+        return given.estimator if isinstance(given, FrozenEstimator) else given
 
     def _check_parameters(self) -> None:
         """Check for parameters that contradict each other, which the table of constraints cannot express."""

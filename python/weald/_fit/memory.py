@@ -8,7 +8,7 @@ would succeed never raises.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -22,6 +22,9 @@ from weald._input.targets import Target, is_binary
 from weald._parameters import output_scaling
 from weald._parameters.max_features import n_drawn_features
 from weald.projection import count_projections
+
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
 
 # Bytes of a value with its sample in a sorted column (`partition::Entry`); of a node in a tree with its statistics
 # (`tree::Tree`); of a node while the tree grows (`tree::grow`); of a sample in addition to its rounded targets
@@ -85,7 +88,7 @@ class Shapes:
     categories: tuple[int, ...] = ()
 
 
-def _entries_of_numbers(estimator: Any, y: Any, n_gaps: int) -> int | None:
+def _entries_of_numbers(estimator: BaseModel, y: Any, n_gaps: int) -> int | None:
     """The number of nonzero entries if the engine keeps y sparse (`data::sparse_targets`); None if y becomes dense.
 
     If samples with weight zero change this decision of the engine, the fit takes less memory than estimated.
@@ -100,7 +103,7 @@ def _entries_of_numbers(estimator: Any, y: Any, n_gaps: int) -> int | None:
     return n_entries if n_entries * _ZEROS_TO_ONE <= n_cells else None
 
 
-def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Shapes:
+def of_checked(estimator: BaseModel, X: Matrix, target: Target, weighted: bool) -> Shapes:
     """The description of data in the engine's form, for an estimator with known categories."""
     stored = not isinstance(X, np.ndarray)
     n_gaps = 0 if target.mask is None else int(target.mask.sum())
@@ -125,7 +128,7 @@ def of_checked(estimator: Any, X: Matrix, target: Target, weighted: bool) -> Sha
     )
 
 
-def reserve(estimator: Any, X: Matrix, target: Target, *, weighted: bool) -> None:
+def reserve(estimator: BaseModel, X: Matrix, target: Target, *, weighted: bool) -> None:
     """Raise a `MemoryError` if the certain part of the estimate is not available; nothing stays allocated."""
     found = terms(estimator, of_checked(estimator, X, target, weighted))
     certain = sum(term.n_bytes for term in found if term.certain)
@@ -141,13 +144,13 @@ def reserve(estimator: Any, X: Matrix, target: Target, *, weighted: bool) -> Non
         ) from error
 
 
-def terms(estimator: Any, shapes: Shapes) -> list[Term]:
+def terms(estimator: BaseModel, shapes: Shapes) -> list[Term]:
     """The parts of the estimate that the engine allocates."""
     found: list[Term] = estimator._memory_terms(estimator, shapes)
     return found
 
 
-def of_forest(estimator: Any, shapes: Shapes) -> list[Term]:
+def of_forest(estimator: BaseModel, shapes: Shapes) -> list[Term]:
     n = shapes.n_samples
     n_trees = int(getattr(estimator, "n_estimators", 1))
     at_once = max(1, min(estimator._n_threads(), n_trees))
@@ -170,7 +173,7 @@ def of_forest(estimator: Any, shapes: Shapes) -> list[Term]:
     return found + _rows_kept(estimator, shapes, n_trees)
 
 
-def _rows_kept(estimator: Any, shapes: Shapes, n_trees: int) -> list[Term]:
+def _rows_kept(estimator: BaseModel, shapes: Shapes, n_trees: int) -> list[Term]:
     """The memory of `keep_rows`."""
     if not getattr(estimator, "keep_rows", False):
         return []
@@ -183,7 +186,7 @@ def _rows_kept(estimator: Any, shapes: Shapes, n_trees: int) -> list[Term]:
     ]
 
 
-def of_centroids(estimator: Any, shapes: Shapes) -> list[Term]:
+def of_centroids(estimator: BaseModel, shapes: Shapes) -> list[Term]:
     """The memory of a centroid forest: samples of X, points of y, the largest nodes, and the trees."""
     n, p = shapes.n_samples, shapes.n_features
     stored = n * p if shapes.n_stored is None else shapes.n_stored
@@ -242,7 +245,7 @@ def _sets_of_categories(shapes: Shapes, n_trees: int, at_once: int, leaves: int,
     ]
 
 
-def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_rows: bool) -> list[Term]:
+def _columns(estimator: BaseModel, shapes: Shapes, n_rows: int, at_once: int, *, some_rows: bool) -> list[Term]:
     """The memory of X in the form in which trees are grown, and of the sorted columns of each tree."""
     n, p = shapes.n_samples, shapes.n_features
     many = n_drawn_features(estimator.max_features, p) >= _CARRY_SHARE * p
@@ -268,7 +271,7 @@ def _columns(estimator: Any, shapes: Shapes, n_rows: int, at_once: int, *, some_
     return found
 
 
-def of_boosting(estimator: Any, shapes: Shapes) -> list[Term]:
+def of_boosting(estimator: BaseModel, shapes: Shapes) -> list[Term]:
     n, p = shapes.n_samples, shapes.n_features
     labels = not shapes.numbers
     width = 1 if labels and shapes.width == 2 else shapes.width
@@ -321,7 +324,7 @@ def of_boosting(estimator: Any, shapes: Shapes) -> list[Term]:
     return found
 
 
-def watched(estimator: Any, sets: list[tuple[str, str, Any]]) -> list[Term]:
+def watched(estimator: BaseModel, sets: list[tuple[str, str, Any]]) -> list[Term]:
     """The memory of `eval_sets`: X and y of all sets, and the scores of one set at a time."""
     found, largest = [], 0
     for _, what, (X, y, *_) in sets:
@@ -335,7 +338,7 @@ def watched(estimator: Any, sets: list[tuple[str, str, Any]]) -> list[Term]:
     return found
 
 
-def of_compression(estimator: Any, shapes: Shapes) -> list[Term]:
+def of_compression(estimator: BaseModel, shapes: Shapes) -> list[Term]:
     given = estimator._default_estimator() if estimator.estimator is None else estimator._given()
     fitted = estimator._is_frozen() and hasattr(given, "n_features_in_")
     n = shapes.n_samples
@@ -356,7 +359,7 @@ def _each(what: str, n_bytes: int, at_once: int, hint: str) -> list[Term]:
     return [Term(what, n_bytes, hint, certain=True), Term(f"{what}, of others", (at_once - 1) * n_bytes, hint)]
 
 
-def _n_projections(estimator: Any, width: int) -> int:
+def _n_projections(estimator: BaseModel, width: int) -> int:
     phi = estimator.output_projection
     if hasattr(phi, "shape"):
         return int(phi.shape[0])
@@ -365,7 +368,7 @@ def _n_projections(estimator: Any, width: int) -> int:
     return found if found < _COUNTED else 0
 
 
-def _most_leaves(estimator: Any, n_rows: int) -> int:
+def _most_leaves(estimator: BaseModel, n_rows: int) -> int:
     """The number of leaves of a tree that splits as long as the parameters allow it."""
     least = estimator.min_samples_leaf
     # A fraction of the samples may be less than one sample.
@@ -385,7 +388,7 @@ def _leaf_bytes(shapes: Shapes, leaves: int, n_rows: int) -> int:
     return 8 * leaves + min(leaves * shapes.width, 5 * entries + 4 * leaves)
 
 
-def of_raw(estimator: Any, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Term], Shapes]:
+def of_raw(estimator: BaseModel, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Term], Shapes]:
     """The conversions of X and y as they are passed, and the description of the result."""
     conversions = []
     if is_sparse(X):
@@ -452,7 +455,7 @@ class _Columns:
     n_gaps: int
 
 
-def _columns_of(estimator: Any, y: Any, y_mask: Any) -> _Columns:
+def _columns_of(estimator: BaseModel, y: Any, y_mask: Any) -> _Columns:
     _targets.check_array_of_y(y, "y")
     y = of_sparse_columns(y)
     if is_sparse(y):

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from weald._fit.at_once import of_one_fit
 from weald._fit.proof import check_fitted
@@ -83,7 +84,7 @@ class NamedOutputs:
         return self
 
 
-def has_labels(estimator: Any) -> bool:
+def has_labels(estimator: BaseEstimator) -> bool:
     check_fitted(estimator)
     return estimator._label_format is not None
 

@@ -106,7 +106,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         return hasattr(self, CONTAINER)
 
 
-def ranks_columns(estimator: Any) -> bool:
+def ranks_columns(estimator: BaseModel) -> bool:
     """Whether columns of probabilities can be ranked: after a fit on labels or on one output of classes."""
     check_fitted(estimator)
     return estimator.n_outputs_ == 1 or estimator._label_format is not None

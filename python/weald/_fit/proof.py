@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
@@ -25,7 +26,7 @@ from weald._input.targets import CONTAINER, LabelFormat, label_classes
 from weald.loss import LOSSES, CustomLoss, EngineLoss, Loss, names, supporting
 
 if TYPE_CHECKING:
-    from weald._weald import _ModelSummary
+    from weald._weald import _Model, _ModelSummary
 
 Kind: TypeAlias = Literal["tree", "forest", "centroid", "boosting", "compressed"]
 
@@ -119,12 +120,12 @@ def engine_of(value: Any) -> Any:
     return value if type(value) in _ENGINES.values() else None
 
 
-def engine_from(kind: Kind, data: bytes) -> Any:
+def engine_from(kind: Kind, data: bytes) -> _Model | Tree:
     """The value of the attribute of the engine's model, from its bytes, which the engine validates."""
     return attribute_of(kind, _ENGINES[kind].from_bytes(data))
 
 
-def attribute_of(kind: Kind, model: Any) -> Any:
+def attribute_of(kind: Kind, model: _Model) -> _Model | Tree:
     """The value of the attribute, from the model of the engine."""
     if kind != "tree":
         return model
@@ -134,7 +135,7 @@ def attribute_of(kind: Kind, model: Any) -> Any:
     return Tree(model)
 
 
-def check_fitted(estimator: Any) -> None:
+def check_fitted(estimator: BaseEstimator) -> None:
     """A fast `check_is_fitted`. That of scikit-learn inspects all attributes, which is slow for single samples."""
     attribute = ENGINE[estimator._kind] if hasattr(estimator, "_kind") else "estimator_"
     if attribute not in estimator.__dict__:

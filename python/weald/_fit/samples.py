@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from weald._fit import memory
 from weald._input import checks, masks, targets
@@ -38,19 +39,19 @@ class Samples:
         weights = self.row_weights[0]
         return self.n if weights is None else int(np.count_nonzero(weights))
 
-    def of(self, estimator: Any, target: Target | None = None) -> Samples:
+    def of(self, estimator: BaseEstimator, target: Target | None = None) -> Samples:
         """The same samples for an estimator with other class weights, or with another form of y."""
         target = self.target if target is None else target
         mask = None if target.mask is None else masks.to_engine(target.mask)
         return replace(self, target=target, row_weights=estimator._row_weights(target, self.weights), mask=mask)
 
-    def reserve(self, estimator: Any) -> None:
+    def reserve(self, estimator: BaseEstimator) -> None:
         """Raise a `MemoryError` if a fit of the estimator needs more memory than is available for certain."""
         memory.reserve(estimator, self.X, self.target, weighted=self.row_weights[0] is not None)
 
 
 def prepare(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     sample_weight: Any = None,

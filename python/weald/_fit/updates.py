@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from weald._input.checks import integer
 from weald._input.described import described
 from weald._input.targets import Target
 
+if TYPE_CHECKING:
+    from weald._fit.forest import BaseForest
+
 # Attribute of a forest that is a part: the index of its first tree, one past the index of its last tree, and the digest
 # of the training data.
 PART = "_part"
@@ -22,13 +25,13 @@ PART = "_part"
 GROWN = "_n_grown"
 
 
-def check(forest: Any, retire: Any) -> None:
+def check(forest: BaseForest, retire: Any) -> None:
     """Raise if `retire` is out of range or if the forest cannot be updated."""
     n_trees = forest._forest.n_trees
     integer("retire", retire, 1, n_trees, also=", the number of trees")
 
 
-def update(forest: Any, X: Any, y: Any, sample_weight: Any, y_mask: Any, retire: int) -> None:
+def update(forest: BaseForest, X: Any, y: Any, sample_weight: Any, y_mask: Any, retire: int) -> None:
     """Grow `retire` trees on these samples and delete as many of the oldest trees."""
     before = dict(forest.__dict__)
     n_old = forest._forest.n_trees
@@ -54,7 +57,7 @@ def update(forest: Any, X: Any, y: Any, sample_weight: Any, y_mask: Any, retire:
         forest.__dict__.pop(name, None)
 
 
-def _of_known_classes(forest: Any, known: Target, target: Target, y: Any) -> Target:
+def _of_known_classes(forest: BaseForest, known: Target, target: Target, y: Any) -> Target:
     """The target with the classes of the fit, some of which the samples may lack."""
     if (target.kind, target.n_outputs) != (known.kind, known.n_outputs):
         expected = f"{known.n_outputs} outputs of {known.kind}, as in the fit"
@@ -81,7 +84,7 @@ def _codes_among(classes: Any, target: Target) -> NDArray[np.uint32]:
 # --- parts ----------------------------------------------------------------------------------------------------
 
 
-def checked_range(forest: Any, trees: Any) -> tuple[int, int]:
+def checked_range(forest: BaseForest, trees: Any) -> tuple[int, int]:
     """The validated argument `trees` of `fit`: the index of the first tree, and one past the index of the last one."""
     n = int(forest.n_estimators)
     if not isinstance(trees, range):

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -163,7 +164,7 @@ def is_floats(data: Any) -> bool:
     return type(data) is np.ndarray and data.dtype.kind == "f"
 
 
-def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+def check_X(estimator: BaseEstimator, X: Any, *, reset: bool) -> Matrix:
     """X as a float32 array with any strides, or as float32 CSR or CSC.
 
     float64 is converted once, and other sparse formats become CSR. Unsorted and duplicate entries are sorted and summed
@@ -206,7 +207,7 @@ def check_X(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     return X
 
 
-def _validated(estimator: Any, X: Any, *, reset: bool, **rules: Any) -> Any:
+def _validated(estimator: BaseEstimator, X: Any, *, reset: bool, **rules: Any) -> Any:
     """`validate_data` of scikit-learn, whose warnings about names of features point at the line of the user here."""
     known = getattr(estimator, "feature_names_in_", None)
     given = None if reset else get_feature_names(X)
@@ -222,7 +223,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool, **rules: Any) -> Any:
     return X
 
 
-def _is_plain(estimator: Any, X: Any) -> bool:
+def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
     """Whether X is an array of floats, or such a CSR or CSC matrix, with the shape that the estimator expects.
 
     scikit-learn's checks, which are slow for a single sample, would then pass: for floats they only check the shape.
@@ -262,7 +263,7 @@ def check_values(X: Any, *, is_canonical: bool = False) -> Matrix:
     return X
 
 
-def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Matrix:
+def check_wide_X(estimator: BaseEstimator, X: Any, *, reset: bool, allow_nan: bool) -> Matrix:
     """X for weak models of scikit-learn: float64 or float32, dense or canonical CSR or CSC, with NaN if `allow_nan`."""
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
@@ -282,7 +283,7 @@ def check_wide_X(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Mat
     return canonical(X, "X") if is_sparse(X) and not is_canonical else X
 
 
-def check_has_fit(estimator: Any, what: str = "estimator") -> None:
+def check_has_fit(estimator: BaseEstimator, what: str = "estimator") -> None:
     """Raise for anything but an instance with a method `fit`."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(f"{what} must be an instance with a method fit, got {kind_of(estimator)}")

@@ -12,6 +12,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from weald._input.columns import as_frame
 from weald._input.sparse import is_sparse, with_zeros
@@ -73,7 +74,7 @@ def label_names(names: Any, n_labels: int) -> NDArray[np.object_]:
     return np.array([str(name) for name in found], dtype=object)
 
 
-def output_names(estimator: Any) -> list[str]:
+def output_names(estimator: BaseEstimator) -> list[str]:
     """The name of each output of a fitted estimator, or "y0" and so on if y had no names."""
     names = getattr(estimator, "target_names_in_", None)
     return [f"y{j}" for j in range(estimator.n_outputs_)] if names is None else names.tolist()
@@ -104,7 +105,7 @@ def check_container(predict: Any) -> None:
         raise ImportError(f"predict={predict!r} requires the package {predict}, which is not installed") from error
 
 
-def built(container: str, found: Any, estimator: Any, method: str, X: Any) -> Any:
+def built(container: str, found: Any, estimator: BaseEstimator, method: str, X: Any) -> Any:
     """The result of `method` of a fitted estimator for X as a frame, or as a Series for one column without classes."""
     if isinstance(found, list):
         pairs = zip(found, estimator.classes_, strict=True)

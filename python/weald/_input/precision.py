@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 
 from weald._input import warned
@@ -21,7 +22,7 @@ _SHARE = 0.1
 _MOST_NAMES, _MOST_COLUMNS = 5, 1000
 
 
-def warn_of_collapsed(estimator: Any, source: Any, X: Any) -> None:
+def warn_of_collapsed(estimator: BaseEstimator, source: Any, X: Any) -> None:
     """Warn about features of `source` that have distinct values which are equal in X, in float32.
 
     A feature is checked if an absolute value reaches 2**24, above which float32 does not represent every whole number:

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from weald._input.checks import as_float32
 from weald._input.columns import Columns, check_distinct, is_hashable, is_missing, no_number, number_of, plain
@@ -125,7 +126,7 @@ class Schema:
     labels: list[str]
 
     @classmethod
-    def of(cls, model: Any) -> Schema:
+    def of(cls, model: BaseEstimator) -> Schema:
         """The schema of a fitted model."""
         names, known, labels = (getattr(model, attribute, None) for attribute in (NAMES, CATEGORIES, LABELS))
         return cls(type(model).__name__, model.n_features_in_, names, known, _listed(labels))
@@ -263,7 +264,7 @@ class Schema:
             if category.are_codes:
                 category.check_codes(_codes_of(X, j))
 
-    def keep_in(self, model: Any, X: Any) -> None:
+    def keep_in(self, model: BaseEstimator, X: Any) -> None:
         """Validate the codes of X, and set the attributes of a model whose fit went on with these features."""
         if model.n_features_in_ != self.n_features:
             return  # an error is raised later
@@ -378,7 +379,7 @@ def learn(asked: Any, X: Any) -> tuple[Any, Learned]:
     return _with_numbers(columns, X, codes), learned
 
 
-def declare(estimator: Any, X: Any, learned: Learned) -> None:
+def declare(estimator: BaseEstimator, X: Any, learned: Learned) -> None:
     """Set `categories_` and the labels of columns on the estimator, from encoded X."""
     known, labels = learned.known, learned.labels
     for attribute in (CATEGORIES, LABELS):
@@ -420,7 +421,7 @@ def by_value(X: Any) -> list[Any]:
     return [columns.label(j) for j in range(columns.count) if is_by_value(columns, j)]
 
 
-def counts(estimator: Any, X: Any) -> list[int]:
+def counts(estimator: BaseEstimator, X: Any) -> list[int]:
     """Estimated number of categories of each feature of X before validation, 0 if it would not be categorical."""
     if not hasattr(estimator, "categorical_features"):
         return []
@@ -445,19 +446,19 @@ def are_by_value(X: Any) -> bool:
 # --- what others need of `categories_` -------------------------------------------------------------------------------
 
 
-def to_engine(estimator: Any) -> list[int] | None:
+def to_engine(estimator: BaseEstimator) -> list[int] | None:
     """Number of categories of each feature, 0 for features that are not categorical."""
     known = getattr(estimator, CATEGORIES, None)
     return None if known is None else [0 if categories is None else len(categories) for categories in known]
 
 
-def mask_of(estimator: Any) -> list[bool] | None:
+def mask_of(estimator: BaseEstimator) -> list[bool] | None:
     """A mask of the categorical features, or None if there are none."""
     known = getattr(estimator, CATEGORIES, None)
     return None if known is None else [categories is not None for categories in known]
 
 
-def names_of(estimator: Any) -> list[list[str]] | None:
+def names_of(estimator: BaseEstimator) -> list[list[str]] | None:
     """The names of the categories of each feature in exported rules."""
     known = getattr(estimator, CATEGORIES, None)
     return None if known is None else [[] if categories is None else list(map(str, categories)) for categories in known]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._fit.boosting import BaseBoosting
@@ -79,7 +80,7 @@ class BoostingCurveDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         which: Literal["loss", "score"] = "loss",
         name: str | None = None,

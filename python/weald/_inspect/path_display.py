@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._inspect.displays import pyplot, style
@@ -73,7 +74,7 @@ class CompressionPathDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         against: Literal["l1_norm", "n_test_nodes"] = "l1_norm",
         name: str | None = None,

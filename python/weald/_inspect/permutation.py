@@ -12,6 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.inspection import permutation_importance as of_dense
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_array, check_random_state
@@ -26,7 +27,7 @@ __all__ = ["permutation_importance"]
 
 
 def permutation_importance(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: MatrixLike,
     y: MatrixLike,
     *,

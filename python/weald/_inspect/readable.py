@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._fit.base import BaseModel
@@ -15,7 +16,7 @@ from weald.centroid import BaseCentroidForest
 __all__ = ["check_tests_features", "check_trees", "fitted", "named_twin"]
 
 
-def fitted(estimator: Any) -> tuple[Any, list[Any]]:
+def fitted(estimator: BaseEstimator) -> tuple[Any, list[Any]]:
     """A copy of the fitted model, which does not change if it is fitted again, and the steps before it.
 
     The model is that inside meta-estimators of weald and at the end of pipelines.
@@ -27,7 +28,7 @@ def fitted(estimator: Any) -> tuple[Any, list[Any]]:
     return named_twin(model, estimator), before
 
 
-def named_twin(model: Any, estimator: Any) -> Any:
+def named_twin(model: BaseEstimator, estimator: BaseEstimator) -> Any:
     """A copy of the fitted model inside `estimator`, with the names of outputs that the latter knows."""
     check_is_fitted(model)
     twin = model._twin()
@@ -44,7 +45,7 @@ def check_trees(model: BaseModel) -> None:
         raise ValueError(f"estimator must have trees, got a {name} with estimator=, which has none")
 
 
-def check_tests_features(model: Any) -> None:
+def check_tests_features(model: BaseEstimator) -> None:
     if isinstance(model, BaseCentroidForest):
         raise TypeError(
             f"estimator must have nodes that test single features, got a {type(model).__name__}; see "

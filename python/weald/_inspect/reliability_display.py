@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._input import targets
@@ -101,7 +102,7 @@ class LabelReliabilityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,

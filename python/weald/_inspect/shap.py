@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
 from weald._fit.boosting import BaseBoosting
@@ -50,7 +50,7 @@ class Explanation:
     output_names: list[str] | None
 
 
-def shap_values(estimator: Any, X: Any, outputs: Any = None, *, background: Any = None) -> Any:
+def shap_values(estimator: BaseEstimator, X: Any, outputs: Any = None, *, background: Any = None) -> Any:
     """Compute Shapley values: how much each feature of a sample contributes to the difference of its score to the mean.
 
     The values are exact for trees of any depth. The values of a sample and `base_values` sum to its score. The score is
@@ -185,7 +185,7 @@ def _explanation(checked: Matrix, parts: dict[str, Any]) -> Any:
     return Explanation(**parts)
 
 
-def shap_interaction_values(estimator: Any, X: Any, output: Any = None, *, background: Any = None) -> Float:
+def shap_interaction_values(estimator: BaseEstimator, X: Any, output: Any = None, *, background: Any = None) -> Float:
     """Compute Shapley interaction values of one score: the joint effect of pairs of features, beyond their own effects.
 
     Parameters
@@ -245,13 +245,13 @@ def shap_interaction_values(estimator: Any, X: Any, output: Any = None, *, backg
     return found
 
 
-def _engine(model: Any) -> _weald.Forest | _weald.Boosted:
+def _engine(model: BaseEstimator) -> _weald.Forest | _weald.Boosted:
     """The engine's model. For a compressed forest it is the forest, whose leaves have scores as values."""
     engine: _weald.Forest | _weald.Boosted = model._model if isinstance(model, BaseBoosting) else model._forest
     return engine
 
 
-def _unit_and_threshold(model: Any) -> tuple[float, float]:
+def _unit_and_threshold(model: BaseEstimator) -> tuple[float, float]:
     """The factor from scores of the engine to `decision_function`, and the score that becomes zero there."""
     if not is_classifier(model) or not isinstance(model, BaseBoosting | BaseCompressed):
         return 1.0, 0.0
@@ -259,7 +259,7 @@ def _unit_and_threshold(model: Any) -> tuple[float, float]:
     return unit, float(model._threshold)
 
 
-def _score_names(model: Any) -> list[str]:
+def _score_names(model: BaseEstimator) -> list[str]:
     """A name for each column of scores."""
     outputs = frames.output_names(model)
     if not is_classifier(model) or model._label_format is not None:
@@ -300,7 +300,7 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
     return columns, False
 
 
-def _checked_background(model: Any, before: list[Any], background: Any) -> Matrix:
+def _checked_background(model: BaseEstimator, before: list[Any], background: Any) -> Matrix:
     """Background samples, validated as X; errors name the argument."""
     with checks.renamed(X="background"):
         checked: Matrix = model._check_predict(transformed(before, background))

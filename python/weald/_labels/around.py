@@ -30,7 +30,7 @@ from weald._rounds.progress import check_verbose
 
 
 def has(method: str) -> Any:
-    def check(estimator: Any) -> bool:
+    def check(estimator: BaseEstimator) -> bool:
         inner = getattr(estimator, "estimator_", estimator.estimator)
         final, _ = apart(inner)
         getattr(final, method)
@@ -39,7 +39,7 @@ def has(method: str) -> Any:
     return check
 
 
-def has_probabilities(estimator: Any) -> bool:
+def has_probabilities(estimator: BaseEstimator) -> bool:
     return hasattr(estimator, "predict_proba")
 
 
@@ -60,7 +60,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         super().__init_subclass__(**kwargs)
         registry.add(registry.META_ESTIMATORS, cls)
 
-    estimator: Any
+    estimator: BaseEstimator | None
     cv: Any
     min_score: float
     random_state: Any
@@ -283,7 +283,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         fitted |= {name: self.__dict__[name] for name in _OPTIONAL if name in self.__dict__}
         return inner, is_frozen, params, fitted
 
-    def _put_together(self, inner: Any, is_frozen: bool, fitted: dict[str, Any]) -> None:
+    def _put_together(self, inner: BaseEstimator, is_frozen: bool, fitted: dict[str, Any]) -> None:
         """Set the attributes from the result of `_parts` that a file contains, after validation."""
 
         def need(holds: Any, attribute: str, why: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
@@ -33,7 +33,7 @@ def blocks_of(X: Any, width: int) -> Iterator[Any]:
         yield X if n <= n_rows else safe_indexing(X, slice(start, min(start + n_rows, n)))
 
 
-def check_scores(estimator: Any) -> None:
+def check_scores(estimator: BaseEstimator) -> None:
     """Raise an error for estimators that predict no scores of labels."""
     final, _ = apart(estimator)
     if not any(hasattr(final, name) for name in ("predict_sparse", "predict_proba", "decision_function")):
@@ -42,7 +42,7 @@ def check_scores(estimator: Any) -> None:
         )
 
 
-def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> sparse.csr_array:
+def scores_at_least(estimator: BaseEstimator, X: Any, floor: float, n_labels: int) -> sparse.csr_array:
     """Scores of labels that are positive and at least `floor`, as CSR in canonical form.
 
     Scores are probabilities, or 1 / (1 + exp(-s)) for scores s of `decision_function` if there are no probabilities.
@@ -65,7 +65,7 @@ def scores_at_least(estimator: Any, X: Any, floor: float, n_labels: int) -> spar
     return found
 
 
-def dense_scores(estimator: Any, X: Any, method: str) -> Float:
+def dense_scores(estimator: BaseEstimator, X: Any, method: str) -> Float:
     """The result of a method of a classifier or pipeline as an array of shape (n_samples, n_labels)."""
     found = getattr(estimator, method)(X)
     if isinstance(found, list):
@@ -75,14 +75,14 @@ def dense_scores(estimator: Any, X: Any, method: str) -> Float:
     return found.reshape(len(found), -1)
 
 
-def _dense_probabilities(estimator: Any, X: Any) -> Float:
+def _dense_probabilities(estimator: BaseEstimator, X: Any) -> Float:
     if hasattr(estimator, "predict_proba"):
         return dense_scores(estimator, X, "predict_proba")
     found: Float = expit(dense_scores(estimator, X, "decision_function"))
     return found
 
 
-def fitted(estimator: Any, X: Any, y: Any, weights: Any, mask: Any = None) -> Any:
+def fitted(estimator: BaseEstimator, X: Any, y: Any, weights: Any, mask: Any = None) -> Any:
     """A fitted clone. Sample weights and the mask of y are only passed to `fit` if they are not None."""
     model = clone(estimator)
     told = {"sample_weight": weights, "y_mask": mask}
@@ -91,7 +91,7 @@ def fitted(estimator: Any, X: Any, y: Any, weights: Any, mask: Any = None) -> An
 
 
 def cross_validated(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: sparse.csr_array,
     weights: Any,
@@ -122,7 +122,7 @@ def cross_validated(
 
 
 def _out_of_bag(
-    estimator: Any, X: Any, y: Any, weights: Any, floor: float, mask: Any
+    estimator: BaseEstimator, X: Any, y: Any, weights: Any, floor: float, mask: Any
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     model = clone(estimator)
     final, before = apart(model)
@@ -134,7 +134,7 @@ def _out_of_bag(
     return model, sparse.csr_array(scores), n_trees > 0
 
 
-def check_cv_of(cv: Any, estimator: Any, random_state: Any) -> Any:
+def check_cv_of(cv: Any, estimator: BaseEstimator, random_state: Any) -> Any:
     """The folds, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"
@@ -170,7 +170,7 @@ def _folds(cv: Any, y: sparse.csr_array, mask: Any) -> list[Any]:
 
 
 def unseen_scores(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: sparse.csr_array,
     weights: Any,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weald._input.checks import named
+
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
 
 _SHAPES = (
     "None, an array-like of shape (n_features,) or (n_features, n_outputs) with -1, 0 or 1 for each feature, or a dict "
@@ -18,7 +21,7 @@ _SHAPES = (
 _GROUPS = '"pairwise", "no_interactions", None, or groups of features, each a list, tuple or set of indices or names'
 
 
-def monotonic_to_engine(estimator: Any, n_outputs: int) -> list[list[int]] | None:
+def monotonic_to_engine(estimator: BaseModel, n_outputs: int) -> list[list[int]] | None:
     """The constraint of each feature, for all outputs or for each output; None if there are none."""
     asked = getattr(estimator, "monotonic_cst", None)
     if asked is None:
@@ -58,7 +61,7 @@ def _checked_sign(value: Any) -> int:
     raise ValueError(f"monotonic_cst must be None or an array-like of -1, 0 or 1, got {value!r}")
 
 
-def groups_to_engine(estimator: Any) -> list[list[int]] | None:
+def groups_to_engine(estimator: BaseModel) -> list[list[int]] | None:
     """The groups of features that may interact; None if all features may interact."""
     asked = getattr(estimator, "interaction_cst", None)
     n_features = estimator.n_features_in_
@@ -80,7 +83,7 @@ def groups_to_engine(estimator: Any) -> list[list[int]] | None:
     return groups
 
 
-def has_directions(estimator: Any) -> bool:
+def has_directions(estimator: BaseModel) -> bool:
     """Whether some feature has a monotonic constraint."""
     asked = getattr(estimator, "monotonic_cst", None)
     if asked is None:
@@ -89,7 +92,7 @@ def has_directions(estimator: Any) -> bool:
     return bool(np.asarray(list(asked.values()) if isinstance(asked, Mapping) else asked, dtype=object).any())
 
 
-def _place(parameter: str, feature: Any, estimator: Any) -> int:
+def _place(parameter: str, feature: Any, estimator: BaseModel) -> int:
     """The index of a feature that is given by its index or its name."""
     n_features = estimator.n_features_in_
     if isinstance(feature, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +12,19 @@ from weald._input.sklearn_private import StrOptions
 from weald._input.targets import Target
 from weald._parameters import propensity
 
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
+
 # The constraint for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {"label_weight": [StrOptions({"balanced", "propensity"}), "array-like", None]}
 
 
-def is_given(model: Any) -> bool:
+def is_given(model: BaseModel) -> bool:
     """Whether labels are weighted. False for models without this parameter."""
     return getattr(model, "label_weight", None) is not None
 
 
-def to_engine(model: Any, target: Target, weights: Float | None) -> dict[str, list[float]]:
+def to_engine(model: BaseModel, target: Target, weights: Float | None) -> dict[str, list[float]]:
     """The weights of labels as the engine's weights of outputs; an empty dict if there are none."""
     found = of_labels(model, target, weights)
     if found is None:
@@ -33,7 +36,7 @@ def to_engine(model: Any, target: Target, weights: Float | None) -> dict[str, li
     return {"output_weights": found.tolist()}
 
 
-def of_labels(model: Any, target: Target, weights: Float | None) -> Float | None:
+def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float | None:
     """The weight of each label; None if labels are not weighted. `weights` are sample weights."""
     if not is_given(model):
         return None

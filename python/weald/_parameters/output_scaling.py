@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from weald._input.sklearn_private import StrOptions
+
+if TYPE_CHECKING:
+    from weald._fit.base import BaseModel
 
 # The constraints for scikit-learn's validation of parameters.
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -22,12 +25,12 @@ class OutputFactors(TypedDict):
     output_weights: list[float] | None
 
 
-def are_given(model: Any) -> bool:
+def are_given(model: BaseModel) -> bool:
     """Whether outputs are scaled or weighted. False for classifiers."""
     return any(getattr(model, name, None) is not None for name in CONSTRAINTS)
 
 
-def to_engine(model: Any, criterion: str) -> OutputFactors:
+def to_engine(model: BaseModel, criterion: str) -> OutputFactors:
     """The parameters of a regressor in the engine's form, None for other models. The engine checks the values."""
     scaling, weights = (getattr(model, name, None) for name in CONSTRAINTS)
     given = [name for name, value in zip(CONSTRAINTS, (scaling, weights), strict=True) if value is not None]

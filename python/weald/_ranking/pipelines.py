@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 
-def apart(estimator: Any) -> tuple[Any, Any]:
+def apart(estimator: BaseEstimator) -> tuple[Any, Any]:
     """The last step of a pipeline and the steps before it, or the estimator and None, without `FrozenEstimator`."""
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
@@ -18,7 +19,7 @@ def apart(estimator: Any) -> tuple[Any, Any]:
     return estimator, None
 
 
-def innermost(estimator: Any) -> tuple[Any, list[Any]]:
+def innermost(estimator: BaseEstimator) -> tuple[Any, list[Any]]:
     """The model inside meta-estimators of weald, pipelines and frozen estimators, and the pipelines of the steps before.
 
     Meta-estimators say by a method `_inside` what they are around.
@@ -40,7 +41,7 @@ def transformed(before: list[Any], X: Any) -> Any:
     return X
 
 
-def names_of_features(model: Any, before: list[Any]) -> list[str] | None:
+def names_of_features(model: BaseEstimator, before: list[Any]) -> list[str] | None:
     """The names of the features of a model: those of its X, or those that the step before it gives them."""
     names = getattr(model, "feature_names_in_", None)
     if names is None and before and hasattr(before[-1], "get_feature_names_out"):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from weald._fit.boosting import BaseBoosting
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -39,7 +42,7 @@ class Tasks:
     ends without data.
     """
 
-    def __init__(self, estimator: Any, n_rounds: int, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(self, estimator: BaseBoosting, n_rounds: int, X: Any, y: Any, sample_weight: Any) -> None:
         self._estimator = estimator
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._data = {"X": X, "y": y, "metadata": metadata}
@@ -67,7 +70,7 @@ class Tasks:
         self._fit.call_on_fit_task_end(estimator=self._estimator, **options)
 
 
-def tasks_of(estimator: Any, n_rounds: int, X: Any, y: Any, sample_weight: Any) -> Tasks | None:
+def tasks_of(estimator: BaseBoosting, n_rounds: int, X: Any, y: Any, sample_weight: Any) -> Tasks | None:
     """The tasks of a fit that begins now; None without callbacks."""
     if not hasattr(estimator, CALLBACKS) and not hasattr(estimator, "_parent_callback_ctx"):
         return None

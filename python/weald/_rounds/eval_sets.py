@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from weald._input.targets import Target
 from weald._rounds import losses as _losses
 from weald._rounds.losses import Cells
 from weald.loss import get
+
+if TYPE_CHECKING:
+    from weald._fit.boosting import BaseBoosting
 
 _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
 
@@ -70,7 +73,7 @@ def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
     return sets
 
 
-def checked(estimator: Any, eval_sets: Any, target: Target, shares: Float | None = None) -> list[EvalSet]:
+def checked(estimator: BaseBoosting, eval_sets: Any, target: Target, shares: Float | None = None) -> list[EvalSet]:
     """The checked sets for a model of `target`. `shares` are the weights of labels in losses. Errors name the set."""
     found = []
     for name, what, given in named(eval_sets):
@@ -82,7 +85,7 @@ def checked(estimator: Any, eval_sets: Any, target: Target, shares: Float | None
 
 
 def _checked(
-    estimator: Any,
+    estimator: BaseBoosting,
     name: str,
     what: str,
     X: Any,
@@ -106,7 +109,7 @@ def _checked(
 
 
 def _mean_loss(
-    estimator: Any,
+    estimator: BaseBoosting,
     target: Target,
     engine: Any,
     mask: NDArray[np.bool_] | None,
@@ -131,7 +134,7 @@ def _of_rows(cells: Float, shares: Float | None) -> Float:
 
 
 def _cell_losses(
-    estimator: Any, target: Target, engine: Any, mask: NDArray[np.bool_] | None
+    estimator: BaseBoosting, target: Target, engine: Any, mask: NDArray[np.bool_] | None
 ) -> Callable[[Float], Float]:
     """The loss of each raw score, with any value where y is unknown."""
     loss = get(estimator.loss)

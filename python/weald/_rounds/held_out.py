@@ -16,11 +16,12 @@ from weald._input.targets import Target
 from weald._parameters.projections import derived_seed
 
 if TYPE_CHECKING:
+    from weald._fit.boosting import BaseBoosting
     from weald._weald import _Targets
 
 
 def validation_set(
-    boosting: Any,
+    boosting: BaseBoosting,
     X: Matrix,
     y: Any,
     target: Target,
@@ -84,12 +85,13 @@ def validation_set(
     return kept, (X_held, held, w_held, start_held), y_held, mask
 
 
-def margins_by_folds(boosting: Any, X: Matrix, y: Any, target: Target, weights: Float | None) -> Float:
+def margins_by_folds(boosting: BaseBoosting, X: Matrix, y: Any, target: Target, weights: Float | None) -> Float:
     """Initial scores of the training samples, each by a copy of `init` that was fitted without the sample.
 
     The scores of samples with weight zero are zero.
     """
     there = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    assert boosting.init_cv is not None
     n_folds, width = int(boosting.init_cv), boosting._n_columns(target)
     if n_folds > len(there):
         raise ValueError(f"init_cv must be at most the number of samples, {len(there)}, got {n_folds}")

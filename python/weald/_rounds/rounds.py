@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import check_scoring
@@ -14,6 +14,9 @@ from weald import _weald
 from weald._input.checks import Float, is_float, named, shown
 from weald._rounds.callbacks import Tasks
 from weald._rounds.progress import Progress
+
+if TYPE_CHECKING:
+    from weald._fit.boosting import BaseBoosting
 
 
 @dataclass
@@ -101,7 +104,7 @@ class Rounds:
         return self.first + int(np.argmax(self.scores)) + 1
 
 
-def scorer_of(estimator: Any, scoring: Any) -> tuple[Callable[[Any, Any, Any], Any], str]:
+def scorer_of(estimator: BaseBoosting, scoring: Any) -> tuple[Callable[[Any, Any, Any], Any], str]:
     """The scorer and its name."""
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return check_scoring(estimator, scoring), name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -19,11 +19,12 @@ from weald._parameters.projections import derived_seed
 from weald._rounds.rounds import Rounds
 
 if TYPE_CHECKING:
+    from weald._fit.boosting import BaseBoosting
     from weald._weald import _BoostConfig, _Targets
 
 
 def fitted(
-    boosting: Any,
+    boosting: BaseBoosting,
     X: Matrix,
     target: Target,
     weights: Float | None,
@@ -49,7 +50,7 @@ def fitted(
     # The stages do not depend on warm starts: existing weak models predict again and are not fitted again.
     weak: list[Any] = [] if n_grown == 0 else list(boosting._weak or [])
 
-    def predict(estimator: Any, X: Matrix, n_targets: int) -> Float:
+    def predict(estimator: BaseEstimator, X: Matrix, n_targets: int) -> Float:
         with named("estimator"):
             found = np.asarray(estimator.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
         if found.shape[1] != n_targets:
@@ -91,7 +92,7 @@ def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:
     return X.tocsr()[rows] if is_sparse(X) else X[rows]
 
 
-def _seeded(estimator: Any, seed: int, stage: int) -> Any:
+def _seeded(estimator: BaseEstimator, seed: int, stage: int) -> Any:
     """`estimator` with every `random_state`, including those of nested estimators, set for the stage."""
     names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
     estimator.set_params(**{name: derived_seed(seed, (stage, i)) for i, name in enumerate(sorted(names))})

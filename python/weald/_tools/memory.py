@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from weald._fit import memory
 from weald._fit.base import BaseModel
 from weald._fit.boosting import BaseBoosting
@@ -13,7 +15,7 @@ from weald._rounds import eval_sets as _eval_sets
 
 
 def estimate_fit_memory(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: MatrixLike,
     y: MatrixLike,
     *,

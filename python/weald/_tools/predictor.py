@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from weald import _weald
@@ -82,7 +83,7 @@ class Predictor:
     (3,)
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: BaseEstimator) -> None:
         estimator, before = apart(estimator)
         self._steps: _AfterSteps | _AroundModel | None = None
         if before is not None:
@@ -368,7 +369,7 @@ class _AfterSteps:
 class _AroundModel:
     """A meta-estimator, around a model whose samples are checked here if it is not in a pipeline."""
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: BaseEstimator) -> None:
         inside = estimator._inside()
         model, before = apart(inside)
         self._model, self._inner = estimator._twin(), None
@@ -409,7 +410,7 @@ def _one_row(sample: Any, names: Any) -> Any:
     return [list(sample)] if isinstance(sample, tuple | np.ndarray) else [sample]
 
 
-def _scores_of(model: Any) -> Callable[[Any], NDArray[np.float64] | None] | None:
+def _scores_of(model: BaseEstimator) -> Callable[[Any], NDArray[np.float64] | None] | None:
     """The function of the engine that computes the scores of a sample; None if scores are not computed by it alone."""
     if model._kind == "centroid":
         return None
@@ -423,12 +424,12 @@ def _is_date(value: Any) -> bool:
     return isinstance(value, np.datetime64 | np.timedelta64)
 
 
-def _is_sparse(model: Any, name: str) -> bool:
+def _is_sparse(model: BaseEstimator, name: str) -> bool:
     asks = getattr(model, name, None)
     return asks is not None and bool(asks())
 
 
-def _method(model: Any, name: str) -> Callable[..., Any]:
+def _method(model: BaseEstimator, name: str) -> Callable[..., Any]:
     """The method without the wrapper that copies the model, since the predictor's model never changes."""
     method: Callable[..., Any] = getattr(type(model), name)
     return getattr(method, "__wrapped__", method)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float, count_samples, integer
 from weald._input.sklearn_private import safe_indexing
@@ -19,7 +20,7 @@ __all__ = ["topk", "topk_chunks"]
 
 
 def topk(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     k: int,
     *,
@@ -91,7 +92,7 @@ def topk(
 
 
 def topk_chunks(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     k: int,
     *,
@@ -156,7 +157,7 @@ def topk_chunks(
 
 
 def _chunks(
-    model: Any, X: Any, k: int, size: int, options: dict[str, Any], exclude: Any, verbose: int
+    model: BaseEstimator, X: Any, k: int, size: int, options: dict[str, Any], exclude: Any, verbose: int
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     if is_sparse(exclude):
         exclude = exclude.tocsr()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from weald.export._ensemble import Ensemble, ensemble_of
 from weald.export._links import LINKS
@@ -117,7 +118,7 @@ _SOFTMAX = """\
 """
 
 
-def to_c(estimator: Any, name: str = "model") -> str:
+def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     """Convert a fitted model to a C99 source file, which allocates no memory and only depends on `math.h`.
 
     Parameters

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._fit.base import BaseModel
@@ -139,7 +140,7 @@ class Ensemble(Head):
         return (np.abs(self.start) + largest_of(self.trees(), self.n_scores)) / self.divisor
 
 
-def ensemble_of(model: Any, exporter: str) -> Ensemble:
+def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
     """The description of a fitted estimator of weald. Error messages contain the name `exporter`."""
     name = type(model).__name__
     kind = getattr(type(model), "_kind", None)
@@ -180,7 +181,7 @@ _INSTEAD = {
 }
 
 
-def _refusal(model: Any, exporter: str) -> str:
+def _refusal(model: BaseEstimator, exporter: str) -> str:
     accepted = "fitted trees, forests, boosted and compressed models of weald"
     message = f"estimator is {kind_of(model)}, but {exporter} takes {accepted}"
     # Its own attributes, since some models also have those of the estimator inside them.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from weald import _weald
 from weald._input.checks import Float
@@ -22,7 +23,7 @@ _INT = 2**31 - 1
 _KINDS = ("numbers", "classes", "labels")
 
 
-def to_json(estimator: Any) -> str:
+def to_json(estimator: BaseEstimator) -> str:
     """Convert a fitted model to JSON.
 
     See docs/export.md for the schema.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float
 from weald.export._columns import by_column
@@ -22,7 +23,7 @@ _LARGEST = {3: float(np.finfo(np.float32).max), 5: float(np.finfo(np.float64).ma
 _USUAL = 64
 
 
-def to_onnx(estimator: Any, *, ml_opset: Literal[3, 5] = 3) -> Any:
+def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     """Convert a fitted model to an ONNX graph.
 
     Parameters

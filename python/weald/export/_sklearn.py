@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import ensemble as sklearn_ensemble
 from sklearn import tree as sklearn_tree
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from weald._fit.arrays import Tree
@@ -21,7 +21,7 @@ _FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassi
 _MEMBERS = {"RandomForest": "DecisionTree", "ExtraTrees": "ExtraTree"}
 
 
-def to_sklearn(estimator: Any) -> Any:
+def to_sklearn(estimator: BaseEstimator) -> Any:
     """Convert a fitted model to an estimator of scikit-learn with equal predictions.
 
     Parameters
@@ -100,7 +100,7 @@ def to_sklearn(estimator: Any) -> Any:
     return forest
 
 
-def _with_params(kind: Any, model: Any) -> Any:
+def _with_params(kind: Any, model: BaseEstimator) -> Any:
     """An estimator of this class with those parameters of `model` that it has and accepts."""
     params = model.get_params(deep=False)
     estimator = kind()
@@ -118,7 +118,7 @@ def _with_params(kind: Any, model: Any) -> Any:
     return estimator
 
 
-def _set_shape(estimator: Any, ensemble: Ensemble, model: Any, *, is_member: bool) -> None:
+def _set_shape(estimator: BaseEstimator, ensemble: Ensemble, model: BaseEstimator, *, is_member: bool) -> None:
     estimator.n_features_in_ = ensemble.n_features
     estimator.n_outputs_ = ensemble.n_outputs
     if ensemble.feature_names is not None and not is_member:
@@ -135,7 +135,7 @@ def _set_shape(estimator: Any, ensemble: Ensemble, model: Any, *, is_member: boo
     estimator.n_classes_ = sizes[0] if single else sizes
 
 
-def _member(ensemble: Ensemble, name: str, model: Any, index: int, estimator: Any) -> Any:
+def _member(ensemble: Ensemble, name: str, model: BaseEstimator, index: int, estimator: BaseEstimator) -> Any:
     engine = model._forest
     tree = ensemble.tree(index)
     estimator.tree_ = _tree(ensemble, tree, Tree(engine.only(index)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float
 from weald.export._columns import by_column
@@ -14,7 +15,7 @@ from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of
 from weald.export._links import LARGEST_LOG, LINKS
 
 
-def to_treelite(estimator: Any, *, raw_scores: bool = False) -> Any:
+def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> Any:
     """Convert a fitted model to treelite, to be compiled by tl2cgen, served by FIL, or run by GTIL.
 
     Parameters
