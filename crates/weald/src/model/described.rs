@@ -73,7 +73,7 @@ pub enum AddsTo<'a> {
     Factors(&'a [f64]),
 }
 
-/// A model that is described by arrays; see the [module](self).
+/// A model that is described by arrays. The structure of its trees is checked, and it predicts as the engine does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DescribedModel {
     n_features: usize,
