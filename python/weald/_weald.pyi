@@ -39,6 +39,8 @@ __all__ = [
     "label_folds",
     "label_precision",
     "load_model",
+    "loss_cells",
+    "losses",
     "mean_loss",
     "rank_rows",
     "read_model",
