@@ -41,6 +41,7 @@ array([0.9, 0.1])
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, make_dataclass
@@ -401,7 +402,7 @@ def _made(row: _LossRow) -> type[EngineLoss]:
     if parameter is not None:
         value = f"{parameter['name']} : float or array-like of shape (n_outputs,), default={parameter['default']}"
         said = f"{_text(parameter['about'])} A list or an array has a value for each output."
-        about += f"\n\nParameters\n----------\n{value}\n{textwrap.indent(textwrap.fill(said, 116), '    ')}"
+        about += f"\n\nParameters\n----------\n{value}\n{textwrap.indent(textwrap.fill(said, 116), '    ')}\n"
     fields = [] if parameter is None else [(parameter["name"], Any, field(default=parameter["default"]))]
     targets = ("numbers",) * row["of_numbers"] + ("labels",) * row["of_labels"]
     own = {"name": row["name"], "domain": row["domain"], "link": row["link"], "targets": targets, "_row": row}
@@ -411,7 +412,8 @@ def _made(row: _LossRow) -> type[EngineLoss]:
 
 
 def _text(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), 116)
+    """A text of the engine in lines. Between bars is a magnitude there, and a substitution in docstrings."""
+    return textwrap.fill(re.sub(r"\|([^|]+)\|", r"abs(\1)", " ".join(text.split())), 116)
 
 
 def _table() -> str:
