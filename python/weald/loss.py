@@ -32,7 +32,8 @@ Examples
 >>> from weald.loss import Quantile
 >>> X = np.arange(200.0)[:, np.newaxis]
 >>> y = X[:, 0] % 20
->>> upper = weald.GradientBoostingRegressor(loss=Quantile(0.9), n_estimators=20, random_state=0).fit(X, y)
+>>> upper = weald.GradientBoostingRegressor(loss=Quantile(0.9), n_estimators=20)
+>>> upper = upper.fit(X, y)
 >>> bool(0.8 < (upper.predict(X) >= y).mean() < 1.0)
 True
 >>> Quantile(0.9).loss([1.0, 1.0], [0.0, 2.0])
