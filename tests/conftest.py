@@ -86,7 +86,7 @@ def make(name: str, **params):
         forest = weald.ExtraTreesClassifier if name.endswith("Classifier") else weald.ExtraTreesRegressor
         # The exact path takes hundreds of times as long as the stagewise one, mostly for small penalties and many
         # nodes.
-        size = {"n_estimators": 2, "max_depth": 3} if params.get("solver") == "lasso" else {"n_estimators": 5}
+        size = {"n_estimators": 3, "max_depth": 4} if params.get("solver") == "lasso" else {"n_estimators": 5}
         params = {"estimator": forest(**size), "cv": 3, **({"step_size": 0.05} if name in COMPRESSED else {}), **params}
     return getattr(weald, name)(**{"random_state": 0, **params})
 

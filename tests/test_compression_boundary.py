@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sklearn.ensemble
-from conftest import COMPRESSED, cases, check_refused, make, make_data, model_bytes
+from conftest import COMPRESSED, INDUCED, cases, check_refused, make, make_data, model_bytes
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
@@ -93,9 +93,6 @@ def test_a_column_of_y_is_warned_of_once(name):
         {"max_bytes": 0},
         {"max_loss_increase": -2},
         {"max_loss_increase": np.nan},
-        {"learning_rate": 0},
-        {"learning_rate": 1.1},
-        {"candidate_window": 0},
         {"n_jobs": 1.5},
         {"random_state": "seed"},
     ],
@@ -105,6 +102,27 @@ def test_parameters(name, params):
     (parameter,) = params
     model = make(name, l1_norm=0.2).fit(X, y)
     check_refused(model.set_params(**params), ValueError, f"'{parameter}' parameter of {name}", X, y)
+
+
+@pytest.mark.parametrize("name", INDUCED)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_nodes": -1},
+        {"n_nodes": 1.5},
+        {"n_nodes": "best"},
+        {"max_nodes": 0},
+        {"learning_rate": 0},
+        {"learning_rate": 1.1},
+        {"candidate_window": 0},
+        {"max_loss_increase": -2},
+    ],
+)
+def test_parameters_of_induced_forests(name, params):
+    X, y = make_data(name)
+    (parameter,) = params
+    model = make(name, n_nodes=4).fit(X, y)
+    check_refused(model.set_params(**params), ValueError, parameter, X, y)
 
 
 @pytest.mark.parametrize(
