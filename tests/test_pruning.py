@@ -166,22 +166,24 @@ def test_projected_trees_are_pruned_by_the_impurity_of_their_projections():
 # Reduced-error pruning
 
 
-def naive_reduced_error(model, tree, X, y, w):
+def naive_reduced_error(model, tree, X, y, w, is_known=None):
     """The loss and the number of leaves that remain by the definition, from the samples at each node."""
     value = tree.value
+    is_known = np.ones((len(X), len(value[0])), dtype=bool) if is_known is None else is_known
 
     def loss(node, rows):
         v = value[node]
         if model._label_format is not None if hasattr(model, "classes_") else False:
-            wrong = ((v[:, 1] > 0.5) != (y[rows] > 0)).sum(axis=1)
+            wrong = (v[:, 1] > 0.5) != (y[rows] > 0)
         elif hasattr(model, "classes_"):
             several = isinstance(model.classes_, list)
             classes = model.classes_ if several else [model.classes_]
             Y = y[rows].reshape(len(rows), len(classes))
-            wrong = sum(Y[:, j] != c[v[j, : len(c)].argmax()] for j, c in enumerate(classes))
+            frequent = [c[v[j, : len(c)].argmax()] for j, c in enumerate(classes)]
+            wrong = frequent != Y
         else:
-            wrong = ((y[rows].reshape(len(rows), len(v)) - v[:, 0]) ** 2).sum(axis=1)
-        return float((w[rows] * wrong).sum())
+            wrong = (y[rows].reshape(len(rows), len(v)) - v[:, 0]) ** 2
+        return float(w[rows] @ np.where(is_known[rows], wrong, 0).sum(axis=1))
 
     def prune(node, rows):
         own = loss(node, rows)
@@ -268,11 +270,17 @@ def test_reduced_error_of_sparse_labels(labels):
 def test_unknown_values_of_validation_samples_have_no_loss(name, outputs):
     outputs = "several" if name in REGRESSORS else outputs
     X, y = make_data(name, n=120, outputs=outputs)
+    X = X.astype(np.float32)
     model = make(name).fit(X[:60], y[:60])
     X_val, y_val, w = X[60:], y[60:], np.arange(60) % 3
-    mask = np.random.default_rng(0).random(y_val.shape) < 0.4
+    mask = np.random.default_rng(0).random(y_val.shape) < 0.6
     mask[:5] = True
-    pruned = model_bytes(model.prune_reduced_error(X_val, y_val, w, y_mask=mask))
+    masked = model.prune_reduced_error(X_val, y_val, w, y_mask=mask)
+    trees = zip(getattr(masked, "estimators_", [masked]), getattr(model, "estimators_", [model]), strict=True)
+    for small, large in trees:
+        assert small.get_n_leaves() == naive_reduced_error(model, large.tree_, X_val, y_val, w, ~mask)[1]
+    pruned = model_bytes(masked)
+    # So many values are unknown that other splits of each of these models are pruned than if all were known.
     assert pruned != model_bytes(model.prune_reduced_error(X_val, y_val, w))
     others = np.where(mask, y_val[::-1], y_val)
     for hidden, known in ((mask, others), (mask.astype(int), y_val), (sparse.coo_array(mask), y_val)):
