@@ -52,7 +52,7 @@ def data(name, outputs, loss="", n=150):
     X, y = make_data(name, outputs="single" if outputs == "binary" else outputs, n=n)
     if outputs == "binary":
         y = np.where(y == "a", "a", "b")
-    if loss in ("poisson", "tweedie"):
+    if loss == "poisson" or isinstance(loss, Tweedie):
         y = np.floor(np.exp(y)) * 1.5
         assert (y == 0).any()
     return X, np.exp(y) if loss == "gamma" else y
