@@ -63,6 +63,8 @@ MODELS = {
     ),
     "compressed": (weald.CompressedForestRegressor(random_state=0, max_test_nodes=9), NUMBERS[:, 0]),
 }
+# Models with steps of scikit-learn before them.
+WITH_STEPS = ("pipeline", "thresholds after steps", "thresholds around steps")
 
 
 def dense(found):
@@ -130,6 +132,12 @@ def test_numbers_as_objects_are_numbers_and_dates_and_huge_integers_are_none():
 HOSTILE = np.array([0.0, -0.0, 1e-45, -1e-45, 1e-39, 3.4e38, -3.4e38, 1.0, np.nan, np.nan])
 
 
+def answers(model, methods, samples):
+    """What all these methods return, as arrays with one entry for each sample."""
+    found = [getattr(model, method)(samples) for method in methods]
+    return [part for parts in found for part in (parts if isinstance(parts, list) else [parts])]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_hostile_samples_are_predicted_as_among_many(name):
     rng = np.random.default_rng(7)
@@ -145,25 +153,38 @@ def test_hostile_samples_are_predicted_as_among_many(name):
     if name == "centroids":
         samples = np.nan_to_num(samples)
     predictor = weald.Predictor(model)
-    predicted = dense(model.predict(samples))
-    probabilities = model.predict_proba(samples) if hasattr(model, "predict_proba") else None
+    if name in WITH_STEPS:
+        # Divided by a scale below 1, the largest values are too large for float32.
+        with pytest.raises(ValueError, match="infinity or a value too large"):
+            model.predict(samples)
+        for form in (np.full(6, 3.4e38), [3.4e38] * 6, np.full((1, 6), -3.4e38)):
+            with pytest.raises(ValueError, match="infinity or a value too large"):
+                predictor.predict(form)
+        samples = np.clip(samples, -1e38, 1e38)
+    methods = [method for method in ("predict", "predict_proba") if hasattr(model, method)]
+    expected = {
+        dtype: [dense(found) for found in answers(model, methods, samples.astype(dtype))]
+        for dtype in (float, np.float32)
+    }
+    if name not in WITH_STEPS:  # which compute in the dtype of their X
+        for of_double, of_single in zip(*expected.values(), strict=True):
+            assert np.array_equal(of_double, of_single)
     for i, sample in enumerate(samples):
         forms = [sample, sample.astype(np.float32), sample.tolist(), samples[i : i + 1], np.repeat(sample, 2)[::2]]
         forms += [sp.csr_array(forms[3]), sp.csr_matrix(forms[3], dtype=np.float32), sp.csc_array(forms[3])]
         for form in forms:
-            assert_same(predictor.predict(form), predicted[i])
-            if isinstance(probabilities, list):
-                for one, many in zip(predictor.predict_proba(form), probabilities, strict=True):
-                    assert_same(one, many[i])
-            elif probabilities is not None:
-                assert_same(predictor.predict_proba(form), probabilities[i])
+            many = expected[np.float32 if getattr(form, "dtype", float) == np.float32 else float]
+            for found, of_all in zip(answers(predictor, methods, form), many, strict=True):
+                assert_same(found, of_all[i])
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_engine_alone_scores_what_it_can(name):
     predictor = weald.Predictor(clone(MODELS[name][0]).fit(X, MODELS[name][1]))
-    by_engine = predictor._scores_of is not None
-    assert by_engine == (name != "centroids")
+    if name in ("pipeline", "thresholds after steps"):
+        predictor = predictor._steps._last
+    by_engine = predictor._steps is None and predictor._scores_of is not None
+    assert by_engine == (name not in ("centroids", "calibrated") and "thresholds" not in name)
     if by_engine:
         for form in (X[0], X[0].astype(np.float32), X[:1], X[0].tolist(), tuple(X[0])):
             assert predictor._scores_of(form) is not None
@@ -267,6 +288,27 @@ def test_samples_of_pipelines_are_what_their_first_step_takes():
         predictor.predict({"size": 3.0})
     with pytest.raises(ValueError, match="sample must be a single sample, got shape"):
         predictor.predict(frame)
+
+
+@pytest.mark.parametrize("name", WITH_STEPS)
+def test_errors_of_steps_name_the_sample(name):
+    model = clone(MODELS[name][0]).fit(X, MODELS[name][1])
+    predictor = weald.Predictor(model)
+    for call in (predictor.predict, predictor.predict_proba, lambda sample: predictor.predict_topk(sample, k=2)):
+        with pytest.raises(ValueError, match=r"^sample has 5 features, but StandardScaler is expecting 6 features"):
+            call(X[0, :5])
+        with pytest.raises(ValueError, match=r"^sample: could not convert string to float"):
+            call(["a"] * 6)
+        with pytest.raises(ValueError, match=r"^Input sample contains infinity"):
+            call(np.full(6, np.inf))
+    with pytest.raises(ValueError, match=r"^k must be "):
+        predictor.predict_topk(X[0], k=0)
+    with pytest.raises(ValueError, match=r"^scores must be "):
+        predictor.predict_topk(X[0], scores="rank")
+    # That a step is not fitted is no fault of the sample.
+    steps = make_pipeline(StandardScaler(), weald.RandomForestClassifier(**SMALL).fit(X, LABELS))
+    with pytest.raises(NotFittedError):
+        weald.Predictor(steps).predict(X[0])
 
 
 def test_what_is_no_model_is_refused():

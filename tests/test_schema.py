@@ -10,6 +10,7 @@ import collections
 import decimal
 import functools
 import pickle
+import re
 from concurrent.futures import Future
 
 import numpy as np
@@ -202,17 +203,17 @@ WRONG = {
     "a column is missing": (lambda X: X.drop(columns="z"), "seen at fit time, yet now missing:\n- z"),
     "a column more": (lambda X: put(X, t=1.0), "Feature names unseen at fit time:\n- t"),
     "a column twice": (lambda X: X[["x", "c", "k", "k"]], "must have distinct column names, got 'k' for two columns"),
-    "text as number": (lambda X: put(X, c=1.0), "X must have values like .'a'. in feature 'c'.*got the number 1.0"),
+    "text as number": (lambda X: put(X, c=1.0), "{X} must have values like .'a'. in feature 'c'.*got the number 1.0"),
     "text as truth": (lambda X: put(X, c=True), "in feature 'c'.*got the number True"),
     "number as text": (
         lambda X: put(X, k=X["k"].astype(str)),
-        "X must have values like .10. in feature 'k'.*got the value '.0'",
+        "{X} must have values like .10. in feature 'k'.*got the value '.0'",
     ),
     "number as category of text": (
         lambda X: put(X, k=X["k"].astype(str).astype("category")),
         "feature 'k'.*got the value '.0'",
     ),
-    "text for a number": (lambda X: put(X, x="a"), "X must have numbers in feature 'x',.*got "),
+    "text for a number": (lambda X: put(X, x="a"), "{X} must have numbers in feature 'x',.*got "),
     "dates": (
         lambda X: put(X, x=pd.Timestamp("2020-01-01")),
         "feature 'x',.* got a column of dtype datetime64.*convert it to",
@@ -221,6 +222,14 @@ WRONG = {
 }
 # One of these containers is used in turn.
 CONTAINERS = {"polars": in_polars, "pyarrow": in_arrow}
+# The doors whose argument has another name than X, which all their errors have.
+NAMES = {
+    "background": "background",
+    "prune": "X_val",
+    "X_val": "X_val",
+    "eval_sets": "eval_sets[0]: X",
+    "Predictor": "sample",
+}
 # scikit-learn's function does not support these containers.
 ONLY_PANDAS = {"permutation_importance", "Predictor"}
 
@@ -265,9 +274,11 @@ def test_arrays_and_lists_have_the_values_of_frames(door):
 @pytest.mark.parametrize("door", DOORS)
 def test_other_columns_are_refused_by_name(door):
     call = DOORS[door]
-    for vary, message in WRONG.values():
-        with pytest.raises(ValueError, match=f"(?s){message}"):
+    name = NAMES.get(door, "X")
+    for what, (vary, message) in WRONG.items():
+        with pytest.raises(ValueError, match=f"(?s){message.replace('{X}', re.escape(name))}") as found:
             call(vary(X))
+        assert name == "X" or name.removesuffix(": X") in str(found.value), what
 
 
 # What fit decides

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -85,10 +86,12 @@ def named(what: str) -> Iterator[None]:
 def renamed(**names: str) -> Iterator[None]:
     """Make errors about X, y or another argument name the argument of the caller, as in `renamed(X="X_val")`.
 
-    Errors that name none of them get the first name.
+    Errors that name none of them get the first name. `NotFittedError` stays as it is.
     """
     try:
         yield
+    except NotFittedError:
+        raise
     except (TypeError, ValueError) as error:
         told = str(error)
         for usual, name in names.items():

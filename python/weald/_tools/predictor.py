@@ -17,6 +17,7 @@ from weald import _weald
 from weald._fit.base import BaseModel
 from weald._fit.proof import check_fitted
 from weald._input import frames
+from weald._input.checks import renamed
 from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
@@ -296,7 +297,8 @@ class Predictor:
     def _checked_by_model(self, sample: Any) -> Any:
         if sample.shape[0] != 1:
             raise ValueError(f"sample must be a single sample, got shape {sample.shape}")
-        return type(self._model)._check_X(self._model, sample, reset=False)
+        with renamed(X="sample"):
+            return type(self._model)._check_X(self._model, sample, reset=False)
 
     def _coded(self, sample: Any) -> list[float]:
         """The values of a sample with categories by value as numbers."""
@@ -359,7 +361,9 @@ class _AfterSteps:
         self._names = getattr(before, "feature_names_in_", None)
 
     def call(self, name: str, sample: Any, **options: Any) -> Any:
-        X = self._before.transform(_one_row(sample, self._names))
+        row = _one_row(sample, self._names)
+        with renamed(X="sample"):
+            X = self._before.transform(row)
         return getattr(self._last, name)(X, **options)
 
     def estimator(self) -> Any:
@@ -383,7 +387,9 @@ class _AroundModel:
         if not hasattr(self._model, name):
             raise AttributeError(f"{type(self._model).__name__} has no {name}")
         X = _one_row(sample, self._names) if self._inner is None else self._inner._checked(sample)
-        found = getattr(self._model, name)(X, **options)
+        # The options keep their names.
+        with renamed(X="sample", **{option: option for option in options}):
+            found = getattr(self._model, name)(X, **options)
         if isinstance(found, tuple):
             return tuple(part[0] for part in found)
         return found[[0]] if is_sparse(found) else found[0]
