@@ -75,6 +75,8 @@ def test_the_largest_weights_are_kept_and_ties_go_to_the_first_samples():
         order = np.lexsort((np.arange(80), -whole[i]))[:4]
         np.testing.assert_array_equal(np.sort(order), few[[i]].indices)
         np.testing.assert_array_equal(few[[i]].data, whole[i, np.sort(order)])
+    for more in (81, 2**64, 10**100):
+        np.testing.assert_array_equal(similar_rows(model, X[:9], k=more).toarray(), whole)
 
 
 @pytest.mark.parametrize("name", FORESTS)

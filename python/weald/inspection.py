@@ -362,7 +362,8 @@ def similar_rows(estimator: BaseEstimator, X: MatrixLike, k: int | None = 10) ->
         Samples to explain.
     k : int or None, default=10
         The number of training samples to return for each sample: those with the largest weights, and among equal
-        weights those with the lowest index. None returns all training samples with a positive weight.
+        weights those with the lowest index. None, or more than there are, returns all training samples with a positive
+        weight.
 
     Returns
     -------

@@ -64,12 +64,11 @@ def weights_of(forest: BaseForest, leaves: NDArray[Any], k: int | None) -> spars
 
     Of equal weights, those of the first training samples are kept.
     """
-    reached = leaves.astype(np.uint32)
-    ptr, columns, values = _weald.stored_weights(_samples(forest), reached, k, forest._n_threads())
+    reached, n_train = leaves.astype(np.uint32), len(getattr(forest, LEAVES))
+    most = None if k is None else min(k, n_train)
+    ptr, columns, values = _weald.stored_weights(_samples(forest), reached, most, forest._n_threads())
     indices = columns.astype(np.int32 if len(values) <= MOST_NARROW else np.int64)
-    return sparse.csr_array(
-        (values, indices, ptr.astype(indices.dtype)), shape=(len(leaves), len(getattr(forest, LEAVES)))
-    )
+    return sparse.csr_array((values, indices, ptr.astype(indices.dtype)), shape=(len(leaves), n_train))
 
 
 def quantiles(forest: BaseForest, leaves: NDArray[Any], q: Float) -> Float:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from weald import _weald
+from weald._fit.at_once import FittedAsOne
 from weald._fit.base import BaseModel
 from weald._fit.proof import check_fitted
 from weald._input import frames
@@ -86,6 +87,9 @@ class Predictor:
 
     def __init__(self, estimator: BaseEstimator) -> None:
         estimator, before = apart(estimator)
+        if isinstance(estimator, FittedAsOne):
+            # All that follows belongs to one fit, also if another thread fits the estimator meanwhile.
+            estimator = estimator._twin()
         self._steps: _AfterSteps | _AroundModel | None = None
         if before is not None:
             self._steps = _AfterSteps(before, Predictor(estimator))
@@ -100,7 +104,7 @@ class Predictor:
         if not isinstance(estimator, BaseModel):
             raise TypeError(f"estimator must be a fitted estimator of weald, got a {type(estimator).__name__}")
         check_fitted(estimator)
-        self._model = estimator._twin()
+        self._model = estimator
         self._model.__dict__.pop(frames.OUTPUT, None)
         self.n_features_in_: int = estimator.n_features_in_
         # A dict is used as an ordered set, in the order of the features.
@@ -371,12 +375,12 @@ class _AfterSteps:
 
 
 class _AroundModel:
-    """A meta-estimator, around a model whose samples are checked here if it is not in a pipeline."""
+    """A copy of a meta-estimator, around a model whose samples are checked here if it is not in a pipeline."""
 
     def __init__(self, estimator: BaseEstimator) -> None:
         inside = estimator._inside()
         model, before = apart(inside)
-        self._model, self._inner = estimator._twin(), None
+        self._model, self._inner = estimator, None
         self._model.__dict__.pop(frames.OUTPUT, None)
         self._names = getattr(inside, "feature_names_in_", None)
         if before is None and isinstance(model, BaseModel):
