@@ -171,8 +171,23 @@ def test_diverging_weak_models_refits_and_warm_starts_are_refused():
         model.set_params(n_estimators=1000).fit(X, y)
     assert model._model is trees
     assert model.n_estimators_ == 5
-    with pytest.raises(ValueError, match="base_margin must have a loss that is a finite float"):
+    with pytest.raises(ValueError, match="base_margin and sample_weight must leave the loss a finite float"):
         make("GradientBoostingRegressor").fit(X, y, base_margin=np.full(40, 1e200))
+
+
+def test_weights_over_many_decades_are_named_if_a_stage_without_the_heavy_samples_diverges():
+    weights = [1.0, 1e5, 30.0, 3e8, 2e-14, 1.0, 3e-11, 1e12, 0.0, 3e7]
+    y = [0, 0, 0, 1, 0, 0, 1, 0, 1, 1]
+    params = {"learning_rate": 0.7, "subsample": 0.6, "min_weight_leaf": 0.0, "n_estimators": 8}
+    texts = []
+    for seed in range(30):
+        X = np.random.default_rng(seed).normal(size=(10, 3))
+        try:
+            make("GradientBoostingClassifier", **params, random_state=seed).fit(X, y, sample_weight=weights)
+        except ValueError as error:
+            texts.append(str(error))
+    assert texts
+    assert all(text.startswith("base_margin and sample_weight must leave the loss a finite float") for text in texts)
 
 
 # --- parameters and attributes of any kind ---------------------------------------------------------------------------

@@ -194,7 +194,10 @@ impl Boosted {
             let must = "be lower, as the loss grew from stage to stage until it was too large for a float";
             return Error::invalid("learning_rate", self.learning_rate, must);
         }
-        Error::invalid("base_margin", "initial scores that are too large", "have a loss that is a finite float")
+        // Without initial scores, a stage that is fitted to light samples alone may move a heavy one without bound.
+        let must = "leave the loss a finite float: large initial scores may not, nor weights that differ by many decades \
+                    with subsample below 1";
+        Error::invalid("base_margin and sample_weight", "scores that are too large", must)
     }
 
     /// Returns the trees in the order of the stages (for single targets, one for each score and stage); `None` if the
