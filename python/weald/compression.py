@@ -379,6 +379,7 @@ class CompressedForestClassifier(BaseCompressedForest, BaseCompressedClassifier)
 
     Labels with sparse X and sparse y, and a model of at most ten splits; the two best labels of each sample:
 
+    >>> import numpy as np
     >>> from scipy import sparse
     >>> X = sparse.random_array((100, 30), density=0.2, random_state=np.random.default_rng(0), format="csr")
     >>> Y = (X[:, :10] != 0).astype(int)
