@@ -45,7 +45,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field, fields, make_dataclass
 from inspect import isclass
 from numbers import Real
 from types import MappingProxyType
@@ -139,7 +139,23 @@ class Loss:
         return (float(y[outside][0]), "at least 0" if is_least_in else "above 0") if outside.any() else None
 
 
-class EngineLoss(Loss):
+class _Value(Loss):
+    """Losses that are dataclasses, whose fields are their state."""
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+
+    def __setstate__(self, state: Any) -> None:
+        # States from pickles and skops come from an untrusted source.
+        names = {known.name for known in fields(self)}  # type: ignore[arg-type]
+        if type(state) is not dict or state.keys() != names:
+            raise ValueError(f"the state of {type(self).__name__} must be a dict with the keys {sorted(names)}")
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+
+class EngineLoss(_Value):
     """Base class of the losses of the engine, whose classes are made from its table."""
 
     _row: ClassVar[_LossRow]
@@ -152,16 +168,6 @@ class EngineLoss(Loss):
         if (parameter := self._row["parameter"]) is not None:
             value = _checked(parameter, getattr(self, parameter["name"]))
             object.__setattr__(self, parameter["name"], value)
-
-    def __setstate__(self, state: Any) -> None:
-        # States from pickles and skops come from an untrusted source.
-        parameter = self._row["parameter"]
-        names = set() if parameter is None else {parameter["name"]}
-        if type(state) is not dict or state.keys() != names:
-            raise ValueError(f"the state of {type(self).__name__} must be a dict with the keys {sorted(names)}")
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
 
     @property
     def _parameter(self) -> float | tuple[float, ...] | None:
@@ -178,7 +184,7 @@ class EngineLoss(Loss):
         return gradient, hessian
 
     def _cells(self, y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float, Float]:
-        cells = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+        cells = _broadcast(y, scores)
         if (refused := self._refused(cells[0])) is not None:
             raise ValueError(f"y must be {refused[1]} with loss={self.name!r}, got {refused[0]:g}")
         value = self._parameter
@@ -195,7 +201,7 @@ class EngineLoss(Loss):
 
 @registry.stored(registry.PARTS)
 @dataclass(frozen=True)
-class CustomLoss(Loss):
+class CustomLoss(_Value):
     """A loss of your own, with a name, a domain and a link.
 
     Parameters
@@ -275,14 +281,6 @@ class CustomLoss(Loss):
         if (kind := kinds.get(self.link or "")) is not None and kind not in self.targets:
             raise ValueError(f"link must not be {self.link!r} with the domain {self.domain!r}, which has no {kind}")
 
-    def __setstate__(self, state: Any) -> None:
-        names = {"functions", "name", "domain", "link"}
-        if type(state) is not dict or state.keys() != names:
-            raise ValueError(f"the state of CustomLoss must be a dict with the keys {sorted(names)}")
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
-
     @property
     def targets(self) -> tuple[str, ...]:  # type: ignore[override]
         """The kinds of y that the loss is for."""
@@ -302,7 +300,7 @@ class CustomLoss(Loss):
     def _computed(self, method: str, y: ArrayLike, scores: ArrayLike) -> list[Float]:
         if self.functions is None:
             raise ValueError(self._without_methods())
-        cells = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+        cells = _broadcast(y, scores)
         with np.errstate(all="ignore"):
             # The methods take vectors, which they may change.
             found = getattr(self.functions, method)(*(part.flatten() for part in cells))
@@ -318,6 +316,11 @@ class CustomLoss(Loss):
     def _kept(self) -> CustomLoss:
         """What models and their files keep: the same without the methods."""
         return CustomLoss(None, name=self.name, domain=self.domain, link=self.link)
+
+
+def _broadcast(y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
+    one, other = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64))
+    return one, other
 
 
 def has_methods(loss: Any) -> bool:
@@ -404,11 +407,11 @@ def _made(row: _LossRow) -> type[EngineLoss]:
         value = f"{parameter['name']} : float or array-like of shape (n_outputs,), default={parameter['default']}"
         said = f"{_text(parameter['about'])} A list or an array has a value for each output."
         about += f"\n\nParameters\n----------\n{value}\n{textwrap.indent(textwrap.fill(said, 116), '    ')}\n"
-    fields = [] if parameter is None else [(parameter["name"], Any, field(default=parameter["default"]))]
+    own_fields = [] if parameter is None else [(parameter["name"], Any, field(default=parameter["default"]))]
     targets = ("numbers",) * row["of_numbers"] + ("labels",) * row["of_labels"]
     own = {"name": row["name"], "domain": row["domain"], "link": row["link"], "targets": targets, "_row": row}
     namespace = {**own, "__doc__": about, "__module__": __name__}
-    cls = make_dataclass(row["type"], fields, bases=(EngineLoss,), frozen=True, namespace=namespace)
+    cls = make_dataclass(row["type"], own_fields, bases=(EngineLoss,), frozen=True, namespace=namespace)
     return registry.stored(registry.PARTS)(cls)
 
 

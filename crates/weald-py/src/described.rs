@@ -7,6 +7,7 @@ use weald::model::{AddsTo, DescribedModel, Description, TreeArrays};
 use weald::{Error, ErrorKind, Link, Outputs};
 
 use crate::array::Read1;
+use crate::config::unknown;
 use crate::enter::Entry;
 use crate::error::raise;
 use crate::input::PyMatrix;
@@ -88,20 +89,15 @@ impl PyDescribed {
         let outputs = match kind {
             "numbers" => Outputs::Real { n_outputs },
             "labels" => Outputs::Labels { n_labels: n_outputs },
-            _ => Outputs::Classes { n_classes },
+            "classes" => Outputs::Classes { n_classes },
+            other => return Err(unknown("kind", other)),
         };
         let link = Link::ALL.into_iter().find(|found| name_of_link(*found) == link);
         let link = link.ok_or_else(|| PyValueError::new_err("link is not a link of the engine"))?;
         let of = Description { n_features, outputs, n_scores, start, divisor, link };
         let trees: Vec<TreeArrays<'_>> = trees.iter().map(PyTreeArrays::view).collect::<PyResult<_>>()?;
-        let mut refusal = None;
-        let built = Entry::to_the_end()
-            .run(py, |_| Ok(DescribedModel::new(of, &trees).map_err(|error| refusal = Some(error)).ok()))?;
-        match (built, refusal) {
-            (Some(model), _) => Ok(PyDescribed(model)),
-            (None, Some(error)) => Err(refused(error)),
-            (None, None) => unreachable!("a model or a refusal"),
-        }
+        let built = Entry::to_the_end().run(py, |_| Ok(DescribedModel::new(of, &trees)))?;
+        built.map(PyDescribed).map_err(refused)
     }
 
     /// (n_samples, n_scores) float64: the scores.

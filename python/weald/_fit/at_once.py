@@ -11,14 +11,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 
 from weald._input import frames
-
-if TYPE_CHECKING:
-    pass
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 

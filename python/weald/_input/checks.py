@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data
 
 from weald._input import warned
 from weald._input.columns import check_no_dates, naming_columns, with_nan
-from weald._input.containers import check_container
+from weald._input.containers import check_container, check_holds_samples
 from weald._input.described import cut, described, kind_of
 from weald._input.precision import warn_of_collapsed
 from weald._input.sklearn_private import Interval, check_n_features, get_feature_names, num_samples, safe_indexing
@@ -294,9 +294,8 @@ def check_has_fit(estimator: BaseEstimator, what: str = "estimator") -> None:
 
 def count_samples(data: Any, what: str = "X") -> int:
     """The number of samples of data that is not checked yet; errors name the argument `what`."""
-    if isinstance(data, Mapping | Set | memoryview) and not is_sparse(data):
-        accepted = "an array, a sparse matrix, a frame or a list of samples"
-        raise TypeError(f"{what} must be {accepted}, got a {type(data).__name__}")
+    if not is_sparse(data):
+        check_holds_samples(data, what)
     with named(what):
         return int(num_samples(data))
 

@@ -25,8 +25,7 @@ def check_container(X: Any, what: str = "X") -> None:
     """
     if is_sparse(X) or hasattr(X, "columns"):
         return
-    if (how := _refused(X)) is not None:
-        raise TypeError(f"{what} must be {_ACCEPTED}, got {described(X)}{how}")
+    check_holds_samples(X, what)
     if isinstance(X, list | tuple):
         _check_samples(X, what)
         return
@@ -39,17 +38,25 @@ def check_container(X: Any, what: str = "X") -> None:
         raise _of_one_axis(what, described(X))
 
 
+def check_holds_samples(data: Any, what: str) -> None:
+    """Raise for data that is no container of samples, whatever a sample is."""
+    if (how := _refused(data)) is not None:
+        raise TypeError(f"{what} must be {_ACCEPTED}, got {described(data)}{how}")
+
+
 def _refused(X: Any) -> str | None:
     """What to do with X if it is no container of samples, and None if it is one."""
     if isinstance(X, str | bytes | PathLike):
         return ": read a file into an array or a frame first, for example with pandas.read_csv"
     if isinstance(X, Mapping):
         return ": pandas.DataFrame(X) has the values of a dict of columns as its columns"
+    if isinstance(X, memoryview):
+        return ": numpy.asarray(X) is an array of its values"
     if isinstance(X, Set):
         return ", which has no order of samples: pass a list"
     if isinstance(X, Iterator):
         return ": list(X) has all samples"
-    return None if hasattr(X, "__array__") or hasattr(X, "__len__") else ""
+    return None if any(hasattr(X, name) for name in ("__array__", "__len__", "shape")) else ""
 
 
 def _check_samples(X: Any, what: str) -> None:
