@@ -391,7 +391,7 @@ def test_errors_of_y_name_the_set():
             sparse.csr_array(np.where(y > 0, y, np.inf)[:, None]),
             "its y must be finite if it is sparse, got NaN or infinity",
         ),
-        (y * 1e200, "its y must be at most 1e150 in magnitude with .*, got .*e"),
+        (y * 1e200, "its y must have absolute values of at most 1e150, got .*e"),
     ):
         check_refused(model, ValueError, rf"^eval_sets\[1\]: {message}", X, y, eval_sets=[(X, y), (X, bad)])
     for loss, accepted in (
@@ -402,7 +402,7 @@ def test_errors_of_y_name_the_set():
         model = make(REGRESSOR, loss=loss).fit(X, np.exp(y))
         wrong = np.exp(y)
         wrong[5] = 0 if loss == "gamma" else -1
-        message = rf"^eval_sets\['a'\]: its y must be {accepted} with loss='{loss}', got {wrong[5]:g}$"
+        message = rf"^eval_sets\['a'\]: its y must be {accepted}, got {wrong[5]:g} with loss=\"{loss}\"$"
         check_refused(model, ValueError, message, X, np.exp(y), eval_sets={"a": (X, wrong)})
     X, y = make_data(CLASSIFIER)
     model = make(CLASSIFIER).fit(X, y)

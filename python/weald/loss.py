@@ -68,14 +68,14 @@ _METHODS = ("loss", "gradient_hessian")
 _LINKS = (None, "identity", "log", "half_logit")
 # The largest absolute value of y, as in the engine.
 _LARGEST_Y = 1e150
-# For each domain: whether y may be numbers, whether it may be labels, the code of a label that is absent, and the lower
-# bound of numbers with whether they may be equal to it.
-_DOMAINS: dict[str, tuple[bool, bool, float, float, bool]] = {
-    "numbers": (True, True, 0.0, -np.inf, True),
-    "not_negative": (True, False, 0.0, 0.0, True),
-    "positive": (True, False, 0.0, 0.0, False),
-    "signs": (False, True, -1.0, -np.inf, True),
-    "numbers_and_signs": (True, True, -1.0, -np.inf, True),
+# For each domain: whether y may be numbers, whether it may be labels, and the lower bound of numbers with whether they
+# may be equal to it.
+_DOMAINS: dict[str, tuple[bool, bool, float, bool]] = {
+    "numbers": (True, True, -np.inf, True),
+    "not_negative": (True, False, 0.0, True),
+    "positive": (True, False, 0.0, False),
+    "signs": (False, True, -np.inf, True),
+    "numbers_and_signs": (True, True, -np.inf, True),
 }
 
 
@@ -124,11 +124,6 @@ class Loss:
 
     def _derivatives(self, y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
         raise NotImplementedError
-
-    @property
-    def _off(self) -> float:
-        """The code of a label or class that a sample lacks."""
-        return _DOMAINS[self.domain][2]
 
     def _refused(self, y: Float) -> tuple[float, str] | None:
         """A number for which the loss is not defined, and what is accepted; None if there is none."""

@@ -305,9 +305,10 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostedModel):  # type: igno
         of_labels = None
         if getattr(self, "label_weight", None) is not None:
             of_labels = label_weight.of_labels(self, target, samples.row_weights[0])
-        watched = (
-            _eval_sets.checked(self, eval_sets, target, label_weight.shares(of_labels)) if eval_sets is not None else []
-        )
+        watched = []
+        if eval_sets is not None:
+            config = self._boost_config(samples.n_positive, target, of_labels, draws=False)
+            watched = _eval_sets.checked(self, eval_sets, target, config)
         if watched and margins[0] is not None:
             raise ValueError(
                 "base_margin does not support eval_sets, whose base margins are unknown: use only one of them, "

@@ -51,16 +51,6 @@ def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float 
     return _checked(given, target.n_outputs)
 
 
-def shares(weights: Float | None) -> Float | None:
-    """Weights divided by their mean, as in the engine; None if all labels have the same weight."""
-    if weights is None:
-        return None
-    # The largest weight becomes 1, so that the sum does not overflow.
-    weights = weights / weights.max()
-    found: Float = weights * len(weights) / weights.sum()
-    return None if (found == 1).all() else found
-
-
 def _checked(given: Any, n_labels: int) -> Float:
     try:
         array = np.asarray(given, dtype=np.float64)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from weald import _weald
 from weald._input import checks, masks
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import is_sparse
 from weald._input.targets import Target
-from weald._rounds import losses as _losses
-from weald._rounds.losses import Cells
-from weald.loss import get
+from weald._parameters.types import MatrixLike
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
+    from weald._weald import _BoostConfig
 
 _ACCEPTED = "a list of (X, y) or (X, y, sample_weight), or a dict of such tuples by name"
 
@@ -32,9 +31,9 @@ class EvalSet:
     what: str
     X: Matrix
     # y as it was passed.
-    y: Any
+    y: MatrixLike
     weights: Float | None
-    # The mean loss as a function of raw scores.
+    # The mean loss as a function of raw scores, which is NaN if no value of y is known.
     loss: Callable[[Float], float]
 
     def curve(self, staged: Iterator[Float], score: Callable[[Float], float] | None) -> tuple[str, Float, Float | None]:
@@ -50,7 +49,7 @@ class EvalSet:
         return self.name, np.array(losses), None if score is None else np.array(scores)
 
 
-def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
+def named(eval_sets: object) -> list[tuple[str, str, Any]]:
     """For each set: its name, its name in error messages, and its value."""
     if eval_sets is None:
         return []
@@ -73,91 +72,40 @@ def named(eval_sets: Any) -> list[tuple[str, str, Any]]:
     return sets
 
 
-def checked(estimator: BaseBoosting, eval_sets: Any, target: Target, shares: Float | None = None) -> list[EvalSet]:
-    """The checked sets for a model of `target`. `shares` are the weights of labels in losses. Errors name the set."""
+def checked(estimator: BaseBoosting, eval_sets: object, target: Target, config: _BoostConfig) -> list[EvalSet]:
+    """The checked sets for a model of `target`, whose loss is that of `config`. Errors name the set."""
     found = []
     for name, what, given in named(eval_sets):
         try:
-            found.append(_checked(estimator, name, what, *given, target=target, shares=shares))
+            found.append(_checked(estimator, (name, what), given, target, config))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{what}: {error}") from error
     return found
 
 
 def _checked(
-    estimator: BaseBoosting,
-    name: str,
-    what: str,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    *,
-    target: Target,
-    shares: Float | None,
+    estimator: BaseBoosting, names: tuple[str, str], given: Sequence[Any], target: Target, config: _BoostConfig
 ) -> EvalSet:
-    X = estimator._check_X(X, reset=False, fitting=True)
-    weights = checks.check_weights(sample_weight, X.shape[0])
-    X, y, weights = checks.without_absent(X, y, weights)
+    X = estimator._check_X(given[0], reset=False, fitting=True)
+    weights = checks.check_weights(given[2] if len(given) == 3 else None, X.shape[0])
+    X, y, weights = checks.without_absent(X, given[1], weights)
     engine, mask = target.like_with_gaps(y, X.shape[0], type(estimator).__name__, what="its y")
-    if mask is not None and estimator.scoring is not None:
-        raise ValueError("scoring does not support eval_sets with NaN in y: it must be None")
+    if mask is not None:
+        for parameter in ("scoring", "label_weight"):
+            if getattr(estimator, parameter, None) is not None:
+                raise ValueError(f"{parameter} does not support eval_sets with NaN in y: it must be None")
+    if target.kind == "classes" and len(target.classes) == 1 and len(target.classes[0]) == 2:
+        # Two classes have one column of scores, that of a label for the second.
+        is_second = engine[0][:, 0] == 1
+        ends = np.concatenate([[0], np.cumsum(is_second)], dtype=np.int64)
+        engine = ends, np.zeros(ends[-1], dtype=np.int64), 1
+    y_mask, n_threads = masks.to_engine(mask), estimator._n_threads()
+    with checks.renamed(y="its y"):
+        _weald.mean_loss(engine, weights, config, y_mask=y_mask)
+
+    def loss(scores: Float) -> float:
+        found = _weald.mean_loss(engine, weights, config, scores, n_threads, y_mask)
+        return np.nan if found is None else found
+
     X = X.tocsr() if is_sparse(X) and estimator.estimator is None else X
-    if mask is not None and shares is not None:
-        raise ValueError("label_weight does not support eval_sets with NaN in y: it must be None")
-    loss = _mean_loss(estimator, target, engine, masks.dense(mask), weights, shares)
-    return EvalSet(name, what, X, y, weights, loss)
-
-
-def _mean_loss(
-    estimator: BaseBoosting,
-    target: Target,
-    engine: Any,
-    mask: NDArray[np.bool_] | None,
-    weights: Float | None,
-    shares: Float | None,
-) -> Callable[[Float], float]:
-    """The mean loss as a function of raw scores, for y in the engine's form and the mask of its unknown values."""
-    if target.kind == "classes" and estimator._is_softmax():
-        n_classes = list(map(len, target.classes))
-        on = _cells_on(target, engine, estimator._n_columns(target))
-        return lambda scores: _losses.weighted_mean(_losses.of_softmax(n_classes, on, scores), weights, scores.shape[1])
-    of_cells = _cell_losses(estimator, target, engine, mask)
-    if mask is None:
-        return lambda scores: _losses.weighted_mean(_of_rows(of_cells(scores), shares), weights, scores.shape[1])
-    return lambda scores: _losses.mean_of_known(of_cells(scores), mask, weights)
-
-
-def _of_rows(cells: Float, shares: Float | None) -> Float:
-    """The loss of each sample, from those of its outputs."""
-    found: Float = cells.sum(axis=1) if shares is None else cells @ shares
-    return found
-
-
-def _cell_losses(
-    estimator: BaseBoosting, target: Target, engine: Any, mask: NDArray[np.bool_] | None
-) -> Callable[[Float], Float]:
-    """The loss of each raw score, with any value where y is unknown."""
-    loss = get(estimator.loss)
-    if target.kind == "numbers":
-        if mask is not None:
-            engine = np.where(mask, engine[~mask][0], engine)
-        if (refused := loss._refused(engine)) is not None:
-            raise ValueError(f"its y must be {refused[1]} with loss={loss.name!r}, got {refused[0]:g}")
-        return lambda scores: loss.loss(engine, scores)
-    on = _cells_on(target, engine, estimator._n_columns(target))
-    return lambda scores: _losses.of_cells(loss, on, scores)
-
-
-def _cells_on(target: Target, engine: Any, n_columns: int) -> Cells:
-    """Rows and columns of the scores whose label or class is 1, row by row."""
-    if target.kind == "labels":
-        ptr, labels, _ = engine
-        return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)), np.asarray(labels, dtype=np.intp)
-    codes, n_classes = engine
-    if n_columns < sum(n_classes) or n_columns == 1:
-        # One column, for the last of two classes or for the only class.
-        rows = np.flatnonzero(codes[:, 0] == n_classes[0] - 1)
-        return rows, np.zeros(len(rows), dtype=np.intp)
-    first = np.concatenate([[0], np.cumsum(n_classes)[:-1]])
-    rows = np.repeat(np.arange(len(codes)), codes.shape[1])
-    return rows, (codes + first).ravel().astype(np.intp)
+    return EvalSet(*names, X, y, weights, loss)
