@@ -149,13 +149,8 @@ def probes(model, X, codes=(), seed=0):
 
 def scores_of(model, X):
     """Raw scores of the engine, of shape (n_samples, n_scores)."""
-    engine = model._forest if model._kind in ("tree", "forest") else model._model
-    X = np.ascontiguousarray(X, dtype=np.float32)
-    return (
-        engine.predict(X)
-        if engine is getattr(model, "_forest", None) and model._kind != "compressed"
-        else (engine.predict_scores(X))
-    )
+    engine, X = model._engine, np.ascontiguousarray(X, dtype=np.float32)
+    return engine.predict(X) if isinstance(engine, weald._weald.Forest) else engine.predict_scores(X)
 
 
 def columns_of(model, X):
@@ -190,7 +185,7 @@ def classes_of(model):
 def score_size(model):
     """A bound of the sums of absolute values of the start and of one leaf of each tree, of shape (n_scores,)."""
     engine = model._forest
-    if model._kind != "boosting":
+    if not isinstance(model._engine, weald._weald.Boosted):
         width, start, divisor = engine.width, 0.0, engine.n_trees
     else:
         width, start, divisor = model._model.width, np.abs(model.start_), 1
@@ -198,9 +193,9 @@ def score_size(model):
     for t in range(0 if engine is None else engine.n_trees):
         _, columns, values = engine.tree(t).leaf_values()
         largest = np.zeros(width)
-        if model._kind == "boosting" and model._model.term == "rank_one":
+        if isinstance(model._engine, weald._weald.Boosted) and model._model.term == "rank_one":
             largest = np.abs(values).max(initial=0.0) * np.abs(model.learning_rate * model.step_sizes_[t])
-        elif model._kind == "boosting" and model._model.term == "column":
+        elif isinstance(model._engine, weald._weald.Boosted) and model._model.term == "column":
             largest[t % width] = np.abs(values).max(initial=0.0)
         else:
             np.maximum.at(largest, columns, np.abs(values))
@@ -210,7 +205,7 @@ def score_size(model):
 
 def link_of(model):
     """The name of the function that makes predictions of scores."""
-    return "identity" if model._kind in ("tree", "forest") else model._model.link
+    return "identity" if isinstance(model._engine, weald._weald.Forest) else model._engine.link
 
 
 def check_same(model, X, *, scores=None, columns=None, predicted=None, unit=0.0, eps=2.0**-52):

@@ -146,7 +146,7 @@ def test_exporting_twice_gives_the_same_bytes(exporter):
 def test_leaf_values_are_what_leaves_add(case):
     model, X = fitted(case)
     forest = model._forest
-    start = model.start_ if model._kind == "boosting" else 0.0
+    start = model.start_ if isinstance(model._engine, weald._weald.Boosted) else 0.0
     scores = np.zeros_like(exports.scores_of(model, X)) + start
     for t in range(forest.n_trees):
         tree = weald._fit.arrays.Tree(forest.only(t))
@@ -155,14 +155,14 @@ def test_leaf_values_are_what_leaves_add(case):
         assert (tree.leaf_values.data != 0).all()
         assert not np.diff(tree.leaf_values.indptr)[tree.children_left >= 0].any()
         added = tree.leaf_values[tree.apply(X)].toarray()
-        if model._kind == "boosting" and model._model.term == "rank_one":
+        if isinstance(model._engine, weald._weald.Boosted) and model._model.term == "rank_one":
             scores += added * (model.learning_rate * model.step_sizes_[t])
-        elif model._kind == "boosting" and model._model.term == "column":
+        elif isinstance(model._engine, weald._weald.Boosted) and model._model.term == "column":
             scores[:, [t % scores.shape[1]]] += added
         else:
             scores += added
     np.testing.assert_array_equal(
-        scores / (1 if model._kind == "boosting" else forest.n_trees), exports.scores_of(model, X)
+        scores / (1 if isinstance(model._engine, weald._weald.Boosted) else forest.n_trees), exports.scores_of(model, X)
     )
 
 

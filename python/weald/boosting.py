@@ -11,12 +11,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from weald import loss as losses
-from weald._fit.at_once import of_one_fit
 from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
 from weald._fit.named_outputs import has_labels
 from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fitted.at_once import of_one_fit
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import HasMethods, StrOptions
 from weald._parameters import label_weight as _label_weight

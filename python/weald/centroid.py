@@ -22,12 +22,18 @@ from numpy.typing import ArrayLike
 
 from weald import _weald
 from weald._fit import memory, stored_samples
-from weald._fit.at_once import fitted_at_once
-from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
+from weald._fit.bagging import (
+    BAGGING_CONSTRAINTS,
+    BaggedProof,
+    BaseBagging,
+    BaseBaggingClassifier,
+    BaseBaggingRegressor,
+)
 from weald._fit.base import Members, as_size, keep
 from weald._fit.predictions import BaseClassifier
-from weald._fit.proof import check_fitted
 from weald._fit.samples import Samples
+from weald._fitted.at_once import fitted_at_once
+from weald._fitted.proof import check_fitted
 from weald._input import schema
 from weald._input.checks import Float, Matrix, Number
 from weald._input.sklearn_private import Interval, StrOptions
@@ -81,10 +87,18 @@ class _Absent:
         raise AttributeError(f"{name} has no {self._name}: {self._instead}")
 
 
+class CentroidProof(BaggedProof):
+    """The fitted attributes of centroid forests under validation."""
+
+    engine = _weald.CentroidForest
+
+
 class BaseCentroidForest(BaseBagging):
     """What centroid forests for all kinds of y share."""
 
-    _kind = "centroid"
+    _proof = CentroidProof
+    _tests_features = False
+    _scored_by_engine = False
     _memory_terms = staticmethod(memory.of_centroids)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BAGGING_CONSTRAINTS,

@@ -34,8 +34,8 @@ from weald import model_selection
 from weald._distribute.dask_samples import fit_samples
 from weald._distribute.samples_apart import fit_part
 from weald._fit import updates as _updates
-from weald._fit.at_once import fitted_at_once
 from weald._fit.bagging import BaseBagging
+from weald._fitted.at_once import fitted_at_once
 from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
 from weald._input.sparse import is_sparse

@@ -23,7 +23,6 @@ from weald import _weald
 from weald._fit import stored_samples
 from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
-from weald._fit.boosting import BaseBoosting
 from weald._input import frames
 from weald._input import schema as _schema
 from weald._input.checks import Float, integer, named
@@ -145,7 +144,7 @@ def feature_importances(
     if outputs is None:
         importances: Float = model.feature_importances_
         return importances
-    if model._kind not in ("tree", "forest"):
+    if not isinstance(model._engine, _weald.Forest):
         raise ValueError(
             f"outputs must be None, since the trees of {type(model).__name__} have other outputs than y, got "
             f"{outputs!r}"
@@ -481,7 +480,7 @@ def export_rules(
     <BLANKLINE>
     """
     model, before = innermost(estimator)
-    if isinstance(model, BaseBoosting) or not isinstance(model, BaseModel):
+    if not isinstance(model, BaseModel) or model._proof.engine is _weald.Boosted:
         raise TypeError(f"estimator must be a tree or forest of weald, got {kind_of(model)}")
     check_tests_features(model)
     model = named_twin(model, estimator)

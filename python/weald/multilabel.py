@@ -22,8 +22,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import f1_score, precision_score
 
-from weald._fit.at_once import fitted_at_once, of_one_fit
-from weald._fit.proof import check_fitted
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.proof import check_fitted
 from weald._input import checks, masks
 from weald._input.checks import Float
 from weald._input.described import described

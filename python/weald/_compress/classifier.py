@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from weald._fit.at_once import of_one_fit
 from weald._fit.compression import BaseCompressed
 from weald._fit.predictions import BaseClassifier
-from weald._fit.proof import compressing
+from weald._fitted.at_once import of_one_fit
+from weald._fitted.compressed_proof import compressing
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import StrOptions
 from weald._parameters import label_weight as _label_weight

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from weald import _weald
-from weald._fit.at_once import of_one_fit
 from weald._fit.base import as_size
 from weald._fit.compression import BaseCompressed
-from weald._fit.proof import check_fitted
+from weald._fitted.at_once import of_one_fit
+from weald._fitted.proof import check_fitted
 from weald._input.checks import Number, number
 from weald._input.sklearn_private import Interval, StrOptions
 

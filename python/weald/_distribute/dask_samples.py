@@ -22,8 +22,8 @@ from sklearn.base import BaseEstimator, clone
 
 from weald._distribute.samples_apart import fit_part
 from weald._files import model_file
-from weald._fit.at_once import fitted_at_once
 from weald._fit.boosting import BaseBoosting
+from weald._fitted.at_once import fitted_at_once
 from weald._input.checks import number
 from weald._input.sparse import is_sparse
 

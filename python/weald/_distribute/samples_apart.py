@@ -21,8 +21,8 @@ from sklearn.base import is_classifier
 from weald import _weald
 from weald import loss as losses
 from weald._fit import boosting_checks
-from weald._fit.at_once import fitted_at_once
 from weald._fit.boosting import BaseBoosting
+from weald._fitted.at_once import fitted_at_once
 from weald._input import checks
 from weald._input.checks import Float, Matrix, integer
 from weald._input.frames import names_of

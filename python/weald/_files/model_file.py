@@ -21,7 +21,6 @@ from weald import _weald
 from weald._files import archives
 from weald._files.model_parts import NESTED, apart, is_of_weald, nested, put_together, trusted
 from weald._files.state import Decoder, Encoder, arrays_of, from_text, prove_arrays, prove_size, to_text
-from weald._fit.proof import most_values
 from weald._input import registry
 from weald._input.described import described, kind_and_module
 
@@ -478,11 +477,25 @@ def _proven(summary: _ModelSummary) -> Any:
         fitted = part.get("fitted")
         for attribute, value in (fitted if isinstance(fitted, dict) else {}).items():
             n_values = sum(math.prod(shape) for _, _, shape in arrays_of(value))
-            if n_values > most_values(attribute, summary):
-                most = most_values(attribute, summary)
+            if n_values > (most := _most_values(attribute, summary)):
                 raise ValueError(f"{attribute[:80]} must have at most {most} values in arrays, got {n_values}")
         part = part.get("inner")
     return content
+
+
+# Attributes with a value for each label or class.
+_OF_LABELS = {"classes_", "threshold_", "is_calibrated_"}
+
+
+def _most_values(attribute: str, summary: _ModelSummary) -> float:
+    """The maximum number of values in arrays of a fitted attribute, by the header of its model.
+
+    Arrays that depend on the number of training samples, rounds or steps of a path are only limited by the file.
+    """
+    if attribute == "_knots" or any(attribute in cls._proof.of_training for cls in registry.ESTIMATORS.values()):
+        return math.inf
+    # The arrays of other attributes are written as JSON, since they contain names or few values.
+    return summary["width"] if attribute in _OF_LABELS else 0
 
 
 def _mapped(name: str, accept: _Accept) -> _Parts:

@@ -11,7 +11,8 @@ from sklearn.frozen import FrozenEstimator
 
 from weald._files import archives
 from weald._files.state import Decoder, Encoder
-from weald._fit.proof import ENGINE, Kind, attribute_of, engine_from, engine_of, fitted_names
+from weald._fitted.boosted_proof import BoostedProof
+from weald._fitted.compressed_proof import CompressedProof
 from weald._input import registry
 from weald._input.described import described, kind_and_module
 from weald._rounds.callbacks import CALLBACKS
@@ -48,8 +49,6 @@ ADDED: dict[str, Any] = {
     "label_weight": None,
     "keep_path": True,
 }
-# The same for trees, of parameters that files of other estimators have always contained.
-_ADDED_TO_TREES = {"n_jobs": None}
 # The same for multi-label meta-estimators.
 _ADDED_AROUND = {"verbose": 0}
 # Parameters that files may contain and that no longer exist. They do not affect predictions.
@@ -86,26 +85,22 @@ def apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, dict[st
     return engine, {"class": name, **encoded, "inner": content, "frozen": is_frozen}
 
 
-def _added(kind: Kind) -> dict[str, Any]:
-    return {**ADDED, **_ADDED_TO_TREES} if kind == "tree" else ADDED
-
-
 def _taken_apart(encoder: Encoder, model: BaseModel, prefix: str) -> tuple[Any, dict[str, Any]]:
     """The model of the engine, or None if not fitted, and the rest for JSON. `prefix` is the path in messages."""
     name = type(model).__name__
     state = model._state()
-    kind: Kind = model._kind
-    engine = engine_of(state.pop(ENGINE[kind], None))
+    proof = model._proof
+    engine = proof.model_of(state.pop(proof.attribute, None))
     _prove_names(f"{name}: {prefix}", state)
-    names, added = model._get_param_names(), _added(kind)
-    known = fitted_names(kind, isinstance(model, ClassifierMixin))
+    names, added = model._get_param_names(), ADDED | model._later_parameters
+    known = proof.names(isinstance(model, ClassifierMixin))
     values = {n: state.pop(n) for n in sorted(names)}
     # A frozen model that stages start from is both a parameter and an attribute, which is stored once.
-    is_shared = kind == "boosting" and isinstance(state.get("_init"), FrozenEstimator)
+    is_shared = isinstance(state.get("_init"), FrozenEstimator)
     if is_shared and values["init"] is state["_init"]:
         values["init"] = None
         is_shared = False
-    if kind == "boosting" and not isinstance(values["loss"], str):
+    if not isinstance(values.get("loss", ""), str):
         # Losses of users have methods, which no file contains.
         values["loss"] = get(values["loss"])
     params = {
@@ -187,31 +182,29 @@ def put_together(decoder: Decoder, content: Any, engine: _Model | None) -> Any:
     cls = _class_named(content["class"])
     if not all(isinstance(content[part], dict) for part in ("params", "fitted")):
         raise ValueError("params and fitted must be objects, got something else")
-    kind: Kind = cls._kind
-    if kind == "boosting":
+    if issubclass(cls._proof, BoostedProof):
         content = _with_loss(decoder, content)
-    elif kind == "compressed":
+    elif issubclass(cls._proof, CompressedProof):
         content = _by_method(content)
         cls = _class_named(content["class"])
-    name, names, added = content["class"], set(cls._get_param_names()), _added(kind)
-    removed = _REMOVED - names if kind == "compressed" else set()
-    missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names - removed
+    proof, name, names, added = cls._proof, content["class"], set(cls._get_param_names()), ADDED | cls._later_parameters
+    missing, unknown = names - added.keys() - content["params"].keys(), content["params"].keys() - names
     if missing:
         raise ValueError(f"{name} must have the parameter {min(missing)!r}, which is missing in the file")
     if unknown:
         raise ValueError(f"{name} does not support the parameter {min(unknown)[:80]!r}")
     params = {n: decoder.decode(value) for n, value in sorted(content["params"].items())}
     absent = {n: value for n, value in added.items() if n in names}
-    estimator = cls(**absent | {n: value for n, value in params.items() if n in names})
-    if strange := sorted(content["fitted"].keys() - fitted_names(kind, isinstance(estimator, ClassifierMixin)).keys()):
+    estimator = cls(**absent | params)
+    if strange := sorted(content["fitted"].keys() - proof.names(isinstance(estimator, ClassifierMixin)).keys()):
         raise ValueError(f"{name} does not support the attribute {strange[0][:80]!r}")
     estimator._validate_params()
     state = dict(estimator.__dict__)
     state.update((n, decoder.decode(value)) for n, value in sorted(content["fitted"].items()))
     _prove_names(f"{name}: ", state)
     if engine is not None:
-        state[ENGINE[kind]] = attribute_of(kind, engine)
-    if kind == "boosting" and "init" not in content["params"] and isinstance(state.get("_init"), FrozenEstimator):
+        state[proof.attribute] = proof.holding(engine)
+    if "init" not in content["params"] and isinstance(state.get("_init"), FrozenEstimator):
         state["init"] = state["_init"]
     estimator.__setstate__(state)
     if "n_nodes" in names and "n_nodes_" not in state and "path_" in state:
@@ -240,7 +233,8 @@ def _by_method(content: dict[str, Any]) -> dict[str, Any]:
     """The content of a compressed forest, of the class that has its former parameter `method` today."""
     params = content["params"]
     if params.get("method") != "grow" or not content["class"].startswith("Compressed"):
-        return content
+        removed = _REMOVED - set(_class_named(content["class"])._get_param_names())
+        return content | {"params": {n: value for n, value in params.items() if n not in removed}}
     kept = {_OF_INDUCED.get(n, n): value for n, value in params.items() if n not in _NOT_OF_INDUCED}
     # A norm is no number of nodes; the model that was cut there is in the file.
     kept["n_nodes"] = kept.get("n_nodes") if kept.get("n_nodes") == "cv" else None
@@ -285,7 +279,7 @@ def _estimator_again(decoder: Decoder, content: Any) -> Any:
     engine = None
     if "model" in rest:
         data = _bytes_of(decoder, rest.pop("model"))
-        engine = engine_of(engine_from(_class_named(rest.get("class"))._kind, data))
+        engine = _class_named(rest.get("class"))._proof.engine.from_bytes(data)
     return put_together(decoder, rest, engine)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -13,16 +14,18 @@ from scipy import sparse
 from sklearn.metrics import r2_score
 
 from weald._fit import stored_samples, updates
-from weald._fit.at_once import fitted_at_once
 from weald._fit.base import BaseEnsemble
 from weald._fit.predictions import BaseClassifier, BaseRegressor
 from weald._fit.samples import Samples, prepare
+from weald._fitted.at_once import fitted_at_once
+from weald._fitted.proof import Proof
 from weald._input import digest as _digest
 from weald._input import masks, warned
 from weald._input.checks import MOST, Float, Number, draw_seed, is_float, named, shown
+from weald._input.described import described
 from weald._input.sklearn_private import Interval, RealNotInt
 from weald._input.sparse import csr_of, is_sparse, r2
-from weald._input.targets import Target
+from weald._input.targets import CONTAINER, Target
 from weald._parameters.types import OobScore, RandomState
 from weald._ranking.ranks import ranking_precision
 from weald._rounds.progress import Progress
@@ -57,9 +60,50 @@ def _known_numbers(target: Target) -> Float:
     return known
 
 
+class BaggedProof(Proof):
+    """The fitted attributes of forests under validation."""
+
+    own: ClassVar[dict[str, bool]] = {
+        CONTAINER: False,
+        "_seed": True,
+        "_draws": True,
+        "oob_score_": False,
+        "oob_decision_function_": False,
+        "oob_prediction_": False,
+        **dict.fromkeys(stored_samples.ATTRIBUTES, False),
+        updates.PART: False,
+        updates.GROWN: False,
+    }
+    of_training = frozenset({"oob_decision_function_", "oob_prediction_", *stored_samples.ATTRIBUTES})
+
+    def of_kind(self) -> None:
+        self.seed()
+        draws = self.state["_draws"]
+        is_pair = type(draws) is tuple and len(draws) == 2 and type(draws[0]) is bool
+        self.need(is_pair, "_draws", f"must be a pair of bootstrap and max_samples, got {described(draws)}")
+        size = draws[1]
+        positive = size is None or (type(size) in (int, float) and 0 < size < math.inf)
+        self.need(positive, "_draws", f"must have a positive number of samples, got {described(size)}")
+        if updates.GROWN in self.state:
+            self.integer(updates.GROWN, self.model.n_trees, 2**32 - 1)
+        if updates.PART in self.state:
+            updates.prove_part(self.need, self.state[updates.PART], self.model.n_trees)
+        if "oob_score_" in self.state:
+            score = self.state["oob_score_"]
+            self.need(isinstance(score, Real), "oob_score_", f"must be a number, got {described(score)}")
+        if "oob_decision_function_" in self.state:
+            self.sparse_or_numbers("oob_decision_function_", self.model.width)
+        if "oob_prediction_" in self.state:
+            self.numbers("oob_prediction_", [(-1,) if self.model.width == 1 else (-1, self.model.width)])
+        if any(attribute in self.state for attribute in stored_samples.ATTRIBUTES):
+            node_counts = [self.model.tree(i).node_count for i in range(self.model.n_trees)]
+            stored_samples.prove(self.name, self.state, node_counts, self.model.n_outputs)
+
+
 class BaseBagging(BaseEnsemble):
     """Fits of ensembles of independent trees."""
 
+    _proof = BaggedProof
     _masks_y = True
     _keeps_sparse_y = True
     # Attributes of a fit with `oob_score`, which a fit without it deletes.
@@ -82,7 +126,7 @@ class BaseBagging(BaseEnsemble):
         self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any, trees: Any = None
     ) -> tuple[Samples, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
-        self._check_draws()
+        self._check_parameters()
         part = None if trees is None else updates.checked_range(self, trees)
         grown = self._forest if self.warm_start and hasattr(self, "_forest") else None
         if grown is not None and (other := sorted({updates.PART, updates.GROWN} & self.__dict__.keys())):
@@ -92,8 +136,7 @@ class BaseBagging(BaseEnsemble):
         samples = prepare(self, X, y, sample_weight, y_mask, label_names)
         return samples, self._fit_samples(samples, part, grown, before)
 
-    def _check_draws(self) -> None:
-        """Check for parameters that contradict each other."""
+    def _check_parameters(self) -> None:
         if self.oob_score and not self.bootstrap:
             raise ValueError(
                 "oob_score is not supported with bootstrap=False, which leaves out no samples: set bootstrap=True"

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Set
 from math import ceil
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone
 
 from weald import _weald
-from weald._fit import proof
-from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.named_outputs import NamedOutputs
-from weald._fit.proof import Kind, check_fitted
 from weald._fit.samples import Samples
+from weald._fitted.at_once import FittedAsOne, of_one_fit
+from weald._fitted.proof import Proof, check_fitted
 from weald._input import checks, frames, masks, registry
 from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
@@ -153,8 +152,16 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     # Whether y of shape (n_samples, 1) raises a warning: it does in scikit-learn's forests, and not in its trees.
     _warn_column: ClassVar[bool] = False
 
-    # Which attribute holds the fitted model, and which attributes belong to it: see `weald._fit.proof`.
-    _kind: ClassVar[Kind]
+    # Which attribute holds the fitted model, of which class of the engine, and which attributes belong to it.
+    _proof: ClassVar[type[Proof]]
+    # Whether nodes test single features.
+    _tests_features: ClassVar[bool] = True
+    # Whether the scores of a sample are computed by the engine alone.
+    _scored_by_engine: ClassVar[bool] = True
+    # Whether a fit leads to trees. A boosted model of other estimators has none.
+    _has_trees: bool = True
+    # Parameters that were added to this class after the first version of model files, see `weald._files.model_parts`.
+    _later_parameters: ClassVar[dict[str, Any]] = {}
 
     # The fitted model; that of a single tree is a forest of one tree.
     _forest: _weald.Forest
@@ -162,6 +169,30 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     n_outputs_: int
     target_names_in_: NDArray[np.object_]
     categories_: _schema.Known
+
+    @property
+    def _engine(self) -> Any:
+        """The model of the engine that computes scores."""
+        return self._proof.model_of(self.__dict__[self._proof.attribute])
+
+    @property
+    def _explained(self) -> _weald.Forest | _weald.Boosted:
+        """The model of the engine whose leaves have scores as values."""
+        explained: _weald.Forest | _weald.Boosted = self._engine
+        return explained
+
+    def _with_engine(self, model: Any) -> Self:
+        """A copy with another model of the engine."""
+        other: Self = self._twin()
+        other.__dict__[self._proof.attribute] = self._proof.holding(model)
+        return other
+
+    def _unit(self) -> float:
+        """The factor from scores of the engine to those of `decision_function`."""
+        return 1.0
+
+    def _check_parameters(self) -> None:
+        """Check for parameters that contradict each other, which the table of constraints cannot express."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -184,8 +215,8 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _fitted_names(self) -> Set[str]:
         names = self._names_of_fit.get(type(self))
         if names is None:
-            known = proof.fitted_names(self._kind, isinstance(self, ClassifierMixin))
-            names = frozenset({proof.ENGINE[self._kind], *known, *self._unsaved} - {frames.OUTPUT})
+            known = self._proof.names(isinstance(self, ClassifierMixin))
+            names = frozenset({self._proof.attribute, *known, *self._unsaved} - {frames.OUTPUT})
             self._names_of_fit[type(self)] = names
         return names
 
@@ -260,7 +291,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
 
     def _kept_schema(self, X: Any, goes_on: bool) -> Schema | None:
         """The schema that a fit keeps, if it `goes_on` or with `warm_start`, or that of a model that it is fitted to."""
-        if not goes_on and not (getattr(self, "warm_start", False) and proof.ENGINE[self._kind] in self.__dict__):
+        if not goes_on and not (getattr(self, "warm_start", False) and self._proof.attribute in self.__dict__):
             return self._frozen_schema()
         kept = Schema.of(self)
         kept.check_asked(self._asked_categories(), X)
@@ -383,17 +414,17 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def __getstate__(self) -> dict[str, Any]:
         # The engine's model is stored as bytes: skops creates objects from their states, and engine objects have none.
         state = self._state()
-        attribute = proof.ENGINE[self._kind]
-        if (model := proof.engine_of(state.get(attribute))) is not None:
+        attribute = self._proof.attribute
+        if (model := self._proof.model_of(state.get(attribute))) is not None:
             state[attribute] = model.to_bytes()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # States from pickle, joblib and skops come from an untrusted source.
         state = dict(state)
-        attribute = proof.ENGINE[self._kind]
+        attribute = self._proof.attribute
         if isinstance(state.get(attribute), bytes):
-            state[attribute] = proof.engine_from(self._kind, state[attribute])
+            state[attribute] = self._proof.from_bytes(state[attribute])
         self._prove(state)
         super().__setstate__(state)
 
@@ -403,7 +434,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         return other
 
     def _prove(self, state: dict[str, Any]) -> None:
-        proof.prove(type(self).__name__, self._kind, isinstance(self, ClassifierMixin), state)
+        self._proof(type(self).__name__, isinstance(self, ClassifierMixin), state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

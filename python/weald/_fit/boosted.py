@@ -18,10 +18,11 @@ from weald import _weald
 from weald import loss as losses
 from weald._fit import memory
 from weald._fit.arrays import Tree
-from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseEnsemble, BaseModel, Members, unfitted
-from weald._fit.proof import check_fitted
 from weald._fit.tree import BaseTree
+from weald._fitted.at_once import of_one_fit
+from weald._fitted.boosted_proof import BoostedProof
+from weald._fitted.proof import check_fitted
 from weald._input import checks
 from weald._input.checks import Float, Matrix
 from weald._input.schema import Schema
@@ -42,7 +43,7 @@ def grows_trees(estimator: BaseModel) -> bool:
 class BoostedModel(BaseEnsemble):
     """What fitted boosting models for all kinds of y share."""
 
-    _kind = "boosting"
+    _proof = BoostedProof
     _memory_terms = staticmethod(memory.of_boosting)
     # The class of the members of `estimators_`.
     _member_class: ClassVar[type[BaseTree]]
@@ -61,6 +62,14 @@ class BoostedModel(BaseEnsemble):
     _eval_curves: tuple[tuple[str, Float, Float | None], ...]
     # The fitted model that stages start from.
     _init: Any = None
+
+    @property
+    def _has_trees(self) -> bool:  # type: ignore[override]
+        return self._weak is None
+
+    @property
+    def _scored_by_engine(self) -> bool:  # type: ignore[override]
+        return self._weak is None and self._init is None
 
     @property
     def _forest(self) -> _weald.Forest:  # type: ignore[override]
@@ -163,10 +172,6 @@ class BoostedModel(BaseEnsemble):
     def _loss(self) -> Loss:
         """The loss of the stages, without the methods of a loss of the user."""
         return losses.get(self._shared["loss"])
-
-    def _unit(self) -> float:
-        """The factor from scores of the engine to those of `decision_function`."""
-        return 1.0
 
     # --- scores ------------------------------------------------------------------------------------------------------
 

@@ -16,11 +16,11 @@ from sklearn.base import BaseEstimator
 from weald import _weald
 from weald import loss as losses
 from weald._fit import boosting_checks
-from weald._fit.at_once import fitted_at_once
 from weald._fit.base import BaseModel, as_size
 from weald._fit.boosted import BoostedModel, grows_trees
-from weald._fit.proof import check_fitted
 from weald._fit.samples import prepare
+from weald._fitted.at_once import fitted_at_once
+from weald._fitted.proof import check_fitted
 from weald._input import checks, masks, warned
 from weald._input.checks import MOST, Float, Matrix, Number, draw_seed
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions

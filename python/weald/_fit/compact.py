@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._fit.arrays import Tree
-from weald._fit.bagging import BaseBagging
-from weald._fit.boosting import BaseBoosting
-from weald._fit.compression import BaseCompressed
-from weald._fit.forest import BaseForest
-from weald._fit.tree import BaseTree
+from weald._fit.base import BaseModel
 from weald._input import checks
 from weald._input.described import described
 from weald._input.sparse import is_sparse
-
-if TYPE_CHECKING:
-    from weald._fit.base import BaseModel
+from weald._parameters.types import MatrixLike
 
 __all__ = ["CompactReport", "compact_leaves"]
+
+# The models whose leaves are corrections of others.
+_CORRECTED = {_weald.Boosted: "boosted models", _weald.Compressed: "compressed forests"}
 
 # Predictions are compared in blocks of about this number of scores, which is 64 MiB.
 _BLOCK_SCORES = 1 << 23
@@ -142,14 +137,14 @@ def compact_leaves(
     >>> report["max_change"], report["max_change_on_X"]
     (0.0, 0.0)
     """
-    if not isinstance(estimator, (BaseForest, BaseTree, BaseCompressed, BaseBoosting)):
+    if not isinstance(estimator, BaseModel) or not estimator._tests_features:
         hint = ""
-        if isinstance(estimator, BaseBagging):
+        if isinstance(estimator, BaseModel):
             hint = "; a centroid forest is smaller with a larger max_leaf_samples or min_centroid_weight"
         accepted = "a tree, forest, compressed forest or boosting model of weald"
         raise TypeError(f"estimator must be {accepted}, got a {type(estimator).__name__}{hint}")
     check_is_fitted(estimator)
-    if isinstance(estimator, BaseBoosting) and estimator._weak is not None:
+    if not estimator._has_trees:
         raise TypeError(f"estimator must have trees, got a {type(estimator).__name__} with estimator=, which has none")
     if top_k is not None:
         checks.integer("top_k", top_k, 1, also=", or None")
@@ -160,86 +155,36 @@ def compact_leaves(
     if max_change is not None:
         accepted = "None or a finite number of at least 0"
         max_change = checks.number("max_change", max_change, lambda found: 0 <= found < np.inf, accepted)
-        if not isinstance(estimator, BaseBoosting):
+        if estimator._proof.engine is not _weald.Boosted:
             raise ValueError(f"max_change is only supported for boosted models: it must be None, got {max_change!r}")
-    if isinstance(estimator, BaseBoosting):
-        return _compact_stages(estimator, top_k, dtype, max_change, training_data, X)
-    if isinstance(estimator, BaseCompressed):
-        return _compact_scores(estimator, top_k, dtype, training_data, X)
-    forest, n_threads = estimator._forest, estimator._n_threads()
-    compact = forest
+    before, n_threads, unit = estimator._engine, estimator._n_threads(), estimator._unit()
+    if (what := _CORRECTED.get(type(before))) is not None:
+        for name, value in (("top_k", top_k), ("training_data", training_data)):
+            if value is not None:
+                raise ValueError(f"{name} is not supported for {what}, whose leaves are corrections: it must be None")
+    after = before
+    if max_change is not None:
+        after = after.without_small_values(max_change / unit, n_threads)
     if training_data is not None:
-        compact = _with_stored_rows(estimator, training_data)
+        after = _with_stored_rows(estimator, training_data)
     if top_k is not None:
-        compact = compact.with_top_k(min(int(top_k), forest.width), n_threads)
+        after = after.with_top_k(min(int(top_k), before.width), n_threads)
     if dtype is not None:
-        compact = compact.with_precision(dtype, n_threads)
-    report = CompactReport(
-        n_bytes_before=len(forest.to_bytes()),
-        n_bytes_after=len(compact.to_bytes()),
-        max_change=forest.largest_change(compact, n_threads),
-        max_change_on_X=None if X is None else _change_on(estimator, compact, X),
-    )
-    result = copy.copy(estimator)
-    if isinstance(result, BaseTree):
-        result.tree_ = Tree(compact)
-    else:
-        result._forest = compact
-    return result, report
-
-
-def _compact_scores(
-    model: BaseModel, top_k: int | None, dtype: Any, training_data: Any, X: Any
-) -> tuple[Any, CompactReport]:
-    """`compact_leaves` of a compressed forest."""
-    for name, value in (("top_k", top_k), ("training_data", training_data)):
-        if value is not None:
-            raise ValueError(
-                f"{name} is not supported for compressed forests, whose leaves are corrections: it must be None"
-            )
-    before, n_threads = model._model, model._n_threads()
-    after = before if dtype is None else before.with_precision(dtype, n_threads)
+        after = after.with_precision(dtype, n_threads)
     report = CompactReport(
         n_bytes_before=len(before.to_bytes()),
         n_bytes_after=len(after.to_bytes()),
-        max_change=before.forest.largest_change(after.forest, n_threads),
-        max_change_on_X=None if X is None else _change_on(model, after.forest, X),
+        max_change=_explained(before).largest_change(_explained(after), n_threads) * unit,
+        max_change_on_X=None if X is None else _change_on(estimator, after, X) * unit,
     )
-    result = copy.copy(model)
-    result._model = after
+    result = estimator._with_engine(after)
     result.__dict__.pop("_path", None)
     return result, report
 
 
-def _compact_stages(
-    model: BaseModel, top_k: int | None, dtype: Any, max_change: float | None, training_data: Any, X: Any
-) -> tuple[Any, CompactReport]:
-    """`compact_leaves` of a boosted model."""
-    for name, value in (("top_k", top_k), ("training_data", training_data)):
-        if value is not None:
-            raise ValueError(
-                f"{name} is not supported for boosted models, whose leaves are corrections: it must be None"
-            )
-    before, n_threads, unit = model._model, model._n_threads(), model._unit()
-    after = before
-    if max_change is not None:
-        after = after.without_small_values(float(max_change) / unit, n_threads)
-    if dtype is not None:
-        after = after.with_precision(dtype, n_threads)
-    on_X = None
-    if X is not None:
-        X = model._check_X(X, reset=False)
-        X = X.tocsr() if is_sparse(X) else X
-        on_X = _largest_difference(before.predict_scores, after.predict_scores, X, before.width, n_threads) * unit
-    report = CompactReport(
-        n_bytes_before=len(before.to_bytes()),
-        n_bytes_after=len(after.to_bytes()),
-        max_change=before.largest_change(after, n_threads) * unit,
-        max_change_on_X=on_X,
-    )
-    result = model._twin()
-    result._model = after
-    return result, report
+def _explained(model: Any) -> Any:
+    """The model of the engine whose leaves have scores as values."""
+    return model.forest if isinstance(model, _weald.Compressed) else model
 
 
 def _with_stored_rows(model: BaseModel, training_data: Any) -> _weald.Forest:
@@ -273,20 +218,17 @@ def _with_stored_rows(model: BaseModel, training_data: Any) -> _weald.Forest:
         raise type(error)(f"training_data: {error}") from error
 
 
-def _change_on(model: BaseModel, compact: _weald.Forest, X: Any) -> float:
-    X = model._check_X(X, reset=False)
-    if is_sparse(X):
-        X = X.tocsr()
-    return _largest_difference(model._forest.predict, compact.predict, X, compact.width, model._n_threads())
-
-
-def _largest_difference(before: Any, after: Any, X: Any, width: int, n_threads: int) -> float:
-    """The largest difference between two functions of (X, number of threads) that predict `width` columns."""
-    n_rows = max(1, _BLOCK_SCORES // width)
-    change = 0.0
-    for start in range(0, X.shape[0], n_rows):
-        block = X[start : start + n_rows]
-        difference = before(block, n_threads)
-        difference -= after(block, n_threads)
+def _change_on(model: BaseModel, compact: Any, X: MatrixLike) -> float:
+    """The largest difference between the scores of the model and of a smaller one for samples."""
+    checked = model._check_X(X, reset=False)
+    checked = checked.tocsr() if is_sparse(checked) else checked
+    before, after = _explained(model._engine), _explained(compact)
+    predict = [getattr(one, "predict_scores", None) or one.predict for one in (before, after)]
+    n_threads, change = model._n_threads(), 0.0
+    n_rows = max(1, _BLOCK_SCORES // before.width)
+    for start in range(0, checked.shape[0], n_rows):
+        block = checked[start : start + n_rows]
+        difference = predict[0](block, n_threads)
+        difference -= predict[1](block, n_threads)
         change = max(change, float(np.abs(difference, out=difference).max()))
     return change

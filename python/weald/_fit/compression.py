@@ -19,15 +19,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
 from weald import loss as losses
-from weald._fit import memory, proof
+from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
-from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.base import BaseEnsemble, Members, as_size, unfitted
 from weald._fit.forest import BaseForest
 from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
-from weald._fit.proof import check_fitted
 from weald._fit.samples import Samples, prepare
 from weald._fit.tree import BaseTree
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.compressed_proof import CompressedProof, compressing
+from weald._fitted.proof import check_fitted
 from weald._input import frames, schema, warned
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed
 from weald._input.schema import Schema
@@ -62,13 +63,13 @@ _LEAST_BYTES = 14
 class BaseCompressed(BaseEnsemble):
     """What compressed forests for all kinds of y share."""
 
-    _kind = "compressed"
+    _proof = CompressedProof
     _memory_terms = staticmethod(memory.of_compression)
     # The class of the members of `estimators_`.
     _member_class: ClassVar[type[BaseTree]]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         # `_check_parameters` checks `estimator`.
-        "loss": [StrOptions(set(proof.compressing(classifier=False))), losses.Loss],
+        "loss": [StrOptions(set(compressing(classifier=False))), losses.Loss],
         "cv": ["cv_object"],
         "max_test_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
@@ -102,6 +103,11 @@ class BaseCompressed(BaseEnsemble):
     _path: _weald.CompressionPath
     # The loss of the fitted model.
     _loss: str
+
+    @property
+    def _explained(self) -> _weald.Forest:
+        # The leaves of the forest have scores as values.
+        return self._forest
 
     @property
     def _forest(self) -> _weald.Forest:  # type: ignore[override]
@@ -297,7 +303,7 @@ class BaseCompressed(BaseEnsemble):
                 f"estimator must be a tree or forest of weald that is a {kind}, or None for "
                 f"{self._default_estimator.__name__}(), got {type(given).__name__}"
             )
-        supported = proof.compressing(is_classifier(self))
+        supported = compressing(is_classifier(self))
         if losses.get(self.loss).name not in supported:
             raise ValueError(f"loss must be {' or '.join(map(repr, supported))}, got {self.loss!r}")
         if self.max_loss_increase is not None and not self._cross_validates():
@@ -375,8 +381,7 @@ class BaseCompressed(BaseEnsemble):
         # The validated X contains codes of categories.
         forest.set_params(categorical_features=schema.mask_of(self))
         forest._validate_params()
-        if isinstance(forest, BaseForest):
-            forest._check_draws()
+        forest._check_parameters()
         for name in ("n_features_in_", "feature_names_in_", "categories_", schema.LABELS):
             if name in self.__dict__:
                 setattr(forest, name, self.__dict__[name])

@@ -13,13 +13,13 @@ from scipy import sparse
 from weald import _weald
 from weald._fit import memory, stored_samples, updates
 from weald._fit.arrays import Tree, decision_path
-from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
 from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters
 from weald._fit.predictions import BaseClassifier
-from weald._fit.proof import check_fitted
 from weald._fit.samples import Samples
 from weald._fit.tree import BaseTree
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.proof import check_fitted
 from weald._input.checks import Float
 from weald._input.sklearn_private import StrOptions
 from weald._input.targets import CONTAINER, Target
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 class BaseForest(TreeParameters, BaseBagging):
     """What forests for all kinds of y share."""
 
-    _kind = "forest"
     _memory_terms = staticmethod(memory.of_forest)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseModel._parameter_constraints,

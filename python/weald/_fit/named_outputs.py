@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from weald._fit.at_once import of_one_fit
-from weald._fit.proof import check_fitted
+from weald._fitted.at_once import of_one_fit
+from weald._fitted.proof import check_fitted
 from weald._input import frames
 from weald._input.checks import Float
 from weald._parameters.types import MatrixLike, available_if

@@ -11,10 +11,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import unique_labels
 
-from weald._fit.at_once import of_one_fit
 from weald._fit.base import BaseModel
 from weald._fit.named_outputs import NamedLabels, has_labels
-from weald._fit.proof import check_fitted
+from weald._fitted.at_once import of_one_fit
+from weald._fitted.proof import check_fitted
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sklearn_private import StrOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,14 @@ from sklearn.utils import Bunch
 from weald import _weald
 from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
-from weald._fit.at_once import fitted_at_once, of_one_fit
 from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters
-from weald._fit.proof import check_fitted
 from weald._fit.samples import Samples, prepare
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.proof import Proof, check_fitted
 from weald._input.checks import draw_seed
+from weald._input.described import described
 from weald._input.sklearn_private import StrOptions
+from weald._input.targets import CONTAINER
 from weald._parameters.projections import Growth
 from weald._parameters.types import (
     MatrixLike,
@@ -28,11 +30,48 @@ from weald._parameters.types import (
     fit_context,
 )
 
+if TYPE_CHECKING:
+    from weald._weald import _Model
+
+
+class TreeProof(Proof):
+    """The fitted attributes of a tree under validation."""
+
+    attribute = "tree_"
+    own: ClassVar[dict[str, bool]] = {"max_features_": True, CONTAINER: False}
+
+    @classmethod
+    def model_of(cls, value: object) -> _Model | None:
+        """The model of the engine, which is a forest of one tree."""
+        return super().model_of(value._forest if type(value) is Tree else value)
+
+    @classmethod
+    def holding(cls, model: _Model) -> Tree:
+        """The arrays of the tree."""
+        if type(model) is not _weald.Forest or model.n_trees != 1:
+            trees = f"{model.n_trees} trees" if type(model) is _weald.Forest else described(model)
+            raise ValueError(f"the model must be a single tree, got {trees}")
+        return Tree(model)
+
+    def of_engine(self) -> None:
+        """Check the arrays of the tree."""
+        tree = self.state[self.attribute]
+        is_tree = type(tree) is Tree and type(tree._forest) is _weald.Forest
+        self.need(is_tree, self.attribute, f"must be a tree, got {described(tree)}")
+        n_trees = tree._forest.n_trees
+        self.need(n_trees == 1, self.attribute, f"must be a single tree, got {n_trees} trees")
+        self.of_y(tree._forest)
+
+    def of_kind(self) -> None:
+        """Check the number of features that were drawn."""
+        self.drawn_features()
+
 
 class BaseTree(TreeParameters, BaseModel):
     """What trees for all kinds of y share."""
 
-    _kind = "tree"
+    _proof = TreeProof
+    _later_parameters: ClassVar[dict[str, Any]] = {"n_jobs": None}
     _memory_terms = staticmethod(memory.of_forest)
     _masks_y = True
     _keeps_sparse_y = True

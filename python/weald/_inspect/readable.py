@@ -8,10 +8,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald._fit.base import BaseModel
-from weald._fit.boosting import BaseBoosting
 from weald._input.described import kind_of
 from weald._ranking.pipelines import apart, innermost
-from weald.centroid import BaseCentroidForest
 
 __all__ = ["check_tests_features", "check_trees", "fitted", "named_twin"]
 
@@ -40,13 +38,13 @@ def named_twin(model: BaseEstimator, estimator: BaseEstimator) -> Any:
 
 def check_trees(model: BaseModel) -> None:
     check_tests_features(model)
-    if isinstance(model, BaseBoosting) and model._weak is not None:
+    if not model._has_trees:
         name = type(model).__name__
         raise ValueError(f"estimator must have trees, got a {name} with estimator=, which has none")
 
 
 def check_tests_features(model: BaseEstimator) -> None:
-    if isinstance(model, BaseCentroidForest):
+    if not model._tests_features:
         raise TypeError(
             f"estimator must have nodes that test single features, got a {type(model).__name__}; see "
             "weald.inspection.export_centroids, and permutation_importance and "

@@ -12,13 +12,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
-from weald._fit.boosting import BaseBoosting
 from weald._input import checks, frames
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse
 from weald._inspect.readable import check_trees, fitted
 from weald._ranking.pipelines import names_of_features, transformed
-from weald.compression import BaseCompressed
 
 __all__ = ["Explanation", "shap_interaction_values", "shap_values"]
 
@@ -145,7 +143,7 @@ def shap_values(estimator: BaseEstimator, X: Any, outputs: Any = None, *, backgr
     X = transformed(before, X)
     checked = model._check_predict(X)
     against = None if background is None else _checked_background(model, before, background)
-    engine, n_threads = _engine(model), model._n_threads()
+    engine, n_threads = model._explained, model._n_threads()
     unit, threshold = _unit_and_threshold(model)
     with _named_memory():
         base = _weald.shap_base_values(engine, against, columns, n_threads)
@@ -240,23 +238,14 @@ def shap_interaction_values(estimator: BaseEstimator, X: Any, output: Any = None
     checked = model._check_predict(transformed(before, X))
     against = None if background is None else _checked_background(model, before, background)
     with _named_memory():
-        found = _weald.shap_interaction_values(_engine(model), checked, columns[0], against, model._n_threads())
+        found = _weald.shap_interaction_values(model._explained, checked, columns[0], against, model._n_threads())
     found *= _unit_and_threshold(model)[0]
     return found
 
 
-def _engine(model: BaseEstimator) -> _weald.Forest | _weald.Boosted:
-    """The engine's model. For a compressed forest it is the forest, whose leaves have scores as values."""
-    engine: _weald.Forest | _weald.Boosted = model._model if isinstance(model, BaseBoosting) else model._forest
-    return engine
-
-
 def _unit_and_threshold(model: BaseEstimator) -> tuple[float, float]:
     """The factor from scores of the engine to `decision_function`, and the score that becomes zero there."""
-    if not is_classifier(model) or not isinstance(model, BaseBoosting | BaseCompressed):
-        return 1.0, 0.0
-    unit = model._unit() if isinstance(model, BaseBoosting) else 1.0
-    return unit, float(model._threshold)
+    return model._unit(), float(getattr(model, "_threshold", 0.0))
 
 
 def _score_names(model: BaseEstimator) -> list[str]:
@@ -268,7 +257,7 @@ def _score_names(model: BaseEstimator) -> list[str]:
         pairs = zip(outputs, model.classes_, strict=True)
         return [f"{output}={name}" for output, classes in pairs for name in classes]
     classes = [str(name) for name in model.classes_]
-    width = _engine(model).width
+    width = model._explained.width
     return classes[-1:] if width == 1 else classes
 
 

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
-from weald._fit.at_once import FittedAsOne, of_one_fit
 from weald._fit.named_outputs import NamedLabels, NamedOutputs
 from weald._fit.predictions import BaseClassifier
-from weald._fit.proof import check_fitted, is_label_format
+from weald._fitted.at_once import FittedAsOne, of_one_fit
+from weald._fitted.proof import check_fitted, is_label_format
 from weald._input import checks, masks, registry, targets
 from weald._input.checks import Float
 from weald._input.described import described

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
 from weald._fit import memory
 from weald._fit.base import BaseModel
-from weald._fit.boosting import BaseBoosting
-from weald._fit.compression import BaseCompressed
 from weald._parameters.types import MatrixLike
 from weald._rounds import eval_sets as _eval_sets
 
@@ -76,9 +75,8 @@ def estimate_fit_memory(
     if not isinstance(estimator, BaseModel):
         raise TypeError(f"estimator must be an estimator of weald, got a {type(estimator).__name__}")
     estimator._validate_params()
-    if isinstance(estimator, BaseBoosting | BaseCompressed):
-        estimator._check_parameters()
-    if eval_sets is not None and not isinstance(estimator, BaseBoosting):
+    estimator._check_parameters()
+    if eval_sets is not None and "eval_sets" not in signature(estimator.fit).parameters:
         raise TypeError(f"{type(estimator).__name__} does not support eval_sets: it must be None")
     if y_mask is not None and not estimator._masks_y:
         raise TypeError(f"{type(estimator).__name__} does not support y_mask: it must be None")

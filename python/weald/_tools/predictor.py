@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from weald import _weald
-from weald._fit.at_once import FittedAsOne
 from weald._fit.base import BaseModel
-from weald._fit.proof import check_fitted
+from weald._fitted.at_once import FittedAsOne
+from weald._fitted.proof import check_fitted
 from weald._input import frames
 from weald._input.checks import renamed
 from weald._input.described import cut
@@ -247,7 +247,7 @@ class Predictor:
             return None
         if name == "predict" and (_is_sparse(model, "_is_sparse_numbers") or _is_sparse(model, "_is_sparse_labels")):
             return None
-        if name == "predict_proba" and model._kind == "compressed":
+        if name == "predict_proba" and isinstance(model._engine, _weald.Compressed):
             return None  # it is computed from other values than the scores
         return _method(model, name)
 
@@ -422,12 +422,7 @@ def _one_row(sample: Any, names: Any) -> Any:
 
 def _scores_of(model: BaseEstimator) -> Callable[[Any], NDArray[np.float64] | None] | None:
     """The function of the engine that computes the scores of a sample; None if scores are not computed by it alone."""
-    if model._kind == "centroid":
-        return None
-    if model._kind == "boosting" and (model._weak is not None or model._init is not None):
-        return None
-    engine = model._model if model._kind in ("boosting", "compressed") else model._forest
-    return _weald.OneSample(engine).scores
+    return _weald.OneSample(model._engine).scores if model._scored_by_engine else None
 
 
 def _is_date(value: Any) -> bool:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from weald import _weald
 from weald._fit.base import BaseModel
 from weald._input.checks import Float
 from weald._input.described import kind_of
@@ -143,21 +144,20 @@ class Ensemble(Head):
 def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
     """The description of a fitted estimator of weald. Error messages contain the name `exporter`."""
     name = type(model).__name__
-    kind = getattr(type(model), "_kind", None)
-    if not isinstance(model, BaseModel) or kind is None:
+    if not isinstance(model, BaseModel):
         raise TypeError(_refusal(model, exporter))
     check_is_fitted(model)
-    if kind == "centroid":
+    if not model._tests_features:
         raise ValueError(
             f"{exporter} does not support {name}: its nodes send samples to the nearest of several centroids, which "
             "formats with tests on single features cannot represent; use weald.save and weald.load, or export a "
             "RandomForest or ExtraTrees estimator fitted to the same data"
         )
     fitted = model._twin()
-    if kind == "boosting":
+    if isinstance(fitted._engine, _weald.Boosted):
         return _of_boosting(fitted, exporter)
-    compressed = fitted._model if kind == "compressed" else None
-    forest = fitted._forest if compressed is None else compressed.forest
+    compressed = fitted._engine if isinstance(fitted._engine, _weald.Compressed) else None
+    forest = fitted._forest
     return _described(
         fitted,
         n_scores=forest.width,
