@@ -48,7 +48,7 @@ def small(params, loss):
     The exact path takes seconds, so that only its first part is computed. Paths of the log loss are long: with steps of
     0.2 they have hundreds of steps up to their end, and with steps of 0.05 thousands.
     """
-    first = {"l1_norm": None, "max_test_nodes": 10} if params.get("solver") == "lasso" else {}
+    first = {"l1_norm": None, "max_test_nodes": 6} if params.get("solver") == "lasso" else {}
     return params | {"loss": loss, "step_size": 0.2 if loss == "log_loss" else 0.05} | first
 
 
@@ -394,9 +394,9 @@ def test_each_fold_grows_a_forest_of_its_samples_alone(name, loss, outputs, para
     rows = np.arange(90)
     folds = [(rows[rows % 3 != f].astype(np.uint32), rows[rows % 3 == f].astype(np.uint32)) for f in range(3)]
     weight = {"class_weight": "balanced"} if name == CLASSIFIER else {}
-    # The exact path of the log loss takes seconds in each fold if there are many nodes. With a depth of 3, nodes have
-    # ancestors with coefficients, and the minimum number of samples decides between splits.
-    slow = params.get("solver") == "lasso" and loss == "log_loss"
+    # The exact path takes seconds in each fold if there are many nodes. With a depth of 3, nodes have ancestors with
+    # coefficients, and the minimum number of samples decides between splits.
+    slow = params.get("solver") == "lasso"
     size = {"n_estimators": 2, "max_depth": 3, "min_samples_leaf": 0.15} if slow else {"n_estimators": 5}
     forest = make(name.replace("CompressedForest", "ExtraTrees"), **{"min_samples_leaf": 0.05} | size | weight)
     model = make(name, estimator=forest, cv=folds, step_size=0.05, loss=loss, **params).fit(X, y, sample_weight=w)
