@@ -402,6 +402,7 @@ def test_data_that_are_absent_end_a_script_with_the_reason(monkeypatch, tmp_path
         _data.named("no such set")
 
 
+@pytest.mark.slow
 def test_a_script_runs_without_real_data_and_leaves_out_what_needs_them(tmp_path):
     environment = os.environ | {"WEALD_DATA": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     environment.pop("WEALD_MADE", None)
@@ -431,6 +432,7 @@ def run_thesis(script: str, out: Path, *options: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script", ["ch2_distortion", "ch3_importances", "ch4_bias_variance", "ch7_induced", "ch8_density"]
 )

@@ -158,6 +158,7 @@ def alone(addresses):
     dask_samples._TreeReduce(dask.get_worker(), addresses, 0, "alone", 1.0)(np.ones(3), "sum")
 
 
+@pytest.mark.slow
 def test_stages_that_were_done_go_on_without_the_lost_worker(client):
     client.wait_for_workers(3, timeout=60)
     processes = client.run(os.getpid)

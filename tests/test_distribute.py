@@ -85,6 +85,7 @@ def test_processes_give_the_same_bytes():
     assert np.array_equal(scores, expected.predict_topk(X, 2)[1])
 
 
+@pytest.mark.slow
 def test_dask_gives_the_same_bytes_when_a_worker_is_killed(tmp_path):
     dask = pytest.importorskip("distributed", reason="Dask is not installed")
     slow = weald.RandomForestClassifier(300, random_state=0)

@@ -470,6 +470,7 @@ print("fine")
 """
 
 
+@pytest.mark.slow
 def test_sizes_that_are_claimed():
     done = children.run(CLAIMS)
     assert done.stdout == "fine\n", (done.stdout, done.stderr[-2000:], done.returncode)

@@ -153,6 +153,7 @@ print("MemoryError", n_refused)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["histograms", "leaves", "path", "absolute error", "hinge", "brent", "softmax"])
 def test_with_more_and_more_memory_a_fit_is_refused_until_it_succeeds(what):
     done = children.forked(LIMIT + SWEEP, what)
@@ -254,6 +255,7 @@ print(sorted(found))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["export_rules", "save", "load", "load a map", "inspect_model"])
 def test_long_texts_that_memory_does_not_hold_are_a_memory_error(what, tmp_path):
     # Freed blocks go back to the system, so that child processes cannot use memory that their parent freed.
