@@ -32,6 +32,7 @@ from weald._input.checks import check_has_fit, folds_of, generator, integer, nam
 from weald._input.described import described
 from weald._input.sklearn_private import BaseSearchCV, num_samples
 from weald._input.sparse import is_sparse
+from weald._input.y_columns import check_array_of_y
 from weald._labels.around import LabelsAround
 from weald._parameters.types import MatrixLike, Prediction, RandomState
 from weald._ranking.scorers import predict_topk
@@ -237,7 +238,7 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
     >>> check_cv(3, np.array([[0, np.nan], [1, 0], [np.nan, 1]]), classifier=True)
     KFold(n_splits=3, random_state=None, shuffle=False)
     """
-    targets.check_array_of_y(y, "y")
+    check_array_of_y(y, "y")
     with named("y"):
         n_samples = None if y is None else num_samples(y)
     cv = folds_of(cv, n_samples, "the number of folds, a cross-validation generator, an iterable of pairs or None")
@@ -249,7 +250,7 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
 def _prepared(estimator: BaseEstimator, y: Any, y_mask: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
-    targets.check_array_of_y(y, "y")
+    check_array_of_y(y, "y")
     y = targets.with_gaps(y, y_mask)
     if is_sparse(y):
         y = y.tocsr()

@@ -23,10 +23,9 @@ its tag. Large arrays are tensors of the file, to which the text refers.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -36,11 +35,12 @@ from scipy import sparse
 
 from weald import loss, projection
 from weald._files.archives import ELSEWHERE, is_of_others
+from weald._files.texts import DTYPE, KINDS, TENSOR_TYPES, dtype_of, list_of, only_item, shape_of, to_text
 from weald._input import registry
 from weald._input.described import cut, described
 from weald._input.targets import LabelFormat
 
-__all__ = ["Decoder", "Encoder", "arrays_of", "from_text", "prove_arrays", "prove_size", "to_text"]
+__all__ = ["Decoder", "Encoder"]
 
 _PROJECTIONS = {
     cls.__name__: cls
@@ -67,14 +67,6 @@ _MOST_BYTES = 1 << 24
 _MOST_TENSORS = 3000
 # The maximum depth of nested values; `json` itself has a larger limit.
 _MOST_LEVELS = 100
-# The maximum numbers of lists and objects of a text, which take far more memory than their text. Brackets are counted
-# before decoding, including those within strings.
-_MOST_BRACKETS = {"[": 1 << 22, "{": 1 << 20}
-# The dtypes of tensors; arrays of other types are stored as bytes.
-_TENSOR_TYPES = {"|b1", "|u1", "<i4", "<i8", "<u4", "<u8", "<f4", "<f8"}
-_DTYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|[US][1-9][0-9]{0,8})")
-# The kinds of dtypes that arrays may have.
-_KINDS = "biufUS"
 _EXACT = 2**53
 
 
@@ -158,7 +150,7 @@ class Encoder:
         return self._objects(self, value)
 
     def _dtype(self, dtype: np.dtype[Any]) -> str:
-        if dtype.str != "|O" and not _DTYPE.fullmatch(dtype.str):
+        if dtype.str != "|O" and not DTYPE.fullmatch(dtype.str):
             raise self._refused(f"must have numbers, bools or strings, got dtype {dtype}")
         return dtype.str
 
@@ -179,7 +171,7 @@ class Encoder:
         if is_small or (len(self.arrays) >= _MOST_TENSORS and array.nbytes <= _MOST_BYTES):
             return about | {"values": [self.encode(item) for item in _plain(array.ravel())]}
         little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-        if little.dtype.str not in _TENSOR_TYPES:
+        if little.dtype.str not in TENSOR_TYPES:
             little = little.reshape(-1).view(np.uint8)
         number = self._n_arrays.get(self.attribute, 0)
         self._n_arrays[self.attribute] = number + 1
@@ -211,19 +203,6 @@ def _fields(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
-def to_text(encoded: Any) -> str:
-    """The JSON of an encoded value as ASCII, which does not depend on the order of keys."""
-    return json.dumps(encoded, allow_nan=False, sort_keys=True, separators=(",", ":"))
-
-
-def prove_size(text: str) -> None:
-    """Check that a text does not contain too many lists and objects."""
-    for bracket, most in _MOST_BRACKETS.items():
-        what = "lists" if bracket == "[" else "objects"
-        if (n := text.count(bracket)) > most:
-            raise ValueError(f"the parameters and attributes must have at most {most} {what} as JSON, got {n}")
-
-
 class Decoder:
     """Converts a text and its arrays, which `prove_arrays` has checked, to values. Every error is a `ValueError`."""
 
@@ -250,11 +229,11 @@ class Decoder:
             return encoded
         if isinstance(encoded, list):
             return [self.decode(item) for item in encoded]
-        tag, content = _only_item(encoded)
+        tag, content = only_item(encoded)
         known: dict[str, Callable[[Any], Any]] = {
             "float": self._float,
             "int": self._int,
-            "tuple": lambda items: tuple(self.decode(item) for item in _list(items)),
+            "tuple": lambda items: tuple(self.decode(item) for item in list_of(items)),
             "set": lambda items: self._set(items, set),
             "frozenset": lambda items: self._set(items, frozenset),
             "dict": self._dict,
@@ -282,7 +261,7 @@ class Decoder:
         return int(text, 16)
 
     def _set(self, items: Any, kind: type) -> Any:
-        values = [self.decode(item) for item in _list(items)]
+        values = [self.decode(item) for item in list_of(items)]
         try:
             found = kind(values)
         except TypeError as error:
@@ -293,8 +272,8 @@ class Decoder:
 
     def _dict(self, items: Any) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
-        for item in _list(items):
-            key, value = map(self.decode, _list(item, 2))
+        for item in list_of(items):
+            key, value = map(self.decode, list_of(item, 2))
             try:
                 if key in found:
                     raise ValueError(f"a dict must have distinct keys, got {described(key)} twice")
@@ -304,12 +283,12 @@ class Decoder:
         return found
 
     def _scalar(self, content: Any) -> Any:
-        dtype, value = _list(content, 2)
+        dtype, value = list_of(content, 2)
         if dtype == "str":
             if not isinstance(value, str):
                 raise ValueError(f"a scalar of type str must be a string, got {described(value)}")
             return np.str_(value)
-        return self._values(_dtype(dtype, "biuf"), [self.decode(value)])[0]
+        return self._values(dtype_of(dtype, "biuf"), [self.decode(value)])[0]
 
     def _values(self, dtype: np.dtype[Any], items: list[Any]) -> NDArray[Any]:
         """An array of items, after a check that the type represents them exactly."""
@@ -343,11 +322,11 @@ class Decoder:
             {"dtype", "shape", "tensor"},
         ):
             raise ValueError(f"an array must have dtype, shape, and values or tensor, got {described(content)}")
-        shape = _shape(content["shape"])
+        shape = shape_of(content["shape"])
         size = math.prod(shape)
         if "tensor" in content:
-            return self._tensor(_dtype(content["dtype"], _KINDS), content["tensor"], shape)
-        items = [self.decode(item) for item in _list(content["values"])]
+            return self._tensor(dtype_of(content["dtype"], KINDS), content["tensor"], shape)
+        items = [self.decode(item) for item in list_of(content["values"])]
         if len(items) != size:
             raise ValueError(f"an array of shape {tuple(shape)} must have {size} values, got {len(items)}")
         if content["dtype"] == "|O":
@@ -356,7 +335,7 @@ class Decoder:
             array = np.empty(size, dtype=object)
             array[:] = items
             return array.reshape(shape)
-        dtype = _dtype(content["dtype"], _KINDS)
+        dtype = dtype_of(content["dtype"], KINDS)
         if size * dtype.itemsize > _MOST_BYTES:
             raise ValueError(
                 f"arrays in the text must have at most {_MOST_BYTES} bytes, got {size} values of type {dtype}"
@@ -366,21 +345,21 @@ class Decoder:
     def _tensor(self, dtype: np.dtype[Any], name: Any, shape: list[int]) -> NDArray[Any]:
         array = self._arrays[name]
         little = dtype.newbyteorder("<")
-        if little.str not in _TENSOR_TYPES:
+        if little.str not in TENSOR_TYPES:
             if dtype.kind == "U" and array.size and array.view("<u4").max() > 0x10FFFF:
                 raise ValueError(f"the array {name!r} must have valid characters, got others")
             array = array.view(little).reshape(shape)
         return array.astype(dtype, copy=False)
 
     def _sparse(self, content: Any) -> Any:
-        name, shape, parts = _list(content, 3)
+        name, shape, parts = list_of(content, 3)
         cls = _SPARSE.get(name) if isinstance(name, str) else None
         if cls is None:
             raise ValueError(f"a sparse matrix must be one of {', '.join(_SPARSE)}, got {described(name)}")
-        shape = tuple(_list(shape))
+        shape = tuple(list_of(shape))
         if not all(type(size) is int and 0 <= size < 2**62 for size in shape):
             raise ValueError(f"the shape of a sparse matrix must be a list of sizes, got {cut(str(shape))}")
-        first, second, data = map(self.decode, _list(parts, 3))
+        first, second, data = map(self.decode, list_of(parts, 3))
         integers = all(type(a) is np.ndarray and a.ndim == 1 and a.dtype.kind == "i" for a in (first, second))
         if not integers or type(data) is not np.ndarray or data.ndim != 1 or data.dtype.kind not in "biuf":
             raise ValueError("a sparse matrix must have two arrays of integers and an array of numbers, got others")
@@ -395,7 +374,7 @@ class Decoder:
         return entries.asformat(kind)
 
     def _projection(self, content: Any) -> Any:
-        name, fields = _list(content, 2)
+        name, fields = list_of(content, 2)
         cls = _PROJECTIONS.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
         if cls is None or type(fields) is not dict or fields.keys() != {f.name for f in dataclasses.fields(cls)}:
@@ -406,7 +385,7 @@ class Decoder:
         return cls(**fields)
 
     def _loss(self, content: Any) -> loss.Loss:
-        name, fields = _list(content, 2)
+        name, fields = list_of(content, 2)
         cls: Any = registry.PARTS.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
         is_loss = isinstance(cls, type) and issubclass(cls, loss.Loss)
@@ -424,7 +403,7 @@ class Decoder:
         return made
 
     def _random_state(self, content: Any) -> np.random.RandomState:
-        keys, pos, has_gauss, cached = map(self.decode, _list(content, 4))
+        keys, pos, has_gauss, cached = map(self.decode, list_of(content, 4))
         # numpy does not check these values itself.
         is_array = type(keys) is np.ndarray and keys.dtype == np.uint32 and keys.shape == (624,)
         is_place = type(pos) is int and 0 <= pos <= 624 and type(has_gauss) is int and has_gauss in (0, 1)
@@ -435,12 +414,12 @@ class Decoder:
         return state
 
     def _label_format(self, content: Any) -> LabelFormat:
-        dtype, container = _list(content, 2)
+        dtype, container = list_of(content, 2)
         if (container is not None and not isinstance(container, str)) or container not in _LABEL_CONTAINERS:
             raise ValueError(
                 f"the container of labels must be csr_array, csr_matrix or None, got {described(container)}"
             )
-        return LabelFormat(_dtype(dtype, "biuf"), _LABEL_CONTAINERS[container])
+        return LabelFormat(dtype_of(dtype, "biuf"), _LABEL_CONTAINERS[container])
 
 
 def _plain(array: NDArray[Any]) -> list[Any]:
@@ -449,100 +428,8 @@ def _plain(array: NDArray[Any]) -> list[Any]:
     return [value.decode("latin-1") for value in values] if array.dtype.kind == "S" else values
 
 
-def arrays_of(encoded: Any) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
-    """Name, type and shape of each tensor that a text refers to, as stated in the text."""
-    to_come = [encoded]
-    while to_come:
-        part = to_come.pop()
-        if isinstance(part, dict):
-            array = part.get("array")
-            if isinstance(array, dict) and "tensor" in array:
-                yield array["tensor"], _dtype(array.get("dtype"), _KINDS), _shape(array.get("shape"))
-            to_come.extend(part.values())
-        elif isinstance(part, list):
-            to_come.extend(part)
-
-
-def prove_arrays(encoded: Any, arrays: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-    """Check, before any array is read, that a text uses each array once, with its type and shape."""
-    left = dict(arrays)
-    for name, dtype, shape in arrays_of(encoded):
-        array = left.pop(name, None) if isinstance(name, str) else None
-        if array is None:
-            raise ValueError(f"a tensor must be an array of the file that is not used elsewhere, got {described(name)}")
-        _prove_tensor(name, dtype, shape, *array)
-    if left:
-        raise ValueError(f"the array {min(left)!r} must be part of an attribute, got an array that is not used")
-
-
-def _prove_tensor(
-    name: str, dtype: np.dtype[Any], shape: list[int], found_dtype: str, found_shape: tuple[int, ...]
-) -> None:
-    """Check that an array of the file has the type and the shape that the text states."""
-    little, n_bytes = dtype.newbyteorder("<"), math.prod(shape) * dtype.itemsize
-    if little.str in _TENSOR_TYPES:
-        if found_dtype != little.str or list(found_shape) != shape:
-            raise ValueError(
-                f"the array {name!r} must have dtype {little.str} and shape {shape}, as stated in the text, got dtype "
-                f"{found_dtype} and shape {list(found_shape)}"
-            )
-    elif found_dtype != "|u1" or found_shape != (n_bytes,):
-        raise ValueError(
-            f"the array {name!r} must be {n_bytes} bytes, for dtype {dtype.str} and shape {shape}, got dtype "
-            f"{found_dtype} and shape {list(found_shape)}"
-        )
-
-
-def _shape(value: Any) -> list[int]:
-    shape = _list(value)
-    if len(shape) > 32 or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
-        raise ValueError(f"the shape of an array must be a list of at most 32 sizes, got {cut(str(shape))}")
-    return shape
-
-
 def _is_too_large(form: str, shape: Any, n_stored: int) -> bool:
     """Whether a matrix in this format takes far more memory than its entries."""
     # Diagonals are dense, and there are at most as many as entries; the other formats have offsets for each row.
     size = n_stored * shape[-1] if form == "dia" else max(shape)
     return form in ("bsr", "dia", "lil") and size > _MOST_BYTES
-
-
-def _list(value: Any, length: int | None = None) -> list[Any]:
-    if not isinstance(value, list) or length not in (None, len(value)):
-        of_length = "" if length is None else f" of length {length}"
-        raise ValueError(f"the content must be a list{of_length}, got {described(value)}")
-    return value
-
-
-def _dtype(text: Any, kinds: str) -> np.dtype[Any]:
-    if not isinstance(text, str) or not _DTYPE.fullmatch(text):
-        raise ValueError(f"a dtype must be a string such as '<f8', got {described(text)}")
-    dtype = np.dtype(text)
-    if dtype.kind not in kinds:
-        raise ValueError(f"a dtype must be of kind {', '.join(kinds)}, got {dtype.str}")
-    return dtype
-
-
-def _only_item(encoded: Any) -> tuple[str, Any]:
-    if not isinstance(encoded, dict) or len(encoded) != 1:
-        raise ValueError(f"an object must have a single key, its tag, got {described(encoded)}")
-    return next(iter(encoded.items()))
-
-
-def from_text(text: str) -> Any:
-    """Parse the JSON of a text, after checks of its size and for duplicate keys."""
-
-    def no_constant(name: str) -> Any:
-        raise ValueError(f"numbers must be JSON, got {name}")
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise ValueError("an object must have distinct names, got a name twice")
-        return found
-
-    prove_size(text)
-    try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
-    except RecursionError as error:
-        raise ValueError("values must be nested less deeply, got more levels than can be read") from error

@@ -18,7 +18,8 @@ from weald._input import targets as _targets
 from weald._input.checks import Matrix
 from weald._input.sparse import is_sparse
 from weald._input.sparse_frames import of_sparse_columns
-from weald._input.targets import Target, is_binary
+from weald._input.targets import Target
+from weald._input.y_columns import check_array_of_y, is_binary
 from weald._parameters import output_scaling
 from weald._parameters.max_features import n_drawn_features
 from weald.projection import count_projections
@@ -456,7 +457,7 @@ class _Columns:
 
 
 def _columns_of(estimator: BaseModel, y: Any, y_mask: Any) -> _Columns:
-    _targets.check_array_of_y(y, "y")
+    check_array_of_y(y, "y")
     y = of_sparse_columns(y)
     if is_sparse(y):
         n, width = map(int, y.shape)

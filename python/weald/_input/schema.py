@@ -12,9 +12,8 @@ is declared as categorical contains codes, which are whole numbers from 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -22,14 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from weald._input.categories import MOST_CATEGORIES, Category, as_categories, is_from_dtype, places_asked, width_of
 from weald._input.checks import as_float32
 from weald._input.columns import Columns, check_distinct, is_hashable, is_missing, no_number, number_of, plain
 from weald._input.described import cut, described
 from weald._input.sklearn_private import check_feature_names
 from weald._input.sparse import is_sparse
-
-# The maximum number of categories of the engine.
-MOST_CATEGORIES = 65_535
 
 # The categories of each categorical feature, and None for the others.
 Known: TypeAlias = list[NDArray[Any] | None]
@@ -37,79 +34,6 @@ Known: TypeAlias = list[NDArray[Any] | None]
 NAMES, CATEGORIES = "feature_names_in_", "categories_"
 # The labels of columns, as text, unless they are strings or the numbers 0, 1 and so on.
 LABELS = "_column_labels"
-
-_ACCEPTED = '"from_dtype", None, a mask of shape (n_features,), or indices or column names of features'
-# The categories of a feature without any value in `fit`; the engine needs one.
-_NONE = [""]
-
-
-@dataclass(frozen=True)
-class Category:
-    """A categorical feature: its values, whose codes are their positions."""
-
-    name: str
-    values: NDArray[Any]
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the categories are texts rather than numbers."""
-        return bool(self.values.dtype.kind == "O")
-
-    @property
-    def are_codes(self) -> bool:
-        """Whether the values are their own codes."""
-        return bool(self.values.dtype.kind == "i" and np.array_equal(self.values, np.arange(len(self.values))))
-
-    @property
-    def had_values(self) -> bool:
-        """Whether `fit` saw any value. If not, no split uses the feature, and every value is unknown."""
-        return bool(self.values.tolist() != _NONE)
-
-    def codes(
-        self, distinct: Sequence[Any], narrow: np.dtype[Any] | None = None, what: str = "X"
-    ) -> NDArray[np.float32]:
-        """The codes of values that are not missing: NaN for unknown categories. Codes are only checked for their type.
-
-        `narrow` is the type of numbers that were rounded to it: the categories are then rounded, too. `what` is the
-        name of the argument in error messages.
-        """
-        places = {} if self.are_codes else self._places(narrow)
-        found = np.full(len(distinct), np.nan, dtype=np.float32)
-        for row, value in enumerate(distinct):
-            if self.had_values and isinstance(value, bool | int | float) == self.is_text:
-                raise self.refused(f"{'the number' if self.is_text else 'the value'} {cut(repr(value))}", what)
-            place = value if self.are_codes else places.get(str(value) if self.is_text else value)
-            if place is not None:
-                found[row] = place
-        return found
-
-    def refused(self, got: str, what: str = "X") -> ValueError:
-        """The error for a column with values of the other type."""
-        kind = "texts" if self.is_text else "numbers"
-        return ValueError(
-            f"{what} must have values like {self.values.tolist()[:1]} in feature {self.name}, which is in "
-            f"categorical_features, got {got}; its categories are {kind}, as in fit"
-        )
-
-    def check_codes(self, values: NDArray[Any], what: str = "X") -> None:
-        """Raise for values that are not codes. Codes that did not occur in training are unknown categories."""
-        wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
-        if wrong.any():
-            raise ValueError(
-                f"{what} must have integers from 0 or NaN in feature {self.name}, which is in categorical_features, "
-                f"got {values[wrong][0]:g}"
-            )
-
-    def _places(self, narrow: np.dtype[Any] | None) -> dict[Any, int]:
-        keys = self.values.tolist()
-        if narrow is not None and not self.is_text:
-            keys = self.values.astype(narrow).astype(np.float64).tolist()
-            if len(set(keys)) < len(keys):
-                raise ValueError(
-                    f"X must be float64 in feature {self.name}, which is in categorical_features, since {narrow} does "
-                    "not distinguish its categories"
-                )
-        return {key: place for place, key in enumerate(keys)}
 
 
 @dataclass(frozen=True)
@@ -202,9 +126,9 @@ class Schema:
 
     def check_asked(self, asked: Any, X: Any) -> None:
         """Raise if the parameter `categorical_features` asks for other features than the fit before."""
-        if _is_from_dtype(asked) or _width(X) != self.n_features:
+        if is_from_dtype(asked) or width_of(X) != self.n_features:
             return
-        places = set() if asked is None else _places(asked, self.n_features, X)
+        places = set() if asked is None else places_asked(asked, self.n_features, X)
         if places != self.categories().keys():
             raise ValueError(
                 f"categorical_features must be the features of the previous fit, {sorted(self.categories())}, got "
@@ -357,18 +281,18 @@ def learn(asked: Any, X: Any) -> tuple[Any, Learned]:
 
     `asked` is the parameter `categorical_features`.
     """
-    if not (asked is None or _is_from_dtype(asked) or is_sparse(X) or hasattr(X, "shape")):
+    if not (asked is None or is_from_dtype(asked) or is_sparse(X) or hasattr(X, "shape")):
         X = _array(X)
     columns = None if is_sparse(X) else Columns.of(X)
     found = None if columns is None else columns.labels()
     check_distinct(found or ())
     named = _named(asked, X, columns)
-    known: Known = [None] * (_width(X) if named else 0)
+    known: Known = [None] * (width_of(X) if named else 0)
     codes = {}
     for j in sorted(named):
         known[j] = np.arange(0)
         if columns is not None and is_by_value(columns, j):
-            category = Category(repr(columns.label(j)), _checked(columns.categories(j), columns.label(j)))
+            category = Category(repr(columns.label(j)), as_categories(columns.categories(j), columns.label(j)))
             known[j] = category.values
             distinct, places = columns.factors(j)
             codes[j] = np.append(category.codes(distinct), np.float32(np.nan))[places]
@@ -496,76 +420,15 @@ def _with_numbers(columns: Columns, X: Any, codes: dict[int, NDArray[Any]]) -> A
     return columns.replaced(codes) if codes or not columns.have_types else X
 
 
-def _is_from_dtype(asked: Any) -> bool:
-    return isinstance(asked, str) and asked == "from_dtype"
-
-
 def _named(asked: Any, X: Any, columns: Columns | None) -> set[int]:
     """The indices of the categorical features."""
     if asked is None:
         return set()
-    if _is_from_dtype(asked):
+    if is_from_dtype(asked):
         if columns is None or not columns.have_types:
             return set()
         return {j for j in range(columns.count) if is_by_value(columns, j)}
-    return _places(asked, _width(X), X)
-
-
-def _places(asked: Any, n_features: int, X: Any) -> set[int]:
-    """The indices of the features that are given by a mask, indices or names."""
-    is_list = isinstance(asked, Iterable) and not isinstance(asked, (str, bytes, Mapping))
-    items = list(asked) if is_list else None
-    if items is None:
-        raise ValueError(f"categorical_features must be {_ACCEPTED}, got {asked!r}")
-    if items and all(isinstance(item, (bool, np.bool_)) for item in items):
-        if len(items) != n_features:
-            raise ValueError(
-                f"categorical_features must be a mask of length {n_features}, the number of features, got length "
-                f"{len(items)}"
-            )
-        return {j for j, is_category in enumerate(items) if is_category}
-    if all(isinstance(item, str) for item in items):
-        columns = None if is_sparse(X) else Columns.of(X)
-        labels = [str(label) for label in (columns.labels() if columns is not None else None) or ()]
-        for item in items:
-            if item not in labels:
-                raise ValueError(f"categorical_features must have names of columns of X, got {item!r}")
-        return {labels.index(item) for item in items}
-    for item in items:
-        if not isinstance(item, Integral) or isinstance(item, (bool, np.bool_)):
-            raise ValueError(f"categorical_features must be {_ACCEPTED}, got the item {item!r}")
-        if not 0 <= int(item) < n_features:
-            raise ValueError(f"categorical_features must have indices from 0 to {n_features - 1}, got {item}")
-    return {int(item) for item in items}
-
-
-def _checked(categories: Sequence[Any], name: Any) -> NDArray[Any]:
-    """Categories as an array of a single kind: bools, integers, floats, or strings otherwise."""
-    if len(categories) > MOST_CATEGORIES:
-        raise ValueError(f"X must have at most {MOST_CATEGORIES} categories in feature {name!r}, got {len(categories)}")
-    numbers = [value for value in categories if isinstance(value, bool | int | float)]
-    others = [value for value in categories if not isinstance(value, bool | int | float)]
-    if numbers and others:
-        raise ValueError(
-            f"X must have either texts or numbers as categories in feature {name!r}, got {cut(repr(others[0]))} and "
-            f"{cut(repr(numbers[0]))}: convert the column, for example with astype(str)"
-        )
-    if not numbers:
-        found = np.array([str(value) for value in others] or _NONE, dtype=object)
-    else:
-        kind = next(kind for kind in (bool, int, float, object) if all(isinstance(value, kind) for value in numbers))
-        found = np.array(numbers, dtype=np.float64 if kind is object else None)
-    if found.dtype.kind not in "bifO" or len(set(found.tolist())) < max(1, len(categories)):
-        raise ValueError(
-            f"X must have categories in feature {name!r} that differ as texts, or as integers of 64 bits or float64, "
-            "got others"
-        )
-    return found
-
-
-def _width(X: Any) -> int:
-    """The number of features."""
-    return int(X.shape[1] if len(getattr(X, "shape", ())) == 2 else np.asarray(X).shape[-1])
+    return places_asked(asked, width_of(X), X)
 
 
 def _number(text: str) -> Any:

@@ -20,7 +20,8 @@ from sklearn.utils import Bunch, check_array, check_random_state
 from weald._input.checks import canonical, check_has_fit, generator, integer, named
 from weald._input.described import described
 from weald._input.sparse import is_sparse
-from weald._input.targets import check_array_of_y, with_gaps
+from weald._input.targets import with_gaps
+from weald._input.y_columns import check_array_of_y
 from weald._parameters.types import MatrixLike, RandomState
 
 __all__ = ["permutation_importance"]

@@ -21,6 +21,7 @@ from sklearn.utils import check_array
 from weald import _weald
 from weald._input import checks, targets
 from weald._input.sparse import is_sparse
+from weald._input.y_columns import check_array_of_y
 from weald._parameters.types import MatrixLike
 
 __all__ = ["LabelData", "Mulan", "dump_xmc", "load_mulan", "load_svmlight_multilabel", "load_xmc"]
@@ -424,7 +425,7 @@ def _rows_of(X: Any) -> sparse.csr_array:
 
 def _labels_of(Y: Any, n_samples: int) -> sparse.csr_array:
     """The labels that are 1, as a sparse matrix."""
-    targets.check_array_of_y(Y, "Y")
+    check_array_of_y(Y, "Y")
     if not is_sparse(Y) and np.size(Y) == 0:
         Y = sparse.csr_array(np.zeros(np.shape(Y), dtype=np.bool_))
     found: sparse.csr_array = targets.labels(Y, n_samples, what="Y", masks=False).original
