@@ -1083,8 +1083,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         return found.reshape(scores.shape)
 
     @property
-    def _threshold(self) -> float:
-        """The raw score above which a label, or the second of two classes, is predicted."""
+    def _threshold(self) -> float:  # type: ignore[override]
         # Scores with the identity as their link estimate 0 and 1.
         return 0.5 if self._loss.link == "identity" else 0.0
 
@@ -1130,26 +1129,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         # Half the log-odds, for both losses.
         return logarithms if self._is_softmax() else 0.5 * (logarithms - np.log1p(-p))
 
-    def _positive(self, X: Matrix) -> NDArray[np.bool_]:
-        return self._scores_of(X) > self._threshold
-
-    def _decided(self, scores: Float) -> Any:
-        if self._label_format is not None:
-            return self._label_format.build(scores > self._threshold)
-        if self.n_outputs_ == 1:
-            two = self.n_classes_ == 2
-            return self.classes_.take(scores[:, 0] > self._threshold if two else scores.argmax(axis=1))
-        parts = zip(self.classes_, self._split_outputs(scores), strict=True)
-        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in parts], axis=1)
-
     def _decisions(self, scores: Float) -> Any:
-        scores = (scores - self._threshold) * self._unit()
-        if self._label_format is not None:
-            return scores
-        if self.n_outputs_ == 1:
-            return scores if self.n_classes_ > 2 else scores[:, 0]
-        return self._split_outputs(scores)
+        scores = self._by_output((scores - self._threshold) * self._unit())
+        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
+        return scores[:, 0] if is_single else scores
 
     def _probabilities(self, scores: Float) -> Any:
-        proba = self._model.to_predictions(scores)
-        return proba if self.n_outputs_ == 1 or self._label_format is not None else self._split_outputs(proba)
+        return self._by_output(self._model.to_predictions(scores))

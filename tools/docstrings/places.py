@@ -75,6 +75,7 @@ SHARED_TEXTS = {
     },
     "_fit/base.py": {
         "BaseEnsemble.apply": "X_as_in_predict",
+        "WithPaths.decision_path": "X_as_in_predict node_indicator",
     },
     "_fit/boosted.py": {
         "BoostedModel.apply": "X_as_in_predict",
@@ -85,12 +86,10 @@ SHARED_TEXTS = {
     },
     "_fit/compression.py": {
         "BaseCompressed.fit": "X_of_fit weight_zero y_mask_of_compression label_names fitted_self after_errors",
-        "BaseCompressed.decision_path": "X_as_in_predict node_indicator",
     },
     "_fit/forest.py": {
         "BaseForest.fit": "X_of_fit y sample_weight_of_trees y_mask label_names "
         "trees fitted_self errors_of_fit after_errors determinism_of_forests",
-        "BaseForest.decision_path": "X_as_in_predict node_indicator",
         "BaseForestRegressor.predict_quantiles": "X_as_in_predict",
     },
     "_fit/named_outputs.py": {

@@ -44,16 +44,7 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
             The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
             sparse result is computed in blocks of samples, so that no dense array of all samples is held.
         """
-        if self._is_sparse_labels():
-            return self._predict_in_blocks(X, self._build_labels)
-        scores = self._scores(X)
-        if self._label_format is not None:
-            return self._label_format.build(scores > self._threshold)
-        if self.n_outputs_ == 1:
-            two = self.n_classes_ == 2
-            return self.classes_.take(scores[:, 0] > self._threshold if two else scores.argmax(axis=1))
-        parts = zip(self.classes_, self._split_outputs(scores), strict=True)
-        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in parts], axis=1)
+        return super().predict(X)
 
     @of_one_fit
     def predict_proba(self, X: MatrixLike) -> Prediction:
@@ -78,8 +69,7 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
             For several outputs of classes: one array for each output, as in scikit-learn.
         """
         checked = self._check_predict(X)
-        proba = self._model.predict(checked, self._n_threads(checked))
-        return proba if self.n_outputs_ == 1 or self._label_format is not None else self._split_outputs(proba)
+        return self._by_output(self._model.predict(checked, self._n_threads(checked)))
 
     @of_one_fit
     def decision_function(self, X: MatrixLike) -> Prediction:
@@ -107,12 +97,9 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
     def _decisions(self, X: Matrix) -> Any:
         if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
             return self._model.predict(X, self._n_threads(X))[:, 1] - self._threshold
-        scores = self._scores_of(X) - self._threshold
-        if self._label_format is not None:
-            return scores
-        if self.n_outputs_ == 1:
-            return scores[:, 0] if self.n_classes_ == 2 else scores
-        return self._split_outputs(scores)
+        scores = self._by_output(self._scores_of(X) - self._threshold)
+        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ == 2
+        return scores[:, 0] if is_single else scores
 
     def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         n_threads = self._n_threads(X)
@@ -134,10 +121,6 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
         return said
 
     @property
-    def _threshold(self) -> float:
-        """The raw score above which a label, or the second of two classes, is predicted."""
+    def _threshold(self) -> float:  # type: ignore[override]
         # Scores with the identity as their link estimate 0 and 1.
         return 0.5 if LOSSES[self._loss].link == "identity" else 0.0
-
-    def _positive(self, X: Matrix) -> NDArray[np.bool_]:
-        return self._scores_of(X) > self._threshold

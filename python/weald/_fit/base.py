@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone
 
 from weald import _weald
+from weald._fit.arrays import Tree, decision_path
 from weald._fit.named_outputs import NamedOutputs
 from weald._fit.samples import Samples
 from weald._fitted.at_once import FittedAsOne, of_one_fit
@@ -43,6 +45,7 @@ from weald._parameters.types import (
 from weald._ranking import best
 
 if TYPE_CHECKING:
+    from weald._fit.tree import BaseTree
     from weald._weald import _TreeConfig
 
 # The results do not depend on the number of threads, and more threads than processors would be idle.
@@ -373,7 +376,11 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         return best.stacked(self._check_predict(X), self.n_outputs_, build)
 
     def _scores(self, X: Any) -> Float:
-        X = self._check_predict(X)
+        """Raw scores of samples, of shape (n_samples, n_columns)."""
+        return self._scores_of(self._check_predict(X))
+
+    def _scores_of(self, X: Matrix) -> Float:
+        """The same for checked X."""
         return self._forest.predict(X, self._n_threads(X))
 
     @property
@@ -447,6 +454,18 @@ class BaseEnsemble(BaseModel):
     """What ensembles share: access to their members."""
 
     _warn_column: ClassVar[bool] = True
+    # The class of the members of `estimators_`, if these are trees.
+    _member_class: ClassVar[type[BaseTree]]
+
+    def _as_member(self, index: int, params: dict[str, Any], max_features: int) -> BaseTree:
+        """A tree as an estimator with these parameters."""
+        member = self._member_class(**params)
+        member.tree_ = Tree(self._forest.only(index))
+        member.n_features_in_, member.max_features_ = self.n_features_in_, max_features
+        member.n_outputs_ = member.tree_.n_outputs
+        if hasattr(self, "categories_"):
+            member.categories_ = self.categories_
+        return member
 
     @property
     @abstractmethod
@@ -481,6 +500,29 @@ class BaseEnsemble(BaseModel):
         """
         checked = self._check_predict(X)
         return self._forest.apply(checked, self._n_threads(checked)).astype(np.int64)
+
+
+class WithPaths(BaseEnsemble):
+    """Ensembles that return the paths of samples."""
+
+    @of_one_fit
+    def decision_path(self, X: MatrixLike) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
+        """Return the nodes that each sample passes through.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        indicator : CSR matrix of shape (n_samples, n_nodes)
+            1 where a sample passes through a node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            The columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]` belong to tree i.
+        """
+        checked = self._check_predict(X)
+        return decision_path(self._forest, checked, self._n_threads())
 
 
 def as_size(value: Any) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import isclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from sklearn.utils.validation import has_fit_parameter
 from weald import _weald
 from weald import loss as losses
 from weald._fit import memory
-from weald._fit.arrays import Tree
 from weald._fit.base import BaseEnsemble, BaseModel, Members, unfitted
 from weald._fit.tree import BaseTree
 from weald._fitted.at_once import of_one_fit
@@ -45,8 +44,6 @@ class BoostedModel(BaseEnsemble):
 
     _proof = BoostedProof
     _memory_terms = staticmethod(memory.of_boosting)
-    # The class of the members of `estimators_`.
-    _member_class: ClassVar[type[BaseTree]]
 
     n_estimators_: int
     max_features_: int
@@ -400,14 +397,7 @@ class BoostedModel(BaseEnsemble):
     def _member(self, index: int) -> BaseTree:
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False))
         shared -= {"random_state", "output_projection", "n_projections"}
-        member: BaseTree = self._member_class(**{name: getattr(self, name) for name in sorted(shared)})
-        member.tree_ = Tree(self._forest.only(index))
-        member.n_features_in_ = self.n_features_in_
-        member.max_features_ = self.max_features_
-        member.n_outputs_ = member.tree_.n_outputs
-        if hasattr(self, "categories_"):
-            member.categories_ = self.categories_
-        return member
+        return self._as_member(index, {name: getattr(self, name) for name in shared}, self.max_features_)
 
     @available_if(grows_trees)
     @of_one_fit

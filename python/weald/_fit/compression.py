@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
@@ -20,13 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 from weald import _weald
 from weald import loss as losses
 from weald._fit import memory
-from weald._fit.arrays import Tree, decision_path
-from weald._fit.base import BaseEnsemble, Members, as_size, unfitted
+from weald._fit.base import Members, WithPaths, as_size, unfitted
 from weald._fit.forest import BaseForest
 from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
 from weald._fit.samples import Samples, prepare
 from weald._fit.tree import BaseTree
-from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.at_once import fitted_at_once
 from weald._fitted.compressed_proof import CompressedProof, compressing
 from weald._fitted.proof import check_fitted
 from weald._input import frames, schema, warned
@@ -60,13 +58,11 @@ _OTHER_STEPS = {
 _LEAST_BYTES = 14
 
 
-class BaseCompressed(BaseEnsemble):
+class BaseCompressed(WithPaths):
     """What compressed forests for all kinds of y share."""
 
     _proof = CompressedProof
     _memory_terms = staticmethod(memory.of_compression)
-    # The class of the members of `estimators_`.
-    _member_class: ClassVar[type[BaseTree]]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         # `_check_parameters` checks `estimator`.
         "loss": [StrOptions(set(compressing(classifier=False))), losses.Loss],
@@ -558,11 +554,7 @@ class BaseCompressed(BaseEnsemble):
 
     # --- the fitted model --------------------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> Float:
-        return self._scores_of(self._check_predict(X))
-
     def _scores_of(self, X: Matrix) -> Float:
-        """Raw scores of checked X, of shape (n_samples, n_columns)."""
         return self._model.predict_scores(X, self._n_threads(X))
 
     @property
@@ -575,14 +567,7 @@ class BaseCompressed(BaseEnsemble):
         return Members(self._twin())
 
     def _member(self, index: int) -> BaseTree:
-        member: BaseTree = self._member_class()
-        member.tree_ = Tree(self._forest.only(index))
-        member.n_features_in_ = self.n_features_in_
-        member.max_features_ = n_drawn_features(None, self.n_features_in_)
-        member.n_outputs_ = member.tree_.n_outputs
-        if hasattr(self, "categories_"):
-            member.categories_ = self.categories_
-        return member
+        return self._as_member(index, {}, n_drawn_features(None, self.n_features_in_))
 
     @property
     def feature_importances_(self) -> Float:
@@ -592,25 +577,6 @@ class BaseCompressed(BaseEnsemble):
         or are all zero if there is no split. Computed in O(nodes) at each access.
         """
         return super().feature_importances_
-
-    @of_one_fit
-    def decision_path(self, X: MatrixLike) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
-        """Return the nodes that each sample passes through.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-
-        Returns
-        -------
-        indicator : CSR matrix of shape (n_samples, n_nodes)
-            1 where a sample passes through a node.
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            The columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]` belong to tree i.
-        """
-        checked = self._check_predict(X)
-        return decision_path(self._forest, checked, self._n_threads())
 
 
 def _n_test_nodes(forest: _weald.Forest) -> int:

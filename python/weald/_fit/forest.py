@@ -7,14 +7,12 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from numpy.typing import ArrayLike
 
 from weald import _weald
 from weald._fit import memory, stored_samples, updates
-from weald._fit.arrays import Tree, decision_path
 from weald._fit.bagging import BAGGING_CONSTRAINTS, BaseBagging, BaseBaggingClassifier, BaseBaggingRegressor
-from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters
+from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, Members, TreeParameters, WithPaths
 from weald._fit.predictions import BaseClassifier
 from weald._fit.samples import Samples
 from weald._fit.tree import BaseTree
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from weald._weald import _ForestConfig
 
 
-class BaseForest(TreeParameters, BaseBagging):
+class BaseForest(TreeParameters, WithPaths, BaseBagging):
     """What forests for all kinds of y share."""
 
     _memory_terms = staticmethod(memory.of_forest)
@@ -56,7 +54,6 @@ class BaseForest(TreeParameters, BaseBagging):
         **SCOPE_CONSTRAINTS,
         **PRUNING_CONSTRAINTS,
     }
-    _member_class: ClassVar[type[BaseTree]]
 
     projection_scope: Literal["tree", "forest"]
 
@@ -189,21 +186,11 @@ class BaseForest(TreeParameters, BaseBagging):
 
     def _member(self, index: int) -> BaseTree:
         shared = set(self._member_class._get_param_names()) & set(self.get_params(deep=False)) - {"random_state"}
-        member: BaseTree = self._member_class(**{name: getattr(self, name) for name in sorted(shared)})
+        params = {name: getattr(self, name) for name in shared}
+        member = self._as_member(index, params, n_drawn_features(self.max_features, self.n_features_in_))
         if getattr(member, "class_weight", None) == "balanced_subsample":
             member.set_params(class_weight="balanced")
-        member.tree_ = Tree(self._forest.only(index))
-        member.n_features_in_ = self.n_features_in_
-        member.max_features_ = n_drawn_features(self.max_features, self.n_features_in_)
-        for name in (
-            "n_outputs_",
-            "target_names_in_",
-            "categories_",
-            "classes_",
-            "n_classes_",
-            "_label_format",
-            CONTAINER,
-        ):
+        for name in ("target_names_in_", "classes_", "n_classes_", "_label_format", CONTAINER):
             if name in self.__dict__:
                 setattr(member, name, self.__dict__[name])
         return member
@@ -308,25 +295,6 @@ class BaseForest(TreeParameters, BaseBagging):
         for name in self._oob_attributes:
             pruned.__dict__.pop(name, None)
         return pruned
-
-    @of_one_fit
-    def decision_path(self, X: MatrixLike) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
-        """Return the nodes that each sample passes through.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples, as in `predict`.
-
-        Returns
-        -------
-        indicator : CSR matrix of shape (n_samples, n_nodes)
-            1 where a sample passes through a node.
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            The columns from `n_nodes_ptr[i]` to `n_nodes_ptr[i + 1]` belong to tree i.
-        """
-        checked = self._check_predict(X)
-        return decision_path(self._forest, checked, self._n_threads())
 
 
 class BaseForestClassifier(BaseForest, BaseBaggingClassifier):

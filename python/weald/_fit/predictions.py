@@ -181,8 +181,13 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         if form is not None:
             self.classes_ = label_classes(self.n_outputs_).astype(self.classes_.dtype)
 
-    def _split_outputs(self, scores: Float) -> list[Float]:
-        return np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
+    # The raw score above which a label, or the second of two classes with a single score, is predicted.
+    _threshold: float = 0.5
+
+    def _by_output(self, scores: Float) -> Any:
+        """Columns of scores as an array, or as a list with the classes of each output if there are several."""
+        is_one = self.n_outputs_ == 1 or self._label_format is not None
+        return scores if is_one else np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
 
     @of_one_fit
     def score(
@@ -242,14 +247,17 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         """
         if self._is_sparse_labels():
             return self._predict_in_blocks(X, self._build_labels)
-        scores = self._scores(X)
+        return self._decided(self._scores(X))
+
+    def _decided(self, scores: Float) -> Any:
+        """The classes or labels that raw scores predict."""
         if self._label_format is not None:
-            return self._label_format.build(scores > 0.5)
+            return self._label_format.build(scores > self._threshold)
         if self.n_outputs_ == 1:
-            return self.classes_.take(scores.argmax(axis=1))
-        parts = zip(self.classes_, self._split_outputs(scores), strict=True)
-        columns = [classes.take(part.argmax(axis=1)) for classes, part in parts]
-        return np.stack(columns, axis=1)
+            is_single = self.n_classes_ == 2 and scores.shape[1] == 1
+            return self.classes_.take(scores[:, 0] > self._threshold if is_single else scores.argmax(axis=1))
+        parts = zip(self.classes_, self._by_output(scores), strict=True)
+        return np.stack([classes.take(part.argmax(axis=1)) for classes, part in parts], axis=1)
 
     def _is_sparse_labels(self) -> bool:
         check_fitted(self)
@@ -261,7 +269,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
 
     def _positive(self, X: Matrix) -> NDArray[np.bool_]:
         """The predicted labels of checked samples."""
-        return self._forest.predict(X, self._n_threads(X)) > 0.5
+        return self._scores_of(X) > self._threshold
 
     @of_one_fit
     def predict_proba(self, X: MatrixLike) -> Prediction:
@@ -281,10 +289,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         list of ndarray of shape (n_samples, n_classes)
             For several outputs of classes: one array for each output, as in scikit-learn.
         """
-        scores = self._scores(X)
-        if self.n_outputs_ == 1 or self._label_format is not None:
-            return scores
-        return self._split_outputs(scores)
+        return self._by_output(self._scores(X))
 
     @of_one_fit
     def predict_log_proba(self, X: MatrixLike) -> Prediction:

@@ -245,7 +245,8 @@ def shap_interaction_values(estimator: BaseEstimator, X: Any, output: Any = None
 
 def _unit_and_threshold(model: BaseEstimator) -> tuple[float, float]:
     """The factor from scores of the engine to `decision_function`, and the score that becomes zero there."""
-    return model._unit(), float(getattr(model, "_threshold", 0.0))
+    is_frequency = isinstance(model._engine, _weald.Forest)
+    return model._unit(), 0.0 if is_frequency else float(getattr(model, "_threshold", 0.0))
 
 
 def _score_names(model: BaseEstimator) -> list[str]:

@@ -164,7 +164,6 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
         start=np.zeros(forest.width),
         divisor=float(forest.n_trees),
         link="identity" if compressed is None else compressed.link,
-        threshold=0.5 if compressed is None else fitted._threshold if hasattr(fitted, "classes_") else 0.0,
         n_trees=forest.n_trees,
         tree=lambda index: _tree_of(forest.tree(index)),
     )
@@ -221,7 +220,6 @@ def _of_boosting(fitted: Any, exporter: str) -> Ensemble:
         start=model.start(),
         divisor=1.0,
         link=model.link,
-        threshold=fitted._threshold if hasattr(fitted, "classes_") else 0.0,
         n_trees=0 if forest is None else forest.n_trees,
         tree=tree,
     )
@@ -252,7 +250,8 @@ def _described(fitted: Any, **parts: Any) -> Ensemble:
         output_names=names("target_names_in_"),
         categories=getattr(fitted, "categories_", None),
         column_labels=names(LABELS),
-        **{**parts, "threshold": 0.0 if kind == "numbers" else parts["threshold"]},
+        threshold=getattr(fitted, "_threshold", 0.0),
+        **parts,
     )
 
 
