@@ -2,58 +2,16 @@
 
 from __future__ import annotations
 
-from inspect import isclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, is_regressor
 from sklearn.frozen import FrozenEstimator
 
 from weald._input.targets import Target
-from weald.loss import CustomLoss, Loss, get, names
+from weald.loss import Loss, get
 
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
-
-
-def check_parameters(boosting: BaseBoosting) -> None:
-    """Check for parameters that contradict each other, which the table of constraints cannot express."""
-    loss = get(boosting.loss)
-    kind = "labels" if isinstance(boosting, ClassifierMixin) else "numbers"
-    if kind not in loss.targets:
-        of_what = "labels and classes" if isinstance(boosting, ClassifierMixin) else "numbers"
-        raise ValueError(f"loss must be a loss of {of_what}, such as {', '.join(names(kind))}, got {loss!r}")
-    if isinstance(loss, CustomLoss) and loss.functions is None:
-        raise ValueError(loss._without_methods())
-    has_steps = boosting.output_strategy in ("auto", "projected") and not boosting.relabel_leaves
-    if boosting.step_dtype != "float64" and not has_steps:
-        raise ValueError(
-            "step_dtype must be 'float64' unless output_strategy is 'projected' and relabel_leaves is False, since "
-            f"other models have no step sizes, got {boosting.step_dtype!r}"
-        )
-    if boosting.estimator is None:
-        return
-    name = type(boosting.estimator).__name__
-    if getattr(boosting, "_skl_callbacks", None):
-        raise ValueError(
-            f"estimator= ({name}) does not support callbacks: call set_callbacks without arguments, which removes them"
-        )
-    for parameter in ("init", "scoring", "callbacks", "label_weight"):
-        # Regressors have no labels.
-        if getattr(boosting, parameter, None) is not None:
-            raise ValueError(f"estimator= ({name}) does not support {parameter}: it must be None")
-    if isclass(boosting.estimator):
-        name = boosting.estimator.__name__
-        raise ValueError(f"estimator must be an instance, {name}(), got the class {name}")
-    if not is_regressor(boosting.estimator):
-        raise ValueError(f"estimator must be a regressor of scikit-learn, got {name}")
-    if boosting.output_strategy == "single_target":
-        raise ValueError("output_strategy must be 'auto', 'joint' or 'projected' with estimator, got 'single_target'")
-    if boosting.output_strategy == "projected" and boosting.relabel_leaves:
-        raise ValueError(
-            f"relabel_leaves must be False with output_strategy='projected' and estimator= ({name}), whose models "
-            "have no leaves, got True"
-        )
 
 
 def check_masked(boosting: BaseBoosting, target: Target) -> None:

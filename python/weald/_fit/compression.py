@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
@@ -21,13 +20,13 @@ from weald import loss as losses
 from weald._fit import memory
 from weald._fit.base import Members, WithPaths, as_size, unfitted
 from weald._fit.forest import BaseForest
-from weald._fit.path_choice import Budget, Curve, check_size, choose, fold_rows
+from weald._fit.path_choice import Budget, Curve, check_size, choose, folds_of
 from weald._fit.samples import Samples, prepare
 from weald._fit.tree import BaseTree
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.compressed_proof import CompressedProof, compressing
 from weald._fitted.proof import check_fitted
-from weald._input import frames, schema, warned
+from weald._input import frames, schema
 from weald._input.checks import Float, Matrix, Number, RowWeights, draw_seed
 from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, StrOptions
@@ -251,7 +250,7 @@ class BaseCompressed(WithPaths):
             of_labels = label_weight.of_labels(self, target, weights)
         samples.reserve(self)
         seed = draw_seed(self.random_state)
-        folds = self._folds(X, target, weights) if self._cross_validates() else []
+        folds = folds_of(self.cv, target, weights) if self._cross_validates() else []
         self._set_outputs(target)
         frozen = self._is_frozen()
         self.estimator_ = self._fitted_before(target) if frozen else self._grown(samples, y, seed)
@@ -325,43 +324,6 @@ class BaseCompressed(WithPaths):
             **self._steps(),
         }
         return config  # type: ignore[no-any-return]
-
-    def _folds(self, X: Matrix, target: Target, weights: Float | None) -> list[tuple[Any, Any]]:
-        """The training and the test samples of each fold, all with positive weight."""
-        n_samples = X.shape[0]
-        exists = np.ones(n_samples, dtype=np.bool_) if weights is None else weights > 0
-        y = target.original
-        if target.kind == "classes" and target.n_outputs == 1:
-            y = y[:, 0]
-        if self.cv is None or isinstance(self.cv, Integral):
-            rows = np.flatnonzero(exists)
-            n_folds = 5 if self.cv is None else int(self.cv)
-            classes = target.kind == "classes" and target.n_outputs == 1
-            most = int(np.unique(y[rows], return_counts=True)[1].max()) if classes else len(rows)
-            if n_folds > most:
-                of_what = "samples of the largest class" if classes else "samples"
-                if most < 2:
-                    raise ValueError(
-                        f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
-                    )
-                warned.warn(
-                    f"cv is {n_folds}, but there are only {most} {of_what} with positive weight: using {most} folds"
-                )
-                n_folds = most
-            with warned.at_user():
-                cv = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
-            y = y[rows]
-        else:
-            rows = np.arange(n_samples)
-            cv = check_cv(self.cv)
-        try:
-            with warned.at_user():
-                splits = [(rows[train], rows[test]) for train, test in cv.split(np.zeros((len(rows), 1)), y)]
-        except (ValueError, TypeError, IndexError) as error:
-            raise ValueError(f"cv must split the samples into folds, got {self.cv!r}: {error}") from error
-        if len(splits) < 2:
-            raise ValueError(f"cv must have at least 2 folds, got {self.cv!r} with {len(splits)} folds")
-        return [fold_rows(split, number, exists) for number, split in enumerate(splits)]
 
     # --- the forest --------------------------------------------------------------------------------------------------
 

@@ -1,14 +1,19 @@
-"""The choice of a point of a compression path: the best of a cross-validated curve, or one that meets limits."""
+"""The choice of a point of a compression path: the best of a cross-validated curve, or one that meets limits; folds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
 
+from weald._input import warned
 from weald._input.checks import Float
+from weald._input.targets import Target
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,45 @@ def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget:
         )
 
 
-def fold_rows(
+def folds_of(cv: Any, target: Target, weights: Float | None) -> list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+    """The training and the test samples of each fold, all with positive weight."""
+    n_samples = target.original.shape[0]
+    exists = np.ones(n_samples, dtype=np.bool_) if weights is None else weights > 0
+    y = target.original
+    if target.kind == "classes" and target.n_outputs == 1:
+        y = y[:, 0]
+    if cv is None or isinstance(cv, Integral):
+        rows = np.flatnonzero(exists)
+        n_folds = 5 if cv is None else int(cv)
+        classes = target.kind == "classes" and target.n_outputs == 1
+        most = int(np.unique(y[rows], return_counts=True)[1].max()) if classes else len(rows)
+        if n_folds > most:
+            of_what = "samples of the largest class" if classes else "samples"
+            if most < 2:
+                raise ValueError(
+                    f"cv requires at least 2 {of_what} with positive weight, got {most}, n_samples={len(rows)}"
+                )
+            warned.warn(
+                f"cv is {n_folds}, but there are only {most} {of_what} with positive weight: using {most} folds"
+            )
+            n_folds = most
+        with warned.at_user():
+            checked = check_cv(n_folds, y[rows] if classes else None, classifier=classes)
+        y = y[rows]
+    else:
+        rows = np.arange(n_samples)
+        checked = check_cv(cv)
+    try:
+        with warned.at_user():
+            splits = [(rows[train], rows[test]) for train, test in checked.split(np.zeros((len(rows), 1)), y)]
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"cv must split the samples into folds, got {cv!r}: {error}") from error
+    if len(splits) < 2:
+        raise ValueError(f"cv must have at least 2 folds, got {cv!r} with {len(splits)} folds")
+    return [_fold_rows(split, number, exists) for number, split in enumerate(splits)]
+
+
+def _fold_rows(
     fold: tuple[NDArray[np.intp], NDArray[np.intp]], number: int, exists: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Training and test samples of a fold: those with positive weight, each once, and none in both."""

@@ -1,0 +1,224 @@
+"""The parameters of boosting: their types, their checks, and their form in the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import isclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
+
+from weald import loss as losses
+from weald._fit import boosting_checks
+from weald._fit.base import BaseModel, as_size
+from weald._fit.boosted import BoostedModel
+from weald._input.checks import MOST, Float, Number
+from weald._input.sklearn_private import HasMethods, Interval, StrOptions
+from weald._input.targets import Target
+from weald._parameters import constraints, projections
+from weald._parameters.max_features import n_drawn_features
+from weald._parameters.projections import Growth
+from weald._parameters.types import (
+    CategoricalFeatures,
+    InteractionCst,
+    MaxFeatures,
+    MonotonicCst,
+    NProjections,
+    OutputProjection,
+    RandomState,
+)
+from weald.loss import CustomLoss
+
+if TYPE_CHECKING:
+    from weald._weald import _BoostConfig
+
+# With at most this number of columns of scores, "auto" grows one tree for each: see `benches/defaults`.
+_FEW_COLUMNS = 10
+# Rounds without improvement after which early stopping ends a fit if `n_iter_no_change` is None, as in scikit-learn.
+_PATIENCE = 10
+
+
+class BoostingParameters(BoostedModel):
+    """The parameters that both boosting estimators share, which their constructors set by `keep`."""
+
+    _masks_y = True
+
+    loss: Any
+    learning_rate: float
+    n_estimators: int
+    output_strategy: Literal["auto", "projected", "joint", "single_target"]
+    output_projection: OutputProjection
+    n_projections: NProjections
+    relabel_leaves: bool
+    estimator: BaseEstimator | None
+    init: BaseEstimator | None
+    init_cv: int | None
+    leaf_estimation: Literal["newton", "line_search"]
+    l2_regularization: float
+    min_sum_hessian_in_leaf: float
+    line_search: Literal["newton", "brent"]
+    step_dtype: Literal["float64", "float8"]
+    subsample: float
+    max_bins: int | None
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    max_features: MaxFeatures
+    max_features_by_tree: MaxFeatures
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_leaf: float
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    early_stopping: bool | Literal["auto"]
+    scoring: str | Callable[..., float] | None
+    validation_fraction: float
+    n_iter_no_change: int | None
+    tol: float
+    callbacks: Any
+    categorical_features: CategoricalFeatures
+    monotonic_cst: MonotonicCst
+    interaction_cst: InteractionCst
+    warm_start: bool
+    n_jobs: int | None
+    random_state: RandomState
+    verbose: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseModel._parameter_constraints,
+        "learning_rate": [Number(Real, 0.0, None, closed="neither")],
+        "n_estimators": [Interval(Integral, 1, MOST, closed="both")],
+        "output_strategy": [StrOptions({"auto", "projected", "joint", "single_target"})],
+        "output_projection": [part for part in projections.CONSTRAINTS["output_projection"] if part is not None],
+        "relabel_leaves": ["boolean"],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "init": [HasMethods(["fit", "predict"]), None],
+        "init_cv": [Interval(Integral, 2, None, closed="left"), None],
+        "leaf_estimation": [StrOptions({"newton", "line_search"})],
+        "l2_regularization": [Number(Real, 0.0, None, closed="left")],
+        "min_sum_hessian_in_leaf": [Number(Real, 0.0, None, closed="left")],
+        "line_search": [StrOptions({"newton", "brent"})],
+        "step_dtype": [StrOptions({"float64", "float8"})],
+        "max_features_by_tree": BaseModel._parameter_constraints["max_features"],
+        "subsample": [Number(Real, 0.0, 1.0, closed="right")],
+        "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
+        "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
+        "scoring": [str, callable, None],
+        "validation_fraction": [Number(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Number(Real, 0.0, None, closed="left")],
+        "callbacks": [list, tuple, HasMethods("on_round"), None],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def _check_parameters(self) -> None:
+        loss = losses.get(self.loss)
+        kind = "labels" if isinstance(self, ClassifierMixin) else "numbers"
+        if kind not in loss.targets:
+            of_what = "labels and classes" if isinstance(self, ClassifierMixin) else "numbers"
+            raise ValueError(f"loss must be a loss of {of_what}, such as {', '.join(losses.names(kind))}, got {loss!r}")
+        if isinstance(loss, CustomLoss) and loss.functions is None:
+            raise ValueError(loss._without_methods())
+        has_steps = self.output_strategy in ("auto", "projected") and not self.relabel_leaves
+        if self.step_dtype != "float64" and not has_steps:
+            raise ValueError(
+                "step_dtype must be 'float64' unless output_strategy is 'projected' and relabel_leaves is False, since "
+                f"other models have no step sizes, got {self.step_dtype!r}"
+            )
+        if self.estimator is None:
+            return
+        name = type(self.estimator).__name__
+        if getattr(self, "_skl_callbacks", None):
+            raise ValueError(
+                f"estimator= ({name}) does not support callbacks: call set_callbacks without arguments, which removes them"
+            )
+        for parameter in ("init", "scoring", "callbacks", "label_weight"):
+            # Regressors have no labels.
+            if getattr(self, parameter, None) is not None:
+                raise ValueError(f"estimator= ({name}) does not support {parameter}: it must be None")
+        if isclass(self.estimator):
+            name = self.estimator.__name__
+            raise ValueError(f"estimator must be an instance, {name}(), got the class {name}")
+        if not is_regressor(self.estimator):
+            raise ValueError(f"estimator must be a regressor of scikit-learn, got {name}")
+        if self.output_strategy == "single_target":
+            raise ValueError(
+                "output_strategy must be 'auto', 'joint' or 'projected' with estimator, got 'single_target'"
+            )
+        if self.output_strategy == "projected" and self.relabel_leaves:
+            raise ValueError(
+                f"relabel_leaves must be False with output_strategy='projected' and estimator= ({name}), whose models "
+                "have no leaves, got True"
+            )
+
+    def _strategy(self, n_columns: int) -> str:
+        """The strategy of a fit, with "auto" resolved."""
+        if self.output_strategy != "auto":
+            return str(self.output_strategy)
+        if self.estimator is not None and self.relabel_leaves:
+            return "joint"
+        is_default = isinstance(self.output_projection, str) and self.output_projection == "gaussian"
+        asked = not (self.relabel_leaves and is_default and self.n_projections == 1)
+        if self.monotonic_cst is not None and constraints.has_directions(self) and not asked:
+            # A projection combines outputs with different signs, which does not preserve directions.
+            return "single_target" if n_columns <= _FEW_COLUMNS else "joint"
+        return "single_target" if n_columns <= _FEW_COLUMNS and not asked else "projected"
+
+    def _patience(self) -> int | None:
+        """The number of rounds without improvement that stops the fit; None without early stopping."""
+        if self.early_stopping is False or (self.early_stopping == "auto" and self.n_iter_no_change is None):
+            return None
+        return _PATIENCE if self.n_iter_no_change is None else as_size(self.n_iter_no_change)
+
+    def _n_features_of_tree(self) -> int:
+        return n_drawn_features(self.max_features_by_tree, self.n_features_in_)
+
+    def _boost_config(
+        self, n_samples: int, target: Target, of_labels: Float | None = None, *, draws: bool = True
+    ) -> _BoostConfig:
+        """The parameters in the engine's form. A fit that does not draw projections gets any valid projection."""
+        projection = None
+        if isinstance(self.n_projections, bool):
+            raise ValueError(
+                f"n_projections must be an integer of at least 1, a fraction, or 'log', got {self.n_projections}"
+            )
+        strategy = self._shared["output_strategy"]
+        if strategy == "projected" and not draws:
+            projection = projections.of_stages("gaussian", 1, self._n_columns(target), Growth(self._seed))
+        elif strategy == "projected":
+            growth = Growth(self._seed, range(int(self.n_estimators)))
+            width = self._n_columns(target)
+            projection = projections.of_stages(self.output_projection, self.n_projections, width, growth)
+            if projection["n_projections"] > 1 and not self.relabel_leaves:
+                raise ValueError(
+                    "n_projections must be 1 with relabel_leaves=False, since leaves that are not relabeled store a "
+                    f"single value, got {projection['n_projections']}"
+                )
+        tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
+        tree["max_features"] = self.max_features_
+        loss = boosting_checks.loss_of(self)
+        if of_labels is not None:
+            tree["output_weights"] = of_labels.tolist()
+        return {
+            "tree": tree,
+            "n_estimators": int(self.n_estimators),
+            "learning_rate": float(self.learning_rate),
+            "loss": loss if isinstance(loss, CustomLoss) else loss.name,
+            "loss_parameter": getattr(loss, "_parameter", None),
+            "strategy": strategy,
+            "output_projection": projection,
+            "relabel": bool(self.relabel_leaves),
+            "max_features_by_tree": self._n_features_of_tree(),
+            "subsample": float(self.subsample),
+            "leaf_estimation": self.leaf_estimation,
+            "l2_regularization": float(self.l2_regularization),
+            "min_sum_hessian_in_leaf": float(self.min_sum_hessian_in_leaf),
+            "line_search": self.line_search,
+            "step_dtype": self.step_dtype,
+            "max_bins": None if self.max_bins is None else int(self.max_bins),
+            "n_iter_no_change": self._patience(),
+            "tol": float(self.tol),
+        }
