@@ -152,6 +152,17 @@ def test_a_compressed_regressor_is_a_forest():
     assert type(to_sklearn(model)) is sklearn.ensemble.RandomForestRegressor
 
 
+def test_an_induced_regressor_is_a_forest_and_a_classifier_is_refused():
+    X, y = make_data("RandomForestRegressor")
+    model = weald.InducedForestRegressor(n_nodes=10, random_state=0).fit(X, y)
+    theirs = to_sklearn(model)
+    assert type(theirs) is sklearn.ensemble.RandomForestRegressor
+    np.testing.assert_array_equal(theirs.predict(X), model.predict(X))
+    model = weald.InducedForestClassifier(n_nodes=10, random_state=0).fit(X, y > y.mean())
+    with pytest.raises(ValueError, match=r"to_sklearn does not support InducedForestClassifier: .*use to_onnx"):
+        to_sklearn(model)
+
+
 def test_labels_of_one_column():
     X, y = make_data("RandomForestClassifier", outputs="labels")
     model = weald.RandomForestClassifier(n_estimators=3, multi_label=True, random_state=0).fit(X, y[:, :1])

@@ -11,14 +11,11 @@ from sklearn import tree as sklearn_tree
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
+from weald import _weald
 from weald._fit.arrays import Tree
 from weald._input.sklearn_private import NODE_DTYPE
 from weald._input.sklearn_private import Tree as SklearnTree
 from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of
-
-_TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
-_FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")
-_MEMBERS = {"RandomForest": "DecisionTree", "ExtraTrees": "ExtraTree"}
 
 
 def to_sklearn(estimator: BaseEstimator) -> Any:
@@ -27,15 +24,16 @@ def to_sklearn(estimator: BaseEstimator) -> Any:
     Parameters
     ----------
     estimator : estimator
-        A fitted tree, random forest, extra-trees or `CompressedForestRegressor` of weald without splits on
-        categorical features.
+        A fitted tree, random forest, extra-trees, `CompressedForestRegressor` or `InducedForestRegressor` of weald
+        without splits on categorical features.
 
     Returns
     -------
     estimator
         A fitted estimator of scikit-learn of the same class name, or a `RandomForestRegressor` for a
-        `CompressedForestRegressor`. It has those parameters of `estimator` that exist in scikit-learn, as far as
-        scikit-learn accepts their values. It does not depend on weald, and its arrays are copies.
+        `CompressedForestRegressor` or an `InducedForestRegressor`. It has those parameters of `estimator` that exist in
+        scikit-learn, as far as scikit-learn accepts their values. It does not depend on weald, and its arrays are
+        copies.
 
         Labels become several outputs of two classes, also if y was sparse. `predict_proba` then returns a list with the
         probabilities of 0 and 1 for each label, and `predict` a dense array, which is one-dimensional for a single
@@ -47,7 +45,7 @@ def to_sklearn(estimator: BaseEstimator) -> Any:
         If `estimator` is not a model of weald.
     ValueError
         If scikit-learn does not support the model: one with splits on categorical features, boosting,
-        `CompressedForestClassifier`, or a centroid forest. The message names an alternative.
+        compressed and induced classifiers, or a centroid forest. The message names an alternative.
     sklearn.exceptions.NotFittedError
         If `estimator` is not fitted.
 
@@ -74,28 +72,28 @@ def to_sklearn(estimator: BaseEstimator) -> Any:
     True
     """
     ensemble = ensemble_of(estimator, "to_sklearn")
-    name = ensemble.estimator
-    if name.startswith("GradientBoosting") or name == "CompressedForestClassifier":
+    task = "Regressor" if ensemble.kind == "numbers" else "Classifier"
+    is_compressed = isinstance(estimator._engine, _weald.Compressed)
+    if isinstance(estimator._engine, _weald.Boosted) or (is_compressed and task == "Classifier"):
         raise ValueError(
-            f"to_sklearn does not support {name}: scikit-learn has no estimator with its scores; use to_onnx, "
-            "to_treelite, to_json or to_c"
+            f"to_sklearn does not support {ensemble.estimator}: scikit-learn has no estimator with its scores; use "
+            "to_onnx, to_treelite, to_json or to_c"
         )
-    name = {"CompressedForestRegressor": "RandomForestRegressor"}.get(name, name)
     if any(tree.categories for tree in ensemble.trees()):
         raise ValueError(
             f"to_sklearn does not support {ensemble.estimator} with splits on categories: scikit-learn's trees and "
             "forests test thresholds alone; use to_onnx, to_treelite, to_json or to_c, or fit on one-hot columns"
         )
-    if name in _TREES:
-        return _member(ensemble, name, estimator, 0, _with_params(getattr(sklearn_tree, name), estimator))
-    member = getattr(sklearn_tree, next(m + name.removeprefix(f) for f, m in _MEMBERS.items() if name.startswith(f)))
-    forest = _with_params(getattr(sklearn_ensemble, name), estimator)
+    # A forest that scikit-learn does not have predicts as a random forest does.
+    if hasattr(estimator, "tree_"):
+        kind = getattr(sklearn_tree, ensemble.estimator, getattr(sklearn_tree, f"DecisionTree{task}"))
+        return _member(ensemble, estimator, 0, _with_params(kind, estimator), is_member=False)
+    kind = getattr(sklearn_ensemble, ensemble.estimator, getattr(sklearn_ensemble, f"RandomForest{task}"))
+    forest = _with_params(kind, estimator)
     forest.n_estimators = ensemble.n_trees
-    forest.estimator_ = member()
-    alike = _with_params(member, estimator)
-    forest.estimators_ = [
-        _member(ensemble, member.__name__, estimator, t, clone(alike)) for t in range(ensemble.n_trees)
-    ]
+    forest.estimator_ = type(forest.estimator)()
+    alike = _with_params(type(forest.estimator), estimator)
+    forest.estimators_ = [_member(ensemble, estimator, t, clone(alike)) for t in range(ensemble.n_trees)]
     _set_shape(forest, ensemble, estimator, is_member=False)
     return forest
 
@@ -135,12 +133,14 @@ def _set_shape(estimator: BaseEstimator, ensemble: Ensemble, model: BaseEstimato
     estimator.n_classes_ = sizes[0] if single else sizes
 
 
-def _member(ensemble: Ensemble, name: str, model: BaseEstimator, index: int, estimator: BaseEstimator) -> Any:
+def _member(
+    ensemble: Ensemble, model: BaseEstimator, index: int, estimator: BaseEstimator, *, is_member: bool = True
+) -> Any:
     engine = model._forest
     tree = ensemble.tree(index)
     estimator.tree_ = _tree(ensemble, tree, Tree(engine.only(index)))
     estimator.max_features_ = int(getattr(model, "max_features_", ensemble.n_features))
-    _set_shape(estimator, ensemble, model, is_member=name != ensemble.estimator)
+    _set_shape(estimator, ensemble, model, is_member=is_member)
     return estimator
 
 
