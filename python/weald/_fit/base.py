@@ -176,7 +176,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     @property
     def _engine(self) -> Any:
         """The model of the engine that computes scores."""
-        return self._proof.model_of(self.__dict__[self._proof.attribute])
+        return self._proof.model_of(getattr(self, self._proof.attribute))
 
     @property
     def _explained(self) -> _weald.Forest | _weald.Boosted:
