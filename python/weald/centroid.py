@@ -82,7 +82,7 @@ class _Absent:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         name = type(instance).__name__ if owner is None else owner.__name__
         raise AttributeError(f"{name} has no {self._name}: {self._instead}")
 
@@ -322,7 +322,7 @@ class BaseCentroidForest(BaseBagging):
         return tags
 
 
-def _check_no_categories(model: BaseCentroidForest, X: Any) -> None:
+def _check_no_categories(model: BaseCentroidForest, X: MatrixLike) -> None:
     """Raise for frames with string or categorical columns, for which the distance from a centroid is not defined."""
     columns = schema.by_value(X)
     if columns:

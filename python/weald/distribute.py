@@ -55,7 +55,7 @@ def fit(
     estimator: BaseEstimator,
     X: MatrixLike,
     y: MatrixLike,
-    executor: Any,
+    executor: object,
     *,
     n_parts: int | None = None,
     sample_weight: ArrayLike | None = None,
@@ -363,12 +363,12 @@ def _scored(data: Any, estimator: BaseEstimator, fold: Any) -> tuple[float, floa
 # --- in the calling process ------------------------------------------------------------------------------------------
 
 
-def _check_executor(executor: Any) -> None:
+def _check_executor(executor: object) -> None:
     if not callable(getattr(executor, "submit", None)):
         raise TypeError(f"executor must be an object with a method submit, got a {type(executor).__name__}")
 
 
-def _count_parts(n_parts: Any, executor: Any) -> int:
+def _count_parts(n_parts: object, executor: object) -> int:
     _check_executor(executor)
     if n_parts is None:
         found = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
@@ -384,7 +384,7 @@ def _cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
     return [(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
 
 
-def _sent(executor: Any, data: Any) -> Any:
+def _sent(executor: object, data: object) -> Any:
     """The data, or a reference to it for the executors that send data once to each worker."""
     if callable(scatter := getattr(executor, "scatter", None)):
         return scatter(data)
@@ -393,11 +393,11 @@ def _sent(executor: Any, data: Any) -> Any:
 
 
 def _results(
-    executor: Any,
+    executor: object,
     calls: list[Any],
-    data: Any,
-    timeout: Any,
-    max_retries: Any,
+    data: object,
+    timeout: object,
+    max_retries: object,
     progress: Progress,
     sizes: list[int],
 ) -> list[Any]:
@@ -439,7 +439,7 @@ def _results(
     return found
 
 
-def _end_of(timeout: Any) -> float | None:
+def _end_of(timeout: object) -> float | None:
     if timeout is None:
         return None
     seconds = number("timeout", timeout, lambda found: found > 0, "a positive number of seconds, or None")

@@ -344,7 +344,7 @@ class _Recursion(DecisionTreeRegressor):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
+    def _compute_partial_dependence_recursion(self, grid: object, target_features: Any) -> Float:
         features = target_features if self.columns is None else self.columns[target_features]
         means: Float = self.model._means_of_grid(grid, features, of_samples=True)
         return means
@@ -500,7 +500,7 @@ def export_rules(
     return rules
 
 
-def _checked_tree(tree: Any, n_trees: int) -> int:
+def _checked_tree(tree: object, n_trees: int) -> int:
     """The non-negative index of a tree, given an index that may count from the end."""
     return range(n_trees)[integer("tree", tree, -n_trees, n_trees - 1)]
 

@@ -140,7 +140,7 @@ class _Value(Loss):
     def __post_init__(self) -> None:
         """Check the fields."""
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: object) -> None:
         # States from pickles and skops come from an untrusted source.
         names = {known.name for known in fields(self)}  # type: ignore[arg-type]
         if type(state) is not dict or state.keys() != names:
@@ -157,7 +157,7 @@ class EngineLoss(_Value):
 
     if TYPE_CHECKING:
 
-        def __init__(self, parameter: Any = ...) -> None: ...
+        def __init__(self, parameter: object = ...) -> None: ...
 
     def __post_init__(self) -> None:
         if (parameter := self._row["parameter"]) is not None:
@@ -318,11 +318,11 @@ def _broadcast(y: ArrayLike, scores: ArrayLike) -> tuple[Float, Float]:
     return one, other
 
 
-def has_methods(loss: Any) -> bool:
+def has_methods(loss: object) -> bool:
     return all(callable(getattr(loss, method, None)) for method in _METHODS)
 
 
-def get(loss: Any) -> Loss:
+def get(loss: object) -> Loss:
     """Return a loss as an object.
 
     Parameters

@@ -513,7 +513,7 @@ def macro_f1(
 
 
 def make_topk_scorer(
-    metric: str | Callable[..., float], k: int, *, greater_is_better: bool | None = None, **options: Any
+    metric: str | Callable[..., float], k: int, *, greater_is_better: bool | None = None, **options: object
 ) -> Callable[[Any, Any, Any], float]:
     """Make a scorer from a ranking metric of the `k` highest-scoring labels, for searches and cross-validation.
 

@@ -113,7 +113,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         self.shuffle = bool(shuffle)
         self.random_state = random_state
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: MatrixLike | None = None, y: MatrixLike | None = None, groups: Any = None) -> int:
         """Return the number of folds.
 
         Parameters
@@ -129,7 +129,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         return self.n_splits
 
     def split(
-        self, X: Any, y: MatrixLike, groups: Any = None, *, y_mask: MatrixLike | None = None
+        self, X: MatrixLike | None, y: MatrixLike, groups: Any = None, *, y_mask: MatrixLike | None = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
@@ -165,7 +165,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         for j in range(self.n_splits):
             yield np.flatnonzero(fold != j), np.flatnonzero(fold == j)
 
-    def _folds(self, y: Any, y_mask: Any = None) -> NDArray[np.int64]:
+    def _folds(self, y: MatrixLike | None, y_mask: MatrixLike | None = None) -> NDArray[np.int64]:
         target = targets.labels(y, y_mask=y_mask)
         labels = target.original
         if target.mask is not None:
@@ -191,7 +191,7 @@ def _folds(labels: Any, n_splits: int, priority: NDArray[np.int64]) -> NDArray[n
     return _weald.label_folds(pattern, n_splits, priority).astype(np.int64)
 
 
-def _signed_as(original: Callable[..., Any], **more: Any) -> Callable[[_Function], _Function]:
+def _signed_as(original: Callable[..., Any], **more: object) -> Callable[[_Function], _Function]:
     """Set the signature to that of scikit-learn's function, plus the keyword parameters `more` with their defaults."""
 
     def shown(function: _Function) -> _Function:
@@ -247,7 +247,9 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
     return theirs.check_cv(cv, y, classifier=classifier)
 
 
-def _prepared(estimator: BaseEstimator, y: Any, y_mask: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _prepared(
+    estimator: BaseEstimator, y: Any, y_mask: MatrixLike | None, options: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
     check_array_of_y(y, "y")
@@ -257,7 +259,9 @@ def _prepared(estimator: BaseEstimator, y: Any, y_mask: Any, options: dict[str, 
     return y, {**options, "cv": check_cv(options.get("cv"), y, classifier=is_classifier(estimator))}
 
 
-def _called(original: Callable[..., Any], estimator: BaseEstimator, X: Any, y: Any, options: dict[str, Any]) -> Any:
+def _called(
+    original: Callable[..., Any], estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, options: dict[str, Any]
+) -> Any:
     """Call scikit-learn's function, for sparse y without its decorator, which only raises an error."""
     function = inspect.unwrap(original) if is_sparse(y) else original
     return function(estimator, X, y, **options)
@@ -516,11 +520,11 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.k = k
 
-    def fit(self, X: Any, y: Any, **params: Any) -> _Predicting:
+    def fit(self, X: MatrixLike, y: MatrixLike, **params: object) -> _Predicting:
         self.estimator_ = clone(self.estimator).fit(X, y, **params)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> Any:
         if self.k is None:
             return getattr(self.estimator_, self.method)(X)
         labels, scores = predict_topk(self.estimator_, X, self.k)

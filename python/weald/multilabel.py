@@ -157,7 +157,7 @@ class TunedThresholds(LabelsAround):
         objective: str = "f1",
         shrinkage: float = 50.0,
         toward: Literal["share", "threshold"] = "share",
-        cv: Any = None,
+        cv: object = None,
         min_score: float = 0.01,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -173,7 +173,7 @@ class TunedThresholds(LabelsAround):
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
@@ -239,7 +239,7 @@ class TunedThresholds(LabelsAround):
             need(isinstance(value, float), name, f"must be a float, got {described(value)}")
 
     @of_one_fit
-    def predict(self, X: Any) -> Prediction:
+    def predict(self, X: MatrixLike) -> Prediction:
         """Predict the labels whose score is at least their threshold.
 
         Parameters
@@ -254,7 +254,7 @@ class TunedThresholds(LabelsAround):
         """
         return self._built(self._named(X))
 
-    def _named(self, X: Any) -> sparse.csr_array:
+    def _named(self, X: MatrixLike) -> sparse.csr_array:
         check_fitted(self)
         # If all thresholds are infinite, a floor of 1 asks for the fewest scores.
         least = min(1.0, float(self.threshold_.min()))
@@ -266,7 +266,7 @@ class TunedThresholds(LabelsAround):
 
     @available_if(has("predict_proba"))
     @of_one_fit
-    def predict_proba(self, X: Any) -> Float:
+    def predict_proba(self, X: MatrixLike) -> Float:
         """Predict the probabilities of the fitted estimator, which tuning does not change.
 
         Parameters
@@ -284,7 +284,7 @@ class TunedThresholds(LabelsAround):
 
     @available_if(has("decision_function"))
     @of_one_fit
-    def decision_function(self, X: Any) -> Float:
+    def decision_function(self, X: MatrixLike) -> Float:
         """Predict the scores of the fitted estimator. `threshold_` refers to probabilities, not to these scores.
 
         Parameters
@@ -301,7 +301,7 @@ class TunedThresholds(LabelsAround):
         return label_scores.dense_scores(self.estimator_, X, "decision_function")
 
     @of_one_fit
-    def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
+    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array:
         """Predict the positive scores of at least `min_score` as a CSR array.
 
         Parameters
@@ -366,7 +366,7 @@ class TunedThresholds(LabelsAround):
         return float(f1_score(truth, named, average="macro" if kind in ("f1", "macro_f1") else "micro", **rules))
 
 
-def _checked_shrinkage(shrinkage: Any) -> float:
+def _checked_shrinkage(shrinkage: object) -> float:
     return checks.number("shrinkage", shrinkage, lambda found: found >= 0, "a number of at least 0, or infinity")
 
 
@@ -455,7 +455,7 @@ class CalibratedLabels(LabelsAround):
         estimator: BaseEstimator,
         *,
         method: Literal["isotonic", "sigmoid"] = "sigmoid",
-        cv: Any = None,
+        cv: object = None,
         min_positives: int = 5,
         too_few: Literal["raise", "keep"] = "raise",
         min_score: float = 0.01,
@@ -473,7 +473,7 @@ class CalibratedLabels(LabelsAround):
 
     def fit(
         self,
-        X: Any,
+        X: MatrixLike,
         y: MatrixLike,
         sample_weight: ArrayLike | None = None,
         *,
@@ -558,7 +558,7 @@ class CalibratedLabels(LabelsAround):
             )
 
     @of_one_fit
-    def predict_sparse(self, X: Any, min_score: float = 0.0) -> sparse.csr_array:
+    def predict_sparse(self, X: MatrixLike, min_score: float = 0.0) -> sparse.csr_array:
         """Predict calibrated probabilities of at least `min_score` as a CSR array.
 
         Parameters
@@ -583,7 +583,7 @@ class CalibratedLabels(LabelsAround):
         return found
 
     @of_one_fit
-    def predict_proba(self, X: Any) -> Float:
+    def predict_proba(self, X: MatrixLike) -> Float:
         """Predict calibrated probabilities as a dense array.
 
         Parameters
@@ -600,7 +600,7 @@ class CalibratedLabels(LabelsAround):
         return found
 
     @of_one_fit
-    def decision_function(self, X: Any) -> Float:
+    def decision_function(self, X: MatrixLike) -> Float:
         """Compute scores of the labels, which are positive for predicted labels.
 
         Parameters
@@ -617,7 +617,7 @@ class CalibratedLabels(LabelsAround):
         return found
 
     @of_one_fit
-    def predict(self, X: Any) -> Prediction:
+    def predict(self, X: MatrixLike) -> Prediction:
         """Predict the labels whose calibrated probability is greater than 0.5.
 
         Parameters

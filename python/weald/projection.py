@@ -97,7 +97,7 @@ __all__ = [
 ]
 
 
-def count_projections(n_projections: Any, n_outputs: int) -> int:
+def count_projections(n_projections: object, n_outputs: int) -> int:
     """The number of rows of Φ if it has `n_outputs` columns."""
     if isinstance(n_projections, str) and n_projections == "log":
         return _weald.count_projections(n_outputs)

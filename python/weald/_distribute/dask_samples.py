@@ -39,7 +39,7 @@ _PIECE = 1 << 25
 
 
 def fit_samples(
-    estimator: BaseEstimator, blocks: Any, client: Any, *, timeout: float = 300.0, keep_stages: bool = False
+    estimator: BaseEstimator, blocks: object, client: Any, *, timeout: float = 300.0, keep_stages: bool = False
 ) -> Any:
     """Fit a gradient boosting model to samples that are distributed over the workers of a Dask cluster.
 
@@ -168,7 +168,7 @@ def _workers_of(client: Any) -> list[str]:
     return list(client.nthreads())
 
 
-def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]:
+def _by_worker(blocks: object, client: Any, timeout: float) -> dict[str, list[Any]]:
     """The blocks of each worker, as futures that have finished."""
     from distributed import Future
 
@@ -196,7 +196,7 @@ def _by_worker(blocks: Any, client: Any, timeout: float) -> dict[str, list[Any]]
     return dict(sorted(found.items()))
 
 
-def _proven(block: Any, name: str) -> None:
+def _proven(block: object, name: str) -> None:
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
         raise TypeError(f"{name} must be (X, y) or (X, y, sample_weight), got a {type(block).__name__}")
 
@@ -235,7 +235,7 @@ def _in_time(client: Any, futures: list[Any], what: str, timeout: float, holders
     return None if holders is None else client.gather(futures)
 
 
-def _check_workers(client: Any, addresses: list[str]) -> None:
+def _check_workers(client: object, addresses: list[str]) -> None:
     here = _workers_of(client)
     if lost := [address for address in addresses if address not in here]:
         raise RuntimeError(f"the worker {lost[0]} was lost during the fit")
@@ -276,32 +276,32 @@ def _open_box(token: str, dask_worker: Any) -> None:
     boxes = dask_worker.__dict__.setdefault(_BOX, {})
     boxes[token] = defaultdict(queue.Queue)
 
-    def take(token: str, sender: int, message: Any) -> None:
+    def take(token: str, sender: int, message: object) -> None:
         if token in boxes:
             boxes[token][sender].put(message)
 
     dask_worker.handlers[_HANDLER] = take
 
 
-def _end_fit(token: str, dask_worker: Any) -> None:
+def _end_fit(token: str, dask_worker: object) -> None:
     """End the task of the fit on this worker if it waits for messages."""
     box = dask_worker.__dict__.get(_BOX, {}).get(token)
     if box is not None:
         box[-1].put("the fit was ended")
 
 
-def _close_box(token: str, dask_worker: Any) -> None:
+def _close_box(token: str, dask_worker: object) -> None:
     """Stop accepting messages, and delete stages that were kept."""
     _end_fit(token, dask_worker)
     dask_worker.__dict__.get(_BOX, {}).pop(token, None)
     dask_worker.__dict__.get(_KEPT, {}).pop(token, None)
 
 
-def _count_kept(token: str, dask_worker: Any) -> int:
+def _count_kept(token: str, dask_worker: object) -> int:
     return int(dask_worker.__dict__.get(_KEPT, {}).get(token, (0, b""))[0])
 
 
-def _kept(token: str, dask_worker: Any) -> bytes:
+def _kept(token: str, dask_worker: object) -> bytes:
     return bytes(dask_worker.__dict__[_KEPT][token][1])
 
 

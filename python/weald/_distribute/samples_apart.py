@@ -239,7 +239,7 @@ class _Workers:
         self.place, self.n_workers = self._find_place()
         self.told: list[_Told] = []
 
-    def _reduced(self, values: Any, op: str) -> NDArray[np.int64]:
+    def _reduced(self, values: object, op: str) -> NDArray[np.int64]:
         """The sums or maxima of what all workers send, with a mark at the end that shows who took part."""
         buffer = np.append(np.array(values, dtype=np.int64), _MARK)
         self._all_reduce(buffer, op)

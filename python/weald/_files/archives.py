@@ -39,7 +39,7 @@ def is_start_of(start: bytes) -> bool:
     return start.startswith(START)
 
 
-def is_of_others(value: Any) -> bool:
+def is_of_others(value: object) -> bool:
     """Whether a value is stored as an archive: an object of scikit-learn, such as an estimator, a scorer or folds."""
     defined = value if isinstance(value, FunctionType) else type(value)
     return str(defined.__module__).partition(".")[0] == "sklearn" or registry.FOLDS.get(type(value).__name__) is type(
@@ -68,7 +68,7 @@ def _names(cls: Any) -> set[str]:
     return {f"{cls.__module__}.{cls.__name__}", f"{cls.__module__.split('._')[0]}.{cls.__name__}"}
 
 
-def dumps(value: Any, what: str, trusted: list[str]) -> bytes:
+def dumps(value: object, what: str, trusted: list[str]) -> bytes:
     """The bytes of an object, which `loads` accepts with the same `trusted` types. `what` is its name in messages.
 
     Equal objects have equal bytes.
@@ -106,7 +106,7 @@ def loads(data: Any, what: str, trusted: list[str]) -> Any:
         raise ValueError(f"not a valid {what}: {type(error).__name__}: {error}") from error
 
 
-def load_model(data: Any, trusted: list[str]) -> Any:
+def load_model(data: object, trusted: list[str]) -> Any:
     """The pipeline or the meta-estimator with these bytes."""
     model = loads(data, "pipeline", trusted)
     if not isinstance(model, (Pipeline, *registry.META_ESTIMATORS.values())):
@@ -145,7 +145,7 @@ def _normalized(data: bytes) -> bytes:
     return _zipped({**files, "schema.json": json.dumps(schema).encode()})
 
 
-def _nodes(part: Any) -> Iterator[dict[str, Any]]:
+def _nodes(part: object) -> Iterator[dict[str, Any]]:
     """All objects of a schema, each before those inside it."""
     if isinstance(part, dict):
         yield part

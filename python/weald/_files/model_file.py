@@ -232,7 +232,7 @@ def loads(data: Any) -> Any:
             raise
 
 
-def _method_of(file: Any, name: str) -> Any:
+def _method_of(file: object, name: str) -> Any:
     """The method of a file object, or None if `path` is a path."""
     if isinstance(file, bytes | bytearray | memoryview):
         instead = "weald.loads(data) for the bytes of a model" if name == "read" else "a path or a binary file"
@@ -309,7 +309,7 @@ def _checked_parts(model: BaseEstimator) -> tuple[Any, str, dict[str, NDArray[An
     return engine, text, encoder.arrays
 
 
-def load(path: Any, *, mmap_mode: Literal["r"] | None = None) -> Any:
+def load(path: object, *, mmap_mode: Literal["r"] | None = None) -> Any:
     """Load a fitted estimator or pipeline from a file that `save` wrote.
 
     No code of the file is run, and only the classes of the estimators of weald are looked up. Everything is validated

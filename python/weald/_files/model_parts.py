@@ -161,7 +161,7 @@ def nested(encoder: Encoder, value: Any) -> dict[str, Any]:
     return {"estimator": content}
 
 
-def _class_named(name: Any) -> Any:
+def _class_named(name: object) -> Any:
     """The class of an estimator, by its name in a file."""
     cls = registry.ESTIMATORS.get(name) if isinstance(name, str) else None
     if cls is None:
@@ -169,7 +169,7 @@ def _class_named(name: Any) -> Any:
     return cls
 
 
-def put_together(decoder: Decoder, content: Any, engine: _Model | None) -> Any:
+def put_together(decoder: Decoder, content: object, engine: _Model | None) -> Any:
     """The estimator from the result of `_taken_apart`, after validation of all parts."""
     if (
         isinstance(content, dict)
@@ -241,7 +241,7 @@ def _by_method(content: dict[str, Any]) -> dict[str, Any]:
     return content | {"class": content["class"].replace("Compressed", "Induced"), "params": kept}
 
 
-def _encoded_loss(decoder: Decoder, name: str, value: Any) -> Any:
+def _encoded_loss(decoder: Decoder, name: str, value: object) -> Any:
     """A loss as files contain it, by its name and its parameter."""
     return Encoder(nested).encode(kept(LOSSES[name](decoder.decode(value))))
 
@@ -272,7 +272,7 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None
     return estimator
 
 
-def _estimator_again(decoder: Decoder, content: Any) -> Any:
+def _estimator_again(decoder: Decoder, content: object) -> Any:
     if not isinstance(content, dict):
         raise ValueError(f"an estimator must be an object, got {described(content)}")
     rest = dict(content)
@@ -283,14 +283,14 @@ def _estimator_again(decoder: Decoder, content: Any) -> Any:
     return put_together(decoder, rest, engine)
 
 
-def _bytes_of(decoder: Decoder, content: Any) -> bytes:
+def _bytes_of(decoder: Decoder, content: object) -> bytes:
     data = decoder.decode(content)
     if type(data) is not np.ndarray or data.dtype != np.uint8 or data.ndim != 1:
         raise ValueError(f"the model of an estimator must be an array of bytes, got {described(data)}")
     return data.tobytes()
 
 
-def _archive_again(decoder: Decoder, content: Any) -> Any:
+def _archive_again(decoder: Decoder, content: object) -> Any:
     value = archives.loads(_bytes_of(decoder, content), "archive of scikit-learn's objects", trusted())
     if not all(map(archives.is_of_others, value if type(value) is list else [value])):
         raise ValueError(f"an archive must have objects of scikit-learn, got {described(value)}")

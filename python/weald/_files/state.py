@@ -83,7 +83,7 @@ class Encoder:
         self._level = 0
         self._n_arrays: dict[str, int] = {}
 
-    def named(self, attribute: str, what: str, value: Any) -> Any:
+    def named(self, attribute: str, what: str, value: object) -> Any:
         """Encode the value of an attribute; `what` is its name in error messages."""
         before = self.attribute, self.what
         self.attribute, self.what = attribute, what
@@ -92,7 +92,7 @@ class Encoder:
         finally:
             self.attribute, self.what = before
 
-    def encode(self, value: Any) -> Any:
+    def encode(self, value: object) -> Any:
         """Encode a value for `json.dumps`.
 
         Raises
@@ -194,7 +194,7 @@ class Encoder:
             f"no code; {ELSEWHERE}; nothing was written"
         )
 
-    def refused(self, value: Any) -> TypeError:
+    def refused(self, value: object) -> TypeError:
         """The error for a value that model files do not support."""
         return self._refused(f"is not supported in model files, got {described(value)}")
 
@@ -212,7 +212,7 @@ class Decoder:
         self._objects = objects
         self._level = 0
 
-    def decode(self, encoded: Any) -> Any:
+    def decode(self, encoded: object) -> Any:
         """Decode a value."""
         self._level += 1
         try:
@@ -222,7 +222,7 @@ class Decoder:
         finally:
             self._level -= 1
 
-    def _decode(self, encoded: Any) -> Any:
+    def _decode(self, encoded: object) -> Any:
         if isinstance(encoded, float) and not math.isfinite(encoded):
             raise ValueError("numbers must be finite floats, got one that is too large")
         if encoded is None or isinstance(encoded, bool | int | float | str):
@@ -250,17 +250,17 @@ class Decoder:
             raise ValueError(f"the tag of a value must be one of {', '.join(known)}, got {described(tag)}")
         return known[tag](content)
 
-    def _float(self, text: Any) -> float:
+    def _float(self, text: object) -> float:
         if text not in ("nan", "inf", "-inf"):
             raise ValueError(f"a float must be a number, 'nan', 'inf' or '-inf', got {described(text)}")
         return float(text)
 
-    def _int(self, text: Any) -> int:
+    def _int(self, text: object) -> int:
         if not isinstance(text, str) or not re.fullmatch(r"-?0x[0-9a-f]+", text):
             raise ValueError(f"an integer must be a hexadecimal string, got {described(text)}")
         return int(text, 16)
 
-    def _set(self, items: Any, kind: type) -> Any:
+    def _set(self, items: object, kind: type) -> Any:
         values = [self.decode(item) for item in list_of(items)]
         try:
             found = kind(values)
@@ -270,7 +270,7 @@ class Decoder:
             raise ValueError(f"a set must have distinct items, got {described(values)}")
         return found
 
-    def _dict(self, items: Any) -> dict[Any, Any]:
+    def _dict(self, items: object) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
         for item in list_of(items):
             key, value = map(self.decode, list_of(item, 2))
@@ -282,7 +282,7 @@ class Decoder:
                 raise ValueError(f"keys of a dict must be hashable, got {described(key)}") from error
         return found
 
-    def _scalar(self, content: Any) -> Any:
+    def _scalar(self, content: object) -> Any:
         dtype, value = list_of(content, 2)
         if dtype == "str":
             if not isinstance(value, str):
@@ -316,7 +316,7 @@ class Decoder:
             raise ValueError(f"values of an array must be representable by its type {dtype}, got others")
         return array
 
-    def _array(self, content: Any) -> NDArray[Any]:
+    def _array(self, content: object) -> NDArray[Any]:
         if not isinstance(content, dict) or content.keys() not in (
             {"dtype", "shape", "values"},
             {"dtype", "shape", "tensor"},
@@ -351,7 +351,7 @@ class Decoder:
             array = array.view(little).reshape(shape)
         return array.astype(dtype, copy=False)
 
-    def _sparse(self, content: Any) -> Any:
+    def _sparse(self, content: object) -> Any:
         name, shape, parts = list_of(content, 3)
         cls = _SPARSE.get(name) if isinstance(name, str) else None
         if cls is None:
@@ -373,7 +373,7 @@ class Decoder:
         entries = getattr(sparse, f"coo_{container}")((data, (first, second)), shape=shape)
         return entries.asformat(kind)
 
-    def _projection(self, content: Any) -> Any:
+    def _projection(self, content: object) -> Any:
         name, fields = list_of(content, 2)
         cls = _PROJECTIONS.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
@@ -384,7 +384,7 @@ class Decoder:
             )
         return cls(**fields)
 
-    def _loss(self, content: Any) -> loss.Loss:
+    def _loss(self, content: object) -> loss.Loss:
         name, fields = list_of(content, 2)
         cls: Any = registry.PARTS.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
@@ -402,7 +402,7 @@ class Decoder:
             raise ValueError(str(error)) from error
         return made
 
-    def _random_state(self, content: Any) -> np.random.RandomState:
+    def _random_state(self, content: object) -> np.random.RandomState:
         keys, pos, has_gauss, cached = map(self.decode, list_of(content, 4))
         # numpy does not check these values itself.
         is_array = type(keys) is np.ndarray and keys.dtype == np.uint32 and keys.shape == (624,)
@@ -413,7 +413,7 @@ class Decoder:
         state.set_state(("MT19937", keys, pos, has_gauss, cached))
         return state
 
-    def _label_format(self, content: Any) -> LabelFormat:
+    def _label_format(self, content: object) -> LabelFormat:
         dtype, container = list_of(content, 2)
         if (container is not None and not isinstance(container, str)) or container not in _LABEL_CONTAINERS:
             raise ValueError(

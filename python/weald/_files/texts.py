@@ -22,7 +22,7 @@ DTYPE = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|[US][1-9][0-9]{0,8})")
 KINDS = "biufUS"
 
 
-def to_text(encoded: Any) -> str:
+def to_text(encoded: object) -> str:
     """The JSON of an encoded value as ASCII, which does not depend on the order of keys."""
     return json.dumps(encoded, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
@@ -35,7 +35,7 @@ def prove_size(text: str) -> None:
             raise ValueError(f"the parameters and attributes must have at most {most} {what} as JSON, got {n}")
 
 
-def arrays_of(encoded: Any) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
+def arrays_of(encoded: object) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
     """Name, type and shape of each tensor that a text refers to, as stated in the text."""
     to_come = [encoded]
     while to_come:
@@ -49,7 +49,7 @@ def arrays_of(encoded: Any) -> Iterator[tuple[Any, np.dtype[Any], list[int]]]:
             to_come.extend(part)
 
 
-def prove_arrays(encoded: Any, arrays: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+def prove_arrays(encoded: object, arrays: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
     """Check, before any array is read, that a text uses each array once, with its type and shape."""
     left = dict(arrays)
     for name, dtype, shape in arrays_of(encoded):
@@ -79,21 +79,21 @@ def _prove_tensor(
         )
 
 
-def shape_of(value: Any) -> list[int]:
+def shape_of(value: object) -> list[int]:
     shape = list_of(value)
     if len(shape) > 32 or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
         raise ValueError(f"the shape of an array must be a list of at most 32 sizes, got {cut(str(shape))}")
     return shape
 
 
-def list_of(value: Any, length: int | None = None) -> list[Any]:
+def list_of(value: object, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or length not in (None, len(value)):
         of_length = "" if length is None else f" of length {length}"
         raise ValueError(f"the content must be a list{of_length}, got {described(value)}")
     return value
 
 
-def dtype_of(text: Any, kinds: str) -> np.dtype[Any]:
+def dtype_of(text: object, kinds: str) -> np.dtype[Any]:
     if not isinstance(text, str) or not DTYPE.fullmatch(text):
         raise ValueError(f"a dtype must be a string such as '<f8', got {described(text)}")
     dtype = np.dtype(text)
@@ -102,7 +102,7 @@ def dtype_of(text: Any, kinds: str) -> np.dtype[Any]:
     return dtype
 
 
-def only_item(encoded: Any) -> tuple[str, Any]:
+def only_item(encoded: object) -> tuple[str, Any]:
     if not isinstance(encoded, dict) or len(encoded) != 1:
         raise ValueError(f"an object must have a single key, its tag, got {described(encoded)}")
     return next(iter(encoded.items()))

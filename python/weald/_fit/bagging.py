@@ -26,7 +26,7 @@ from weald._input.described import described
 from weald._input.sklearn_private import Interval, RealNotInt
 from weald._input.sparse import csr_of, is_sparse, r2
 from weald._input.targets import CONTAINER, Target
-from weald._parameters.types import OobScore, RandomState
+from weald._parameters.types import MatrixLike, OobScore, RandomState
 from weald._ranking.ranks import ranking_precision
 from weald._rounds.progress import Progress
 
@@ -123,7 +123,13 @@ class BaseBagging(BaseEnsemble):
     _draws: tuple[bool, float | None]
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any, trees: Any = None
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object,
+        y_mask: MatrixLike,
+        label_names: object,
+        trees: object = None,
     ) -> tuple[Samples, Any]:
         """Fit the forest, or its trees in the range `trees`; return the checked samples and the configuration."""
         self._check_parameters()
@@ -260,7 +266,7 @@ class BaseBagging(BaseEnsemble):
         rows = np.flatnonzero(scored & exists)
         self._set_oob_attributes(scores, target, rows)
 
-    def _oob_predict(self, config: Any, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
+    def _oob_predict(self, config: object, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
         """Out-of-bag predictions, and the number of trees that each is the mean of."""
         data = samples.X, samples.target.engine, samples.row_weights[0]
         args = (config, *data, self._n_threads(), *self._mask_of(samples))
@@ -272,7 +278,7 @@ class BaseBagging(BaseEnsemble):
         """Set the out-of-bag predictions of all samples and the score over `rows`, the samples that have some."""
 
 
-def score_of(score: Callable[..., Any], truth: Any, predicted: Any) -> float:
+def score_of(score: Callable[..., Any], truth: MatrixLike, predicted: object) -> float:
     """The result of a callable `oob_score`, which must be a number."""
     with named("oob_score"):
         found = score(truth, predicted)
@@ -295,13 +301,13 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         if not all(map(np.array_equal, *as_list)):
             raise ValueError("y must have the classes of the previous fit with warm_start=True, got other classes")
 
-    def _oob_predict(self, config: Any, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
+    def _oob_predict(self, config: object, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
         form = samples.target.label_format
         if form is None or form.container is None:
             return super()._oob_predict(config, samples)
         return self._oob_at_least(config, samples, 0.0)
 
-    def _oob_at_least(self, config: Any, samples: Samples, floor: float) -> tuple[Any, NDArray[np.uint32]]:
+    def _oob_at_least(self, config: object, samples: Samples, floor: float) -> tuple[Any, NDArray[np.uint32]]:
         """Out-of-bag scores of labels that are positive and at least the floor, as CSR."""
         target = samples.target
         data = samples.X, target.engine, samples.row_weights[0]
@@ -312,7 +318,12 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         return container(csr_of(arrays, target.original.shape)), n_trees
 
     def _fit_out_of_bag(
-        self, X: Any, y: Any, sample_weight: Any, min_score: float, y_mask: Any = None
+        self,
+        X: MatrixLike | None,
+        y: MatrixLike | None,
+        sample_weight: Any,
+        min_score: float,
+        y_mask: MatrixLike | None = None,
     ) -> tuple[Any, NDArray[np.uint32]]:
         """Fit the forest to labels; return out-of-bag scores of at least `min_score` and the number of their trees."""
         with fitted_at_once(self, anew=not self.warm_start) as new:

@@ -197,7 +197,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _check_parameters(self) -> None:
         """Check for parameters that contradict each other, which the table of constraints cannot express."""
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         registry.add(registry.ESTIMATORS, cls)
 
@@ -235,7 +235,9 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     _keeps_sparse_y: ClassVar[bool] = False
 
     @abstractmethod
-    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
+    def _check_y(
+        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None
+    ) -> Target:
         """Check y and convert it to the engine's form."""
 
     def _row_weights(self, target: Target, weights: Float | None) -> RowWeights:
@@ -284,7 +286,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             kept.keep_in(self, X)
         return X
 
-    def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
+    def _to_matrix(self, X: MatrixLike, *, reset: bool, fitting: bool) -> Matrix:
         """X whose columns are numbers, as a matrix."""
         return checks.check_X(self, X, reset=reset)
 
@@ -292,7 +294,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         """The parameter `categorical_features`; None for models without categories."""
         return getattr(self, "categorical_features", None)
 
-    def _kept_schema(self, X: Any, goes_on: bool) -> Schema | None:
+    def _kept_schema(self, X: MatrixLike, goes_on: bool) -> Schema | None:
         """The schema that a fit keeps, if it `goes_on` or with `warm_start`, or that of a model that it is fitted to."""
         if not goes_on and not (getattr(self, "warm_start", False) and self._proof.attribute in self.__dict__):
             return self._frozen_schema()
@@ -351,7 +353,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             found.update(output_scaling.to_engine(self, criterion))  # type: ignore[typeddict-item]
         return found
 
-    def _check_predict(self, X: Any) -> Matrix:
+    def _check_predict(self, X: MatrixLike) -> Matrix:
         check_fitted(self)
         return self._check_X(X, reset=False)
 
@@ -371,11 +373,11 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             y, mask = target.like_with_gaps(y_val, X.shape[0], name, y_mask=y_mask, of_classes=True)
         return self._forest.prune_reduced_error(X, y, weights, self._n_threads(), masks.to_engine(mask))
 
-    def _predict_in_blocks(self, X: Any, build: Callable[[Matrix], Any]) -> Any:
+    def _predict_in_blocks(self, X: MatrixLike, build: Callable[[Matrix], Any]) -> Any:
         """CSR of the results of `build` for blocks of checked samples."""
         return best.stacked(self._check_predict(X), self.n_outputs_, build)
 
-    def _scores(self, X: Any) -> Float:
+    def _scores(self, X: MatrixLike) -> Float:
         """Raw scores of samples, of shape (n_samples, n_columns)."""
         return self._scores_of(self._check_predict(X))
 
@@ -396,7 +398,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         check_fitted(self)
         return self._forest.feature_importances()
 
-    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Float:
+    def _compute_partial_dependence_recursion(self, grid: object, target_features: object) -> Float:
         """Mean prediction at each point of `grid`, of shape (n_columns, n_points).
 
         `grid` has one row for each point and one column for each target feature, with categories by value.
@@ -404,7 +406,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         """
         return self._means_of_grid(grid, target_features)
 
-    def _means_of_grid(self, grid: Any, target_features: Any, *, of_samples: bool = False) -> Float:
+    def _means_of_grid(self, grid: object, target_features: Any, *, of_samples: bool = False) -> Float:
         features = [int(feature) for feature in target_features]
         points = Schema.of(self).points(features, grid, of_samples=of_samples)
         return np.ascontiguousarray(self._means_at(features, points).T)

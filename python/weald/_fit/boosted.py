@@ -79,7 +79,7 @@ class BoostedModel(BaseEnsemble):
         # Weak models of scikit-learn have no categories.
         return None if self.estimator is not None else super()._asked_categories()
 
-    def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
+    def _to_matrix(self, X: MatrixLike, *, reset: bool, fitting: bool) -> Matrix:
         weak = self.estimator if reset or fitting else self._weak
         if weak is None:
             return super()._to_matrix(X, reset=reset, fitting=fitting)
@@ -105,7 +105,7 @@ class BoostedModel(BaseEnsemble):
 
     # --- initial scores ----------------------------------------------------------------------------------------------
 
-    def _fitted_init(self, X: Matrix, y: Any, weights: Float | None) -> Any:
+    def _fitted_init(self, X: Matrix, y: MatrixLike, weights: Float | None) -> Any:
         """The model that stages start from, which is fitted unless it is frozen."""
         if self.init is None:
             return None
@@ -123,7 +123,7 @@ class BoostedModel(BaseEnsemble):
             estimator.fit(X, y, **({} if weights is None else {"sample_weight": weights}))
         return estimator
 
-    def _start_margins(self, X: Matrix, margins: Any, name: str, target: Target | None = None) -> Float | None:
+    def _start_margins(self, X: Matrix, margins: object, name: str, target: Target | None = None) -> Float | None:
         """Initial scores of samples, of shape (n_samples, n_columns), in the engine's unit."""
         width = self._n_columns(target) if target is not None else self._model.width
         if margins is not None:
@@ -172,13 +172,13 @@ class BoostedModel(BaseEnsemble):
 
     # --- scores ------------------------------------------------------------------------------------------------------
 
-    def _scores(self, X: Any, *, n_stages: Any = None, base_margin: Any = None) -> Float:
+    def _scores(self, X: MatrixLike, *, n_stages: object = None, base_margin: object = None) -> Float:
         if (scores := self.__dict__.get("_scores_at_stage")) is not None:
             return np.asarray(scores)
         X = self._check_predict(X)
         return self._scores_of(X, n_stages=n_stages, base_margin=base_margin)
 
-    def _scores_of(self, X: Matrix, *, n_stages: Any = None, base_margin: Any = None) -> Float:
+    def _scores_of(self, X: Matrix, *, n_stages: object = None, base_margin: object = None) -> Float:
         """Raw scores of checked X, of shape (n_samples, width)."""
         margins = self._start_margins(X, base_margin, "base_margin")
         if self._weak is None:
@@ -191,10 +191,10 @@ class BoostedModel(BaseEnsemble):
                 pass
         return scores if margins is None else scores + margins
 
-    def _check_stages(self, n_stages: Any, *, least: int = 0) -> int:
+    def _check_stages(self, n_stages: object, *, least: int = 0) -> int:
         return checks.integer("n_stages", n_stages, least, self.n_estimators_)
 
-    def _staged(self, X: Any) -> Iterator[Float]:
+    def _staged(self, X: MatrixLike) -> Iterator[Float]:
         """Raw scores after each stage, each a new array."""
         return self._staged_of(self._check_predict(X))
 

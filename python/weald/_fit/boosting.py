@@ -186,15 +186,15 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
 
     def _fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: object,
         given: tuple[Any, Any, Any],
         margins: tuple[Any, Any],
-        eval_sets: Any,
+        eval_sets: object,
         tasks: _callbacks.Tasks | None,
-        y_mask: Any,
-        label_names: Any,
+        y_mask: MatrixLike,
+        label_names: object,
     ) -> None:
         self._check_parameters()
         callbacks = () if self.callbacks is None else _rounds.check_callbacks(self.callbacks)
@@ -333,7 +333,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         self._eval_curves = tuple(curves)
 
     def _score_of_stage(
-        self, scorer: Any, name: str, X: Matrix, weights: Float | None, y: Any
+        self, scorer: Any, name: str, X: Matrix, weights: Float | None, y: MatrixLike | None
     ) -> Callable[[_weald.Boosted, Float], float]:
         """The scorer as a function of the validation scores, which a model without stages predicts."""
         held: Any = self._twin()
@@ -435,7 +435,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         refitted: Self = fitted
         return refitted
 
-    def _refit_config(self, engine: Any, weights: Float | None) -> _BoostConfig:
+    def _refit_config(self, engine: object, weights: Float | None) -> _BoostConfig:
         """The parameters of a fit of the existing stages to y in the engine's form."""
         target = replace(self._known_target(), engine=engine)
         of_labels = label_weight.of_labels(self, target, weights)

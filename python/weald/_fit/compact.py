@@ -51,7 +51,7 @@ def compact_leaves(
     dtype: Literal["float32", "float16", "int8"] | None = None,
     max_change: float | None = None,
     training_data: tuple[Any, ...] | None = None,
-    X: Any = None,
+    X: MatrixLike | None = None,
 ) -> tuple[Any, CompactReport]:
     """Reduce the size of the leaves of a tree, forest, compressed forest or boosted model. The splits do not change.
 
@@ -182,12 +182,12 @@ def compact_leaves(
     return result, report
 
 
-def _explained(model: Any) -> Any:
+def _explained(model: object) -> Any:
     """The model of the engine whose leaves have scores as values."""
     return model.forest if isinstance(model, _weald.Compressed) else model
 
 
-def _with_stored_rows(model: BaseModel, training_data: Any) -> _weald.Forest:
+def _with_stored_rows(model: BaseModel, training_data: object) -> _weald.Forest:
     if not isinstance(training_data, (tuple, list)) or len(training_data) not in (2, 3):
         raise ValueError(
             f"training_data must be a tuple (X, y) or (X, y, sample_weight), got {described(training_data)}"
@@ -218,7 +218,7 @@ def _with_stored_rows(model: BaseModel, training_data: Any) -> _weald.Forest:
         raise type(error)(f"training_data: {error}") from error
 
 
-def _change_on(model: BaseModel, compact: Any, X: MatrixLike) -> float:
+def _change_on(model: BaseModel, compact: object, X: MatrixLike) -> float:
     """The largest difference between the scores of the model and of a smaller one for samples."""
     checked = model._check_X(X, reset=False)
     checked = checked.tocsr() if is_sparse(checked) else checked

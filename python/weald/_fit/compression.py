@@ -229,7 +229,9 @@ class BaseCompressed(WithPaths):
             new._fit(X, y, sample_weight, y_mask, label_names)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any) -> None:
+    def _fit(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike, label_names: object
+    ) -> None:
         self._check_parameters()
         if self._is_frozen():
             check_is_fitted(self._given())
@@ -327,7 +329,7 @@ class BaseCompressed(WithPaths):
 
     # --- the forest --------------------------------------------------------------------------------------------------
 
-    def _grown(self, samples: Samples, y: Any, seed: int) -> Any:
+    def _grown(self, samples: Samples, y: MatrixLike, seed: int) -> Any:
         """A forest with the parameters of `estimator`, grown on these samples; its own random state is kept."""
         target, given = samples.target, self._given()
         forest = self._default_estimator() if given is None else clone(given)

@@ -22,6 +22,7 @@ from weald._input.targets import Target
 from weald._input.y_columns import check_array_of_y, is_binary
 from weald._parameters import output_scaling
 from weald._parameters.max_features import n_drawn_features
+from weald._parameters.types import MatrixLike
 from weald.projection import count_projections
 
 if TYPE_CHECKING:
@@ -456,7 +457,7 @@ class _Columns:
     n_gaps: int
 
 
-def _columns_of(estimator: BaseModel, y: Any, y_mask: Any) -> _Columns:
+def _columns_of(estimator: BaseModel, y: Any, y_mask: MatrixLike) -> _Columns:
     check_array_of_y(y, "y")
     y = of_sparse_columns(y)
     if is_sparse(y):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ class NamedLabels:
 
     @available_if(has_labels)
     @of_one_fit
-    def topk_names(self, X: MatrixLike, k: int, **options: Any) -> NDArray[np.object_]:
+    def topk_names(self, X: MatrixLike, k: int, **options: object) -> NDArray[np.object_]:
         """Predict the names of the `k` labels that `predict_topk` returns. Only after a fit on labels with names.
 
         Parameters

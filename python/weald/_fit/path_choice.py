@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +111,7 @@ def check_size(what: str, n_test_nodes: int, n_bytes: Callable[[], int], budget:
         )
 
 
-def folds_of(cv: Any, target: Target, weights: Float | None) -> list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+def folds_of(cv: object, target: Target, weights: Float | None) -> list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
     """The training and the test samples of each fold, all with positive weight."""
     n_samples = target.original.shape[0]
     exists = np.ones(n_samples, dtype=np.bool_) if weights is None else weights > 0

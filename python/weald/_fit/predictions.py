@@ -132,7 +132,9 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
     n_classes_: Any
     _label_format: LabelFormat | None
 
-    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
+    def _check_y(
+        self, y: MatrixLike | None, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None
+    ) -> Target:
         rules: dict[str, Any] = {"warn_column": self._warn_column, "multi_label": self._multi_label()}
         rules |= {"masks": self._masks_y, "y_mask": y_mask}
         return targets.classes(y, weights, n_samples, type(self).__name__, **rules)

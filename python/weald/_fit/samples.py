@@ -12,6 +12,7 @@ from weald._fit import memory
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.targets import Target
+from weald._parameters.types import MatrixLike
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,9 @@ class Samples:
 def prepare(
     estimator: BaseEstimator,
     X: Any,
-    y: Any,
+    y: MatrixLike | None,
     sample_weight: Any = None,
-    y_mask: Any = None,
+    y_mask: MatrixLike | None = None,
     label_names: Any = None,
     *,
     goes_on: bool = False,

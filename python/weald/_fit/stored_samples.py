@@ -77,7 +77,7 @@ def quantiles(forest: BaseForest, leaves: NDArray[Any], q: Float) -> Float:
     return _weald.stored_quantiles(_samples(forest), getattr(forest, TARGETS), reached, q.tolist(), forest._n_threads())
 
 
-def check_quantiles(q: Any) -> Float:
+def check_quantiles(q: object) -> Float:
     """Check quantile levels: a number from 0 to 1, or a list of such numbers."""
     with named("q"):
         shares = np.asarray(q, dtype=np.float64)
@@ -86,7 +86,7 @@ def check_quantiles(q: Any) -> Float:
     return shares
 
 
-def draws(forest: BaseForest, leaves: NDArray[Any], n_samples: Any, random_state: Any) -> Float:
+def draws(forest: BaseForest, leaves: NDArray[Any], n_samples: object, random_state: object) -> Float:
     """Targets of training samples drawn with their weights: (n, n_outputs, n_samples).
 
     All outputs of a draw come from the same training sample.
@@ -97,7 +97,7 @@ def draws(forest: BaseForest, leaves: NDArray[Any], n_samples: Any, random_state
     return _weald.stored_draws(_samples(forest), targets, reached, shares, forest._n_threads())
 
 
-def check_k(k: Any) -> int | None:
+def check_k(k: object) -> int | None:
     """Check a number of samples to return; None stands for all."""
     return None if k is None else integer("k", k, 1, also=" or None")
 

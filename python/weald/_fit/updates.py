@@ -14,6 +14,7 @@ from weald._fit.samples import prepare
 from weald._input.checks import integer
 from weald._input.described import described
 from weald._input.targets import Target
+from weald._parameters.types import MatrixLike
 
 if TYPE_CHECKING:
     from weald._fit.forest import BaseForest
@@ -25,7 +26,7 @@ PART = "_part"
 GROWN = "_n_grown"
 
 
-def check(forest: BaseForest, retire: Any) -> None:
+def check(forest: BaseForest, retire: object) -> None:
     """Raise if `retire` is out of range or if the forest cannot be updated."""
     n_trees = forest._forest.n_trees
     integer("retire", retire, 1, n_trees, also=", the number of trees")
@@ -57,7 +58,7 @@ def update(forest: BaseForest, X: Any, y: Any, sample_weight: Any, y_mask: Any, 
         forest.__dict__.pop(name, None)
 
 
-def _of_known_classes(forest: BaseForest, known: Target, target: Target, y: Any) -> Target:
+def _of_known_classes(forest: BaseForest, known: Target, target: Target, y: MatrixLike) -> Target:
     """The target with the classes of the fit, some of which the samples may lack."""
     if (target.kind, target.n_outputs) != (known.kind, known.n_outputs):
         expected = f"{known.n_outputs} outputs of {known.kind}, as in the fit"
@@ -84,7 +85,7 @@ def _codes_among(classes: Any, target: Target) -> NDArray[np.uint32]:
 # --- parts ----------------------------------------------------------------------------------------------------
 
 
-def checked_range(forest: BaseForest, trees: Any) -> tuple[int, int]:
+def checked_range(forest: BaseForest, trees: object) -> tuple[int, int]:
     """The validated argument `trees` of `fit`: the index of the first tree, and one past the index of the last one."""
     n = int(forest.n_estimators)
     if not isinstance(trees, range):

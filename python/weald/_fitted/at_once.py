@@ -38,7 +38,7 @@ class FittedAsOne:
         for name in self._fitted_names() & self.__dict__.keys():
             del self.__dict__[name]
 
-    def _become(self, fitted: Any) -> None:
+    def _become(self, fitted: object) -> None:
         """Take the fitted attributes of another estimator in the place of those of this one."""
         self._forget()
         names = self._fitted_names()

@@ -102,11 +102,11 @@ class Proof:
             self.classes()
         self.of_kind()
 
-    def need(self, holds: Any, attribute: str, why: str) -> None:
+    def need(self, holds: object, attribute: str, why: str) -> None:
         if not holds:
             raise ValueError(f"{self.name}: {attribute} {why}")
 
-    def equal(self, attribute: str, value: Any, expected: Any) -> None:
+    def equal(self, attribute: str, value: object, expected: object) -> None:
         """Check that a value is that of the model, of the same type."""
         is_equal = type(value) is type(expected) and value == expected
         self.need(is_equal, attribute, f"must be {expected}, as in the model, got {described(value)}")
@@ -176,7 +176,7 @@ class Proof:
             self.need(is_known, CONTAINER, f"must be 'array' or 'matrix', got {described(value)}")
             self.need(self.model.kind == "numbers", CONTAINER, f"is not supported for a model of {self.model.kind}")
 
-    def texts(self, attribute: str, expected: Any, what: str) -> None:
+    def texts(self, attribute: str, expected: object, what: str) -> None:
         names = self.state[attribute]
         is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (expected,)
         self.need(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from weald._input.columns import Columns
 from weald._input.described import cut
-from weald._input.sparse import is_sparse
+from weald._input.sparse import MatrixLike, is_sparse
 
 # The maximum number of categories of the engine.
 MOST_CATEGORIES = 65_535
@@ -91,11 +91,11 @@ class Category:
         return {key: place for place, key in enumerate(keys)}
 
 
-def is_from_dtype(asked: Any) -> bool:
+def is_from_dtype(asked: object) -> bool:
     return isinstance(asked, str) and asked == "from_dtype"
 
 
-def places_asked(asked: Any, n_features: int, X: Any) -> set[int]:
+def places_asked(asked: Any, n_features: int, X: MatrixLike) -> set[int]:
     """The indices of the features that are given by a mask, indices or names."""
     is_list = isinstance(asked, Iterable) and not isinstance(asked, (str, bytes, Mapping))
     items = list(asked) if is_list else None
@@ -123,7 +123,7 @@ def places_asked(asked: Any, n_features: int, X: Any) -> set[int]:
     return {int(item) for item in items}
 
 
-def as_categories(categories: Sequence[Any], name: Any) -> NDArray[Any]:
+def as_categories(categories: Sequence[Any], name: object) -> NDArray[Any]:
     """Categories as an array of a single kind: bools, integers, floats, or strings otherwise."""
     if len(categories) > MOST_CATEGORIES:
         raise ValueError(f"X must have at most {MOST_CATEGORIES} categories in feature {name!r}, got {len(categories)}")

@@ -26,7 +26,7 @@ from weald._input.containers import check_container, check_holds_samples
 from weald._input.described import cut, described, kind_of
 from weald._input.precision import warn_of_collapsed
 from weald._input.sklearn_private import Interval, check_n_features, get_feature_names, num_samples, safe_indexing
-from weald._input.sparse import is_sparse
+from weald._input.sparse import MatrixLike, is_sparse
 from weald._input.sparse_frames import with_numbers
 
 Float: TypeAlias = NDArray[np.float64]
@@ -104,7 +104,7 @@ def renamed(**names: str) -> Iterator[None]:
 class Number(Interval):  # type: ignore[misc]
     """An interval of numbers that can be converted to float64."""
 
-    def is_satisfied_by(self, val: Any) -> bool:
+    def is_satisfied_by(self, val: object) -> bool:
         """Whether `val` is a number in the interval."""
         return is_float(val) and bool(super().is_satisfied_by(val))
 
@@ -129,24 +129,24 @@ def number(name: str, value: Any, accepts: Callable[[float], bool], accepted: st
     raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value in an error message: integers of any size are cut."""
     return described(value) if isinstance(value, int) else cut(repr(value))
 
 
-def draw_seed(random_state: Any) -> int:
+def draw_seed(random_state: object) -> int:
     """The seed for the engine: one draw from scikit-learn's generator."""
     return int(generator(random_state).randint(0, 2**64, dtype=np.uint64))
 
 
-def generator(random_state: Any) -> np.random.RandomState:
+def generator(random_state: object) -> np.random.RandomState:
     """scikit-learn's generator."""
     with named("random_state"):
         found: np.random.RandomState = check_random_state(random_state)
     return found
 
 
-def folds_of(cv: Any, n_samples: int | None, accepted: str) -> Any:
+def folds_of(cv: object, n_samples: int | None, accepted: str) -> Any:
     """`cv`, after a check of numbers and of iterables, which become lists. `accepted` is for messages."""
     if cv is None or (hasattr(cv, "split") and not isinstance(cv, str | bytes)):
         return cv
@@ -162,7 +162,7 @@ def folds_of(cv: Any, n_samples: int | None, accepted: str) -> Any:
     return pairs
 
 
-def is_floats(data: Any) -> bool:
+def is_floats(data: object) -> bool:
     """Whether these are floats in an array of NumPy: columns without names, texts, dates or categories."""
     return type(data) is np.ndarray and data.dtype.kind == "f"
 
@@ -210,7 +210,7 @@ def check_X(estimator: BaseEstimator, X: Any, *, reset: bool) -> Matrix:
     return X
 
 
-def _validated(estimator: BaseEstimator, X: Any, *, reset: bool, **rules: Any) -> Any:
+def _validated(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, **rules: object) -> Any:
     """`validate_data` of scikit-learn, whose warnings about names of features point at the line of the user here."""
     known = getattr(estimator, "feature_names_in_", None)
     given = None if reset else get_feature_names(X)
@@ -242,7 +242,7 @@ def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
     )
 
 
-def as_float32(values: Any) -> NDArray[np.float32]:
+def as_float32(values: object) -> NDArray[np.float32]:
     """Values as the engine compares them with thresholds. Values that are too large for float32 become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(values, dtype=np.float32)
@@ -292,7 +292,7 @@ def check_has_fit(estimator: BaseEstimator, what: str = "estimator") -> None:
         raise TypeError(f"{what} must be an instance with a method fit, got {kind_of(estimator)}")
 
 
-def count_samples(data: Any, what: str = "X") -> int:
+def count_samples(data: object, what: str = "X") -> int:
     """The number of samples of data that is not checked yet; errors name the argument `what`."""
     if not is_sparse(data):
         check_holds_samples(data, what)
@@ -300,7 +300,7 @@ def count_samples(data: Any, what: str = "X") -> int:
         return int(num_samples(data))
 
 
-def check_rows(X: Any) -> Matrix:
+def check_rows(X: MatrixLike) -> Matrix:
     """X as `check_X` returns it, without an estimator to compare the features with."""
     check_container(X)
     with np.errstate(over="ignore"), named("X"):
@@ -362,7 +362,7 @@ def _summed(matrix: Any) -> Any:
     return (sparse.csc_array if by_column else sparse.csr_array)((sums, minor[first], ptr), shape=matrix.shape)
 
 
-def check_weights(sample_weight: Any, n_samples: int) -> Float | None:
+def check_weights(sample_weight: object, n_samples: int) -> Float | None:
     """One weight for each sample, none negative and not all zero; a number stands for equal weights."""
     if sample_weight is None:
         return None
@@ -384,7 +384,7 @@ def rows_there(weights: Float | None) -> NDArray[np.intp] | None:
     return None if weights is None or weights.all() else np.flatnonzero(weights)
 
 
-def without_absent(X: Matrix, y: Any, weights: Float | None) -> tuple[Matrix, Any, Float | None]:
+def without_absent(X: Matrix, y: MatrixLike, weights: Float | None) -> tuple[Matrix, Any, Float | None]:
     """Checked X, y and weights without the samples of weight zero, whose y may be anything."""
     there = rows_there(weights)
     if weights is None or there is None:

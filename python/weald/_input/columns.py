@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald._input.described import cut
+from weald._input.sparse import MatrixLike
 
 Kind: TypeAlias = Literal["numbers", "categories", "text", "objects", "other"]
 
@@ -68,7 +69,7 @@ class Columns:
         self._what = what
 
     @staticmethod
-    def of(X: Any, what: str = "X") -> Columns | None:
+    def of(X: MatrixLike, what: str = "X") -> Columns | None:
         """The columns of X if they may contain values other than numbers, and None otherwise."""
         if isinstance(X, np.ndarray):
             return Columns(X, what=what) if X.ndim == 2 and X.dtype.kind in "OUS" else None
@@ -145,7 +146,7 @@ class Columns:
                 raise self.refused(j, value)
         return found[codes]
 
-    def refused(self, j: int, *values: Any) -> ValueError:
+    def refused(self, j: int, *values: object) -> ValueError:
         """The error for a column that is not made of numbers, with the value that is none."""
         dtype = f"a column of dtype {self.dtype(j)}" if self.have_types else None
         return no_number(self._what, self.label(j), *values, dtype=dtype, is_date=self.is_date(j))
@@ -229,7 +230,7 @@ class FrameColumns(Columns):
         return self._frame.with_columns(*new).to_native()
 
 
-def is_hashable(value: Any) -> bool:
+def is_hashable(value: object) -> bool:
     """Whether the value, and what it contains, can be looked up."""
     try:
         hash(value)
@@ -238,7 +239,7 @@ def is_hashable(value: Any) -> bool:
     return True
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A scalar of numpy as one of Python."""
     return value.item() if isinstance(value, np.bool_ | np.number | np.str_) else value
 
@@ -253,7 +254,7 @@ def number_of(value: Any) -> float | None:
         return None
 
 
-def no_number(what: str, label: Any, *values: Any, dtype: str | None = None, is_date: bool = False) -> ValueError:
+def no_number(what: str, label: object, *values: object, dtype: str | None = None, is_date: bool = False) -> ValueError:
     """The error for a feature of the argument `what` that is not made of numbers, with the value that is none."""
     got = [f"{cut(repr(value))} of type {type(value).__name__}" for value in values] + ([dtype] if dtype else [])
     is_date = is_date or any(hasattr(value, "isoformat") for value in values)
@@ -262,7 +263,7 @@ def no_number(what: str, label: Any, *values: Any, dtype: str | None = None, is_
     )
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value is None, NaN, or pandas' NA or NaT, which differ from themselves or cannot be compared."""
     if value is None:
         return True
@@ -278,15 +279,15 @@ def with_nan(X: Any) -> Any:
         return [with_nan(item) if isinstance(item, list | tuple) else np.nan if _is_na(item) else item for item in X]
     if type(X) is not np.ndarray or X.dtype != object:
         return X
-    is_na = np.frompyfunc(_is_na, 1, 1)(X).astype(np.bool_)
+    is_na = np.asarray(np.frompyfunc(_is_na, 1, 1)(X), dtype=np.bool_)
     return np.where(is_na, np.nan, X) if is_na.any() else X
 
 
-def _is_na(value: Any) -> bool:
+def _is_na(value: object) -> bool:
     return type(value).__name__ == "NAType"
 
 
-def check_no_dates(X: Any) -> None:
+def check_no_dates(X: MatrixLike) -> None:
     """Raise for arrays of dates and times, and lists of them, which NumPy would convert to numbers of nanoseconds."""
     row = X[0] if isinstance(X, list | tuple) and len(X) else None
     first = row[0] if isinstance(row, list | tuple | np.ndarray) and len(row) else None
@@ -296,7 +297,7 @@ def check_no_dates(X: Any) -> None:
 
 
 @contextmanager
-def naming_columns(X: Any) -> Iterator[None]:
+def naming_columns(X: MatrixLike) -> Iterator[None]:
     """Errors in the conversion of lists and arrays of objects to numbers name the column and the value."""
     try:
         yield
@@ -313,7 +314,7 @@ def naming_columns(X: Any) -> Iterator[None]:
         ) from error
 
 
-def _not_a_number(X: Any) -> tuple[int, Any, Exception] | None:
+def _not_a_number(X: MatrixLike) -> tuple[int, Any, Exception] | None:
     """The first value that is not a number, with its column and the error of its conversion."""
     try:
         table = np.array(X, dtype=object)

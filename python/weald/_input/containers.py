@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weald._input.described import cut, described
-from weald._input.sparse import is_sparse
+from weald._input.sparse import MatrixLike, is_sparse
 
 _ACCEPTED = "an array, a sparse matrix, a frame or a list of samples"
 
@@ -44,7 +44,7 @@ def check_holds_samples(data: Any, what: str) -> None:
         raise TypeError(f"{what} must be {_ACCEPTED}, got {described(data)}{how}")
 
 
-def _refused(X: Any) -> str | None:
+def _refused(X: MatrixLike) -> str | None:
     """What to do with X if it is no container of samples, and None if it is one."""
     if isinstance(X, str | bytes | PathLike):
         return ": read a file into an array or a frame first, for example with pandas.read_csv"
@@ -83,7 +83,7 @@ def _check_samples(X: Any, what: str) -> None:
         )
 
 
-def _is_text(X: Any, dtype: Any) -> bool:
+def _is_text(X: Any, dtype: object) -> bool:
     """Whether the one column of an array or a series has texts."""
     if len(X) == 0:
         return False
@@ -91,7 +91,7 @@ def _is_text(X: Any, dtype: Any) -> bool:
     return kind in "US" or (kind == "O" and isinstance(next(iter(X)), str | bytes))
 
 
-def _of_texts(what: str, text: Any) -> ValueError:
+def _of_texts(what: str, text: object) -> ValueError:
     return ValueError(
         f"{what} must have shape (n_samples, n_features) and numbers or categories, got texts, the first of them "
         f"{cut(repr(str(text)))}: sklearn.feature_extraction.text.TfidfVectorizer makes sparse features of texts, also "

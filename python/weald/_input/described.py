@@ -11,7 +11,7 @@ from scipy import sparse
 _MOST_CHARACTERS = 80
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """A plain value itself, the dtype and shape of an array, or the type of any other object."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
@@ -28,12 +28,12 @@ def described(value: Any) -> str:
     return _with_article(type(value).__name__) + (f" ({cut(name)})" if isinstance(name, str) else "")
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """What an argument is that should be an estimator: "the class X", or "a X" for an instance."""
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
-def kind_and_module(value: Any) -> str:
+def kind_and_module(value: object) -> str:
     """The same with the module of the type of an instance, which tells types of the same name apart."""
     return kind_of(value) if isinstance(value, type) else f"{kind_of(value)} of {type(value).__module__}"
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.columns import as_frame
-from weald._input.sparse import is_sparse, with_zeros
+from weald._input.sparse import MatrixLike, is_sparse, with_zeros
 
 __all__ = [
     "CONTAINERS",
@@ -37,7 +37,7 @@ CONTAINERS = ("pandas", "polars")
 FRAMED = frozenset({"predict", "predict_proba", "predict_log_proba", "decision_function"})
 
 
-def names_of(y: Any, what: str = "y") -> NDArray[np.object_] | None:
+def names_of(y: MatrixLike, what: str = "y") -> NDArray[np.object_] | None:
     """The column names of a frame if all are strings, or the name of a Series if it is a non-empty string, or None.
 
     `what` is the name of the argument in the error that is raised for duplicate names.
@@ -93,7 +93,7 @@ def different(found: NDArray[np.object_] | None, known: NDArray[np.object_] | No
     return None
 
 
-def check_container(predict: Any) -> None:
+def check_container(predict: object) -> None:
     """Check that predictions can be converted to frames of this library."""
     if not isinstance(predict, str) or predict not in ("default", *CONTAINERS):
         raise ValueError(f'predict must be "default", "pandas", "polars" or None, got {predict!r}')
@@ -118,12 +118,12 @@ def built(container: str, found: Any, estimator: BaseEstimator, method: str, X: 
     return _frame(container, found, estimator.classes_.tolist() if of_classes else output_names(estimator), X)
 
 
-def _index(X: Any) -> Any:
+def _index(X: MatrixLike) -> Any:
     """The index of a pandas frame."""
     return X.index if isinstance(X, import_module("pandas").DataFrame) else None
 
 
-def _series(container: str, values: NDArray[Any], name: Any, X: Any) -> Any:
+def _series(container: str, values: NDArray[Any], name: object, X: MatrixLike) -> Any:
     if container == "pandas":
         return import_module(container).Series(_native(values), index=_index(X), name=name)
     return _column(str(name) if name is not None else "", values)

@@ -15,7 +15,7 @@ from sklearn.metrics import r2_score
 
 from weald._input.checks import named, over_same_memory
 from weald._input.sklearn_private import num_samples, safe_indexing
-from weald._input.sparse import is_sparse
+from weald._input.sparse import MatrixLike, is_sparse
 
 Float = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class Score(float):
         return float(self), self.n_cells
 
 
-def check(y_mask: Any, shape: tuple[int, int]) -> Any:
+def check(y_mask: MatrixLike, shape: tuple[int, int]) -> Any:
     """The checked mask of y, as an array of booleans or a CSR pattern; None if it masks nothing."""
     if is_sparse(y_mask):
         entries = over_same_memory(y_mask, "y_mask", every_entry=True).tocoo()
@@ -64,7 +64,7 @@ def rows_of(y_mask: Any, n_samples: int, rows: NDArray[np.intp] | None) -> Any:
         return safe_indexing(y_mask.tocsr() if is_sparse(y_mask) else y_mask, rows)
 
 
-def check_nothing(y_mask: Any, shape: tuple[int, int], name: str) -> None:
+def check_nothing(y_mask: MatrixLike, shape: tuple[int, int], name: str) -> None:
     """Raise for a mask of unknown values, for estimators that do not support any; a mask of nothing is as none."""
     if check(y_mask, shape) is not None:
         raise ValueError(f"y_mask must be None, or mark nothing: {name} does not support y with masked entries")
@@ -149,7 +149,7 @@ def fill(y: NDArray[Any], mask: NDArray[np.bool_], weights: Float | None) -> NDA
     return filled
 
 
-def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weights: Any = None) -> Score:
+def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weights: object = None) -> Score:
     """R² of the known values of each output, averaged over the outputs that have some."""
     scores = []
     for j in range(mask.shape[1]):

@@ -12,7 +12,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from weald._input import warned
 from weald._input.columns import as_frame
-from weald._input.sparse import is_sparse
+from weald._input.sparse import MatrixLike, is_sparse
 
 # float32 represents every whole number up to `_LEAST`, and float64 up to `_WHOLE`.
 _LEAST, _WHOLE = 2.0**24, 2.0**53
@@ -22,7 +22,7 @@ _SHARE = 0.1
 _MOST_NAMES, _MOST_COLUMNS = 5, 1000
 
 
-def warn_of_collapsed(estimator: BaseEstimator, source: Any, X: Any) -> None:
+def warn_of_collapsed(estimator: BaseEstimator, source: object, X: MatrixLike) -> None:
     """Warn about features of `source` that have distinct values which are equal in X, in float32.
 
     A feature is checked if an absolute value reaches 2**24, above which float32 does not represent every whole number:

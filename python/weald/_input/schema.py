@@ -26,7 +26,7 @@ from weald._input.checks import as_float32
 from weald._input.columns import Columns, check_distinct, is_hashable, is_missing, no_number, number_of, plain
 from weald._input.described import cut, described
 from weald._input.sklearn_private import check_feature_names
-from weald._input.sparse import is_sparse
+from weald._input.sparse import MatrixLike, is_sparse
 
 # The categories of each categorical feature, and None for the others.
 Known: TypeAlias = list[NDArray[Any] | None]
@@ -111,7 +111,7 @@ class Schema:
                 codes[j] = np.append(category.codes(distinct, columns.narrow(j)), np.float32(np.nan))[places]
         return _with_numbers(columns, X, codes)
 
-    def read_again(self, X: Any) -> Any:
+    def read_again(self, X: MatrixLike) -> Any:
         """X of a fit that goes on, in which no numerical feature may have become categorical."""
         columns = None if is_sparse(X) else Columns.of(X)
         if columns is not None and columns.have_types and columns.count == self.n_features:
@@ -124,7 +124,7 @@ class Schema:
                     )
         return self.read(X)
 
-    def check_asked(self, asked: Any, X: Any) -> None:
+    def check_asked(self, asked: object, X: MatrixLike) -> None:
         """Raise if the parameter `categorical_features` asks for other features than the fit before."""
         if is_from_dtype(asked) or width_of(X) != self.n_features:
             return
@@ -182,13 +182,13 @@ class Schema:
             f"{category.name}, which is in categorical_features, got numbers"
         )
 
-    def check_codes(self, X: Any) -> None:
+    def check_codes(self, X: MatrixLike) -> None:
         """Raise an error for values of validated X that are not codes."""
         for j, category in self.categories().items():
             if category.are_codes:
                 category.check_codes(_codes_of(X, j))
 
-    def keep_in(self, model: BaseEstimator, X: Any) -> None:
+    def keep_in(self, model: BaseEstimator, X: MatrixLike) -> None:
         """Validate the codes of X, and set the attributes of a model whose fit went on with these features."""
         if model.n_features_in_ != self.n_features:
             return  # an error is raised later
@@ -226,7 +226,7 @@ class Schema:
     def _labels(self) -> list[Any]:
         return list(range(self.n_features)) if self.names is None else self.names.tolist()
 
-    def points(self, features: Sequence[int], grid: Any, *, of_samples: bool = False) -> NDArray[np.float32]:
+    def points(self, features: Sequence[int], grid: object, *, of_samples: bool = False) -> NDArray[np.float32]:
         """A grid of values of some features, one row for each point, as numbers.
 
         `of_samples` says that the values of categorical features occur in samples: others may lie between categories.
@@ -276,7 +276,7 @@ class Learned:
     labels: list[str] | None
 
 
-def learn(asked: Any, X: Any) -> tuple[Any, Learned]:
+def learn(asked: object, X: MatrixLike) -> tuple[Any, Learned]:
     """X with categories encoded, and what its columns are.
 
     `asked` is the parameter `categorical_features`.
@@ -303,7 +303,7 @@ def learn(asked: Any, X: Any) -> tuple[Any, Learned]:
     return _with_numbers(columns, X, codes), learned
 
 
-def declare(estimator: BaseEstimator, X: Any, learned: Learned) -> None:
+def declare(estimator: BaseEstimator, X: MatrixLike, learned: Learned) -> None:
     """Set `categories_` and the labels of columns on the estimator, from encoded X."""
     known, labels = learned.known, learned.labels
     for attribute in (CATEGORIES, LABELS):
@@ -337,7 +337,7 @@ def is_by_value(columns: Columns, j: int) -> bool:
     return kind in ("categories", "text")
 
 
-def by_value(X: Any) -> list[Any]:
+def by_value(X: MatrixLike) -> list[Any]:
     """Names of the columns of a frame that contain categories by value: of a text or categorical dtype."""
     columns = None if is_sparse(X) else Columns.of(X)
     if columns is None or not columns.have_types:
@@ -362,7 +362,7 @@ def counts(estimator: BaseEstimator, X: Any) -> list[int]:
     return found
 
 
-def are_by_value(X: Any) -> bool:
+def are_by_value(X: MatrixLike) -> bool:
     """Whether columns of X before validation may contain categories by value."""
     return not is_sparse(X) and Columns.of(X) is not None
 
@@ -412,7 +412,7 @@ def prove(name: str, state: dict[str, Any]) -> None:
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _with_numbers(columns: Columns, X: Any, codes: dict[int, NDArray[Any]]) -> Any:
+def _with_numbers(columns: Columns, X: MatrixLike, codes: dict[int, NDArray[Any]]) -> Any:
     """A table with these codes, and with all other columns as numbers."""
     if columns.have_types:
         others = [j for j in range(columns.count) if j not in codes and columns.kind(j) != "numbers"]
@@ -420,7 +420,7 @@ def _with_numbers(columns: Columns, X: Any, codes: dict[int, NDArray[Any]]) -> A
     return columns.replaced(codes) if codes or not columns.have_types else X
 
 
-def _named(asked: Any, X: Any, columns: Columns | None) -> set[int]:
+def _named(asked: object, X: MatrixLike, columns: Columns | None) -> set[int]:
     """The indices of the categorical features."""
     if asked is None:
         return set()
@@ -439,7 +439,7 @@ def _number(text: str) -> Any:
         return text
 
 
-def _array(X: Any) -> Any:
+def _array(X: MatrixLike) -> Any:
     """A list of samples as an array of objects if it has two dimensions."""
     try:
         found = np.array(X, dtype=object)

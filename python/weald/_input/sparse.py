@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
+
+# X, y and masks of y: arrays, sequences, frames of pandas and polars, and scipy's sparse matrices and arrays.
+MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 
 # About this number of dense values is held at once, which is 32 MiB.
 _CELLS = 1 << 22
 
 
-def is_sparse(matrix: Any) -> bool:
+def is_sparse(matrix: object) -> bool:
     """Whether it is a sparse matrix or array of scipy.
 
     It is `issparse` without type narrowing, after which a type checker knows only that the value is sparse.
@@ -34,7 +37,7 @@ def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple
     return found
 
 
-def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_weight: Any = None) -> float:
+def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_weight: object = None) -> float:
     """R² of dense predictions for sparse or dense y, averaged over the outputs, as scikit-learn's `r2_score`.
 
     `predict` returns the predictions of a slice of the samples. Only the y of such slices becomes dense.

@@ -41,7 +41,7 @@ def _without_sparse_columns(X: Any) -> Any:
     return X
 
 
-def has_sparse_columns(frame: Any) -> bool:
+def has_sparse_columns(frame: object) -> bool:
     """Whether it is a pandas frame whose columns are all sparse."""
     if getattr(frame, "ndim", 0) != 2 or not hasattr(frame, "dtypes") or not hasattr(frame, "sparse"):
         return False

@@ -22,7 +22,7 @@ from weald._input.columns import as_frame
 from weald._input.described import cut
 from weald._input.frames import different, label_names, names_of
 from weald._input.sklearn_private import num_samples
-from weald._input.sparse import is_sparse
+from weald._input.sparse import MatrixLike, is_sparse
 from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
 from weald._input.y_columns import (
     check_array_of_y,
@@ -101,7 +101,7 @@ class Target:
         labels = self.original[rows]
         return labels.indptr, labels.indices, self.n_outputs
 
-    def like(self, y: Any, n_samples: int, name: str, *, what: str = "y_val") -> Any:
+    def like(self, y: MatrixLike, n_samples: int, name: str, *, what: str = "y_val") -> Any:
         """The y of other samples in the engine's form, with the same outputs and no other classes.
 
         `what` is its name in error messages.
@@ -109,7 +109,14 @@ class Target:
         return self._like(y, n_samples, name, what, masks=False)[0]
 
     def like_with_gaps(
-        self, y: Any, n_samples: int, name: str, *, what: str = "y_val", y_mask: Any = None, of_classes: bool = False
+        self,
+        y: MatrixLike | None,
+        n_samples: int,
+        name: str,
+        *,
+        what: str = "y_val",
+        y_mask: MatrixLike | None = None,
+        of_classes: bool = False,
     ) -> tuple[Any, Any]:
         """The same for y with unknown values, and their mask: those of `y_mask`, and NaN in several columns.
 
@@ -125,7 +132,7 @@ class Target:
         return found, mask
 
     def _like(
-        self, y: Any, n_samples: int, name: str, what: str, *, masks: bool, y_mask: Any = None
+        self, y: Any, n_samples: int, name: str, what: str, *, masks: bool, y_mask: object = None
     ) -> tuple[Any, Any]:
         y, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
         if self.kind == "numbers":
@@ -229,7 +236,7 @@ _OF_ONE_OUTPUT = (
 
 
 def _mask_of_dense(
-    y: NDArray[Any], y_mask: Any, weights: Float | None, names: Any, *, what: str = "y", each_output: bool = True
+    y: NDArray[Any], y_mask: MatrixLike, weights: Float | None, names: Any, *, what: str = "y", each_output: bool = True
 ) -> Any:
     """Mask of the values of y that are NaN or marked by `y_mask`.
 
@@ -315,7 +322,7 @@ def labels(
     *,
     what: str = "y",
     masks: bool = True,
-    y_mask: Any = None,
+    y_mask: MatrixLike | None = None,
     each_output: bool = False,
 ) -> Target:
     """Labels: a matrix of 0 and 1 of any container, which is called `what` in messages.
@@ -364,7 +371,7 @@ class WithGaps(sparse.csr_array):
     """Sparse labels whose entries that are NaN are unknown, for functions of scikit-learn that select rows of y."""
 
 
-def with_gaps(y: Any, y_mask: Any) -> Any:
+def with_gaps(y: Any, y_mask: MatrixLike | None) -> Any:
     """Numbers or labels with NaN in place of the entries that `y_mask` marks."""
     if y_mask is None or y is None:
         return y
@@ -390,7 +397,7 @@ def with_gaps(y: Any, y_mask: Any) -> Any:
     return nw.from_dict(dict(zip(names, found.T, strict=True)), backend=frame.implementation).to_native()
 
 
-def columns_of(y: Any) -> NDArray[Any]:
+def columns_of(y: MatrixLike) -> NDArray[Any]:
     """Dense y of any container as columns of an array, with NaN where it is unknown."""
     with named("y"):
         n_samples = num_samples(y)
@@ -439,7 +446,7 @@ def _not_binary(values: NDArray[Any], what: str) -> str:
     return f"{what} must have the values 0 and 1 for labels, got {shown}"
 
 
-def with_label_names(target: Target, names: Any) -> Target:
+def with_label_names(target: Target, names: object) -> Target:
     """The target with the argument `label_names`, if it is given, as the names of its labels."""
     if names is None:
         return target
@@ -452,7 +459,7 @@ def with_label_names(target: Target, names: Any) -> Target:
 
 
 def _labels(
-    labels: Any, label_format: LabelFormat, mask: Any = None, names: NDArray[np.object_] | None = None
+    labels: Any, label_format: LabelFormat, mask: object = None, names: NDArray[np.object_] | None = None
 ) -> Target:
     n_labels = labels.shape[1]
     engine = (labels.indptr, labels.indices, n_labels)

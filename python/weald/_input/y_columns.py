@@ -16,10 +16,10 @@ from weald._input.checks import Float, canonical, is_float, named, over_same_mem
 from weald._input.columns import Columns, is_missing, with_nan
 from weald._input.described import described
 from weald._input.sklearn_private import num_samples, safe_indexing
-from weald._input.sparse import is_sparse
+from weald._input.sparse import MatrixLike, is_sparse
 
 
-def check_no_dates(y: Any, what: str) -> None:
+def check_no_dates(y: MatrixLike, what: str) -> None:
     """Raise for dates and times, which NumPy would convert to numbers of nanoseconds or another unit."""
     columns = Columns.of(y, what)
     if columns is not None and columns.have_types:
@@ -38,7 +38,7 @@ def check_no_dates(y: Any, what: str) -> None:
 _OF_TIME = ("date", "time", "duration", "period")
 
 
-def first_text(y: Any) -> str | None:
+def first_text(y: MatrixLike) -> str | None:
     """The first value of y that is a text and no number."""
     for value in np.asarray(y, dtype=object).ravel().tolist():
         if isinstance(value, str) and not is_float(value):
@@ -46,7 +46,7 @@ def first_text(y: Any) -> str | None:
     return None
 
 
-def check_array_of_y(y: Any, what: str) -> None:
+def check_array_of_y(y: MatrixLike, what: str) -> None:
     """Raise for y that is no array, frame or sparse matrix, or whose elements are lists or sets of tags.
 
     Lists of lists must be rows of numbers of equal length: rows of strings in plain lists are tags. Rows of classes of
@@ -156,7 +156,7 @@ def _with_nan(y: Any) -> Any:
     return found
 
 
-def check_length(y: Any, n_samples: int, what: str) -> None:
+def check_length(y: MatrixLike, n_samples: int, what: str) -> None:
     if (n := num_samples(y)) != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {what} has {n}"

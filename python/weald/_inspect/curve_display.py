@@ -84,7 +84,7 @@ class BoostingCurveDisplay:
         *,
         which: Literal["loss", "score"] = "loss",
         name: str | None = None,
-        ax: Any = None,
+        ax: object = None,
         line_kw: dict[str, Any] | None = None,
         kept_kw: dict[str, Any] | None = None,
     ) -> BoostingCurveDisplay:

@@ -14,7 +14,7 @@ def pyplot(caller: str) -> Any:
     return plt
 
 
-def style(name: str, given: dict[str, Any] | None, artist: type, /, **defaults: Any) -> dict[str, Any]:
+def style(name: str, given: dict[str, Any] | None, artist: type, /, **defaults: object) -> dict[str, Any]:
     """The default keyword arguments of matplotlib, replaced by those that are given as the parameter `name`.
 
     `artist` is the class that defines the aliases of keywords, such as `ls` for `linestyle`.

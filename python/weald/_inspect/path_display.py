@@ -78,7 +78,7 @@ class CompressionPathDisplay:
         *,
         against: Literal["l1_norm", "n_test_nodes"] = "l1_norm",
         name: str | None = None,
-        ax: Any = None,
+        ax: object = None,
         line_kw: dict[str, Any] | None = None,
         fill_between_kw: dict[str, Any] | None = None,
         size_line_kw: dict[str, Any] | None = None,

@@ -16,6 +16,7 @@ from weald._input.checks import MOST, Float, integer, named
 from weald._input.sparse import is_sparse
 from weald._inspect.displays import pyplot, style
 from weald._labels.label_scores import check_scores, scores_at_least
+from weald._parameters.types import MatrixLike
 from weald._ranking.ranks import are_entries_in, without
 
 
@@ -103,17 +104,17 @@ class LabelReliabilityDisplay:
     def from_estimator(
         cls,
         estimator: BaseEstimator,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: MatrixLike,
         *,
-        y_mask: Any = None,
+        y_mask: MatrixLike | None = None,
         labels: Sequence[int] | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
         min_score: float = 0.0,
         name: str | None = None,
         ref_line: bool = True,
-        ax: Any = None,
+        ax: object = None,
         line_kw: dict[str, Any] | None = None,
         ref_line_kw: dict[str, Any] | None = None,
     ) -> LabelReliabilityDisplay:
@@ -174,16 +175,16 @@ class LabelReliabilityDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
+        y_true: MatrixLike,
         y_score: Any,
         *,
-        y_mask: Any = None,
+        y_mask: MatrixLike | None = None,
         labels: Sequence[int] | None = None,
         n_bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
         name: str | None = None,
         ref_line: bool = True,
-        ax: Any = None,
+        ax: object = None,
         line_kw: dict[str, Any] | None = None,
         ref_line_kw: dict[str, Any] | None = None,
     ) -> LabelReliabilityDisplay:

@@ -16,6 +16,7 @@ from weald._input import checks, frames
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse
 from weald._inspect.readable import check_trees, fitted
+from weald._parameters.types import MatrixLike
 from weald._ranking.pipelines import names_of_features, transformed
 
 __all__ = ["Explanation", "shap_interaction_values", "shap_values"]
@@ -48,7 +49,7 @@ class Explanation:
     output_names: list[str] | None
 
 
-def shap_values(estimator: BaseEstimator, X: Any, outputs: Any = None, *, background: Any = None) -> Any:
+def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None, *, background: object = None) -> Any:
     """Compute Shapley values: how much each feature of a sample contributes to the difference of its score to the mean.
 
     The values are exact for trees of any depth. The values of a sample and `base_values` sum to its score. The score is
@@ -183,7 +184,9 @@ def _explanation(checked: Matrix, parts: dict[str, Any]) -> Any:
     return Explanation(**parts)
 
 
-def shap_interaction_values(estimator: BaseEstimator, X: Any, output: Any = None, *, background: Any = None) -> Float:
+def shap_interaction_values(
+    estimator: BaseEstimator, X: MatrixLike, output: object = None, *, background: object = None
+) -> Float:
     """Compute Shapley interaction values of one score: the joint effect of pairs of features, beyond their own effects.
 
     Parameters
@@ -270,7 +273,7 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
     last = f", such as {names[0]!r}" if names else ""
     accepted = f"columns of scores, each an integer from 0 to {len(names) - 1} or a name{last}"
 
-    def column(of: Any) -> int:
+    def column(of: object) -> int:
         if isinstance(of, str) and of in place:
             return place[of]
         if isinstance(of, bool | np.bool_ | str) or not isinstance(of, Integral) or not 0 <= int(of) < len(names):

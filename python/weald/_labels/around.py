@@ -56,7 +56,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
 
     _masks_y = True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         registry.add(registry.META_ESTIMATORS, cls)
 
@@ -79,7 +79,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         check_verbose(self.verbose)
 
     def _checked(
-        self, X: Any, y: Any, sample_weight: Any, y_mask: Any, label_names: Any
+        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike, label_names: object
     ) -> tuple[Target, Float | None, Any]:
         """Validated y, sample weights, and the source of scores."""
         if y is None:
@@ -100,13 +100,15 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
             raise ValueError("y must have at least one label in a sample of positive weight, got none")
         return target, weights, cv
 
-    def _read(self, y: Any, y_mask: Any, n_samples: int) -> tuple[sparse.csr_array, Any]:
+    def _read(self, y: MatrixLike | None, y_mask: MatrixLike | None, n_samples: int) -> tuple[sparse.csr_array, Any]:
         """The known labels of other samples, and the pattern of unknown ones."""
         names = getattr(self, "target_names_in_", None)
         target = Target("labels", None, self.n_outputs_, [], None, self._label_format, names)
         return target.read(y, n_samples, type(self).__name__, y_mask=y_mask)
 
-    def _unseen(self, X: Any, target: Target, weights: Float | None, cv: Any) -> tuple[sparse.csr_array, Float]:
+    def _unseen(
+        self, X: MatrixLike, target: Target, weights: Float | None, cv: object
+    ) -> tuple[sparse.csr_array, Float]:
         """Scores of samples by models that were not fitted on them, and sample weights. Sets the attributes for y."""
         form, floor = target.label_format, float(self.min_score)
         assert form is not None
@@ -159,7 +161,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
 
     @available_if(has_probabilities)
     @of_one_fit
-    def predict_log_proba(self, X: Any) -> Float:
+    def predict_log_proba(self, X: MatrixLike) -> Float:
         """Predict the logarithms of the probabilities; the logarithm of zero is minus infinity.
 
         Parameters
@@ -179,7 +181,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
     @of_one_fit
     def predict_topk(
         self,
-        X: Any,
+        X: MatrixLike,
         k: int,
         *,
         scores: Scores = "auto",
@@ -228,7 +230,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         return best.ranked(indices, found, floor, are_margins=as_margins)
 
     @abstractmethod
-    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+    def _k_best(self, X: MatrixLike, k: int, marked: object, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         """The `k` best labels of samples, without the marked ones, and their scores."""
 
     def _inside(self) -> Any:
@@ -286,7 +288,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
     def _put_together(self, inner: BaseEstimator, is_frozen: bool, fitted: dict[str, Any]) -> None:
         """Set the attributes from the result of `_parts` that a file contains, after validation."""
 
-        def need(holds: Any, attribute: str, why: str) -> None:
+        def need(holds: object, attribute: str, why: str) -> None:
             if not holds:
                 raise ValueError(f"{type(self).__name__}: {attribute} {why}")
 
@@ -335,7 +337,7 @@ def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: An
     need(len(set(names)) == len(names), attribute, "must have distinct names, got a name twice")
 
 
-def is_array(value: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
+def is_array(value: object, dtype: object, shape: tuple[int, ...]) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
 
 

@@ -67,7 +67,7 @@ class Sigmoids:
         return found
 
 
-def proven(arrays: Any, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
+def proven(arrays: object, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
     """The functions from arrays of an untrusted source, after validation.
 
     They must be non-decreasing with values from 0 to 1, and exist for exactly the labels that are calibrated.

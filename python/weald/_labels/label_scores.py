@@ -19,6 +19,7 @@ from weald._fit.bagging import BaseBaggingClassifier
 from weald._input.checks import Float, folds_of
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import is_sparse
+from weald._parameters.types import MatrixLike
 from weald._ranking import best
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress
@@ -42,7 +43,7 @@ def check_scores(estimator: BaseEstimator) -> None:
         )
 
 
-def scores_at_least(estimator: BaseEstimator, X: Any, floor: float, n_labels: int) -> sparse.csr_array:
+def scores_at_least(estimator: BaseEstimator, X: MatrixLike, floor: float, n_labels: int) -> sparse.csr_array:
     """Scores of labels that are positive and at least `floor`, as CSR in canonical form.
 
     Scores are probabilities, or 1 / (1 + exp(-s)) for scores s of `decision_function` if there are no probabilities.
@@ -65,7 +66,7 @@ def scores_at_least(estimator: BaseEstimator, X: Any, floor: float, n_labels: in
     return found
 
 
-def dense_scores(estimator: BaseEstimator, X: Any, method: str) -> Float:
+def dense_scores(estimator: BaseEstimator, X: MatrixLike, method: str) -> Float:
     """The result of a method of a classifier or pipeline as an array of shape (n_samples, n_labels)."""
     found = getattr(estimator, method)(X)
     if isinstance(found, list):
@@ -75,14 +76,14 @@ def dense_scores(estimator: BaseEstimator, X: Any, method: str) -> Float:
     return found.reshape(len(found), -1)
 
 
-def _dense_probabilities(estimator: BaseEstimator, X: Any) -> Float:
+def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
     if hasattr(estimator, "predict_proba"):
         return dense_scores(estimator, X, "predict_proba")
     found: Float = expit(dense_scores(estimator, X, "decision_function"))
     return found
 
 
-def fitted(estimator: BaseEstimator, X: Any, y: Any, weights: Any, mask: Any = None) -> Any:
+def fitted(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, mask: object = None) -> Any:
     """A fitted clone. Sample weights and the mask of y are only passed to `fit` if they are not None."""
     model = clone(estimator)
     told = {"sample_weight": weights, "y_mask": mask}
@@ -122,7 +123,7 @@ def cross_validated(
 
 
 def _out_of_bag(
-    estimator: BaseEstimator, X: Any, y: Any, weights: Any, floor: float, mask: Any
+    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, floor: float, mask: object
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:
     model = clone(estimator)
     final, before = apart(model)
@@ -134,7 +135,7 @@ def _out_of_bag(
     return model, sparse.csr_array(scores), n_trees > 0
 
 
-def check_cv_of(cv: Any, estimator: BaseEstimator, random_state: Any) -> Any:
+def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object) -> Any:
     """The folds, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"
@@ -161,7 +162,7 @@ def check_cv_of(cv: Any, estimator: BaseEstimator, random_state: Any) -> Any:
     return KFold(cv, shuffle=True, random_state=random_state) if isinstance(cv, int) else check_cv(cv)
 
 
-def _folds(cv: Any, y: sparse.csr_array, mask: Any) -> list[Any]:
+def _folds(cv: Any, y: sparse.csr_array, mask: object) -> list[Any]:
     """The training and test samples of each fold. Folds that are stratified by labels are told y and its mask."""
     n = y.shape[0]
     by_labels = "y_mask" in inspect.signature(cv.split).parameters
@@ -171,12 +172,12 @@ def _folds(cv: Any, y: sparse.csr_array, mask: Any) -> list[Any]:
 
 def unseen_scores(
     estimator: BaseEstimator,
-    X: Any,
+    X: MatrixLike,
     y: sparse.csr_array,
-    weights: Any,
-    cv: Any,
+    weights: object,
+    cv: object,
     floor: float,
-    mask: Any,
+    mask: object,
     name: str,
     verbose: int,
 ) -> tuple[Any, sparse.csr_array, NDArray[np.bool_]]:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald._input.checks import Float
+from weald._parameters.types import MatrixLike
 from weald._ranking.ranks import are_entries_in
 
 # Number of thresholds that are tried for every label, in addition to those between its own scores.
@@ -58,7 +59,7 @@ class Objective:
     level: float | None = None
 
     @classmethod
-    def parsed(cls, objective: Any) -> Objective:
+    def parsed(cls, objective: object) -> Objective:
         if isinstance(objective, str):
             if objective in ("f1", "micro_f1", "macro_f1", "label_count"):
                 return cls(objective)
@@ -304,14 +305,14 @@ def _best(counts: _Counts, value: Float, n_labels: int, common: float) -> NDArra
 
 
 def tuned(
-    scores: Any,
-    truth: Any,
+    scores: object,
+    truth: MatrixLike,
     weights: Float,
     objective: Objective,
     shrinkage: float,
     toward: str,
     floor: float,
-    mask: Any = None,
+    mask: object = None,
 ) -> Thresholds:
     """Thresholds for an objective, tuned on CSR scores and labels of the same samples.
 

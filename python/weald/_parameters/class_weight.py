@@ -17,7 +17,7 @@ from weald._input.targets import Target
 _FEW_LABELS = 10
 
 
-def row_weights(class_weight: Any, target: Target, weights: Float | None) -> RowWeights:
+def row_weights(class_weight: object, target: Target, weights: Float | None) -> RowWeights:
     """Sample weights and class weights in the engine's form. Samples of classes with weight zero get weight zero."""
     if isinstance(class_weight, str) and target.kind == "labels" and target.n_outputs > _FEW_LABELS:
         raise ValueError(
@@ -40,7 +40,7 @@ def row_weights(class_weight: Any, target: Target, weights: Float | None) -> Row
     return weights, by_class
 
 
-def _checked_class_weight(class_weight: Any, n_outputs: int) -> Any:
+def _checked_class_weight(class_weight: object, n_outputs: int) -> Any:
     """A dict of weights, or for several outputs a list of one dict for each."""
     parts = class_weight if isinstance(class_weight, list) else [class_weight]
     if isinstance(class_weight, list) and len(parts) != n_outputs:

@@ -36,7 +36,7 @@ def monotonic_to_engine(estimator: BaseModel, n_outputs: int) -> list[list[int]]
     return signs.tolist() if signs.any() else None
 
 
-def _signs(asked: Any, n_features: int, n_outputs: int) -> Any:
+def _signs(asked: object, n_features: int, n_outputs: int) -> Any:
     with named("monotonic_cst"):
         values = np.asarray(asked)
     if values.ndim == 1:
@@ -55,7 +55,7 @@ def _signs(asked: Any, n_features: int, n_outputs: int) -> Any:
     return values.astype(np.int8)
 
 
-def _checked_sign(value: Any) -> int:
+def _checked_sign(value: object) -> int:
     if isinstance(value, (Integral, np.floating, float)) and value in (-1, 0, 1):
         return int(value)
     raise ValueError(f"monotonic_cst must be None or an array-like of -1, 0 or 1, got {value!r}")
@@ -92,7 +92,7 @@ def has_directions(estimator: BaseModel) -> bool:
     return bool(np.asarray(list(asked.values()) if isinstance(asked, Mapping) else asked, dtype=object).any())
 
 
-def _place(parameter: str, feature: Any, estimator: BaseModel) -> int:
+def _place(parameter: str, feature: object, estimator: BaseModel) -> int:
     """The index of a feature that is given by its index or its name."""
     n_features = estimator.n_features_in_
     if isinstance(feature, str):

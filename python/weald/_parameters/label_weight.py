@@ -51,7 +51,7 @@ def of_labels(model: BaseModel, target: Target, weights: Float | None) -> Float 
     return _checked(given, target.n_outputs)
 
 
-def _checked(given: Any, n_labels: int) -> Float:
+def _checked(given: object, n_labels: int) -> Float:
     try:
         array = np.asarray(given, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:

@@ -44,7 +44,7 @@ def to_engine(model: BaseModel, criterion: str) -> OutputFactors:
     }
 
 
-def numbers(name: str, values: Any) -> list[float] | None:
+def numbers(name: str, values: object) -> list[float] | None:
     """A list of one number for each output; None if there are none."""
     if values is None:
         return None

@@ -84,7 +84,7 @@ def derived_seed(seed: int, path: tuple[int, ...]) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=path).generate_state(1)[0])
 
 
-def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
+def check_criterion(criterion: str, output_projection: object, kind: str) -> str:
     """`criterion`, if this kind of y supports it with these projections; "squared_error" for its former name."""
     if criterion == "friedman_mse":
         warned.warn(
@@ -111,7 +111,7 @@ def check_criterion(criterion: str, output_projection: Any, kind: str) -> str:
     return criterion
 
 
-def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: str) -> None:
+def check_grown_with(grown: str, criterion: str, output_projection: object, kind: str) -> None:
     """Raise an error if new trees would have impurities of a different kind than those grown before by `grown`."""
     criterion = check_criterion(criterion, output_projection, kind)
     if output_projection is not None and grown != "squared_error":
@@ -126,7 +126,7 @@ def check_grown_with(grown: str, criterion: str, output_projection: Any, kind: s
 
 
 def to_engine(
-    output_projection: Any, n_projections: Any, target: Target, growth: Growth, *, default: Any = "log"
+    output_projection: object, n_projections: object, target: Target, growth: Growth, *, default: object = "log"
 ) -> _OutputProjection | None:
     """The two parameters in the form of the engine. `default` is the default of `n_projections`."""
     if isinstance(n_projections, bool):  # the parameter constraints accept a bool as an integer
@@ -152,11 +152,11 @@ def to_engine(
     return drawn(output_projection, count_projections(n_projections, d), d, growth)
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def given_matrix(output_projection: Any, n_outputs: int) -> _ProjectionMatrix | None:
+def given_matrix(output_projection: object, n_outputs: int) -> _ProjectionMatrix | None:
     """The matrix, if `output_projection` is a matrix, and None otherwise."""
     if isclass(output_projection):
         name = output_projection.__name__
@@ -180,7 +180,7 @@ def drawn(output_projection: Any, n_projections: int, n_outputs: int, growth: Gr
     return {"family": None, "matrices": matrices, "n_projections": q, "shared": growth.shared}
 
 
-def of_stages(output_projection: Any, n_projections: Any, n_outputs: int, growth: Growth) -> _OutputProjection:
+def of_stages(output_projection: object, n_projections: object, n_outputs: int, growth: Growth) -> _OutputProjection:
     """The two parameters of boosting in the form of the engine, for `n_outputs` columns of scores."""
     matrix = given_matrix(output_projection, n_outputs)
     if matrix is None:

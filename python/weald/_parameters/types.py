@@ -8,15 +8,13 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 import numpy as np
 import sklearn.utils.metaestimators
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from weald._input import sklearn_private
+from weald._input.sparse import MatrixLike as MatrixLike
 from weald.projection import Projection
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
-# X, y and masks of y: arrays, sequences, frames of pandas and polars, and scipy's sparse matrices and arrays.
-MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 # An array, a sparse array or matrix, or a list of arrays, by the kind of y; a frame where `set_output` asks for one.
 # A union would have to be narrowed at each use.
 Prediction: TypeAlias = Any

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from weald._input.checks import Float, integer, named, number, shown
 from weald._input.sparse import is_sparse
+from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 
 # Padding in place of a label.
@@ -19,15 +20,15 @@ NONE = -1
 BLOCK_SCORES = 1 << 23
 
 
-def checked_k(k: Any, width: int) -> int:
+def checked_k(k: object, width: int) -> int:
     return integer("k", k, 1, width)
 
 
-def checked_min_score(min_score: Any) -> float:
+def checked_min_score(min_score: object) -> float:
     return number("min_score", min_score, lambda found: 0 <= found <= 1, "a number from 0 to 1")
 
 
-def are_margins(scores: Any, has_probabilities: bool, has_margins: bool, name: str) -> bool:
+def are_margins(scores: object, has_probabilities: bool, has_margins: bool, name: str) -> bool:
     """Whether the argument `scores` of a classifier called `name` asks for margins, and not for probabilities."""
     if not isinstance(scores, str) or scores not in ("auto", "probability", "margin"):
         raise ValueError(f"scores must be 'auto', 'probability' or 'margin', got {shown(scores)}")
@@ -41,7 +42,7 @@ def are_margins(scores: Any, has_probabilities: bool, has_margins: bool, name: s
     return scores == "margin"
 
 
-def checked_floor(min_score: Any, are_margins: bool) -> float:
+def checked_floor(min_score: object, are_margins: bool) -> float:
     """The least score to return, in the unit of the scores; None is no limit."""
     if not are_margins:
         return 0.0 if min_score is None else checked_min_score(min_score)
@@ -76,7 +77,7 @@ def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
     return sparse.csr_array((np.ones(len(columns), dtype=np.bool_), columns, [0, len(columns)]), shape=(1, width))
 
 
-def to_engine(exclude: Any, n_rows: int, width: int) -> Any:
+def to_engine(exclude: object, n_rows: int, width: int) -> Any:
     """The excluded columns in the form of the engine."""
     return ranks.cells_of(pattern(exclude, n_rows, width))
 
@@ -102,7 +103,7 @@ def by_class(decisions: Float, n_classes: int) -> Float:
 
 
 def ranked_blocks(
-    X: Any, k: int, width: int, marked: Any, n_threads: int, of_block: Callable[[Any], Float]
+    X: MatrixLike | None, k: int, width: int, marked: Any, n_threads: int, of_block: Callable[[Any], Float]
 ) -> tuple[NDArray[np.uint32], Float]:
     """The `k` largest scores of each sample as the engine returns them, from the dense scores of blocks of samples."""
     found, start = [], 0
@@ -129,13 +130,13 @@ def at_least(scores: Float, floor: float) -> sparse.csr_array:
     return sparse.csr_array(np.where(scores >= floor, np.maximum(scores, 0.0), 0.0))
 
 
-def stacked(X: Any, width: int, of_block: Callable[[Any], Any]) -> Any:
+def stacked(X: MatrixLike, width: int, of_block: Callable[[Any], Any]) -> Any:
     """The results of `of_block` for blocks of samples, stacked as CSR."""
     blocks = [of_block(block) for block in row_blocks(X, width)]
     return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
 
 
-def of_one_label(proba: Any, classes: Any) -> Float:
+def of_one_label(proba: Any, classes: object) -> Float:
     """Probabilities of class 1 of a single label, which may have only one class in training."""
     at = np.flatnonzero(np.asarray(classes) == 1)
     return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))

@@ -10,10 +10,13 @@ from scipy import sparse
 
 from weald._input import targets
 from weald._input.checks import number
+from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 
 
-def counts(y_true: Any, y_pred: Any, y_mask: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def counts(
+    y_true: MatrixLike | None, y_pred: Any, y_mask: MatrixLike | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For each label: the number of true positives, and the number of positives plus predicted positives."""
     labels, mask = ranks.known_labels(y_true, y_mask)
     predicted = _predicted(y_pred, labels.shape)
@@ -39,5 +42,5 @@ def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
     return predicted
 
 
-def check_zero_division(value: Any) -> float:
+def check_zero_division(value: object) -> float:
     return number("zero_division", value, lambda found: found in (0, 1) or np.isnan(found), "0.0, 1.0 or np.nan")

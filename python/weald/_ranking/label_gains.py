@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from weald._input.checks import Float, named
+from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 
 
@@ -22,7 +23,7 @@ class Ranking:
     ranked: NDArray[np.int64]
     hits: NDArray[np.bool_]
 
-    def __init__(self, y_true: Any, y_score: Any, k: Any, y_mask: Any) -> None:
+    def __init__(self, y_true: MatrixLike | None, y_score: Any, k: Any, y_mask: MatrixLike | None) -> None:
         self.labels, self.mask = ranks.known_labels(y_true, y_mask)
         self.ranked = ranks.first(y_score, k, self.labels.shape, self.mask)
         self.hits = ranks.are_in(self.labels, self.ranked)
@@ -38,7 +39,7 @@ class Ranking:
         sums = np.concatenate([[0.0], np.cumsum(self.discounts)])
         return np.asarray(sums[np.minimum(np.diff(self.labels.indptr), self.hits.shape[1])])
 
-    def gains(self, propensities: Any) -> tuple[Float, Float]:
+    def gains(self, propensities: object) -> tuple[Float, Float]:
         """The propensity-weighted gain at each rank, and at each rank of the best possible ranking."""
         weights = 1.0 / _check_propensities(propensities, self.labels.shape[1])
         by_weight = sparse.csr_array(

@@ -8,6 +8,8 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from weald._parameters.types import MatrixLike
+
 
 def apart(estimator: BaseEstimator) -> tuple[Any, Any]:
     """The last step of a pipeline and the steps before it, or the estimator and None, without `FrozenEstimator`."""
@@ -34,7 +36,7 @@ def innermost(estimator: BaseEstimator) -> tuple[Any, list[Any]]:
         estimator = estimator._inside()
 
 
-def transformed(before: list[Any], X: Any) -> Any:
+def transformed(before: list[Any], X: MatrixLike) -> Any:
     """X after the steps before a model."""
     for steps in before:
         X = steps.transform(X)

@@ -17,6 +17,7 @@ from weald import _weald
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, named
 from weald._input.sparse import is_sparse
+from weald._parameters.types import MatrixLike
 
 Index = NDArray[np.int64]
 
@@ -24,7 +25,9 @@ Index = NDArray[np.int64]
 NONE = np.iinfo(np.uint32).max
 
 
-def known_labels(y_true: Any, y_mask: Any, name: str = "y_true") -> tuple[sparse.csr_array, sparse.csr_array | None]:
+def known_labels(
+    y_true: MatrixLike | None, y_mask: MatrixLike | None, name: str = "y_true"
+) -> tuple[sparse.csr_array, sparse.csr_array | None]:
     """The known labels, and the pattern of unknown entries (None if all are known), in canonical form."""
     target = targets.labels(y_true, what=name, y_mask=y_mask)
     return target.original, target.mask
@@ -74,7 +77,7 @@ def are_entries_in(matrix: sparse.csr_array, cells: Any) -> NDArray[np.bool_]:
     return _has(cells, rows_of(matrix), matrix.indices)
 
 
-def _has(cells: sparse.csr_array, rows: Any, columns: Any) -> NDArray[np.bool_]:
+def _has(cells: sparse.csr_array, rows: object, columns: object) -> NDArray[np.bool_]:
     return places_in(cells, rows, columns)[1]
 
 
@@ -86,7 +89,7 @@ def _only(matrix: sparse.csr_array, keep: NDArray[np.bool_]) -> sparse.csr_array
     return sparse.csr_array((matrix.data[keep], matrix.indices[keep], ends), shape=matrix.shape)
 
 
-def check_k(k: Any, most: int) -> int:
+def check_k(k: object, most: int) -> int:
     return checks.integer("k", k, 1, most)
 
 
@@ -109,7 +112,7 @@ def first(y_score: Any, k: Any, shape: tuple[int, int], mask: sparse.csr_array |
 
 
 def k_best(
-    scores: Any, k: int, mask: sparse.csr_array | None = None, *, zeros: bool = True, n_threads: int = 1
+    scores: object, k: int, mask: sparse.csr_array | None = None, *, zeros: bool = True, n_threads: int = 1
 ) -> tuple[NDArray[np.uint32], Float]:
     """The `k` labels with the largest scores, and these scores, padded by `NONE` and minus infinity.
 
@@ -138,7 +141,7 @@ def cells_of(cells: sparse.csr_array | None) -> Any:
     return None if cells is None else (cells.indptr, cells.indices, cells.shape[1])
 
 
-def is_pair(y_score: Any) -> bool:
+def is_pair(y_score: object) -> bool:
     """Whether `y_score` is a result of `predict_topk`: a tuple of two two-dimensional arrays."""
     return isinstance(y_score, tuple) and len(y_score) == 2 and all(np.ndim(part) == 2 for part in y_score)
 
@@ -159,7 +162,7 @@ def _check_rows(n_rows: int, expected: int) -> None:
         raise ValueError(f"y_score must have {expected} rows, as y_true, got {n_rows}")
 
 
-def listed(labels: Any, scores: Any, shape: tuple[int, int], mask: sparse.csr_array | None = None) -> Index:
+def listed(labels: Any, scores: object, shape: tuple[int, int], mask: sparse.csr_array | None = None) -> Index:
     """The ranking of listed labels, by their scores if these are given, and otherwise in the order of the list."""
     with named("y_score"):
         labels = check_array(labels, dtype=None, input_name="y_score")
@@ -188,7 +191,7 @@ def _check_once(labels: Index) -> None:
         raise ValueError(f"y_score must have each label once in a row, got the label {twice} twice in row {rows[0]}")
 
 
-def _checked(scores: Any, labels: Index) -> Float:
+def _checked(scores: object, labels: Index) -> Float:
     """The scores of listed labels. Those of padding are ignored."""
     scores = np.asarray(scores)
     if scores.shape != labels.shape:

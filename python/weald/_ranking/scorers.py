@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.sparse import is_sparse
+from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 from weald._ranking.pipelines import apart
 
 
-def predict_topk(estimator: BaseEstimator, X: Any, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def predict_topk(estimator: BaseEstimator, X: MatrixLike, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """The highest-scoring labels and their scores, of shape (n_samples, k) and best first.
 
     Pipelines, searches and frozen estimators are supported. For estimators without `predict_topk`, all scores are
@@ -34,7 +35,7 @@ def predict_topk(estimator: BaseEstimator, X: Any, k: int) -> tuple[NDArray[np.i
     return ranked, np.take_along_axis(scores, ranked, axis=1)
 
 
-def _all_scores(estimator: BaseEstimator, X: Any) -> NDArray[np.float64]:
+def _all_scores(estimator: BaseEstimator, X: MatrixLike) -> NDArray[np.float64]:
     for method in ("predict_proba", "decision_function"):
         if hasattr(estimator, method):
             scores = getattr(estimator, method)(X)
@@ -57,7 +58,7 @@ class TopkScorer:
         self.sign = sign
         self.options = options
 
-    def __call__(self, estimator: BaseEstimator, X: Any, y: Any) -> float:
+    def __call__(self, estimator: BaseEstimator, X: MatrixLike, y: MatrixLike) -> float:
         """The score of `estimator` on samples `X` with labels `y`."""
         takes_k = "k" in inspect.signature(self.metric).parameters
         options = {**self.options, "k": self.k} if takes_k else self.options

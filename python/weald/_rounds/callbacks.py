@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from weald._parameters.types import MatrixLike
+
 if TYPE_CHECKING:
     from weald._fit.boosting import BaseBoosting
 
@@ -18,7 +20,7 @@ except ImportError:  # scikit-learn before 1.9
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """An empty class: this version of scikit-learn has no callbacks."""
 
-    def _with_callbacks(method: Any) -> Any:
+    def _with_callbacks(method: object) -> Any:
         return method
 
 
@@ -42,7 +44,9 @@ class Tasks:
     ends without data.
     """
 
-    def __init__(self, estimator: BaseBoosting, n_rounds: int, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(
+        self, estimator: BaseBoosting, n_rounds: int, X: MatrixLike, y: MatrixLike, sample_weight: object
+    ) -> None:
         self._estimator = estimator
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._data = {"X": X, "y": y, "metadata": metadata}
@@ -70,7 +74,9 @@ class Tasks:
         self._fit.call_on_fit_task_end(estimator=self._estimator, **options)
 
 
-def tasks_of(estimator: BaseBoosting, n_rounds: int, X: Any, y: Any, sample_weight: Any) -> Tasks | None:
+def tasks_of(
+    estimator: BaseBoosting, n_rounds: int, X: MatrixLike, y: MatrixLike, sample_weight: object
+) -> Tasks | None:
     """The tasks of a fit that begins now; None without callbacks."""
     if not hasattr(estimator, CALLBACKS) and not hasattr(estimator, "_parent_callback_ctx"):
         return None

@@ -34,7 +34,7 @@ def telling_names(fit: _Method) -> _Method:
     """The TypeError for an unknown argument of `fit` says what it is called here, if other libraries have it."""
 
     @wraps(fit)
-    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def told(self: object, *args: object, **kwargs: object) -> Any:
         for name in kwargs:
             if name in _OTHER:
                 raise TypeError(

@@ -46,7 +46,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: Any, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if kind is None and self._is_estimate:
             self._total, self._is_estimate = self.n_done, False
         is_new = kind is None and self.n_done > self._reported
@@ -116,7 +116,7 @@ class Progress:
             self.has_bar = self.has_lines = False
 
 
-def check_verbose(verbose: Any) -> int:
+def check_verbose(verbose: object) -> int:
     """`verbose` of a function or meta-estimator as an integer."""
     if not isinstance(verbose, Integral | bool) or verbose < 0:
         raise ValueError(f"verbose must be an integer of at least 0, got {verbose!r}")

@@ -104,19 +104,19 @@ class Rounds:
         return self.first + int(np.argmax(self.scores)) + 1
 
 
-def scorer_of(estimator: BaseBoosting, scoring: Any) -> tuple[Callable[[Any, Any, Any], Any], str]:
+def scorer_of(estimator: BaseBoosting, scoring: object) -> tuple[Callable[[Any, Any, Any], Any], str]:
     """The scorer and its name."""
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return check_scoring(estimator, scoring), name
 
 
-def checked_score(score: Any, name: str) -> float:
+def checked_score(score: object, name: str) -> float:
     if not isinstance(score, Real) or not is_float(score) or not np.isfinite(float(score)):
         raise ValueError(f"scoring must return finite numbers, but {name} returned {shown(score)} after a stage")
     return float(score)
 
 
-def check_callbacks(callbacks: Any) -> tuple[Any, ...]:
+def check_callbacks(callbacks: object) -> tuple[Any, ...]:
     if callbacks is None:
         return ()
     found: tuple[Any, ...] = tuple(callbacks) if isinstance(callbacks, (list, tuple)) else (callbacks,)

@@ -99,7 +99,7 @@ def merge(
     return merged
 
 
-def _checked(parts: Any) -> list[Any]:
+def _checked(parts: object) -> list[Any]:
     if isinstance(parts, BaseBagging) or not hasattr(parts, "__iter__"):
         raise TypeError(f"parts must be a list of fitted forests, got a {type(parts).__name__}")
     found = list(parts)
@@ -141,7 +141,7 @@ def _check_alike(parts: list[Any]) -> None:
             raise ValueError(f"parts must be fitted to the same X, but differ in {where}")
 
 
-def _is_equal(a: Any, b: Any) -> bool:
+def _is_equal(a: object, b: object) -> bool:
     """Whether two parameters are equal: scalars and strings by value, arrays and other objects by their pickles."""
     try:
         if a is b or bool(a == b):
@@ -151,7 +151,7 @@ def _is_equal(a: Any, b: Any) -> bool:
     return pickle.dumps(a) == pickle.dumps(b)
 
 
-def _named(part: Any) -> str:
+def _named(part: object) -> str:
     start, stop, _ = getattr(part, PART)
     return f"{start} to {stop - 1}"
 
@@ -164,7 +164,9 @@ def _check_all_there(ranges: list[tuple[int, int]], n: int) -> None:
             raise ValueError(f"parts must have each tree of range(0, {n}) once, but tree {start} is in two parts")
 
 
-def _set_oob(merged: Any, digest: str, X: Any, y: Any, sample_weight: Any, y_mask: Any) -> None:
+def _set_oob(
+    merged: Any, digest: str, X: MatrixLike | None, y: MatrixLike | None, sample_weight: Any, y_mask: MatrixLike | None
+) -> None:
     if X is None or y is None:
         missing = "X" if X is None else "y"
         raise ValueError(

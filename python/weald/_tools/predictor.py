@@ -22,7 +22,7 @@ from weald._input.checks import renamed
 from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
-from weald._parameters.types import Scores
+from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
 
 __all__ = ["Predictor"]
@@ -138,7 +138,7 @@ class Predictor:
         model.__dict__.pop("_check_X", None)
         return model
 
-    def predict(self, sample: Any) -> Any:
+    def predict(self, sample: object) -> Any:
         """Predict one sample.
 
         Parameters
@@ -165,7 +165,7 @@ class Predictor:
         # A row of a sparse array has one dimension; one of a sparse matrix has two.
         return found[[0]] if is_sparse(found) else found[0]
 
-    def predict_proba(self, sample: Any) -> Any:
+    def predict_proba(self, sample: object) -> Any:
         """Predict the class or label probabilities of one sample.
 
         Parameters
@@ -195,7 +195,13 @@ class Predictor:
         return [part[0] for part in found] if isinstance(found, list) else found[0]
 
     def predict_topk(
-        self, sample: Any, k: int = 5, *, scores: Scores = "auto", min_score: float | None = None, exclude: Any = None
+        self,
+        sample: object,
+        k: int = 5,
+        *,
+        scores: Scores = "auto",
+        min_score: float | None = None,
+        exclude: object = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Predict the `k` labels or classes of one sample that have the largest scores.
 
@@ -251,7 +257,7 @@ class Predictor:
             return None  # it is computed from other values than the scores
         return _method(model, name)
 
-    def _scores(self, sample: Any) -> NDArray[np.float64] | None:
+    def _scores(self, sample: object) -> NDArray[np.float64] | None:
         """Scores of shape (1, n_scores); None for samples of other types and for invalid samples."""
         assert self._scores_of is not None
         if type(sample) in _PLAIN and not self._has_categories:
@@ -262,7 +268,7 @@ class Predictor:
 
     # --- everything else by the model's methods ----------------------------------------------------------------------
 
-    def _call(self, name: str, sample: Any, **options: Any) -> Any:
+    def _call(self, name: str, sample: object, **options: object) -> Any:
         method = self._methods.get(name)
         if method is None:
             if not hasattr(self._model, name):
@@ -270,7 +276,7 @@ class Predictor:
             method = self._methods[name] = _method(self._model, name)
         return method(self._model, self._checked(sample), **options)
 
-    def _checked(self, sample: Any) -> Any:
+    def _checked(self, sample: object) -> Any:
         """The sample as float32 of shape (1, n_features), checked."""
         if _is_table(sample):
             return self._checked_by_model(sample)
@@ -304,7 +310,7 @@ class Predictor:
         with renamed(X="sample"):
             return type(self._model)._check_X(self._model, sample, reset=False)
 
-    def _coded(self, sample: Any) -> list[float]:
+    def _coded(self, sample: object) -> list[float]:
         """The values of a sample with categories by value as numbers."""
         values = sample if type(sample) is np.ndarray else np.array(sample, dtype=object)
         if values.shape not in ((self.n_features_in_,), (1, self.n_features_in_)):
@@ -313,7 +319,7 @@ class Predictor:
             )
         return self._schema.row(list(values.reshape(-1)))
 
-    def _array_of(self, sample: Any) -> NDArray[Any]:
+    def _array_of(self, sample: object) -> NDArray[Any]:
         try:
             found = np.asarray(sample)
             # NumPy converts dates and durations to numbers without asking.
@@ -387,7 +393,7 @@ class _AroundModel:
             self._inner = Predictor(model)
             self._model.estimator_ = self._inner._model
 
-    def call(self, name: str, sample: Any, **options: Any) -> Any:
+    def call(self, name: str, sample: object, **options: object) -> Any:
         if not hasattr(self._model, name):
             raise AttributeError(f"{type(self._model).__name__} has no {name}")
         X = _one_row(sample, self._names) if self._inner is None else self._inner._checked(sample)
@@ -425,7 +431,7 @@ def _scores_of(model: BaseEstimator) -> Callable[[Any], NDArray[np.float64] | No
     return _weald.OneSample(model._engine).scores if model._scored_by_engine else None
 
 
-def _is_date(value: Any) -> bool:
+def _is_date(value: object) -> bool:
     return isinstance(value, np.datetime64 | np.timedelta64)
 
 
@@ -440,7 +446,7 @@ def _method(model: BaseEstimator, name: str) -> Callable[..., Any]:
     return getattr(method, "__wrapped__", method)
 
 
-def _is_table(sample: Any) -> bool:
+def _is_table(sample: object) -> bool:
     """Whether the sample is a frame or a sparse matrix."""
     return is_sparse(sample) or (hasattr(sample, "columns") and not isinstance(sample, Mapping))
 
@@ -449,11 +455,11 @@ def _is_table(sample: Any) -> bool:
 _PLAIN = (np.ndarray, list, tuple)
 
 
-def _as_it_is(X: Any, **_: Any) -> Any:
+def _as_it_is(X: MatrixLike, **_: object) -> Any:
     return X
 
 
-def _names_of(sample: Any) -> list[str] | None:
+def _names_of(sample: object) -> list[str] | None:
     """The names of the values of a named tuple, a record of NumPy or a Series of pandas, or None."""
     if isinstance(sample, tuple) and hasattr(sample, "_fields"):
         return list(sample._fields)

@@ -21,7 +21,7 @@ __all__ = ["topk", "topk_chunks"]
 
 def topk(
     estimator: BaseEstimator,
-    X: Any,
+    X: MatrixLike,
     k: int,
     *,
     scores: Scores = "auto",
@@ -93,7 +93,7 @@ def topk(
 
 def topk_chunks(
     estimator: BaseEstimator,
-    X: Any,
+    X: MatrixLike,
     k: int,
     *,
     chunk_size: int = 10_000,
@@ -157,7 +157,7 @@ def topk_chunks(
 
 
 def _chunks(
-    model: BaseEstimator, X: Any, k: int, size: int, options: dict[str, Any], exclude: Any, verbose: int
+    model: BaseEstimator, X: MatrixLike, k: int, size: int, options: dict[str, Any], exclude: Any, verbose: int
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     if is_sparse(exclude):
         exclude = exclude.tocsr()

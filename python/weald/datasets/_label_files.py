@@ -309,7 +309,7 @@ def load_mulan(arff_path: Source, xml_path: Source) -> Mulan:
 # ---- reading
 
 
-def _bytes_of(source: Any, what: str) -> tuple[bytes, str | None]:
+def _bytes_of(source: object, what: str) -> tuple[bytes, str | None]:
     """The bytes of a file, and its name if it has one."""
     if isinstance(source, bytes | bytearray | memoryview):
         return bytes(source), None
@@ -346,7 +346,7 @@ def _naming(name: str | None) -> Iterator[None]:
         raise ValueError(f"{name}: {error}") from None
 
 
-def _count(count: Any, what: str) -> int | None:
+def _count(count: object, what: str) -> int | None:
     if count is None:
         return None
     return checks.integer(what, count, 0, checks.MOST, also=", or None")

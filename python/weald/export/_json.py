@@ -169,7 +169,7 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"numbers must be finite, got {name}")
 
 
-def _need(holds: Any, fault: str) -> None:
+def _need(holds: object, fault: str) -> None:
     if not holds:
         raise ValueError(f"text is not a valid model: {fault}")
 

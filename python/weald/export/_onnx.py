@@ -130,7 +130,7 @@ class _Graph:
         self._nodes.append(node)
         return name
 
-    def _constant(self, values: Any, dtype: Any = np.float64) -> str:
+    def _constant(self, values: object, dtype: object = np.float64) -> str:
         return self._stored(self._tensor(values, dtype))
 
     def _stored(self, tensor: Any) -> str:
@@ -144,7 +144,7 @@ class _Graph:
     def _type(self, dtype: Any) -> int:
         return int(self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def _cast(self, name: str, dtype: Any, output: str | None = None) -> str:
+    def _cast(self, name: str, dtype: object, output: str | None = None) -> str:
         return self._op("Cast", name, output=output, to=self._type(dtype))
 
     def _give(self, name: str, output: str, dtype: Any, n_columns: int | None) -> None:

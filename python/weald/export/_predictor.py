@@ -55,7 +55,7 @@ class JsonModel:
     def __repr__(self) -> str:
         return f"<{self._head.estimator} of {self._head.n_trees} trees, read by weald.export.from_json>"
 
-    def _checked(self, X: Any) -> Matrix:
+    def _checked(self, X: MatrixLike) -> Matrix:
         schema = Schema.of(self)
         checked = check_rows(schema.read(X))
         if checked.shape[1] != self.n_features_in_:
