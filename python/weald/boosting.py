@@ -1050,8 +1050,8 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         """
         return super().predict_sparse(X, min_score)
 
-    def _at_least(self, X: Matrix, floor: float) -> Any:
-        def of_block(rows: Matrix) -> Any:
+    def _at_least(self, X: Matrix, floor: float) -> Matrix:
+        def of_block(rows: Matrix) -> sparse.csr_array:
             return best.at_least(self._probabilities(self._scores_of(rows)), floor)
 
         return best.stacked(X, self.n_outputs_, of_block)
@@ -1129,10 +1129,10 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         # Half the log-odds, for both losses.
         return logarithms if self._is_softmax() else 0.5 * (logarithms - np.log1p(-p))
 
-    def _decisions(self, scores: Float) -> Any:
+    def _decisions(self, scores: Float) -> Prediction:
         scores = self._by_output((scores - self._threshold) * self._unit())
         is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
         return scores[:, 0] if is_single else scores
 
-    def _probabilities(self, scores: Float) -> Any:
+    def _probabilities(self, scores: Float) -> Prediction:
         return self._by_output(self._model.to_predictions(scores))

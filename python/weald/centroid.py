@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 
 from weald import _weald
 from weald._fit import memory, stored_samples
@@ -37,7 +39,7 @@ from weald._fitted.proof import check_fitted
 from weald._input import schema
 from weald._input.checks import Float, Matrix, Number
 from weald._input.sklearn_private import Interval, StrOptions
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling, projections
@@ -226,12 +228,12 @@ class BaseCentroidForest(BaseBagging):
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
 
-    def _check_X(self, X: Any, *, reset: bool, **options: Any) -> Matrix:
+    def _check_X(self, X: Raw, *, reset: bool, **options: Any) -> Matrix:
         if reset:
             _check_no_categories(self, X)
         return super()._check_X(X, reset=reset, **options)
 
-    def _to_matrix(self, X: Any, *, reset: bool, fitting: bool) -> Matrix:
+    def _to_matrix(self, X: Raw, *, reset: bool, fitting: bool) -> Matrix:
         X = super()._to_matrix(X, reset=reset, fitting=fitting)
         values = X.data if is_sparse(X) else X
         # Values are finite or NaN, and float64 holds any sum of them: the sum is NaN if and only if a value is.
@@ -308,7 +310,7 @@ class BaseCentroidForest(BaseBagging):
         check_fitted(self)
         return Members(self._twin())
 
-    def _member(self, index: int) -> Any:
+    def _member(self, index: int) -> BaseEstimator:
         member = self._twin()
         member._forest = self._forest.only(index)
         member.set_params(n_estimators=1, oob_score=False, keep_rows=False, warm_start=False)
@@ -316,7 +318,7 @@ class BaseCentroidForest(BaseBagging):
             member.__dict__.pop(name, None)
         return member
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         return tags

@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from numbers import Integral
 from threading import TIMEOUT_MAX
 from typing import Any
@@ -38,7 +38,7 @@ from weald._fit.bagging import BaseBagging
 from weald._fitted.at_once import fitted_at_once
 from weald._input import targets
 from weald._input.checks import check_has_fit, count_samples, integer, named, number, shown
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
@@ -62,7 +62,7 @@ def fit(
     timeout: float | None = None,
     max_retries: int = 2,
     **fit_params: Any,
-) -> Any:
+) -> BaseEstimator:
     """Fit a forest whose trees are grown by the workers of an executor.
 
     Parameters
@@ -146,9 +146,9 @@ def fit(
 
 def predict_topk(
     estimator: BaseEstimator,
-    X: Any,
+    X: Raw,
     k: int,
-    executor: Any,
+    executor: Executor | None,
     *,
     n_parts: int | None = None,
     scores: Scores = "auto",
@@ -243,10 +243,10 @@ def cross_validate(
     estimator: BaseEstimator,
     X: MatrixLike,
     y: MatrixLike,
-    executor: Any,
+    executor: Executor | None,
     *,
     settings: Sequence[dict[str, Any]] = ({},),
-    cv: Any = None,
+    cv: object = None,
     scoring: str | Callable[..., float] | None = None,
     y_mask: MatrixLike | None = None,
     timeout: float | None = None,
@@ -344,17 +344,19 @@ def cross_validate(
 # --- tasks, which run on the workers ---------------------------------------------------------------------------------
 
 
-def _fitted_part(data: Any, estimator: BaseEstimator, trees: range) -> Any:
+def _fitted_part(data: tuple[Any, ...], estimator: BaseEstimator, trees: range) -> Any:
     X, y, sample_weight, fit_params = data
     return estimator.fit(X, y, sample_weight, trees=trees, **fit_params)
 
 
-def _best_of_rows(data: Any, rows: Any, exclude: Any) -> Any:
+def _best_of_rows(data: tuple[Any, ...], rows: Any, exclude: Any) -> Any:
     model, k, options = data
     return topk(model, rows, k, **(options if exclude is None else {**options, "exclude": exclude}))
 
 
-def _scored(data: Any, estimator: BaseEstimator, fold: Any) -> tuple[float, float, float]:
+def _scored(
+    data: tuple[Any, ...], estimator: BaseEstimator, fold: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> tuple[float, float, float]:
     X, y, scoring = data
     found = model_selection.cross_validate(estimator, X, y, cv=[fold], scoring=scoring, error_score="raise")
     return found["test_score"][0], found["fit_time"][0], found["score_time"][0]
@@ -384,7 +386,7 @@ def _cuts(n: int, n_parts: int) -> list[tuple[int, int]]:
     return [(n * i // n_parts, n * (i + 1) // n_parts) for i in range(n_parts)]
 
 
-def _sent(executor: object, data: object) -> Any:
+def _sent(executor: object, data: object) -> object:
     """The data, or a reference to it for the executors that send data once to each worker."""
     if callable(scatter := getattr(executor, "scatter", None)):
         return scatter(data)

@@ -25,11 +25,11 @@ from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
 from weald._input import frames
 from weald._input import schema as _schema
-from weald._input.checks import Float, integer, named
+from weald._input.checks import Float, Matrix, integer, named
 from weald._input.columns import Columns
 from weald._input.described import described, kind_of
 from weald._input.schema import Schema
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._inspect.curve_display import BoostingCurveDisplay
 from weald._inspect.path_display import CompressionPathDisplay
 from weald._inspect.permutation import permutation_importance
@@ -188,7 +188,7 @@ def _columns_of_y(outputs: Any, model: BaseEstimator) -> list[int]:
 
 
 def partial_dependence(
-    estimator: BaseEstimator, X: Any, features: int | str | Sequence[int | str], **options: Any
+    estimator: BaseEstimator, X: Raw, features: int | str | Sequence[int | str], **options: Any
 ) -> Bunch:
     """Compute the partial dependence of predictions on features, by a single traversal of the trees.
 
@@ -297,7 +297,7 @@ def partial_dependence(
         )
 
 
-def _without_gaps(X: Any) -> Any:
+def _without_gaps(X: Raw) -> Matrix:
     """X with missing values filled in so that the percentiles of each column are those of its known values.
 
     Columns without a known value are not changed.

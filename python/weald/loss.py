@@ -245,7 +245,7 @@ class CustomLoss(_Value):
     True
     """
 
-    functions: Any
+    functions: object
     name: str = field(default=None, kw_only=True)  # type: ignore[assignment]
     domain: str = field(default=None, kw_only=True)  # type: ignore[assignment]
     link: str | None = field(default=None, kw_only=True)

@@ -12,7 +12,7 @@ See `docs/sparse-labels.md` for the other parts of scikit-learn that support spa
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -22,8 +22,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import check_scoring
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils import Tags, check_consistent_length, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
 
 from weald import _weald
 from weald._fit.predictions import BaseClassifier
@@ -31,7 +33,7 @@ from weald._input import registry, targets
 from weald._input.checks import check_has_fit, folds_of, generator, integer, named
 from weald._input.described import described
 from weald._input.sklearn_private import BaseSearchCV, num_samples
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
 from weald._labels.around import LabelsAround
 from weald._parameters.types import MatrixLike, Prediction, RandomState
@@ -113,7 +115,9 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         self.shuffle = bool(shuffle)
         self.random_state = random_state
 
-    def get_n_splits(self, X: MatrixLike | None = None, y: MatrixLike | None = None, groups: Any = None) -> int:
+    def get_n_splits(
+        self, X: MatrixLike | None = None, y: MatrixLike | None = None, groups: ArrayLike | None = None
+    ) -> int:
         """Return the number of folds.
 
         Parameters
@@ -129,7 +133,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         return self.n_splits
 
     def split(
-        self, X: MatrixLike | None, y: MatrixLike, groups: Any = None, *, y_mask: MatrixLike | None = None
+        self, X: MatrixLike | None, y: MatrixLike, groups: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Generate the indices of the training and test samples of each fold.
 
@@ -185,7 +189,7 @@ class MultilabelStratifiedKFold(theirs.BaseCrossValidator):  # type: ignore[misc
         return fold
 
 
-def _folds(labels: Any, n_splits: int, priority: NDArray[np.int64]) -> NDArray[np.int64]:
+def _folds(labels: sparse.csr_array, n_splits: int, priority: NDArray[np.int64]) -> NDArray[np.int64]:
     """The fold of each sample, by iterative stratification in the engine."""
     pattern = labels.indptr, labels.indices, labels.shape[1]
     return _weald.label_folds(pattern, n_splits, priority).astype(np.int64)
@@ -205,7 +209,9 @@ def _signed_as(original: Callable[..., Any], **more: object) -> Callable[[_Funct
     return shown
 
 
-def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
+def check_cv(
+    cv: int | BaseCrossValidator | Iterable[Any] | None = 5, y: Raw = None, *, classifier: bool = False
+) -> Any:
     """Return a cross-validator, as `sklearn.model_selection.check_cv`, also for sparse y and for unknown labels.
 
     scikit-learn's searches call their own function, which raises an error for y with NaN if `cv` is an integer or None.
@@ -248,7 +254,7 @@ def check_cv(cv: Any = 5, y: Any = None, *, classifier: bool = False) -> Any:
 
 
 def _prepared(
-    estimator: BaseEstimator, y: Any, y_mask: MatrixLike | None, options: dict[str, Any]
+    estimator: BaseEstimator, y: Raw, y_mask: MatrixLike | None, options: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Y with NaN where it is unknown, as CSR if it is sparse, and the options with folds as an object."""
     check_has_fit(estimator)
@@ -269,7 +275,12 @@ def _called(
 
 @_signed_as(theirs.cross_validate, y_mask=None)
 def cross_validate(
-    estimator: BaseEstimator, X: Any, y: MatrixLike | None = None, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator,
+    X: Raw,
+    y: MatrixLike | None = None,
+    *,
+    y_mask: MatrixLike | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """Fit and score an estimator on each fold.
 
@@ -316,7 +327,12 @@ def cross_validate(
 
 @_signed_as(theirs.cross_val_score, y_mask=None)
 def cross_val_score(
-    estimator: BaseEstimator, X: Any, y: MatrixLike | None = None, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator,
+    X: Raw,
+    y: MatrixLike | None = None,
+    *,
+    y_mask: MatrixLike | None = None,
+    **options: Any,
 ) -> NDArray[np.float64]:
     """Score an estimator on each fold.
 
@@ -362,8 +378,8 @@ def cross_val_score(
 @_signed_as(theirs.cross_val_predict, k=None, y_mask=None)
 def cross_val_predict(
     estimator: BaseEstimator,
-    X: Any,
-    y: Any = None,
+    X: Raw,
+    y: Raw = None,
     *,
     method: Literal["predict", "predict_proba", "predict_log_proba", "decision_function", "predict_topk"] = "predict",
     k: int | None = None,
@@ -458,7 +474,7 @@ def _innermost(estimator: BaseEstimator) -> tuple[Any, str]:
 
 
 def cross_val_predict_topk(
-    estimator: BaseEstimator, X: Any, y: MatrixLike, k: int, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator, X: Raw, y: MatrixLike, k: int, *, y_mask: MatrixLike | None = None, **options: object
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Predict the `k` highest-scoring labels of each sample by a model that was fitted on the other folds.
 
@@ -533,16 +549,16 @@ class _Predicting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         pairs["labels"], pairs["scores"] = labels, scores
         return pairs
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> MetadataRouter:
         return self.estimator.get_metadata_routing()
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         return get_tags(self.estimator)
 
 
 @_signed_as(theirs.learning_curve, y_mask=None)
 def learning_curve(
-    estimator: BaseEstimator, X: Any, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator, X: Raw, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: object
 ) -> tuple[NDArray[Any], ...]:
     """Compute cross-validated scores for training sets of different sizes.
 
@@ -587,7 +603,7 @@ def learning_curve(
 
 @_signed_as(theirs.validation_curve, y_mask=None)
 def validation_curve(
-    estimator: BaseEstimator, X: Any, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: Any
+    estimator: BaseEstimator, X: Raw, y: MatrixLike, *, y_mask: MatrixLike | None = None, **options: object
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Compute cross-validated training and test scores for different values of one parameter.
 
@@ -634,12 +650,12 @@ def validation_curve(
 @_signed_as(theirs.permutation_test_score, y_mask=None)
 def permutation_test_score(
     estimator: BaseEstimator,
-    X: Any,
+    X: Raw,
     y: MatrixLike,
     *,
     groups: ArrayLike | None = None,
     y_mask: MatrixLike | None = None,
-    **options: Any,
+    **options: object,
 ) -> tuple[float, NDArray[np.float64], float]:
     """Test the significance of a cross-validated score with permutations of y.
 

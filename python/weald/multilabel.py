@@ -25,7 +25,7 @@ from sklearn.metrics import f1_score, precision_score
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import check_fitted
 from weald._input import checks, masks
-from weald._input.checks import Float
+from weald._input.checks import Float, Matrix
 from weald._input.described import described
 from weald._input.targets import LabelFormat, Target
 from weald._inspect.reliability_display import LabelReliabilityDisplay
@@ -320,7 +320,7 @@ class TunedThresholds(LabelsAround):
         floor = best.checked_min_score(min_score)
         return label_scores.scores_at_least(self.estimator_, X, floor, self.n_outputs_)
 
-    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+    def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         if hasattr(apart(self.estimator_)[0], "predict_topk"):
             # A list of labels has been made a single row.
             is_list = marked is not None and marked.shape[0] < checks.count_samples(X)
@@ -333,7 +333,7 @@ class TunedThresholds(LabelsAround):
 
     @of_one_fit
     def score(
-        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
         """Score the predicted labels by the metric of the objective.
 
@@ -635,7 +635,7 @@ class CalibratedLabels(LabelsAround):
 
     @of_one_fit
     def score(
-        self, X: Any, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
+        self, X: Matrix, y: MatrixLike, sample_weight: ArrayLike | None = None, *, y_mask: MatrixLike | None = None
     ) -> float:
         """Return the fraction of samples for which all labels are predicted correctly.
 
@@ -660,10 +660,10 @@ class CalibratedLabels(LabelsAround):
         named = sparse.csr_array(self.predict(X)).astype(np.bool_)
         truth, mask = self._read(y, y_mask, named.shape[0])
         weights = None if sample_weight is None else checks.check_weights(sample_weight, named.shape[0])
-        wrong: Any = truth != named
+        wrong: Matrix = truth != named
         return masks.accuracy(wrong, mask, weights)
 
-    def _k_best(self, X: Any, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+    def _k_best(self, X: MatrixLike, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         if as_margins:
             return ranks.k_best(self.decision_function(X), k, marked)
         return ranks.k_best(self.predict_sparse(X), k, marked)

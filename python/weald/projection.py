@@ -76,7 +76,7 @@ from scipy import sparse
 
 from weald import _weald
 from weald._input import checks, targets
-from weald._input.checks import Float
+from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import RealNotInt, num_samples
 from weald._input.sparse import is_sparse
 
@@ -152,7 +152,7 @@ class Projection:
         return self._draw(n_outputs, n_projections, random_state, None, None)
 
     def _draw(
-        self, n_outputs: Any, n_projections: Any, random_state: Any, y: Any, sample_weight: Float | None
+        self, n_outputs: Any, n_projections: Any, random_state: RandomState, y: Matrix, sample_weight: Float | None
     ) -> Float | sparse.csr_array:
         most = checks.MOST
         d = checks.integer("n_outputs", n_outputs, 1, most)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from weald._fit.compression import BaseCompressed
 from weald._fit.predictions import BaseClassifier
@@ -94,7 +95,7 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
         """
         return self._decisions(self._check_predict(X))
 
-    def _decisions(self, X: Matrix) -> Any:
+    def _decisions(self, X: Matrix) -> Prediction:
         if self._threshold and self.n_outputs_ == 1 and self._label_format is None and self.n_classes_ == 2:
             return self._model.predict(X, self._n_threads(X))[:, 1] - self._threshold
         scores = self._by_output(self._scores_of(X) - self._threshold)
@@ -108,8 +109,8 @@ class BaseCompressedClassifier(BaseCompressed, BaseClassifier):
         margins = lambda rows: best.by_class(self._decisions(rows), self.n_classes_)  # noqa: E731
         return best.ranked_blocks(X, k, self.n_classes_, marked, n_threads, margins)
 
-    def _at_least(self, X: Matrix, floor: float) -> Any:
-        def of_block(rows: Matrix) -> Any:
+    def _at_least(self, X: Matrix, floor: float) -> Matrix:
+        def of_block(rows: Matrix) -> sparse.csr_array:
             return best.at_least(self._model.predict(rows, self._n_threads()), floor)
 
         return best.stacked(X, self.n_outputs_, of_block)

@@ -13,7 +13,7 @@ from collections import defaultdict
 from contextlib import suppress
 from hashlib import sha256
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,11 @@ from weald._distribute.samples_apart import fit_part
 from weald._files import model_file
 from weald._fit.boosting import BaseBoosting
 from weald._fitted.at_once import fitted_at_once
-from weald._input.checks import number
+from weald._input.checks import Matrix, number
 from weald._input.sparse import is_sparse
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 # The name of the handler for messages between workers, and of the attribute in which workers store them.
 _HANDLER = "weald_samples"
@@ -40,7 +43,7 @@ _PIECE = 1 << 25
 
 def fit_samples(
     estimator: BaseEstimator, blocks: object, client: Any, *, timeout: float = 300.0, keep_stages: bool = False
-) -> Any:
+) -> BaseEstimator:
     """Fit a gradient boosting model to samples that are distributed over the workers of a Dask cluster.
 
     Parameters
@@ -143,7 +146,7 @@ def _take(model: BaseEstimator, data: bytes) -> None:
 
 
 def _keep_stages(
-    model: BaseEstimator, error: BaseException, client: Any, tasks: list[Any], addresses: list[str], token: str
+    model: BaseEstimator, error: BaseException, client: Client, tasks: list[Any], addresses: list[str], token: str
 ) -> None:
     """Take the stages of the worker that has completed the most, if there are any."""
     here = _workers_of(client)
@@ -353,7 +356,7 @@ def _together(blocks: list[Any]) -> tuple[Any, Any, Any]:
     return X, y, np.concatenate([np.asarray(weight) for weight in weights])
 
 
-def _stacked(parts: list[Any]) -> Any:
+def _stacked(parts: list[Any]) -> Matrix:
     if len(parts) == 1:
         return parts[0]
     if any(is_sparse(part) for part in parts):
@@ -402,7 +405,7 @@ class _TreeReduce:
         for start in range(0, max(1, len(data)), _PIECE):
             self._post(rank, bytes(data[start : start + _PIECE]), self.timeout)
 
-    def _post(self, rank: int, message: Any, timeout: float) -> None:
+    def _post(self, rank: int, message: bytes | str, timeout: float) -> None:
         from distributed.comm.core import connect
         from distributed.utils import sync
 

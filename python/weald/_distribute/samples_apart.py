@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
 from weald import loss as losses
@@ -28,7 +28,7 @@ from weald._input.checks import Float, Matrix, integer
 from weald._input.frames import names_of
 from weald._input.schema import Schema
 from weald._input.sklearn_private import safe_indexing
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
 from weald._parameters import label_weight
 from weald._parameters.types import MatrixLike
@@ -61,7 +61,7 @@ def fit_part(
     n_samples: int,
     sample_weight: ArrayLike | None = None,
     keep_stages: bool = False,
-) -> Any:
+) -> BaseEstimator:
     """Fit a gradient boosting model to samples that are distributed over several workers.
 
     Each worker calls this function with its own samples. All workers obtain the same model: that of a single machine
@@ -372,7 +372,7 @@ def _check_supported(model: BaseModel) -> None:
 class _Part:
     """The samples of a worker as passed, without those of weight zero."""
 
-    def __init__(self, model: BaseModel, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(self, model: BaseModel, X: Raw, y: Raw, sample_weight: ArrayLike | None) -> None:
         model._validate_params()
         model._check_parameters()
         _check_supported(model)
@@ -465,7 +465,7 @@ class _Checked:
     X: Matrix
     weights: Float | None
 
-    def __init__(self, new: Any, part: _Part, grown: _weald.Boosted | None) -> None:
+    def __init__(self, new: BaseEstimator, part: _Part, grown: _weald.Boosted | None) -> None:
         before = dict(new.__dict__)
         self._grown = grown
         for name in ("_init", "_curves", "_eval_curves"):
@@ -514,7 +514,7 @@ class _Checked:
         return _Told(self._n_there, same)
 
 
-def _target(new: Any, part: _Part, n: int) -> Target:
+def _target(new: BaseEstimator, part: _Part, n: int) -> Target:
     """The targets of this worker in the engine's form, of the classes of all workers."""
     weights = part.weights if part.weights is not None and part.weights.any() else None
     if part.stand_ins is None:

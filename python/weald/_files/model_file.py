@@ -49,7 +49,7 @@ _DTYPES = {
 }
 
 
-def save(estimator: BaseEstimator, path: Any) -> None:
+def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     """Save a fitted estimator to a file from which it can be loaded without running code of the file.
 
     The file is in the safetensors format. Trees are stored as arrays that any reader of the format can show, and that
@@ -391,7 +391,7 @@ def load(path: object, *, mmap_mode: Literal["r"] | None = None) -> Any:
             raise
 
 
-def _estimator_of(read: Callable[[_Accept], _Parts]) -> Any:
+def _estimator_of(read: Callable[[_Accept], _Parts]) -> BaseEstimator:
     """The estimator of a model file, after validation of all parts.
 
     `read` opens the file, shows its header to a function, and then reads the model and the arrays.

@@ -169,7 +169,7 @@ def _class_named(name: object) -> Any:
     return cls
 
 
-def put_together(decoder: Decoder, content: object, engine: _Model | None) -> Any:
+def put_together(decoder: Decoder, content: object, engine: _Model | None) -> BaseEstimator:
     """The estimator from the result of `_taken_apart`, after validation of all parts."""
     if (
         isinstance(content, dict)
@@ -241,12 +241,12 @@ def _by_method(content: dict[str, Any]) -> dict[str, Any]:
     return content | {"class": content["class"].replace("Compressed", "Induced"), "params": kept}
 
 
-def _encoded_loss(decoder: Decoder, name: str, value: object) -> Any:
+def _encoded_loss(decoder: Decoder, name: str, value: object) -> object:
     """A loss as files contain it, by its name and its parameter."""
     return Encoder(nested).encode(kept(LOSSES[name](decoder.decode(value))))
 
 
-def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None) -> Any:
+def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None) -> BaseEstimator:
     """The same for a multi-label meta-estimator, which is not fitted if it has no inner estimator."""
     cls = registry.META_ESTIMATORS[content["class"]]
     is_fitted = content.keys() == _KEYS_AROUND
@@ -272,7 +272,7 @@ def _put_around(decoder: Decoder, content: dict[str, Any], engine: _Model | None
     return estimator
 
 
-def _estimator_again(decoder: Decoder, content: object) -> Any:
+def _estimator_again(decoder: Decoder, content: object) -> BaseEstimator:
     if not isinstance(content, dict):
         raise ValueError(f"an estimator must be an object, got {described(content)}")
     rest = dict(content)
@@ -290,7 +290,7 @@ def _bytes_of(decoder: Decoder, content: object) -> bytes:
     return data.tobytes()
 
 
-def _archive_again(decoder: Decoder, content: object) -> Any:
+def _archive_again(decoder: Decoder, content: object) -> object:
     value = archives.loads(_bytes_of(decoder, content), "archive of scikit-learn's objects", trusted())
     if not all(map(archives.is_of_others, value if type(value) is list else [value])):
         raise ValueError(f"an archive must have objects of scikit-learn, got {described(value)}")

@@ -37,6 +37,7 @@ from weald import loss, projection
 from weald._files.archives import ELSEWHERE, is_of_others
 from weald._files.texts import DTYPE, KINDS, TENSOR_TYPES, dtype_of, list_of, only_item, shape_of, to_text
 from weald._input import registry
+from weald._input.checks import Matrix
 from weald._input.described import cut, described
 from weald._input.targets import LabelFormat
 
@@ -92,7 +93,7 @@ class Encoder:
         finally:
             self.attribute, self.what = before
 
-    def encode(self, value: object) -> Any:
+    def encode(self, value: object) -> object:
         """Encode a value for `json.dumps`.
 
         Raises
@@ -154,7 +155,7 @@ class Encoder:
             raise self._refused(f"must have numbers, bools or strings, got dtype {dtype}")
         return dtype.str
 
-    def _scalar(self, value: Any) -> Any:
+    def _scalar(self, value: Any) -> object:
         if isinstance(value, np.str_):
             return ["str", str(value)]
         return [self._dtype(value.dtype), self.encode(value.item())]
@@ -179,7 +180,7 @@ class Encoder:
         self.arrays[name] = little
         return about | {"tensor": name}
 
-    def _sparse(self, matrix: Any) -> Any:
+    def _sparse(self, matrix: Matrix) -> list[Any]:
         # Formats other than CSR and CSC are stored as entries.
         if _is_too_large(matrix.format, matrix.shape, matrix.nnz):
             raise self._refused(f"must be in CSR or CSC format, got a {matrix.format} matrix of shape {matrix.shape}")
@@ -222,7 +223,7 @@ class Decoder:
         finally:
             self._level -= 1
 
-    def _decode(self, encoded: object) -> Any:
+    def _decode(self, encoded: object) -> object:
         if isinstance(encoded, float) and not math.isfinite(encoded):
             raise ValueError("numbers must be finite floats, got one that is too large")
         if encoded is None or isinstance(encoded, bool | int | float | str):
@@ -260,7 +261,7 @@ class Decoder:
             raise ValueError(f"an integer must be a hexadecimal string, got {described(text)}")
         return int(text, 16)
 
-    def _set(self, items: object, kind: type) -> Any:
+    def _set(self, items: object, kind: type) -> object:
         values = [self.decode(item) for item in list_of(items)]
         try:
             found = kind(values)
@@ -282,7 +283,7 @@ class Decoder:
                 raise ValueError(f"keys of a dict must be hashable, got {described(key)}") from error
         return found
 
-    def _scalar(self, content: object) -> Any:
+    def _scalar(self, content: object) -> object:
         dtype, value = list_of(content, 2)
         if dtype == "str":
             if not isinstance(value, str):
@@ -351,7 +352,7 @@ class Decoder:
             array = array.view(little).reshape(shape)
         return array.astype(dtype, copy=False)
 
-    def _sparse(self, content: object) -> Any:
+    def _sparse(self, content: object) -> object:
         name, shape, parts = list_of(content, 3)
         cls = _SPARSE.get(name) if isinstance(name, str) else None
         if cls is None:
@@ -373,7 +374,7 @@ class Decoder:
         entries = getattr(sparse, f"coo_{container}")((data, (first, second)), shape=shape)
         return entries.asformat(kind)
 
-    def _projection(self, content: object) -> Any:
+    def _projection(self, content: object) -> object:
         name, fields = list_of(content, 2)
         cls = _PROJECTIONS.get(name) if isinstance(name, str) else None
         fields = self.decode(fields)
@@ -428,7 +429,7 @@ def _plain(array: NDArray[Any]) -> list[Any]:
     return [value.decode("latin-1") for value in values] if array.dtype.kind == "S" else values
 
 
-def _is_too_large(form: str, shape: Any, n_stored: int) -> bool:
+def _is_too_large(form: str, shape: tuple[int, ...], n_stored: int) -> bool:
     """Whether a matrix in this format takes far more memory than its entries."""
     # Diagonals are dense, and there are at most as many as entries; the other formats have offsets for each row.
     size = n_stored * shape[-1] if form == "dia" else max(shape)

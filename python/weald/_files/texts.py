@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -108,10 +108,10 @@ def only_item(encoded: object) -> tuple[str, Any]:
     return next(iter(encoded.items()))
 
 
-def from_text(text: str) -> Any:
+def from_text(text: str) -> object:
     """Parse the JSON of a text, after checks of its size and for duplicate keys."""
 
-    def no_constant(name: str) -> Any:
+    def no_constant(name: str) -> Never:
         raise ValueError(f"numbers must be JSON, got {name}")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

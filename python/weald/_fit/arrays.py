@@ -166,6 +166,6 @@ class Tree:
 def decision_path(forest: _weald.Forest, X: Matrix, n_threads: int = 1) -> tuple[sparse.csr_matrix, NDArray[np.int64]]:
     """Indicator matrix of the nodes on the path of each sample in each tree, and the first column of each tree."""
     ptr, nodes, offsets = forest.decision_path(X, n_threads)
-    index: Any = np.int32 if max(len(nodes), offsets[-1]) <= np.iinfo(np.int32).max else np.int64
+    index: type[np.signedinteger] = np.int32 if max(len(nodes), offsets[-1]) <= np.iinfo(np.int32).max else np.int64
     parts: Any = (np.ones(len(nodes), dtype=np.int64), nodes.astype(index), ptr.astype(index))
     return sparse.csr_matrix(parts, shape=(len(ptr) - 1, int(offsets[-1]))), offsets.astype(np.int64)

@@ -6,13 +6,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics import r2_score
 
+from weald import _weald
 from weald._fit import stored_samples, updates
 from weald._fit.base import BaseEnsemble
 from weald._fit.predictions import BaseClassifier, BaseRegressor
@@ -29,6 +30,9 @@ from weald._input.targets import CONTAINER, Target
 from weald._parameters.types import MatrixLike, OobScore, RandomState
 from weald._ranking.ranks import ranking_precision
 from weald._rounds.progress import Progress
+
+if TYPE_CHECKING:
+    from weald._weald import _ForestConfig
 
 # Constraints of the parameters that all of them have.
 BAGGING_CONSTRAINTS: dict[str, list[Any]] = {
@@ -127,7 +131,7 @@ class BaseBagging(BaseEnsemble):
         X: MatrixLike,
         y: MatrixLike,
         sample_weight: object,
-        y_mask: MatrixLike,
+        y_mask: MatrixLike | None,
         label_names: object,
         trees: object = None,
     ) -> tuple[Samples, Any]:
@@ -157,7 +161,7 @@ class BaseBagging(BaseEnsemble):
         self,
         samples: Samples,
         part: tuple[int, int] | None = None,
-        grown: Any = None,
+        grown: _weald.Forest | None = None,
         before: dict[str, Any] | None = None,
     ) -> Any:
         """Grow trees on checked samples, and return the configuration.
@@ -228,7 +232,7 @@ class BaseBagging(BaseEnsemble):
                 f"{self.n_outputs_}"
             )
 
-    def _check_grown_with(self, grown: Any, target: Target) -> None:
+    def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
         """Raise if the existing trees were grown with another criterion."""
 
     @abstractmethod
@@ -249,7 +253,7 @@ class BaseBagging(BaseEnsemble):
         """The last argument of the engine's functions that support unknown values of y."""
         return (samples.mask,) if self._masks_y else ()
 
-    def _set_oob(self, samples: Samples, config: Any) -> None:
+    def _set_oob(self, samples: Samples, config: _ForestConfig) -> None:
         target, weights = samples.target, samples.row_weights[0]
         if target.mask is not None and callable(self.oob_score):
             raise ValueError(
@@ -293,7 +297,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
     _oob_attributes: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
 
     oob_score_: float
-    oob_decision_function_: Any
+    oob_decision_function_: Float | sparse.csr_array
 
     def _check_warm_start(self, before: dict[str, Any]) -> None:
         super()._check_warm_start(before)
@@ -321,7 +325,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
         self,
         X: MatrixLike | None,
         y: MatrixLike | None,
-        sample_weight: Any,
+        sample_weight: ArrayLike | None,
         min_score: float,
         y_mask: MatrixLike | None = None,
     ) -> tuple[Any, NDArray[np.uint32]]:
@@ -331,7 +335,7 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
             found: tuple[Any, NDArray[np.uint32]] = new._oob_at_least(config, samples, min_score)
         return found
 
-    def _set_oob_attributes(self, scores: Any, target: Target, rows: NDArray[np.intp]) -> None:
+    def _set_oob_attributes(self, scores: Float | sparse.csr_array, target: Target, rows: NDArray[np.intp]) -> None:
         if target.kind == "classes" and target.n_outputs > 1:
             raise ValueError(
                 "oob_score does not support y with several outputs of classes: it must be False, or y one output of "

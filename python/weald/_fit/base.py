@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, clone
+from sklearn.utils import Tags
 
 from weald import _weald
 from weald._fit.arrays import Tree, decision_path
@@ -27,6 +28,7 @@ from weald._input import schema as _schema
 from weald._input.checks import Float, Matrix, Number, RowWeights
 from weald._input.schema import Schema
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
+from weald._input.sparse import Raw
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight, output_scaling, projections
 from weald._parameters.max_features import n_drawn_features
@@ -46,7 +48,7 @@ from weald._ranking import best
 
 if TYPE_CHECKING:
     from weald._fit.tree import BaseTree
-    from weald._weald import _TreeConfig
+    from weald._weald import _Model, _TreeConfig
 
 # The results do not depend on the number of threads, and more threads than processors would be idle.
 _MOST_THREADS = max(256, os.cpu_count() or 1)
@@ -70,14 +72,14 @@ def count_threads(n_jobs: int | None) -> int:
 class Members(Sequence[Any]):
     """The trees of an ensemble as estimators, which are created when they are accessed and share its memory."""
 
-    def __init__(self, ensemble: Any) -> None:
+    def __init__(self, ensemble: BaseEstimator) -> None:
         self._owner = ensemble
 
     def __len__(self) -> int:
         n_trees: int = self._owner._forest.n_trees
         return n_trees
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> BaseEstimator:
         if isinstance(index, slice):
             return [self._owner._member(i) for i in range(len(self))[index]]
         return self._owner._member(range(len(self))[index])
@@ -93,7 +95,7 @@ def keep(estimator: BaseEstimator, given: dict[str, Any]) -> None:
             setattr(estimator, name, value)
 
 
-def unfitted(estimator: BaseModel) -> Any:
+def unfitted(estimator: BaseModel) -> BaseEstimator:
     """A parameter that is an estimator, without what it learned: fits clone it. A frozen one is left as it is."""
     return clone(estimator) if hasattr(estimator, "get_params") and not isinstance(estimator, type) else estimator
 
@@ -184,7 +186,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         explained: _weald.Forest | _weald.Boosted = self._engine
         return explained
 
-    def _with_engine(self, model: Any) -> Self:
+    def _with_engine(self, model: _Model) -> Self:
         """A copy with another model of the engine."""
         other: Self = self._twin()
         other.__dict__[self._proof.attribute] = self._proof.holding(model)
@@ -225,7 +227,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
 
     n_jobs: int | None
 
-    def _n_threads(self, X: Any = None) -> int:
+    def _n_threads(self, X: Matrix = None) -> int:
         """The number of threads for work on X, which is 1 for a single sample."""
         return 1 if X is not None and X.shape[0] == 1 else count_threads(self.n_jobs)
 
@@ -257,7 +259,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         if target.names is not None:
             self.target_names_in_ = target.names
 
-    def _check_X(self, X: Any, *, reset: bool, fitting: bool = False, kept: Schema | None = None) -> Matrix:
+    def _check_X(self, X: Raw, *, reset: bool, fitting: bool = False, kept: Schema | None = None) -> Matrix:
         """X in the engine's form.
 
         With `reset`, decides what the columns are, unless the schema of an earlier fit is `kept`. `fitting` says that X
@@ -290,7 +292,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         """X whose columns are numbers, as a matrix."""
         return checks.check_X(self, X, reset=reset)
 
-    def _asked_categories(self) -> Any:
+    def _asked_categories(self) -> object:
         """The parameter `categorical_features`; None for models without categories."""
         return getattr(self, "categorical_features", None)
 
@@ -361,7 +363,9 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _known_target(self) -> Target:
         """The description of y at fit, without its samples."""
 
-    def _reduced_error_pruned(self, X_val: Any, y_val: Any, sample_weight: Any, y_mask: Any) -> _weald.Forest:
+    def _reduced_error_pruned(
+        self, X_val: MatrixLike, y_val: MatrixLike, sample_weight: ArrayLike | None, y_mask: MatrixLike | None
+    ) -> _weald.Forest:
         """The model after reduced-error pruning of each tree on validation samples."""
         with checks.renamed(X="X_val", y="y_val"):
             X = self._check_predict(X_val)
@@ -373,7 +377,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             y, mask = target.like_with_gaps(y_val, X.shape[0], name, y_mask=y_mask, of_classes=True)
         return self._forest.prune_reduced_error(X, y, weights, self._n_threads(), masks.to_engine(mask))
 
-    def _predict_in_blocks(self, X: MatrixLike, build: Callable[[Matrix], Any]) -> Any:
+    def _predict_in_blocks(self, X: MatrixLike, build: Callable[[Matrix], Any]) -> Matrix:
         """CSR of the results of `build` for blocks of checked samples."""
         return best.stacked(self._check_predict(X), self.n_outputs_, build)
 
@@ -437,7 +441,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         self._prove(state)
         super().__setstate__(state)
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Self:
         other = self._twin()
         other._prove(other.__dict__)
         return other
@@ -445,7 +449,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _prove(self, state: dict[str, Any]) -> None:
         self._proof(type(self).__name__, isinstance(self, ClassifierMixin), state)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
@@ -478,7 +482,7 @@ class BaseEnsemble(BaseModel):
         """Return the number of members."""
         return len(self.estimators_)
 
-    def __getitem__(self, index: Any) -> Estimator:
+    def __getitem__(self, index: int | slice) -> Estimator:
         """Return the member at an index as an estimator, or a list of members for a slice."""
         return self.estimators_[index]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from weald import _weald
@@ -58,7 +58,7 @@ class BoostedModel(BaseEnsemble):
     # For each of the `eval_sets`: its name, and losses and scores after each stage that was kept.
     _eval_curves: tuple[tuple[str, Float, Float | None], ...]
     # The fitted model that stages start from.
-    _init: Any = None
+    _init: BaseEstimator | None = None
 
     @property
     def _has_trees(self) -> bool:  # type: ignore[override]
@@ -75,7 +75,7 @@ class BoostedModel(BaseEnsemble):
             raise AttributeError(f"{type(self).__name__} has no trees with estimator={self.estimator!r}")
         return forest
 
-    def _asked_categories(self) -> Any:
+    def _asked_categories(self) -> object:
         # Weak models of scikit-learn have no categories.
         return None if self.estimator is not None else super()._asked_categories()
 
@@ -86,7 +86,7 @@ class BoostedModel(BaseEnsemble):
         model = weak[0] if isinstance(weak, list) and weak else self.estimator
         return checks.check_wide_X(self, X, reset=reset, allow_nan=get_tags(model).input_tags.allow_nan)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
         return tags
@@ -105,7 +105,7 @@ class BoostedModel(BaseEnsemble):
 
     # --- initial scores ----------------------------------------------------------------------------------------------
 
-    def _fitted_init(self, X: Matrix, y: MatrixLike, weights: Float | None) -> Any:
+    def _fitted_init(self, X: Matrix, y: MatrixLike, weights: Float | None) -> BaseEstimator:
         """The model that stages start from, which is fitted unless it is frozen."""
         if self.init is None:
             return None
@@ -419,7 +419,7 @@ class BoostedModel(BaseEnsemble):
 
 def check_takes_codes(init: FrozenEstimator) -> None:
     """Raise for a fitted `init` that knows categories by value, since it receives codes."""
-    inner: Any = init
+    inner: BaseEstimator = init
     while isinstance(inner, FrozenEstimator | Pipeline):
         inner = inner.estimator if isinstance(inner, FrozenEstimator) else inner[-1]
     if not isinstance(inner, BaseModel):

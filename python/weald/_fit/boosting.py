@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from weald import _weald
 from weald import loss as losses
@@ -193,7 +194,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         margins: tuple[Any, Any],
         eval_sets: object,
         tasks: _callbacks.Tasks | None,
-        y_mask: MatrixLike,
+        y_mask: MatrixLike | None,
         label_names: object,
     ) -> None:
         self._check_parameters()
@@ -333,10 +334,10 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
         self._eval_curves = tuple(curves)
 
     def _score_of_stage(
-        self, scorer: Any, name: str, X: Matrix, weights: Float | None, y: MatrixLike | None
+        self, scorer: Callable[..., float], name: str, X: Matrix, weights: Float | None, y: MatrixLike | None
     ) -> Callable[[_weald.Boosted, Float], float]:
         """The scorer as a function of the validation scores, which a model without stages predicts."""
-        held: Any = self._twin()
+        held: BaseEstimator = self._twin()
 
         def score(model: _weald.Boosted, scores: Float) -> float:
             held.__dict__.update(_model=model, _weak=None, n_estimators_=0, _scores_at_stage=scores)

@@ -44,7 +44,8 @@ class BoostingParameters(BoostedModel):
 
     _masks_y = True
 
-    loss: Any
+    # A name, a loss, or an object with the methods of a loss.
+    loss: object
     learning_rate: float
     n_estimators: int
     output_strategy: Literal["auto", "projected", "joint", "single_target"]
@@ -75,7 +76,7 @@ class BoostingParameters(BoostedModel):
     validation_fraction: float
     n_iter_no_change: int | None
     tol: float
-    callbacks: Any
+    callbacks: object
     categorical_features: CategoricalFeatures
     monotonic_cst: MonotonicCst
     interaction_cst: InteractionCst

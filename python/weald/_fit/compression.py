@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
@@ -78,7 +78,7 @@ class BaseCompressed(WithPaths):
     _unsaved: ClassVar[tuple[str, ...]] = ("_path", "estimator_")
 
     estimator: BaseEstimator | None
-    loss: Any
+    loss: object
     cv: Any
     max_test_nodes: int | None
     max_bytes: int | None
@@ -87,7 +87,7 @@ class BaseCompressed(WithPaths):
     random_state: RandomState
     verbose: int
 
-    estimator_: Any
+    estimator_: BaseEstimator
     l1_norm_: float
     n_test_nodes_: int
     compression_ratio_: float
@@ -230,7 +230,7 @@ class BaseCompressed(WithPaths):
         return self
 
     def _fit(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike, label_names: object
+        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
     ) -> None:
         self._check_parameters()
         if self._is_frozen():
@@ -280,7 +280,7 @@ class BaseCompressed(WithPaths):
         """Whether `estimator` is fitted and must be used as it is."""
         return isinstance(self.estimator, FrozenEstimator)
 
-    def _given(self) -> Any:
+    def _given(self) -> BaseEstimator:
         """`estimator` without `FrozenEstimator`."""
         given = self.estimator
         return given.estimator if isinstance(given, FrozenEstimator) else given
@@ -329,7 +329,7 @@ class BaseCompressed(WithPaths):
 
     # --- the forest --------------------------------------------------------------------------------------------------
 
-    def _grown(self, samples: Samples, y: MatrixLike, seed: int) -> Any:
+    def _grown(self, samples: Samples, y: MatrixLike, seed: int) -> BaseEstimator:
         """A forest with the parameters of `estimator`, grown on these samples; its own random state is kept."""
         target, given = samples.target, self._given()
         forest = self._default_estimator() if given is None else clone(given)
@@ -360,7 +360,7 @@ class BaseCompressed(WithPaths):
     def _frozen_schema(self) -> Schema | None:
         return Schema.of(self._given()) if self._is_frozen() and hasattr(self._given(), "n_features_in_") else None
 
-    def _fitted_before(self, target: Target) -> Any:
+    def _fitted_before(self, target: Target) -> BaseEstimator:
         """The fitted estimator, after a check that it fits X and y."""
         forest = self._given()
         name = type(forest).__name__
@@ -408,7 +408,12 @@ class BaseCompressed(WithPaths):
     # --- the path ----------------------------------------------------------------------------------------------------
 
     def _whole_path(
-        self, samples: Samples, rows: RowWeights, of_labels: Float | None, seed: int, progress: Any
+        self,
+        samples: Samples,
+        rows: RowWeights,
+        of_labels: Float | None,
+        seed: int,
+        progress: Callable[[int], object] | None,
     ) -> _weald.CompressionPath:
         weights, rule = rows
         rule = "balanced" if isinstance(rule, str) else rule  # "balanced_subsample" applies only while trees grow
@@ -443,7 +448,7 @@ class BaseCompressed(WithPaths):
         of_labels: Float | None,
         folds: list[tuple[Any, Any]],
         seed: int,
-        progress: Any,
+        progress: Callable[[int], object] | None,
     ) -> None:
         n_points = len(self.path_["l1_norm"])
         # The paths of the folds need not be longer than the path that is cut.
@@ -499,7 +504,7 @@ class BaseCompressed(WithPaths):
 
     # --- copies ------------------------------------------------------------------------------------------------------
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         other = type(self).__new__(type(self))
         memo[id(self)] = other
         for name, value in self.__dict__.items():  # the path is immutable and shared

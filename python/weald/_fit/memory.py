@@ -15,8 +15,7 @@ from sklearn.base import is_classifier
 
 from weald._input import checks, masks, schema
 from weald._input import targets as _targets
-from weald._input.checks import Matrix
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._input.sparse_frames import of_sparse_columns
 from weald._input.targets import Target
 from weald._input.y_columns import check_array_of_y, is_binary
@@ -90,7 +89,7 @@ class Shapes:
     categories: tuple[int, ...] = ()
 
 
-def _entries_of_numbers(estimator: BaseModel, y: Any, n_gaps: int) -> int | None:
+def _entries_of_numbers(estimator: BaseModel, y: Raw, n_gaps: int) -> int | None:
     """The number of nonzero entries if the engine keeps y sparse (`data::sparse_targets`); None if y becomes dense.
 
     If samples with weight zero change this decision of the engine, the fit takes less memory than estimated.
@@ -105,7 +104,7 @@ def _entries_of_numbers(estimator: BaseModel, y: Any, n_gaps: int) -> int | None
     return n_entries if n_entries * _ZEROS_TO_ONE <= n_cells else None
 
 
-def of_checked(estimator: BaseModel, X: Matrix, target: Target, weighted: bool) -> Shapes:
+def of_checked(estimator: BaseModel, X: Raw, target: Target, weighted: bool) -> Shapes:
     """The description of data in the engine's form, for an estimator with known categories."""
     stored = not isinstance(X, np.ndarray)
     n_gaps = 0 if target.mask is None else int(target.mask.sum())
@@ -130,7 +129,7 @@ def of_checked(estimator: BaseModel, X: Matrix, target: Target, weighted: bool) 
     )
 
 
-def reserve(estimator: BaseModel, X: Matrix, target: Target, *, weighted: bool) -> None:
+def reserve(estimator: BaseModel, X: Raw, target: Target, *, weighted: bool) -> None:
     """Raise a `MemoryError` if the certain part of the estimate is not available; nothing stays allocated."""
     found = terms(estimator, of_checked(estimator, X, target, weighted))
     certain = sum(term.n_bytes for term in found if term.certain)
@@ -390,7 +389,7 @@ def _leaf_bytes(shapes: Shapes, leaves: int, n_rows: int) -> int:
     return 8 * leaves + min(leaves * shapes.width, 5 * entries + 4 * leaves)
 
 
-def of_raw(estimator: BaseModel, X: Any, y: Any, y_mask: Any = None) -> tuple[list[Term], Shapes]:
+def of_raw(estimator: BaseModel, X: Raw, y: MatrixLike, y_mask: MatrixLike | None = None) -> tuple[list[Term], Shapes]:
     """The conversions of X and y as they are passed, and the description of the result."""
     conversions = []
     if is_sparse(X):
@@ -457,7 +456,7 @@ class _Columns:
     n_gaps: int
 
 
-def _columns_of(estimator: BaseModel, y: Any, y_mask: MatrixLike) -> _Columns:
+def _columns_of(estimator: BaseModel, y: Raw, y_mask: MatrixLike | None) -> _Columns:
     check_array_of_y(y, "y")
     y = of_sparse_columns(y)
     if is_sparse(y):

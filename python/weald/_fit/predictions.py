@@ -18,7 +18,7 @@ from weald._fitted.proof import check_fitted
 from weald._input import checks, masks, targets
 from weald._input.checks import Float, Matrix, RowWeights
 from weald._input.sklearn_private import StrOptions
-from weald._input.sparse import csr_of, is_sparse, r2
+from weald._input.sparse import Raw, csr_of, is_sparse, r2
 from weald._input.targets import CONTAINER, LabelFormat, Target, label_classes
 from weald._parameters import class_weight
 from weald._parameters.types import MatrixLike, MultiLabel, Prediction, Scores, available_if
@@ -28,8 +28,13 @@ from weald._ranking import best, ranks
 class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
     """Predictions of numerical outputs."""
 
-    def _check_y(self, y: Any, weights: Float | None, n_samples: int, y_mask: Any = None) -> Target:
-        rules = {"warn_column": self._warn_column, "weights": weights, "masks": self._masks_y, "y_mask": y_mask}
+    def _check_y(self, y: Raw, weights: Float | None, n_samples: int, y_mask: MatrixLike | None = None) -> Target:
+        rules: dict[str, Any] = {
+            "warn_column": self._warn_column,
+            "weights": weights,
+            "masks": self._masks_y,
+            "y_mask": y_mask,
+        }
         return targets.numbers(y, n_samples, type(self).__name__, **rules, keeps_sparse=self._keeps_sparse_y)
 
     def _set_outputs(self, target: Target) -> None:
@@ -64,7 +69,7 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         float
             R². If some values are left out, it is averaged over the outputs that have other values.
         """
-        true: Any = checks.canonical(y, "y") if is_sparse(y) else y
+        true: Matrix = checks.canonical(y, "y") if is_sparse(y) else y
         if self._is_sparse_numbers() and y_mask is None:
             checked = self._check_predict(X)
             n_samples = checked.shape[0]
@@ -186,7 +191,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
     # The raw score above which a label, or the second of two classes with a single score, is predicted.
     _threshold: float = 0.5
 
-    def _by_output(self, scores: Float) -> Any:
+    def _by_output(self, scores: Float) -> Prediction:
         """Columns of scores as an array, or as a list with the classes of each output if there are several."""
         is_one = self.n_outputs_ == 1 or self._label_format is not None
         return scores if is_one else np.split(scores, np.cumsum(self.n_classes_)[:-1], axis=1)
@@ -251,7 +256,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
             return self._predict_in_blocks(X, self._build_labels)
         return self._decided(self._scores(X))
 
-    def _decided(self, scores: Float) -> Any:
+    def _decided(self, scores: Float) -> Prediction:
         """The classes or labels that raw scores predict."""
         if self._label_format is not None:
             return self._label_format.build(scores > self._threshold)
@@ -265,7 +270,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         check_fitted(self)
         return self._label_format is not None and self._label_format.container is not None
 
-    def _build_labels(self, X: Matrix) -> Any:
+    def _build_labels(self, X: Matrix) -> Prediction:
         assert self._label_format is not None
         return self._label_format.build(self._positive(X))
 
@@ -422,7 +427,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
         as_stored: sparse.csr_array | sparse.csr_matrix = (self._label_format.container or sparse.csr_array)(found)
         return as_stored
 
-    def _at_least(self, X: Matrix, floor: float) -> Any:
+    def _at_least(self, X: Matrix, floor: float) -> sparse.csr_array:
         """The positive probabilities of labels that are at least the floor, for checked samples."""
         arrays = self._forest.predict_at_least(X, floor, self._n_threads(X))
         return csr_of(arrays, (X.shape[0], self.n_outputs_))

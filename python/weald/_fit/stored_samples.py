@@ -108,7 +108,7 @@ def prove(name: str, state: dict[str, Any], node_counts: list[int], n_outputs: i
         if found := [attribute for attribute in (WEIGHTS, TARGETS) if attribute in state]:
             raise ValueError(f"{name}: {LEAVES} is missing, but {found[0]} is given")
         return
-    leaves: Any = state[LEAVES]
+    leaves: NDArray[Any] = state[LEAVES]
     weights: Any = state.get(WEIGHTS)
     is_table = isinstance(leaves, np.ndarray) and leaves.dtype == np.int32 and leaves.ndim == 2
     if not is_table or leaves.shape[1] != len(node_counts) or len(leaves) == 0:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from weald._fit import stored_samples
 from weald._fit.samples import prepare
 from weald._input.checks import integer
 from weald._input.described import described
+from weald._input.sparse import Raw
 from weald._input.targets import Target
 from weald._parameters.types import MatrixLike
 
@@ -32,7 +34,14 @@ def check(forest: BaseForest, retire: object) -> None:
     integer("retire", retire, 1, n_trees, also=", the number of trees")
 
 
-def update(forest: BaseForest, X: Any, y: Any, sample_weight: Any, y_mask: Any, retire: int) -> None:
+def update(
+    forest: BaseForest,
+    X: Raw,
+    y: MatrixLike,
+    sample_weight: ArrayLike | None,
+    y_mask: MatrixLike | None,
+    retire: int,
+) -> None:
     """Grow `retire` trees on these samples and delete as many of the oldest trees."""
     before = dict(forest.__dict__)
     n_old = forest._forest.n_trees
@@ -72,7 +81,7 @@ def _of_known_classes(forest: BaseForest, known: Target, target: Target, y: Matr
     return replace(target, engine=engine, classes=known.classes)
 
 
-def _codes_among(classes: Any, target: Target) -> NDArray[np.uint32]:
+def _codes_among(classes: Sequence[NDArray[Any]], target: Target) -> NDArray[np.uint32]:
     """The codes of y with unknown values among the classes of the fit."""
     codes: NDArray[np.uint32] = np.zeros_like(target.engine[0])
     for j, (found, new) in enumerate(zip(classes, target.classes, strict=True)):
@@ -104,7 +113,7 @@ def checked_range(forest: BaseForest, trees: object) -> tuple[int, int]:
     return trees.start, trees.stop
 
 
-def prove_part(need: Any, part: Any, n_trees: int) -> None:
+def prove_part(need: Callable[[object, str, str], None], part: Any, n_trees: int) -> None:
     """Validate the attribute of a part; `need` raises an error if its first argument is false."""
     is_triple = type(part) is tuple and len(part) == 3 and [type(value) for value in part] == [int, int, str]
     need(is_triple, PART, f"must be a tuple (first tree, one past the last tree, digest), got {described(part)}")

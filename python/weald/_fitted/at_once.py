@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 
@@ -27,7 +27,7 @@ class FittedAsOne:
     def _fitted_names(self) -> Set[str]:
         """The names of all attributes that a fit may set."""
 
-    def _twin(self) -> Any:
+    def _twin(self) -> Self:
         """A shallow copy, whose attributes belong to one fit because `fitted_at_once` assigns all of them at once."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -230,7 +231,7 @@ def is_label_format(form: Any) -> bool:
     return known and form.container in (None, sparse.csr_array, sparse.csr_matrix)
 
 
-def _rises(classes: Any) -> bool:
+def _rises(classes: NDArray[Any]) -> bool:
     try:
         return bool(np.all(classes[:-1] < classes[1:]))
     except TypeError:

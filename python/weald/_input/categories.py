@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weald._input.columns import Columns
 from weald._input.described import cut
-from weald._input.sparse import MatrixLike, is_sparse
+from weald._input.sparse import Raw, is_sparse
+
+if TYPE_CHECKING:
+    pass
 
 # The maximum number of categories of the engine.
 MOST_CATEGORIES = 65_535
@@ -95,7 +98,7 @@ def is_from_dtype(asked: object) -> bool:
     return isinstance(asked, str) and asked == "from_dtype"
 
 
-def places_asked(asked: Any, n_features: int, X: MatrixLike) -> set[int]:
+def places_asked(asked: Any, n_features: int, X: Raw) -> set[int]:
     """The indices of the features that are given by a mask, indices or names."""
     is_list = isinstance(asked, Iterable) and not isinstance(asked, (str, bytes, Mapping))
     items = list(asked) if is_list else None
@@ -147,6 +150,6 @@ def as_categories(categories: Sequence[Any], name: object) -> NDArray[Any]:
     return found
 
 
-def width_of(X: Any) -> int:
+def width_of(X: Raw) -> int:
     """The number of features."""
     return int(X.shape[1] if len(getattr(X, "shape", ())) == 2 else np.asarray(X).shape[-1])

@@ -26,7 +26,7 @@ from weald._input.containers import check_container, check_holds_samples
 from weald._input.described import cut, described, kind_of
 from weald._input.precision import warn_of_collapsed
 from weald._input.sklearn_private import Interval, check_n_features, get_feature_names, num_samples, safe_indexing
-from weald._input.sparse import MatrixLike, is_sparse
+from weald._input.sparse import MatrixLike, Raw, is_sparse
 from weald._input.sparse_frames import with_numbers
 
 Float: TypeAlias = NDArray[np.float64]
@@ -146,7 +146,7 @@ def generator(random_state: object) -> np.random.RandomState:
     return found
 
 
-def folds_of(cv: object, n_samples: int | None, accepted: str) -> Any:
+def folds_of(cv: object, n_samples: int | None, accepted: str) -> object:
     """`cv`, after a check of numbers and of iterables, which become lists. `accepted` is for messages."""
     if cv is None or (hasattr(cv, "split") and not isinstance(cv, str | bytes)):
         return cv
@@ -167,7 +167,7 @@ def is_floats(data: object) -> bool:
     return type(data) is np.ndarray and data.dtype.kind == "f"
 
 
-def check_X(estimator: BaseEstimator, X: Any, *, reset: bool) -> Matrix:
+def check_X(estimator: BaseEstimator, X: Raw, *, reset: bool) -> Matrix:
     """X as a float32 array with any strides, or as float32 CSR or CSC.
 
     float64 is converted once, and other sparse formats become CSR. Unsorted and duplicate entries are sorted and summed
@@ -210,7 +210,7 @@ def check_X(estimator: BaseEstimator, X: Any, *, reset: bool) -> Matrix:
     return X
 
 
-def _validated(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, **rules: object) -> Any:
+def _validated(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, **rules: object) -> Matrix:
     """`validate_data` of scikit-learn, whose warnings about names of features point at the line of the user here."""
     known = getattr(estimator, "feature_names_in_", None)
     given = None if reset else get_feature_names(X)
@@ -226,7 +226,7 @@ def _validated(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, **rules:
     return X
 
 
-def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
+def _is_plain(estimator: BaseEstimator, X: Raw) -> bool:
     """Whether X is an array of floats, or such a CSR or CSC matrix, with the shape that the estimator expects.
 
     scikit-learn's checks, which are slow for a single sample, would then pass: for floats they only check the shape.
@@ -248,7 +248,7 @@ def as_float32(values: object) -> NDArray[np.float32]:
         return np.asarray(values, dtype=np.float32)
 
 
-def check_values(X: Any, *, is_canonical: bool = False) -> Matrix:
+def check_values(X: Matrix, *, is_canonical: bool = False) -> Matrix:
     """A float32 matrix in canonical form, after a check for infinite values. NaN marks a missing value."""
     if type(X) is not np.ndarray and is_sparse(X):
         X = X if is_canonical else canonical(X, "X")
@@ -266,7 +266,7 @@ def check_values(X: Any, *, is_canonical: bool = False) -> Matrix:
     return X
 
 
-def check_wide_X(estimator: BaseEstimator, X: Any, *, reset: bool, allow_nan: bool) -> Matrix:
+def check_wide_X(estimator: BaseEstimator, X: Raw, *, reset: bool, allow_nan: bool) -> Matrix:
     """X for weak models of scikit-learn: float64 or float32, dense or canonical CSR or CSC, with NaN if `allow_nan`."""
     is_canonical = is_sparse(X) and X.ndim == 2
     if is_canonical:
@@ -311,7 +311,7 @@ def check_rows(X: MatrixLike) -> Matrix:
     return check_values(X)
 
 
-def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> Any:
+def over_same_memory(matrix: Matrix, name: str, *, every_entry: bool = False) -> Matrix:
     """A CSR or CSC matrix after a check of its arrays, in the same memory; anything else unchanged.
 
     scipy's conversions would access memory out of bounds if the arrays contradicted each other. Ends and lengths are
@@ -327,7 +327,7 @@ def over_same_memory(matrix: Any, name: str, *, every_entry: bool = False) -> An
     return same
 
 
-def canonical(matrix: Any, name: str) -> Any:
+def canonical(matrix: Matrix, name: str) -> Matrix:
     """A CSR or CSC matrix with sorted indices and without duplicates, in the same memory if it is in this form.
 
     Duplicates are summed in the type of the matrix and in the order in which they are stored, as `toarray` sums them.
@@ -346,7 +346,7 @@ def canonical(matrix: Any, name: str) -> Any:
     return ordered if ordered.nnz == same.nnz else _summed(same)
 
 
-def _summed(matrix: Any) -> Any:
+def _summed(matrix: Matrix) -> Matrix:
     """The matrix in canonical CSR, or CSC if it is CSC. A stable sort keeps the order of duplicates."""
     entries = matrix.tocoo()
     by_column = matrix.format == "csc"

@@ -11,14 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from weald._input.described import cut
-from weald._input.sparse import MatrixLike
+from weald._input.sparse import Raw
+
+if TYPE_CHECKING:
+    pass
 
 Kind: TypeAlias = Literal["numbers", "categories", "text", "objects", "other"]
 
@@ -62,14 +65,14 @@ class Columns:
     # Whether each column has a dtype of its own.
     have_types = False
 
-    def __init__(self, X: Any, labels: list[Any] | None = None, what: str = "X") -> None:
+    def __init__(self, X: Raw, labels: list[Any] | None = None, what: str = "X") -> None:
         self.table = X
         self._labels = labels
         # The name of the argument in error messages.
         self._what = what
 
     @staticmethod
-    def of(X: MatrixLike, what: str = "X") -> Columns | None:
+    def of(X: Raw, what: str = "X") -> Columns | None:
         """The columns of X if they may contain values other than numbers, and None otherwise."""
         if isinstance(X, np.ndarray):
             return Columns(X, what=what) if X.ndim == 2 and X.dtype.kind in "OUS" else None
@@ -155,7 +158,7 @@ class Columns:
         """Whether the column has a dtype of dates or times."""
         return False
 
-    def replaced(self, columns: dict[int, Any]) -> Any:
+    def replaced(self, columns: dict[int, Any]) -> Raw:
         """A copy in which these columns are replaced. An array of objects becomes an array of numbers."""
         X = np.empty(self.table.shape, dtype=np.float64)
         for j in range(self.count):
@@ -210,7 +213,7 @@ class FrameColumns(Columns):
 
     def _codes(self, j: int) -> Any:
         """The categories of a pandas column and the codes of its values, which narwhals does not have; or None."""
-        column: Any = self._frame[:, j].to_native()
+        column: NDArray[Any] = self._frame[:, j].to_native()
         return column.cat if hasattr(column, "cat") and hasattr(column.cat, "codes") else None
 
     def categories(self, j: int) -> Sequence[Any]:
@@ -224,7 +227,7 @@ class FrameColumns(Columns):
             return _those_there([plain(value) for value in stored.categories], stored.codes.to_numpy())
         return super().factors(j)
 
-    def replaced(self, columns: dict[int, Any]) -> Any:
+    def replaced(self, columns: dict[int, Any]) -> Raw:
         backend = self._frame.implementation
         new = (nw.new_series(self._names[j], column, backend=backend) for j, column in columns.items())
         return self._frame.with_columns(*new).to_native()
@@ -273,7 +276,7 @@ def is_missing(value: object) -> bool:
         return type(value).__name__ == "NAType"
 
 
-def with_nan(X: Any) -> Any:
+def with_nan(X: Raw) -> Raw:
     """Lists and arrays of objects with NaN in place of pandas' NA, which NumPy does not convert; others unchanged."""
     if isinstance(X, list | tuple):
         return [with_nan(item) if isinstance(item, list | tuple) else np.nan if _is_na(item) else item for item in X]
@@ -287,7 +290,7 @@ def _is_na(value: object) -> bool:
     return type(value).__name__ == "NAType"
 
 
-def check_no_dates(X: MatrixLike) -> None:
+def check_no_dates(X: Raw) -> None:
     """Raise for arrays of dates and times, and lists of them, which NumPy would convert to numbers of nanoseconds."""
     row = X[0] if isinstance(X, list | tuple) and len(X) else None
     first = row[0] if isinstance(row, list | tuple | np.ndarray) and len(row) else None
@@ -297,7 +300,7 @@ def check_no_dates(X: MatrixLike) -> None:
 
 
 @contextmanager
-def naming_columns(X: MatrixLike) -> Iterator[None]:
+def naming_columns(X: Raw) -> Iterator[None]:
     """Errors in the conversion of lists and arrays of objects to numbers name the column and the value."""
     try:
         yield
@@ -314,7 +317,7 @@ def naming_columns(X: MatrixLike) -> Iterator[None]:
         ) from error
 
 
-def _not_a_number(X: MatrixLike) -> tuple[int, Any, Exception] | None:
+def _not_a_number(X: Raw) -> tuple[int, Any, Exception] | None:
     """The first value that is not a number, with its column and the error of its conversion."""
     try:
         table = np.array(X, dtype=object)

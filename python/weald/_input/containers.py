@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weald._input.described import cut, described
-from weald._input.sparse import MatrixLike, is_sparse
+from weald._input.sparse import Raw, is_sparse
+
+if TYPE_CHECKING:
+    pass
 
 _ACCEPTED = "an array, a sparse matrix, a frame or a list of samples"
 
 
-def check_container(X: Any, what: str = "X") -> None:
+def check_container(X: Raw, what: str = "X") -> None:
     """Raise for X that is no matrix of any kind; its columns and values are not looked at.
 
     The caller's name for the argument is `what`. Costs nothing for arrays of numbers, sparse matrices and frames, and
@@ -44,7 +47,7 @@ def check_holds_samples(data: Any, what: str) -> None:
         raise TypeError(f"{what} must be {_ACCEPTED}, got {described(data)}{how}")
 
 
-def _refused(X: MatrixLike) -> str | None:
+def _refused(X: Raw) -> str | None:
     """What to do with X if it is no container of samples, and None if it is one."""
     if isinstance(X, str | bytes | PathLike):
         return ": read a file into an array or a frame first, for example with pandas.read_csv"
@@ -59,7 +62,7 @@ def _refused(X: MatrixLike) -> str | None:
     return None if any(hasattr(X, name) for name in ("__array__", "__len__", "shape")) else ""
 
 
-def _check_samples(X: Any, what: str) -> None:
+def _check_samples(X: Raw, what: str) -> None:
     """Raise for a list of texts, of dicts, of numbers, or of samples with several numbers of features."""
     if not X:
         return
@@ -83,7 +86,7 @@ def _check_samples(X: Any, what: str) -> None:
         )
 
 
-def _is_text(X: Any, dtype: object) -> bool:
+def _is_text(X: Raw, dtype: object) -> bool:
     """Whether the one column of an array or a series has texts."""
     if len(X) == 0:
         return False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from weald import _weald
@@ -19,7 +17,7 @@ def of_data(X: Matrix, target: Target, weights: Float | None) -> str:
     return _weald.data_digest(X, _cells(target.original), masks.to_engine(target.mask), weights, classes)
 
 
-def _cells(y: Any) -> Any:
+def _cells(y: Matrix) -> Matrix:
     """The cells of y: numbers, a pattern and its values, or texts with their places."""
     if is_sparse(y):
         y = y.tocsr()

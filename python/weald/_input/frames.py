@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.columns import as_frame
-from weald._input.sparse import MatrixLike, is_sparse, with_zeros
+from weald._input.sparse import MatrixLike, Raw, is_sparse, with_zeros
+
+if TYPE_CHECKING:
+    from weald._parameters.types import Prediction
 
 __all__ = [
     "CONTAINERS",
@@ -105,7 +108,7 @@ def check_container(predict: object) -> None:
         raise ImportError(f"predict={predict!r} requires the package {predict}, which is not installed") from error
 
 
-def built(container: str, found: Any, estimator: BaseEstimator, method: str, X: Any) -> Any:
+def built(container: str, found: Prediction, estimator: BaseEstimator, method: str, X: Raw) -> Prediction:
     """The result of `method` of a fitted estimator for X as a frame, or as a Series for one column without classes."""
     if isinstance(found, list):
         pairs = zip(found, estimator.classes_, strict=True)
@@ -118,18 +121,18 @@ def built(container: str, found: Any, estimator: BaseEstimator, method: str, X: 
     return _frame(container, found, estimator.classes_.tolist() if of_classes else output_names(estimator), X)
 
 
-def _index(X: MatrixLike) -> Any:
+def _index(X: MatrixLike) -> object:
     """The index of a pandas frame."""
     return X.index if isinstance(X, import_module("pandas").DataFrame) else None
 
 
-def _series(container: str, values: NDArray[Any], name: object, X: MatrixLike) -> Any:
+def _series(container: str, values: NDArray[Any], name: object, X: MatrixLike) -> object:
     if container == "pandas":
         return import_module(container).Series(_native(values), index=_index(X), name=name)
     return _column(str(name) if name is not None else "", values)
 
 
-def _frame(container: str, found: Any, names: Sequence[Any], X: Any) -> Any:
+def _frame(container: str, found: Prediction, names: Sequence[Any], X: Raw) -> Any:
     frames = import_module(container)
     if container == "pandas":
         if is_sparse(found):
@@ -154,7 +157,7 @@ def _native(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def _column(name: str, values: NDArray[Any]) -> Any:
+def _column(name: str, values: NDArray[Any]) -> Prediction:
     """A polars Series."""
     if values.dtype == np.float16:
         values = values.astype(np.float32)

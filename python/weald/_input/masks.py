@@ -6,18 +6,19 @@ is None if all values are known. Samples without a known value get the weight ze
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import r2_score
 
-from weald._input.checks import named, over_same_memory
+from weald._input.checks import Float, named, over_same_memory
 from weald._input.sklearn_private import num_samples, safe_indexing
-from weald._input.sparse import MatrixLike, is_sparse
+from weald._input.sparse import MatrixLike, Raw, is_sparse
 
-Float = NDArray[np.float64]
+if TYPE_CHECKING:
+    from weald._input.sparse import Mask
 
 
 class Score(float):
@@ -25,7 +26,7 @@ class Score(float):
 
     n_cells: int
 
-    def __new__(cls, value: float, n_cells: Any) -> Score:
+    def __new__(cls, value: float, n_cells: int) -> Score:
         score = super().__new__(cls, value)
         score.n_cells = int(n_cells)
         return score
@@ -34,7 +35,7 @@ class Score(float):
         return float(self), self.n_cells
 
 
-def check(y_mask: MatrixLike, shape: tuple[int, int]) -> Any:
+def check(y_mask: MatrixLike | None, shape: tuple[int, int]) -> Any:
     """The checked mask of y, as an array of booleans or a CSR pattern; None if it masks nothing."""
     if is_sparse(y_mask):
         entries = over_same_memory(y_mask, "y_mask", every_entry=True).tocoo()
@@ -54,7 +55,7 @@ def check(y_mask: MatrixLike, shape: tuple[int, int]) -> Any:
     return cells if cells.any() else None
 
 
-def rows_of(y_mask: Any, n_samples: int, rows: NDArray[np.intp] | None) -> Any:
+def rows_of(y_mask: Raw, n_samples: int, rows: NDArray[np.intp] | None) -> Raw:
     """The mask of these samples; None are all samples."""
     if y_mask is None or rows is None:
         return y_mask
@@ -64,7 +65,7 @@ def rows_of(y_mask: Any, n_samples: int, rows: NDArray[np.intp] | None) -> Any:
         return safe_indexing(y_mask.tocsr() if is_sparse(y_mask) else y_mask, rows)
 
 
-def check_nothing(y_mask: MatrixLike, shape: tuple[int, int], name: str) -> None:
+def check_nothing(y_mask: MatrixLike | None, shape: tuple[int, int], name: str) -> None:
     """Raise for a mask of unknown values, for estimators that do not support any; a mask of nothing is as none."""
     if check(y_mask, shape) is not None:
         raise ValueError(f"y_mask must be None, or mark nothing: {name} does not support y with masked entries")
@@ -116,7 +117,7 @@ def to_engine(mask: Any) -> Any:
     return mask.indptr, mask.indices, mask.shape[1]
 
 
-def weights_of_known(mask: Any, weights: Float | None, names: NDArray[np.object_] | None) -> Float | None:
+def weights_of_known(mask: Mask, weights: Float | None, names: NDArray[np.object_] | None) -> Float | None:
     """Sample weights, which are zero for samples without a known value.
 
     Raises if an output has no known value among the samples with positive weight; the message names the output.
@@ -157,10 +158,10 @@ def r2(y: NDArray[Any], predicted: NDArray[Any], mask: NDArray[np.bool_], weight
         if known.any():
             w = None if weights is None else np.asarray(weights)[known]
             scores.append(r2_score(y[known, j], predicted[known, j], sample_weight=w))
-    return Score(float(np.mean(scores)) if scores else np.nan, np.count_nonzero(~mask))
+    return Score(float(np.mean(scores)) if scores else np.nan, int(np.count_nonzero(~mask)))
 
 
-def accuracy(wrong: sparse.csr_array, mask: Any, weights: Any = None) -> float:
+def accuracy(wrong: sparse.csr_array, mask: Mask, weights: Float | None = None) -> float:
     """The fraction of samples whose known values are all predicted correctly, among the samples that have some.
 
     `wrong` is the pattern of wrong predictions, known or not.
@@ -175,5 +176,5 @@ def accuracy(wrong: sparse.csr_array, mask: Any, weights: Any = None) -> float:
     w = None if weights is None else np.asarray(weights)[rows]
     n_cells = mask.shape[0] * mask.shape[1] - n_hidden.sum()
     if not len(correct) or (w is not None and not w.any()):
-        return Score(np.nan, n_cells)
-    return Score(float(np.average(correct, weights=w)), n_cells)
+        return Score(np.nan, int(n_cells))
+    return Score(float(np.average(correct, weights=w)), int(n_cells))

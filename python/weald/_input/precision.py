@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ from sklearn.exceptions import DataConversionWarning
 
 from weald._input import warned
 from weald._input.columns import as_frame
-from weald._input.sparse import MatrixLike, is_sparse
+from weald._input.sparse import Raw, is_sparse
+
+if TYPE_CHECKING:
+    pass
 
 # float32 represents every whole number up to `_LEAST`, and float64 up to `_WHOLE`.
 _LEAST, _WHOLE = 2.0**24, 2.0**53
@@ -22,7 +25,7 @@ _SHARE = 0.1
 _MOST_NAMES, _MOST_COLUMNS = 5, 1000
 
 
-def warn_of_collapsed(estimator: BaseEstimator, source: object, X: MatrixLike) -> None:
+def warn_of_collapsed(estimator: BaseEstimator, source: object, X: Raw) -> None:
     """Warn about features of `source` that have distinct values which are equal in X, in float32.
 
     A feature is checked if an absolute value reaches 2**24, above which float32 does not represent every whole number:
@@ -56,7 +59,7 @@ def _has_more_digits(source: Any) -> bool:
     return dtype is None or not np.can_cast(dtype, np.float32)
 
 
-def _large_columns(X: Any) -> NDArray[np.intp]:
+def _large_columns(X: Raw) -> NDArray[np.intp]:
     """The first columns of a float32 matrix with an absolute value of at least 2**24."""
     values = X.data if is_sparse(X) else X
     none = np.empty(0, dtype=np.intp)

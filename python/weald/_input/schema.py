@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,10 @@ from weald._input.checks import as_float32
 from weald._input.columns import Columns, check_distinct, is_hashable, is_missing, no_number, number_of, plain
 from weald._input.described import cut, described
 from weald._input.sklearn_private import check_feature_names
-from weald._input.sparse import MatrixLike, is_sparse
+from weald._input.sparse import MatrixLike, Raw, is_sparse
+
+if TYPE_CHECKING:
+    from weald._input.checks import Matrix
 
 # The categories of each categorical feature, and None for the others.
 Known: TypeAlias = list[NDArray[Any] | None]
@@ -86,7 +89,7 @@ class Schema:
 
     # --- samples -----------------------------------------------------------------------------------------------------
 
-    def read(self, X: Any) -> Any:
+    def read(self, X: MatrixLike) -> Any:
         """X with numbers in all columns: the codes of categories, and NaN for missing and unknown ones.
 
         The shape and the values of numerical features are validated later.
@@ -111,7 +114,7 @@ class Schema:
                 codes[j] = np.append(category.codes(distinct, columns.narrow(j)), np.float32(np.nan))[places]
         return _with_numbers(columns, X, codes)
 
-    def read_again(self, X: MatrixLike) -> Any:
+    def read_again(self, X: MatrixLike) -> Matrix:
         """X of a fit that goes on, in which no numerical feature may have become categorical."""
         columns = None if is_sparse(X) else Columns.of(X)
         if columns is not None and columns.have_types and columns.count == self.n_features:
@@ -152,7 +155,7 @@ class Schema:
                     f"{cut(', '.join(found))}"
                 )
 
-    def _read_numbers(self, X: Any, by_value: dict[int, Category]) -> Any:
+    def _read_numbers(self, X: Matrix, by_value: dict[int, Category]) -> Matrix:
         """X without dtypes of columns, where categories are known by value."""
         if len(getattr(X, "shape", ())) != 2 or X.shape[1] != self.n_features:
             return X  # an error for its shape is raised later
@@ -345,7 +348,7 @@ def by_value(X: MatrixLike) -> list[Any]:
     return [columns.label(j) for j in range(columns.count) if is_by_value(columns, j)]
 
 
-def counts(estimator: BaseEstimator, X: Any) -> list[int]:
+def counts(estimator: BaseEstimator, X: Raw) -> list[int]:
     """Estimated number of categories of each feature of X before validation, 0 if it would not be categorical."""
     if not hasattr(estimator, "categorical_features"):
         return []
@@ -412,7 +415,7 @@ def prove(name: str, state: dict[str, Any]) -> None:
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _with_numbers(columns: Columns, X: MatrixLike, codes: dict[int, NDArray[Any]]) -> Any:
+def _with_numbers(columns: Columns, X: MatrixLike, codes: dict[int, NDArray[Any]]) -> Matrix:
     """A table with these codes, and with all other columns as numbers."""
     if columns.have_types:
         others = [j for j in range(columns.count) if j not in codes and columns.kind(j) != "numbers"]
@@ -431,7 +434,7 @@ def _named(asked: object, X: MatrixLike, columns: Columns | None) -> set[int]:
     return places_asked(asked, width_of(X), X)
 
 
-def _number(text: str) -> Any:
+def _number(text: str) -> object:
     """The number that a text writes, or the text."""
     try:
         return float(text)
@@ -453,12 +456,12 @@ def _as_text(labels: Sequence[Any]) -> list[str]:
     return [repr(tuple(map(plain, label)) if isinstance(label, tuple) else plain(label)) for label in labels]
 
 
-def _dense_column(X: Any, j: int) -> NDArray[Any]:
+def _dense_column(X: Matrix, j: int) -> NDArray[Any]:
     column: NDArray[Any] = X.tocsc()[:, [j]].toarray()[:, 0] if is_sparse(X) else np.asarray(X)[:, j]
     return column if column.dtype.kind == "f" else column.astype(np.float64)
 
 
-def _codes_of(X: Any, j: int) -> NDArray[Any]:
+def _codes_of(X: Matrix, j: int) -> NDArray[Any]:
     """The values of a column of validated X, or its stored values if X is sparse."""
     values: NDArray[Any]
     if not is_sparse(X):

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
+if TYPE_CHECKING:
+    from weald._input.checks import Matrix
+
 # X, y and masks of y: arrays, sequences, frames of pandas and polars, and scipy's sparse matrices and arrays.
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
+
+# X and y as they are passed: an array, a frame, a list or a sparse matrix of any library. Their attributes are looked up.
+Raw: TypeAlias = Any
+# Which values of y are unknown, and which labels are excluded: an array of booleans or a pattern; None for none of them.
+Mask: TypeAlias = NDArray[np.bool_] | sparse.csr_array | None
 
 # About this number of dense values is held at once, which is 32 MiB.
 _CELLS = 1 << 22
@@ -37,7 +45,7 @@ def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple
     return found
 
 
-def r2(y: Any, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_weight: object = None) -> float:
+def r2(y: Raw, predict: Callable[[slice], NDArray[Any]], n_samples: int, sample_weight: object = None) -> float:
     """R² of dense predictions for sparse or dense y, averaged over the outputs, as scikit-learn's `r2_score`.
 
     `predict` returns the predictions of a slice of the samples. Only the y of such slices becomes dense.
@@ -79,7 +87,7 @@ def with_zeros(frame: Any, dtype: Any, *, unstored: float | None = None) -> Any:
     return found
 
 
-def _with_zeros(column: Any, dtype: np.dtype[Any], unstored: float | None) -> Any:
+def _with_zeros(column: Any, dtype: np.dtype[Any], unstored: float | None) -> Matrix:
     kind, zero = type(column), dtype.type(0)
     options = {"fill_value": zero, "dtype": type(column.dtype)(dtype, zero)}
     if (column.fill_value if unstored is None else unstored) != 0:

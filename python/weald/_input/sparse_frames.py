@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from weald._input import warned
-from weald._input.sparse import with_zeros
+from weald._input.sparse import Raw, with_zeros
+
+if TYPE_CHECKING:
+    pass
 
 
-def with_numbers(X: Any, *dtypes: Any) -> Any:
+def with_numbers(X: Raw, *dtypes: DTypeLike) -> Any:
     """A frame of sparse columns, converted to the first of these types unless all columns have one of them.
 
     The fill value, which is not stored, becomes zero. Without this conversion, scikit-learn does not convert frames of
@@ -27,7 +30,7 @@ def with_numbers(X: Any, *dtypes: Any) -> Any:
     return with_zeros(X, dtypes[0])
 
 
-def _without_sparse_columns(X: Any) -> Any:
+def _without_sparse_columns(X: Raw) -> Raw:
     """A pandas frame of which some columns are sparse, with dense ones in their place; any other X unchanged."""
     if getattr(X, "ndim", 0) != 2 or not hasattr(X, "dtypes") or not hasattr(X, "iloc"):
         return X
@@ -48,7 +51,7 @@ def has_sparse_columns(frame: object) -> bool:
     return len(frame.dtypes) > 0
 
 
-def of_sparse_columns(y: Any) -> Any:
+def of_sparse_columns(y: Raw) -> Raw:
     """A frame of sparse columns, which scikit-learn does not support as y, as CSR; any other y unchanged."""
     if not has_sparse_columns(y):
         return y

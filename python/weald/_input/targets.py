@@ -7,7 +7,7 @@ accepted. The caller's arrays are never modified.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -22,7 +22,7 @@ from weald._input.columns import as_frame
 from weald._input.described import cut
 from weald._input.frames import different, label_names, names_of
 from weald._input.sklearn_private import num_samples
-from weald._input.sparse import MatrixLike, is_sparse
+from weald._input.sparse import MatrixLike, Raw, is_sparse
 from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
 from weald._input.y_columns import (
     check_array_of_y,
@@ -34,6 +34,11 @@ from weald._input.y_columns import (
     sparse_labels,
     sparse_numbers,
 )
+
+if TYPE_CHECKING:
+    from weald._input.checks import Matrix
+    from weald._input.sparse import Mask
+    from weald._parameters.types import Prediction
 
 # The attribute of regressors that were fitted to sparse y; see `Target.container`.
 CONTAINER = "_container"
@@ -48,7 +53,7 @@ class LabelFormat:
     # Class of sparse results; None for dense results.
     container: type[Any] | None
 
-    def build(self, labels: NDArray[np.bool_]) -> Any:
+    def build(self, labels: NDArray[np.bool_]) -> Prediction:
         """Return labels in this format.
 
         Parameters
@@ -132,7 +137,7 @@ class Target:
         return found, mask
 
     def _like(
-        self, y: Any, n_samples: int, name: str, what: str, *, masks: bool, y_mask: object = None
+        self, y: Raw, n_samples: int, name: str, what: str, *, masks: bool, y_mask: MatrixLike | None = None
     ) -> tuple[Any, Any]:
         y, mask = self.read(y, n_samples, name, what=what, masks=masks, y_mask=y_mask)
         if self.kind == "numbers":
@@ -151,7 +156,14 @@ class Target:
         return (codes, self.engine[1]), mask
 
     def read(
-        self, y: Any, n_samples: int, name: str, *, what: str = "y", masks: bool = True, y_mask: Any = None
+        self,
+        y: Any,
+        n_samples: int,
+        name: str,
+        *,
+        what: str = "y",
+        masks: bool = True,
+        y_mask: MatrixLike | None = None,
     ) -> tuple[Any, Any]:
         """The y of other samples, of the same kind and with the same outputs, and the mask of its unknown values.
 
@@ -176,21 +188,21 @@ class Target:
             return self._as_wide(found, what), mask
         return self._as_wide(target.original, what), target.mask
 
-    def _as_wide(self, y: Any, what: str) -> Any:
+    def _as_wide(self, y: Raw, what: str) -> Matrix:
         if y.shape[1] != self.n_outputs:
             raise ValueError(f"{what} must have {self.n_outputs} outputs, as in the fit, got {y.shape[1]}")
         return y
 
 
 def numbers(
-    y: Any,
+    y: Raw,
     n_samples: int,
     name: str,
     *,
     warn_column: bool,
     weights: Float | None = None,
     masks: bool = False,
-    y_mask: Any = None,
+    y_mask: MatrixLike | None = None,
     each_output: bool = True,
     keeps_sparse: bool = False,
     what: str = "y",
@@ -236,8 +248,14 @@ _OF_ONE_OUTPUT = (
 
 
 def _mask_of_dense(
-    y: NDArray[Any], y_mask: MatrixLike, weights: Float | None, names: Any, *, what: str = "y", each_output: bool = True
-) -> Any:
+    y: NDArray[Any],
+    y_mask: MatrixLike | None,
+    weights: Float | None,
+    names: NDArray[np.object_] | None,
+    *,
+    what: str = "y",
+    each_output: bool = True,
+) -> Mask:
     """Mask of the values of y that are NaN or marked by `y_mask`.
 
     With `each_output`, raises for outputs without known values.
@@ -295,7 +313,7 @@ def classes(
     mask = _mask_of_dense(y, y_mask, weights, names) if masks else None
     if mask is not None:
         weights = _masks.weights_of_known(mask, weights, names)
-        y = _masks.fill(y, mask, weights)
+        y = _masks.fill(y, _masks.dense(mask), weights)
     if multi_label == "auto" and y.shape[1] > 1 and is_binary(y):
         return _labels(*_apart(y, mask), names)
     if y.dtype.kind in "mM":
@@ -316,7 +334,7 @@ def classes(
 
 
 def labels(
-    y: Any,
+    y: Raw,
     n_samples: int | None = None,
     weights: Float | None = None,
     *,
@@ -371,7 +389,7 @@ class WithGaps(sparse.csr_array):
     """Sparse labels whose entries that are NaN are unknown, for functions of scikit-learn that select rows of y."""
 
 
-def with_gaps(y: Any, y_mask: MatrixLike | None) -> Any:
+def with_gaps(y: Raw, y_mask: MatrixLike | None) -> Any:
     """Numbers or labels with NaN in place of the entries that `y_mask` marks."""
     if y_mask is None or y is None:
         return y
@@ -404,7 +422,7 @@ def columns_of(y: MatrixLike) -> NDArray[Any]:
     return dense(y, None, n_samples, "", warn_column=False, masks=True)
 
 
-def filled(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+def filled(y: Raw) -> tuple[Any, NDArray[np.bool_] | None]:
     """Y of several columns with known values in place of NaN, and the mask of these; y itself and None without NaN."""
     if np.ndim(y) != 2 or np.shape(y)[1] < 2:
         return y, None
@@ -416,7 +434,7 @@ def filled(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     return _masks.fill(found, mask, None), mask
 
 
-def are_labels(y: Any) -> bool:
+def are_labels(y: Raw) -> bool:
     """Whether `fit` takes y for labels with multi_label="auto"."""
     if y is None or is_sparse(y) or has_sparse_columns(y):
         return y is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,13 @@ from weald._input.checks import Float, canonical, is_float, named, over_same_mem
 from weald._input.columns import Columns, is_missing, with_nan
 from weald._input.described import described
 from weald._input.sklearn_private import num_samples, safe_indexing
-from weald._input.sparse import MatrixLike, is_sparse
+from weald._input.sparse import Raw, is_sparse
+
+if TYPE_CHECKING:
+    from weald._weald import _Targets
 
 
-def check_no_dates(y: MatrixLike, what: str) -> None:
+def check_no_dates(y: Raw, what: str) -> None:
     """Raise for dates and times, which NumPy would convert to numbers of nanoseconds or another unit."""
     columns = Columns.of(y, what)
     if columns is not None and columns.have_types:
@@ -38,7 +41,7 @@ def check_no_dates(y: MatrixLike, what: str) -> None:
 _OF_TIME = ("date", "time", "duration", "period")
 
 
-def first_text(y: MatrixLike) -> str | None:
+def first_text(y: Raw) -> str | None:
     """The first value of y that is a text and no number."""
     for value in np.asarray(y, dtype=object).ravel().tolist():
         if isinstance(value, str) and not is_float(value):
@@ -46,7 +49,7 @@ def first_text(y: MatrixLike) -> str | None:
     return None
 
 
-def check_array_of_y(y: MatrixLike, what: str) -> None:
+def check_array_of_y(y: Raw, what: str) -> None:
     """Raise for y that is no array, frame or sparse matrix, or whose elements are lists or sets of tags.
 
     Lists of lists must be rows of numbers of equal length: rows of strings in plain lists are tags. Rows of classes of
@@ -103,7 +106,7 @@ def _all_rows(kinds: set[type]) -> bool:
 
 
 def dense(
-    y: Any,
+    y: Raw,
     dtype: Any,
     n_samples: int,
     name: str,
@@ -143,7 +146,7 @@ def dense(
     return columns
 
 
-def _with_nan(y: Any) -> Any:
+def _with_nan(y: Raw) -> Raw:
     """Y with NaN in place of pandas' NA, which neither NumPy nor scikit-learn reads."""
     if hasattr(y, "iloc"):
         dtypes = y.dtypes if y.ndim == 2 else (y.dtype,)
@@ -156,7 +159,7 @@ def _with_nan(y: Any) -> Any:
     return found
 
 
-def check_length(y: MatrixLike, n_samples: int, what: str) -> None:
+def check_length(y: Raw, n_samples: int, what: str) -> None:
     if (n := num_samples(y)) != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n_samples} rows, {what} has {n}"
@@ -194,7 +197,7 @@ def is_binary(y: NDArray[Any]) -> bool:
     return y.dtype.kind in "biuf" and bool(((y == 0) | (y == 1)).all())
 
 
-def _check_sparse_y(y: Any, n_samples: int, columns: str, values: str, what: str) -> None:
+def _check_sparse_y(y: Raw, n_samples: int, columns: str, values: str, what: str) -> None:
     """Raise unless sparse y has `n_samples` rows and a numerical type. `columns` and `values` are for messages."""
     if y.ndim != 2:
         raise ValueError(
@@ -205,7 +208,7 @@ def _check_sparse_y(y: Any, n_samples: int, columns: str, values: str, what: str
         raise ValueError(f"{what} must be {values} (bool, int or float), got a sparse matrix of dtype {y.dtype}")
 
 
-def sparse_numbers(y: Any, n_samples: int, weights: Float | None, what: str) -> sparse.csr_array:
+def sparse_numbers(y: Raw, n_samples: int, weights: Float | None, what: str) -> sparse.csr_array:
     """A copy of the nonzero entries of y as float64. Samples with weight zero have none."""
     _check_sparse_y(y, n_samples, "n_outputs", "numbers", what)
     if y.shape[1] == 0:
@@ -224,11 +227,11 @@ def sparse_numbers(y: Any, n_samples: int, weights: Float | None, what: str) -> 
     return sparse.csr_array((values, (entries.row[there], entries.col[there])), shape=y.shape)
 
 
-def engine_of_numbers(entries: sparse.csr_array) -> Any:
+def engine_of_numbers(entries: sparse.csr_array) -> _Targets:
     return entries.indptr, entries.indices, entries.data, entries.shape[1]
 
 
-def sparse_labels(y: Any, n_samples: int, weights: Float | None = None, what: str = "y") -> sparse.csr_array:
+def sparse_labels(y: Raw, n_samples: int, weights: Float | None = None, what: str = "y") -> sparse.csr_array:
     """A copy of the pattern of the ones of y. Samples with weight zero have none."""
     _check_sparse_y(y, n_samples, "n_labels", "0/1 labels", what)
     entries = over_same_memory(y, what, every_entry=True).tocoo()

@@ -186,7 +186,7 @@ class BoostingCurveDisplay:
         prefix = "" if name is None else f"{name}, "
         kept = style("kept_kw", kept_kw, Line2D, color="0.5", linewidth=0.8)
 
-        def curve(label: str, values: Float, linestyle: str) -> Any:
+        def curve(label: str, values: Float, linestyle: str) -> object:
             # A line with a single point is invisible.
             marker = "." if len(values) == 1 else None
             drawn = style("line_kw", line_kw, Line2D, linestyle=linestyle, marker=marker, label=prefix + label)

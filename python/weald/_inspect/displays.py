@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 
-def pyplot(caller: str) -> Any:
+def pyplot(caller: str) -> ModuleType:
     """`matplotlib.pyplot`, or an ImportError that names the caller."""
     try:
         import matplotlib.pyplot as plt

@@ -17,7 +17,7 @@ from sklearn.inspection import permutation_importance as of_dense
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, check_array, check_random_state
 
-from weald._input.checks import canonical, check_has_fit, generator, integer, named
+from weald._input.checks import Matrix, canonical, check_has_fit, generator, integer, named
 from weald._input.described import described
 from weald._input.sparse import is_sparse
 from weald._input.targets import with_gaps
@@ -122,7 +122,7 @@ def permutation_importance(
         options: dict[str, Any] = {"scoring": scoring, "n_repeats": n_repeats, "n_jobs": n_jobs}
         found: Bunch = function(estimator, X, y, random_state=random_state, sample_weight=sample_weight, **options)
         return found
-    matrix: Any = X
+    matrix: Matrix = X
     if matrix.shape[0] == 0:
         raise ValueError("X must have at least one sample, got none")
     columns = sparse.csc_array(canonical(X, "X"))
@@ -146,7 +146,7 @@ def permutation_importance(
     return _bunch(columns, with_entries, baseline, scores, n_repeats)
 
 
-def _shuffled(columns: sparse.csc_array, j: int, seed: int, n_repeats: int) -> Any:
+def _shuffled(columns: sparse.csc_array, j: int, seed: int, n_repeats: int) -> Matrix:
     """The matrix with the entries of column j permuted, for each repeat.
 
     Each repeat permutes the result of the one before, as in scikit-learn.

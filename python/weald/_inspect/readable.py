@@ -26,7 +26,7 @@ def fitted(estimator: BaseEstimator) -> tuple[Any, list[Any]]:
     return named_twin(model, estimator), before
 
 
-def named_twin(model: BaseEstimator, estimator: BaseEstimator) -> Any:
+def named_twin(model: BaseEstimator, estimator: BaseEstimator) -> BaseEstimator:
     """A copy of the fitted model inside `estimator`, with the names of outputs that the latter knows."""
     check_is_fitted(model)
     twin = model._twin()

@@ -16,7 +16,7 @@ from weald._input import checks, frames
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse
 from weald._inspect.readable import check_trees, fitted
-from weald._parameters.types import MatrixLike
+from weald._parameters.types import MatrixLike, Prediction
 from weald._ranking.pipelines import names_of_features, transformed
 
 __all__ = ["Explanation", "shap_interaction_values", "shap_values"]
@@ -172,7 +172,7 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
     return _explanation(checked, parts)
 
 
-def _explanation(checked: Matrix, parts: dict[str, Any]) -> Any:
+def _explanation(checked: Matrix, parts: dict[str, Any]) -> Prediction:
     """The result as a `shap.Explanation` if shap is installed and X is dense: shap does not support sparse values."""
     if not is_sparse(checked):
         try:
@@ -293,7 +293,7 @@ def _columns(outputs: Any, names: Sequence[str], what: str = "outputs") -> tuple
     return columns, False
 
 
-def _checked_background(model: BaseEstimator, before: list[Any], background: Any) -> Matrix:
+def _checked_background(model: BaseEstimator, before: list[Any], background: Matrix) -> Matrix:
     """Background samples, validated as X; errors name the argument."""
     with checks.renamed(X="background"):
         checked: Matrix = model._check_predict(transformed(before, background))

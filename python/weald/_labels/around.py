@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 
 from weald._fit.named_outputs import NamedLabels, NamedOutputs
 from weald._fit.predictions import BaseClassifier
@@ -66,7 +66,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
     random_state: Any
     verbose: int
 
-    estimator_: Any
+    estimator_: BaseEstimator
     classes_: NDArray[np.int64]
     n_outputs_: int
     _label_format: LabelFormat
@@ -79,7 +79,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         check_verbose(self.verbose)
 
     def _checked(
-        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike, label_names: object
+        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
     ) -> tuple[Target, Float | None, Any]:
         """Validated y, sample weights, and the source of scores."""
         if y is None:
@@ -233,12 +233,12 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
     def _k_best(self, X: MatrixLike, k: int, marked: object, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
         """The `k` best labels of samples, without the marked ones, and their scores."""
 
-    def _inside(self) -> Any:
+    def _inside(self) -> BaseEstimator:
         """The estimator whose scores are used."""
         check_fitted(self)
         return self.estimator_
 
-    def _built(self, named: sparse.csr_array) -> Any:
+    def _built(self, named: sparse.csr_array) -> BaseEstimator:
         """Labels in the form of y: sparse or dense, and of its dtype."""
         form = self._label_format
         labels: Any = named if form.container is not None else named.toarray()
@@ -247,7 +247,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags.sparse = inner.input_tags.sparse
@@ -329,7 +329,7 @@ class LabelsAround(NamedLabels, NamedOutputs, ClassifierMixin, MetaEstimatorMixi
         super().__setstate__(state)
 
 
-def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: Any, expected: int) -> None:
+def prove_names(need: Callable[[Any, str, str], None], attribute: str, names: Sequence[str], expected: int) -> None:
     """Check that the names of labels are distinct strings, one for each label."""
     is_list = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (expected,)
     are_strings = is_list and all(isinstance(name, str) for name in names)
@@ -341,7 +341,7 @@ def is_array(value: object, dtype: object, shape: tuple[int, ...]) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
 
 
-def without(cells: sparse.csr_array, mask: Any) -> sparse.csr_array:
+def without(cells: sparse.csr_array, mask: sparse.csr_array | None) -> sparse.csr_array:
     """The stored entries that are not in the pattern `mask`, if there is one."""
     return cells if mask is None else ranks.without(cells, mask)
 

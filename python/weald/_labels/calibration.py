@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +107,12 @@ def proven(arrays: object, is_calibrated: NDArray[np.bool_]) -> Maps | Sigmoids:
 
 
 def calibrated(
-    scores: Any, truth: Any, weights: Float, method: str, kept: NDArray[np.bool_], mask: Any = None
+    scores: Float | sparse.csr_array,
+    truth: sparse.csr_array,
+    weights: Float,
+    method: str,
+    kept: NDArray[np.bool_],
+    mask: sparse.csr_array | None = None,
 ) -> Maps | Sigmoids:
     """Functions for the labels that are not `kept` uncalibrated, fitted to CSR scores of samples.
 

@@ -12,11 +12,11 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import BaseCrossValidator, KFold, check_cv
 from sklearn.pipeline import Pipeline
 
 from weald._fit.bagging import BaseBaggingClassifier
-from weald._input.checks import Float, folds_of
+from weald._input.checks import Float, Matrix, folds_of
 from weald._input.sklearn_private import num_samples, safe_indexing
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
@@ -25,7 +25,7 @@ from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress
 
 
-def blocks_of(X: Any, width: int) -> Iterator[Any]:
+def blocks_of(X: Matrix, width: int) -> Iterator[Any]:
     """Blocks of samples with about 2**23 scores."""
     n_rows, n = max(1, best.BLOCK_SCORES // max(1, width)), num_samples(X)
     if is_sparse(X) and n > n_rows:
@@ -83,7 +83,9 @@ def _dense_probabilities(estimator: BaseEstimator, X: MatrixLike) -> Float:
     return found
 
 
-def fitted(estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, mask: object = None) -> Any:
+def fitted(
+    estimator: BaseEstimator, X: MatrixLike, y: MatrixLike, weights: object, mask: object = None
+) -> BaseEstimator:
     """A fitted clone. Sample weights and the mask of y are only passed to `fit` if they are not None."""
     model = clone(estimator)
     told = {"sample_weight": weights, "y_mask": mask}
@@ -135,7 +137,7 @@ def _out_of_bag(
     return model, sparse.csr_array(scores), n_trees > 0
 
 
-def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object) -> Any:
+def check_cv_of(cv: object, estimator: BaseEstimator, random_state: object) -> BaseCrossValidator:
     """The folds, or "oob", or "given" for frozen estimators."""
     if isinstance(estimator, FrozenEstimator):
         return "given"

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from weald._input.checks import Float
 from weald._parameters.types import MatrixLike
@@ -148,7 +149,7 @@ def _cells_of(
     return _Cells(label, score, is_true, weight, first, starts, named, hits, cuts, threshold)
 
 
-def _are_true(scores: Any, truth: Any) -> NDArray[np.bool_]:
+def _are_true(scores: sparse.csr_array, truth: Any) -> NDArray[np.bool_]:
     """Whether each stored score belongs to a positive entry, computed in blocks to limit memory."""
     found = np.empty(scores.nnz, dtype=np.bool_)
     n_rows = max(1, _BLOCK * scores.shape[0] // max(1, scores.nnz))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald._input.checks import named
 
@@ -36,7 +37,7 @@ def monotonic_to_engine(estimator: BaseModel, n_outputs: int) -> list[list[int]]
     return signs.tolist() if signs.any() else None
 
 
-def _signs(asked: object, n_features: int, n_outputs: int) -> Any:
+def _signs(asked: object, n_features: int, n_outputs: int) -> NDArray[np.int8]:
     with named("monotonic_cst"):
         values = np.asarray(asked)
     if values.ndim == 1:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
+from weald._parameters.types import MaxFeatures
 
-def n_drawn_features(max_features: Any, n_features: int) -> int:
+
+def n_drawn_features(max_features: MaxFeatures, n_features: int) -> int:
     """The number of features that each node draws."""
     if max_features is None:
         return n_features

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from weald._input import warned
-from weald._input.checks import Number, canonical, named
+from weald._input.checks import Matrix, Number, canonical, named
 from weald._input.described import described
 from weald._input.sklearn_private import Interval, RealNotInt, StrOptions
 from weald._input.sparse import is_sparse
@@ -198,7 +198,7 @@ def _n_rows(matrix: _ProjectionMatrix) -> int:
     return len(matrix) if isinstance(matrix, np.ndarray) else len(matrix[0]) - 1
 
 
-def _matrix(phi: Any, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:
+def _matrix(phi: Matrix, name: str, n_outputs: int, n_projections: int | None) -> _ProjectionMatrix:
     """Validate a finite matrix of that shape. Returns float64 in C order, or the parts of canonical CSR."""
     try:
         phi = check_array(

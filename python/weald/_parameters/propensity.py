@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weald._input.checks import Float
 
@@ -12,7 +13,7 @@ from weald._input.checks import Float
 A, B = 0.55, 1.5
 
 
-def inverse(frequencies: Any, n_samples: float, a: float = A, b: float = B) -> Float:
+def inverse(frequencies: NDArray[Any], n_samples: float, a: float = A, b: float = B) -> Float:
     """The inverse propensities of labels with these frequencies: see `weald.metrics.propensities`."""
     with np.errstate(over="ignore"):
         found: Float = 1.0 + max(0.0, np.log(n_samples) - 1.0) * ((b + 1.0) / (frequencies + b)) ** a

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from weald._input.checks import Float, integer, named, number, shown
-from weald._input.sparse import is_sparse
+from weald._input.checks import Float, Matrix, integer, named, number, shown
+from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 
@@ -51,7 +51,7 @@ def checked_floor(min_score: object, are_margins: bool) -> float:
     return number("min_score", min_score, lambda found: not np.isnan(found), "a number that is not NaN, or None")
 
 
-def pattern(exclude: Any, n_rows: int, width: int) -> sparse.csr_array | None:
+def pattern(exclude: Raw, n_rows: int, width: int) -> sparse.csr_array | None:
     """Excluded columns in canonical form: one row for each sample, or a single row for all samples."""
     accepted = f"a sparse matrix of shape ({n_rows}, {width}) or a list of labels from 0 to {width - 1}"
     if exclude is None:
@@ -103,7 +103,12 @@ def by_class(decisions: Float, n_classes: int) -> Float:
 
 
 def ranked_blocks(
-    X: MatrixLike | None, k: int, width: int, marked: Any, n_threads: int, of_block: Callable[[Any], Float]
+    X: MatrixLike | None,
+    k: int,
+    width: int,
+    marked: sparse.csr_array | None,
+    n_threads: int,
+    of_block: Callable[[Any], Float],
 ) -> tuple[NDArray[np.uint32], Float]:
     """The `k` largest scores of each sample as the engine returns them, from the dense scores of blocks of samples."""
     found, start = [], 0
@@ -116,7 +121,7 @@ def ranked_blocks(
     return np.concatenate(indices), np.concatenate(scores)
 
 
-def row_blocks(X: Any, width: int) -> Iterator[Any]:
+def row_blocks(X: Matrix, width: int) -> Iterator[Any]:
     """Blocks of samples with about `BLOCK_SCORES` scores. There is at least one block, which may be empty."""
     n_rows = max(1, BLOCK_SCORES // max(1, width))
     if X.shape[0] > n_rows and is_sparse(X):
@@ -130,13 +135,13 @@ def at_least(scores: Float, floor: float) -> sparse.csr_array:
     return sparse.csr_array(np.where(scores >= floor, np.maximum(scores, 0.0), 0.0))
 
 
-def stacked(X: MatrixLike, width: int, of_block: Callable[[Any], Any]) -> Any:
+def stacked(X: Matrix, width: int, of_block: Callable[[Any], Any]) -> Matrix:
     """The results of `of_block` for blocks of samples, stacked as CSR."""
     blocks = [of_block(block) for block in row_blocks(X, width)]
     return blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
 
 
-def of_one_label(proba: Any, classes: object) -> Float:
+def of_one_label(proba: Float, classes: object) -> Float:
     """Probabilities of class 1 of a single label, which may have only one class in training."""
     at = np.flatnonzero(np.asarray(classes) == 1)
     return np.asarray(proba)[:, at[0]] if len(at) else np.zeros(len(proba))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from weald._input import targets
-from weald._input.checks import number
+from weald._input.checks import Matrix, number
 from weald._parameters.types import MatrixLike
 from weald._ranking import ranks
 
 
 def counts(
-    y_true: MatrixLike | None, y_pred: Any, y_mask: MatrixLike | None
+    y_true: MatrixLike | None, y_pred: Matrix, y_mask: MatrixLike | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For each label: the number of true positives, and the number of positives plus predicted positives."""
     labels, mask = ranks.known_labels(y_true, y_mask)
@@ -28,7 +26,7 @@ def counts(
     return n_right, np.bincount(labels.indices, minlength=d) + np.bincount(predicted.indices, minlength=d)
 
 
-def _predicted(y_pred: Any, shape: tuple[int, int]) -> sparse.csr_array:
+def _predicted(y_pred: Matrix, shape: tuple[int, int]) -> sparse.csr_array:
     if ranks.is_pair(y_pred):
         listed, scores = y_pred
         ranked = ranks.listed(listed, scores, shape)

@@ -23,7 +23,7 @@ class Ranking:
     ranked: NDArray[np.int64]
     hits: NDArray[np.bool_]
 
-    def __init__(self, y_true: MatrixLike | None, y_score: Any, k: Any, y_mask: MatrixLike | None) -> None:
+    def __init__(self, y_true: MatrixLike | None, y_score: object, k: Any, y_mask: MatrixLike | None) -> None:
         self.labels, self.mask = ranks.known_labels(y_true, y_mask)
         self.ranked = ranks.first(y_score, k, self.labels.shape, self.mask)
         self.hits = ranks.are_in(self.labels, self.ranked)
@@ -62,7 +62,7 @@ def _check_propensities(values: Any, n_labels: int) -> Float:
     return np.asarray(values)
 
 
-def mean_ratio(parts: Any, wholes: Any) -> float:
+def mean_ratio(parts: Float, wholes: Float) -> float:
     """The mean of parts / wholes over samples with a positive whole, or NaN if there are none."""
     rows = wholes > 0
     return float((parts[rows] / wholes[rows]).mean()) if rows.any() else float("nan")

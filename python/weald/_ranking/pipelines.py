@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from weald._input.checks import Matrix
 from weald._parameters.types import MatrixLike
 
 
@@ -36,7 +37,7 @@ def innermost(estimator: BaseEstimator) -> tuple[Any, list[Any]]:
         estimator = estimator._inside()
 
 
-def transformed(before: list[Any], X: MatrixLike) -> Any:
+def transformed(before: list[Any], X: MatrixLike) -> Matrix:
     """X after the steps before a model."""
     for steps in before:
         X = steps.transform(X)

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import checks, masks, targets
-from weald._input.checks import Float, named
+from weald._input.checks import Float, Matrix, named
 from weald._input.sparse import is_sparse
 from weald._parameters.types import MatrixLike
 
@@ -33,14 +33,14 @@ def known_labels(
     return target.original, target.mask
 
 
-def pattern(cells: Any, name: str) -> sparse.csr_array:
+def pattern(cells: Matrix, name: str) -> sparse.csr_array:
     """The pattern of non-zero entries, in canonical form. The argument, called `name` in messages, is not modified."""
     stored = _stored(cells, name) if is_sparse(cells) else sparse.csr_array(cells != 0)
     is_there = stored.data != 0
     return _only(sparse.csr_array((is_there, stored.indices, stored.indptr), shape=stored.shape), is_there)
 
 
-def _stored(matrix: Any, name: str) -> sparse.csr_array:
+def _stored(matrix: sparse.csr_array, name: str) -> sparse.csr_array:
     """A sparse matrix as canonical CSR, which shares memory with the argument if that is canonical CSR."""
     matrix = checks.canonical(matrix, name).tocsr()
     return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
@@ -72,7 +72,7 @@ def places_in(cells: sparse.csr_array, rows: Any, columns: Any) -> tuple[Index, 
     return at, stored[at] == asked
 
 
-def are_entries_in(matrix: sparse.csr_array, cells: Any) -> NDArray[np.bool_]:
+def are_entries_in(matrix: sparse.csr_array, cells: sparse.csr_array) -> NDArray[np.bool_]:
     """Whether each stored entry of a matrix is also stored in another one of equal shape; both in canonical form."""
     return _has(cells, rows_of(matrix), matrix.indices)
 
@@ -162,7 +162,9 @@ def _check_rows(n_rows: int, expected: int) -> None:
         raise ValueError(f"y_score must have {expected} rows, as y_true, got {n_rows}")
 
 
-def listed(labels: Any, scores: object, shape: tuple[int, int], mask: sparse.csr_array | None = None) -> Index:
+def listed(
+    labels: NDArray[np.intp] | None, scores: object, shape: tuple[int, int], mask: sparse.csr_array | None = None
+) -> Index:
     """The ranking of listed labels, by their scores if these are given, and otherwise in the order of the list."""
     with named("y_score"):
         labels = check_array(labels, dtype=None, input_name="y_score")

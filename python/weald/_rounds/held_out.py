@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from weald._input import checks, masks
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import safe_indexing
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
 from weald._parameters.projections import derived_seed
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def validation_set(
     boosting: BaseBoosting,
     X: Matrix,
-    y: Any,
+    y: Raw,
     target: Target,
     weights: Float | None,
     given: tuple[Any, Any, Any],
@@ -85,7 +85,7 @@ def validation_set(
     return kept, (X_held, held, w_held, start_held), y_held, mask
 
 
-def margins_by_folds(boosting: BaseBoosting, X: Matrix, y: Any, target: Target, weights: Float | None) -> Float:
+def margins_by_folds(boosting: BaseBoosting, X: Matrix, y: Raw, target: Target, weights: Float | None) -> Float:
     """Initial scores of the training samples, each by a copy of `init` that was fitted without the sample.
 
     The scores of samples with weight zero are zero.

@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 from numbers import Integral
-from typing import Any, Self
+from typing import Self, TextIO
 
 # After this number of seconds without a line, the next report prints one; in long work, after this fraction of the time
 # so far, to limit the number of lines.
@@ -106,7 +106,7 @@ class Progress:
         # The whole line, so that nothing is left of what another fit or a longer text has drawn there.
         self._write(sys.stderr, f"\r{text[:width]:<{width}}")
 
-    def _write(self, stream: Any, text: str) -> None:
+    def _write(self, stream: TextIO, text: str) -> None:
         if stream is None:
             return
         try:
@@ -123,7 +123,7 @@ def check_verbose(verbose: object) -> int:
     return int(verbose)
 
 
-def _is_terminal(stream: Any) -> bool:
+def _is_terminal(stream: TextIO) -> bool:
     """Whether lines of the stream can be drawn again, which a stream that is closed or None does not say."""
     try:
         return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
@@ -131,7 +131,7 @@ def _is_terminal(stream: Any) -> bool:
         return False
 
 
-def _columns(stream: Any) -> int:
+def _columns(stream: TextIO) -> int:
     try:
         columns = os.get_terminal_size(stream.fileno()).columns
     except Exception:

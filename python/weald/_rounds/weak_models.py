@@ -92,7 +92,7 @@ def _rows_of(X: Matrix, rows: NDArray[np.uint32]) -> Matrix:
     return X.tocsr()[rows] if is_sparse(X) else X[rows]
 
 
-def _seeded(estimator: BaseEstimator, seed: int, stage: int) -> Any:
+def _seeded(estimator: BaseEstimator, seed: int, stage: int) -> BaseEstimator:
     """`estimator` with every `random_state`, including those of nested estimators, set for the stage."""
     names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
     estimator.set_params(**{name: derived_seed(seed, (stage, i)) for i, name in enumerate(sorted(names))})

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +33,7 @@ def merge(
     sample_weight: ArrayLike | None = None,
     *,
     y_mask: MatrixLike | None = None,
-) -> Any:
+) -> BaseEstimator:
     """Merge parts of a forest that were fitted separately by `fit(X, y, trees=range(a, b))`.
 
     Parameters
@@ -165,7 +166,12 @@ def _check_all_there(ranges: list[tuple[int, int]], n: int) -> None:
 
 
 def _set_oob(
-    merged: Any, digest: str, X: MatrixLike | None, y: MatrixLike | None, sample_weight: Any, y_mask: MatrixLike | None
+    merged: BaseEstimator,
+    digest: str,
+    X: MatrixLike | None,
+    y: MatrixLike | None,
+    sample_weight: ArrayLike | None,
+    y_mask: MatrixLike | None,
 ) -> None:
     if X is None or y is None:
         missing = "X" if X is None else "y"

@@ -18,11 +18,11 @@ from weald._fit.base import BaseModel
 from weald._fitted.at_once import FittedAsOne
 from weald._fitted.proof import check_fitted
 from weald._input import frames
-from weald._input.checks import renamed
+from weald._input.checks import Matrix, renamed
 from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
-from weald._parameters.types import MatrixLike, Scores
+from weald._parameters.types import Estimator, MatrixLike, Prediction, Scores
 from weald._ranking.pipelines import apart
 
 __all__ = ["Predictor"]
@@ -130,7 +130,7 @@ class Predictor:
     def __reduce__(self) -> tuple[Any, tuple[Any]]:
         return Predictor, (self._estimator(),)
 
-    def _estimator(self) -> Any:
+    def _estimator(self) -> Estimator:
         """The estimator that this object was made from."""
         if self._steps is not None:
             return self._steps.estimator()
@@ -165,7 +165,7 @@ class Predictor:
         # A row of a sparse array has one dimension; one of a sparse matrix has two.
         return found[[0]] if is_sparse(found) else found[0]
 
-    def predict_proba(self, sample: object) -> Any:
+    def predict_proba(self, sample: object) -> Prediction:
         """Predict the class or label probabilities of one sample.
 
         Parameters
@@ -268,7 +268,7 @@ class Predictor:
 
     # --- everything else by the model's methods ----------------------------------------------------------------------
 
-    def _call(self, name: str, sample: object, **options: object) -> Any:
+    def _call(self, name: str, sample: object, **options: object) -> Prediction:
         method = self._methods.get(name)
         if method is None:
             if not hasattr(self._model, name):
@@ -276,7 +276,7 @@ class Predictor:
             method = self._methods[name] = _method(self._model, name)
         return method(self._model, self._checked(sample), **options)
 
-    def _checked(self, sample: object) -> Any:
+    def _checked(self, sample: object) -> Matrix:
         """The sample as float32 of shape (1, n_features), checked."""
         if _is_table(sample):
             return self._checked_by_model(sample)
@@ -304,7 +304,7 @@ class Predictor:
             )
         return buffer
 
-    def _checked_by_model(self, sample: Any) -> Any:
+    def _checked_by_model(self, sample: Any) -> Matrix:
         if sample.shape[0] != 1:
             raise ValueError(f"sample must be a single sample, got shape {sample.shape}")
         with renamed(X="sample"):
@@ -366,7 +366,7 @@ class Predictor:
 class _AfterSteps:
     """The last step of a pipeline, after copies of the steps before it."""
 
-    def __init__(self, before: Any, last: Predictor) -> None:
+    def __init__(self, before: Estimator, last: Predictor) -> None:
         self._before, self._last = deepcopy(before), last
         self._names = getattr(before, "feature_names_in_", None)
 
@@ -411,7 +411,7 @@ class _AroundModel:
         return estimator
 
 
-def _one_row(sample: Any, names: Any) -> Any:
+def _one_row(sample: Any, names: NDArray[np.object_] | None) -> Any:
     """A sample as the only row of what the first step of a pipeline takes, whose features may have names."""
     if _is_table(sample) or (isinstance(sample, np.ndarray) and sample.ndim == 2):
         if sample.shape[0] != 1:
@@ -455,7 +455,7 @@ def _is_table(sample: object) -> bool:
 _PLAIN = (np.ndarray, list, tuple)
 
 
-def _as_it_is(X: MatrixLike, **_: object) -> Any:
+def _as_it_is(X: MatrixLike, **_: object) -> Matrix:
     return X
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from weald._input.checks import Float, count_samples, integer
+from weald._input.checks import Float, Matrix, count_samples, integer
 from weald._input.sklearn_private import safe_indexing
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._parameters.types import MatrixLike, Scores
 from weald._ranking.pipelines import apart
 from weald._rounds.progress import Progress, check_verbose
@@ -157,7 +157,7 @@ def topk_chunks(
 
 
 def _chunks(
-    model: BaseEstimator, X: MatrixLike, k: int, size: int, options: dict[str, Any], exclude: Any, verbose: int
+    model: BaseEstimator, X: MatrixLike, k: int, size: int, options: dict[str, Any], exclude: Raw, verbose: int
 ) -> Iterator[tuple[NDArray[np.int64], Float]]:
     if is_sparse(exclude):
         exclude = exclude.tocsr()
@@ -173,7 +173,7 @@ def _chunks(
             yield found
 
 
-def _cut(X: Any, size: int) -> Iterator[Any]:
+def _cut(X: Matrix, size: int) -> Iterator[Any]:
     if is_sparse(X):
         X = X.tocsr()
     for start in range(0, count_samples(X), size):

@@ -20,7 +20,7 @@ from sklearn.utils import check_array
 
 from weald import _weald
 from weald._input import checks, targets
-from weald._input.sparse import is_sparse
+from weald._input.sparse import Raw, is_sparse
 from weald._input.y_columns import check_array_of_y
 from weald._parameters.types import MatrixLike
 
@@ -399,20 +399,20 @@ def _label_data(rows: Any, labels: Any) -> LabelData:
     return LabelData(_csr(*rows), _ones(*labels))
 
 
-def _csr(values: NDArray[np.float32], indices: Any, indptr: Any, n_columns: int) -> sparse.csr_array:
+def _csr(values: NDArray[np.float32], indices: NDArray[Any], indptr: NDArray[Any], n_columns: int) -> sparse.csr_array:
     matrix = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_columns))
     matrix.has_canonical_format = True  # indices are strictly ascending, as the engine has checked
     return matrix
 
 
-def _ones(indices: Any, indptr: Any, n_labels: int) -> sparse.csr_array:
+def _ones(indices: NDArray[Any], indptr: NDArray[Any], n_labels: int) -> sparse.csr_array:
     return _csr(np.ones(len(indices), dtype=np.float32), indices, indptr, n_labels)
 
 
 # ---- writing
 
 
-def _rows_of(X: Any) -> sparse.csr_array:
+def _rows_of(X: Raw) -> sparse.csr_array:
     """X as float32 CSR in canonical form."""
     with np.errstate(over="ignore"):  # overflow gives infinity, for which the engine raises an error
         if is_sparse(X):
@@ -423,7 +423,7 @@ def _rows_of(X: Any) -> sparse.csr_array:
         return sparse.csr_array(X)
 
 
-def _labels_of(Y: Any, n_samples: int) -> sparse.csr_array:
+def _labels_of(Y: Raw, n_samples: int) -> sparse.csr_array:
     """The labels that are 1, as a sparse matrix."""
     check_array_of_y(Y, "Y")
     if not is_sparse(Y) and np.size(Y) == 0:

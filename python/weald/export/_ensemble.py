@@ -29,6 +29,7 @@ from weald._fit.base import BaseModel
 from weald._input.checks import Float
 from weald._input.described import kind_of
 from weald._input.schema import LABELS
+from weald._parameters.types import Estimator
 
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
 
@@ -191,7 +192,7 @@ def _refusal(model: BaseEstimator, exporter: str) -> str:
     return message if instead is None else f"{message}; {instead}"
 
 
-def _of_boosting(fitted: Any, exporter: str) -> Ensemble:
+def _of_boosting(fitted: Estimator, exporter: str) -> Ensemble:
     name, model = type(fitted).__name__, fitted._model
     if fitted._weak is not None:
         raise ValueError(
@@ -225,7 +226,7 @@ def _of_boosting(fitted: Any, exporter: str) -> Ensemble:
     )
 
 
-def _described(fitted: Any, **parts: Any) -> Ensemble:
+def _described(fitted: Estimator, **parts: Any) -> Ensemble:
     """The description, with the parts that all fitted estimators have in common."""
     kind: Kind = "numbers"
     classes: list[NDArray[Any]] = []
@@ -255,7 +256,7 @@ def _described(fitted: Any, **parts: Any) -> Ensemble:
     )
 
 
-def _tree_of(tree: Any, column: int | None = None, factors: Float | None = None) -> EnsembleTree:
+def _tree_of(tree: _weald.Tree, column: int | None = None, factors: Float | None = None) -> EnsembleTree:
     """A tree of the engine."""
     left, feature, threshold = tree.children_left(), tree.feature(), tree.threshold()
     is_leaf = left < 0

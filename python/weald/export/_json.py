@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +165,7 @@ def from_json(text: str | bytes) -> JsonModel:
     return _read(content)
 
 
-def _refuse_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Never:
     raise ValueError(f"numbers must be finite, got {name}")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float
@@ -147,7 +147,7 @@ class _Graph:
     def _cast(self, name: str, dtype: object, output: str | None = None) -> str:
         return self._op("Cast", name, output=output, to=self._type(dtype))
 
-    def _give(self, name: str, output: str, dtype: Any, n_columns: int | None) -> None:
+    def _give(self, name: str, output: str, dtype: DTypeLike, n_columns: int | None) -> None:
         """Add an output of the graph. Without a number of columns it is one-dimensional."""
         self._cast(name, dtype, output)
         shape = ["n_samples"] if n_columns is None else ["n_samples", n_columns]

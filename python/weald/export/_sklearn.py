@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import ensemble as sklearn_ensemble
@@ -18,7 +16,7 @@ from weald._input.sklearn_private import Tree as SklearnTree
 from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of
 
 
-def to_sklearn(estimator: BaseEstimator) -> Any:
+def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
     """Convert a fitted model to an estimator of scikit-learn with equal predictions.
 
     Parameters
@@ -98,7 +96,7 @@ def to_sklearn(estimator: BaseEstimator) -> Any:
     return forest
 
 
-def _with_params(kind: Any, model: BaseEstimator) -> Any:
+def _with_params(kind: type[BaseEstimator], model: BaseEstimator) -> BaseEstimator:
     """An estimator of this class with those parameters of `model` that it has and accepts."""
     params = model.get_params(deep=False)
     estimator = kind()
@@ -135,7 +133,7 @@ def _set_shape(estimator: BaseEstimator, ensemble: Ensemble, model: BaseEstimato
 
 def _member(
     ensemble: Ensemble, model: BaseEstimator, index: int, estimator: BaseEstimator, *, is_member: bool = True
-) -> Any:
+) -> BaseEstimator:
     engine = model._forest
     tree = ensemble.tree(index)
     estimator.tree_ = _tree(ensemble, tree, Tree(engine.only(index)))
@@ -144,7 +142,7 @@ def _member(
     return estimator
 
 
-def _tree(ensemble: Ensemble, tree: EnsembleTree, arrays: Tree) -> Any:
+def _tree(ensemble: Ensemble, tree: EnsembleTree, arrays: Tree) -> object:
     nodes = np.zeros(arrays.node_count, dtype=NODE_DTYPE)
     is_leaf = tree.feature < 0
     nodes["left_child"], nodes["right_child"] = arrays.children_left, arrays.children_right

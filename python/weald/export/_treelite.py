@@ -15,7 +15,7 @@ from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of
 from weald.export._links import LARGEST_LOG, LINKS
 
 
-def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> Any:
+def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object:
     """Convert a fitted model to treelite, to be compiled by tl2cgen, served by FIL, or run by GTIL.
 
     Parameters
@@ -198,7 +198,7 @@ def _add(builder: Any, tree: EnsembleTree, places: Any, width: int, divisor: flo
     builder.end_tree()
 
 
-def _leaf(tree: EnsembleTree, node: int, places: Any, width: int, divisor: float) -> float | list[float]:
+def _leaf(tree: EnsembleTree, node: int, places: list[int], width: int, divisor: float) -> float | list[float]:
     columns, values = tree.leaf(node)
     if tree.column is not None:
         return float(values[0] / divisor) if len(values) else 0.0
