@@ -28,7 +28,7 @@ def rows(X):
 
 def as_columns(model, found, n_samples):
     """The predictions of treelite, with the outputs side by side."""
-    if model._kind != "numbers" and getattr(model, "_label_format", 1) is None and model.n_outputs_ > 1:
+    if getattr(model, "_label_format", 1) is None and model.n_outputs_ > 1:
         return np.hstack([found[:, output, :n] for output, n in enumerate(model.n_classes_)])
     return found.reshape(n_samples, -1)
 

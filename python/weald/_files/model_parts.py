@@ -27,7 +27,8 @@ _KEYS = {"class", "params", "fitted"}
 _KEYS_AROUND = _KEYS | {"inner", "frozen"}
 
 # Parameters that were added after the first version of the format. A file contains them only if they differ from these
-# values, which give the behavior of the estimator before the parameter was added.
+# values, which give the behavior of the estimator before the parameter was added. Those of a single class are in its
+# `_later_parameters`.
 ADDED: dict[str, Any] = {
     "multi_label": "auto",
     "leaf_estimation": "line_search",

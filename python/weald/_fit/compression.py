@@ -34,7 +34,7 @@ from weald._input.sparse import is_sparse
 from weald._input.targets import Target
 from weald._parameters import constraints, label_weight
 from weald._parameters.max_features import n_drawn_features
-from weald._parameters.projections import Growth, derived_seed
+from weald._parameters.projections import derived_seed
 from weald._parameters.types import CategoricalFeatures, MatrixLike, RandomState, fit_context
 from weald._rounds.progress import Progress
 
@@ -397,11 +397,7 @@ class BaseCompressed(WithPaths):
         train = np.zeros(samples.n)
         train[folds[0][0]] = 1.0
         of_fold = replace(samples, weights=train, row_weights=(train, None))
-        if isinstance(forest, BaseForest):
-            config = forest._forest_config(of_fold, (0, forest._forest.n_trees))
-        else:
-            tree = forest._tree_config(of_fold, Growth(seed, range(1)))
-            config = {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None}
+        config: _ForestConfig = forest._config_again(of_fold, seed)
         config["tree"]["seed"] = seed
         return config
 

@@ -163,6 +163,10 @@ class BaseForest(TreeParameters, WithPaths, BaseBagging):
             "max_samples": self._n_draws(),
         }
 
+    def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
+        """The configuration of a forest with as many trees on other samples."""
+        return self._forest_config(samples, (0, self._forest.n_trees))
+
     def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
         if _label_weight.is_given(self) and self.output_projection is None:
             _label_weight.check_grown_with(grown.criterion)

@@ -31,7 +31,7 @@ from weald._parameters.types import (
 )
 
 if TYPE_CHECKING:
-    from weald._weald import _Model
+    from weald._weald import _ForestConfig, _Model
 
 
 class TreeProof(Proof):
@@ -196,6 +196,11 @@ class BaseTree(TreeParameters, BaseModel):
         self.tree_ = Tree(_weald.fit_tree(*data, config, samples.mask, self._n_threads()))
         self.max_features_ = config["max_features"]
         self._set_outputs(target)
+
+    def _config_again(self, samples: Samples, seed: int) -> _ForestConfig:
+        """The configuration of a forest of one such tree on other samples."""
+        tree = self._tree_config(samples, Growth(seed, range(1)))
+        return {"tree": tree, "trees": (0, 1), "bootstrap": False, "max_samples": None}
 
     def predict(self, X: MatrixLike, *, check_input: bool = True) -> Prediction:
         """Predict the classes, labels or numerical outputs of samples.
