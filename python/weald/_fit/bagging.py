@@ -182,7 +182,7 @@ class BaseBagging(BaseEnsemble):
             self._seed = draw_seed(self.random_state)
         self._set_outputs(target)
         if grown is not None:
-            self._check_warm_start(before or {})
+            self._check_goes_on(before or {})
             self._check_grown_with(grown, target)
         n_threads = self._n_threads()
         config = self._forest_config(samples, (n_grown, end))
@@ -219,18 +219,6 @@ class BaseBagging(BaseEnsemble):
                 self.__dict__.pop(name, None)
         self._draws = draws
         return config
-
-    def _check_warm_start(self, before: dict[str, Any]) -> None:
-        if self.n_features_in_ != before["n_features_in_"]:
-            raise ValueError(
-                f"X must have {before['n_features_in_']} features with warm_start=True, as in the previous fit, got "
-                f"{self.n_features_in_}"
-            )
-        if self.n_outputs_ != before["n_outputs_"]:
-            raise ValueError(
-                f"y must have {before['n_outputs_']} outputs with warm_start=True, as in the previous fit, got "
-                f"{self.n_outputs_}"
-            )
 
     def _check_grown_with(self, grown: _weald.Forest, target: Target) -> None:
         """Raise if the existing trees were grown with another criterion."""
@@ -298,12 +286,6 @@ class BaseBaggingClassifier(BaseBagging, BaseClassifier):
 
     oob_score_: float
     oob_decision_function_: Float | sparse.csr_array
-
-    def _check_warm_start(self, before: dict[str, Any]) -> None:
-        super()._check_warm_start(before)
-        as_list = [part if isinstance(part, list) else [part] for part in (before["classes_"], self.classes_)]
-        if not all(map(np.array_equal, *as_list)):
-            raise ValueError("y must have the classes of the previous fit with warm_start=True, got other classes")
 
     def _oob_predict(self, config: object, samples: Samples) -> tuple[Any, NDArray[np.uint32]]:
         form = samples.target.label_format

@@ -259,6 +259,17 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
         if target.names is not None:
             self.target_names_in_ = target.names
 
+    def _check_goes_on(self, before: dict[str, Any]) -> None:
+        """Raise if a warm start has other features, outputs or classes than the fit with the attributes `before`."""
+        for name, where, what in (("n_features_in_", "X", "features"), ("n_outputs_", "y", "outputs")):
+            if (old := before[name]) != (new := getattr(self, name)):
+                raise ValueError(
+                    f"{where} must have {old} {what} with warm_start=True, as in the previous fit, got {new}"
+                )
+        found = before.get("classes_"), getattr(self, "classes_", None)
+        if not all(map(np.array_equal, *(part if isinstance(part, list) else [part] for part in found))):
+            raise ValueError("y must have the classes of the previous fit with warm_start=True, got other classes")
+
     def _check_X(self, X: Raw, *, reset: bool, fitting: bool = False, kept: Schema | None = None) -> Matrix:
         """X in the engine's form.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from weald._input.targets import Target
@@ -58,13 +57,7 @@ def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dic
             f"n_estimators must be at least {n_grown} with warm_start=True, the number of stages of the fitted model, "
             f"got {boosting.n_estimators}"
         )
-    for name in ("n_features_in_", "n_outputs_"):
-        if before[name] != getattr(boosting, name):
-            what, where = ("features", "X") if name == "n_features_in_" else ("outputs", "y")
-            raise ValueError(
-                f"{where} must have {before[name]} {what} with warm_start=True, as in the previous fit, got "
-                f"{getattr(boosting, name)}"
-            )
+    boosting._check_goes_on(before)
     for name, value in shared.items():
         if (old := before["_shared"][name]) != value:
             raise ValueError(f"{name} must be {old!r} with warm_start=True, as in the previous fit, got {value!r}")
@@ -74,7 +67,3 @@ def check_warm_start(boosting: BaseBoosting, before: dict[str, Any], shared: dic
         raise ValueError(
             f"step_dtype must be {kept!r} with warm_start=True, as in the previous fit, got {boosting.step_dtype!r}"
         )
-    found = before.get("classes_"), getattr(boosting, "classes_", None)
-    old, new = (part if isinstance(part, list) else [part] for part in found)
-    if not all(map(np.array_equal, old, new)):
-        raise ValueError("y must have the classes of the previous fit with warm_start=True, got other classes")
