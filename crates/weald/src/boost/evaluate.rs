@@ -3,8 +3,8 @@
 use ndarray::ArrayView2;
 
 use super::config::{BoostConfig, OutputStrategy};
+use super::data::Data;
 use super::fit::Masked;
-use super::state::Data;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;

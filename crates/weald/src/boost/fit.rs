@@ -1,7 +1,5 @@
 //! The functions that fit a model: they check the data and fit the stages.
 
-use std::ops::ControlFlow;
-
 use ndarray::ArrayView2;
 
 use super::config::{BoostConfig, LeafEstimation};
@@ -14,11 +12,10 @@ use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
 use crate::data::{Dataset, Matrix, Outputs, Targets};
-use crate::error::{Error, Result, try_copied};
+use crate::error::{Error, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::loss::column::LeafRule;
 use crate::loss::known_cells::KnownCells;
-use crate::rounds::Observer;
 
 /// The samples to which the model is fitted.
 #[derive(Debug)]
@@ -247,41 +244,4 @@ impl Masked {
         }
         Ok(Masked { config })
     }
-}
-
-/// Ends the fit when the validation loss has not improved for `n_iter_no_change` stages.
-#[derive(Debug)]
-pub(super) struct EarlyStopping<'c> {
-    config: &'c BoostConfig,
-    /// The validation loss before the first stage.
-    at_start: Option<f64>,
-    /// The validation loss after each stage so far.
-    losses: Vec<f64>,
-}
-
-impl<'c> EarlyStopping<'c> {
-    /// `at_start` is the validation loss before the first stage; `losses` are those after the existing stages.
-    pub(super) fn new(config: &'c BoostConfig, at_start: Option<f64>, losses: &[f64]) -> Result<Self> {
-        Ok(EarlyStopping { config, at_start, losses: try_copied("the losses of stages", losses)? })
-    }
-
-    fn is_over(&self) -> bool {
-        let (Some(patience), Some(at_start)) = (self.config.n_iter_no_change, self.at_start) else { return false };
-        let Some(before) = self.losses.len().checked_sub(patience).filter(|&before| before > 0) else { return false };
-        let least = |losses: &[f64]| losses.iter().copied().fold(f64::INFINITY, f64::min);
-        // A loss of zero cannot improve.
-        at_start == 0.0 || least(&self.losses[before..]) > least(&self.losses[..before]) - self.config.tol * at_start
-    }
-}
-
-impl Observer for EarlyStopping<'_> {
-    fn after(&mut self, _: usize, validation_loss: Option<f64>) -> ControlFlow<()> {
-        self.losses.extend(validation_loss);
-        if self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-/// Returns the index of the first minimum.
-pub(super) fn least(scores: &[f64]) -> usize {
-    (0..scores.len()).reduce(|best, i| if scores[i] < scores[best] { i } else { best }).unwrap_or(0)
 }

@@ -32,28 +32,29 @@
 //! | projected, relabelled | q random combinations of them | the same |
 //! | projected | one random combination | μ ρ g, where g is the leaf's mean of the combination: one value for each leaf, one step for each score |
 //!
-//! v are either Newton steps of each leaf and score, Σ w r / (Σ w h + λ), which are computed in `newton`; or ρ ⊙ g,
+//! v are either Newton steps of each leaf and score, Σ w r / (Σ w h + λ), which are computed in `leaves::newton`; or ρ ⊙ g,
 //! where g are the mean negative gradients of the leaf and ρ is a step for each score that is searched over all samples
 //! ([`LeafEstimation`]).
 //!
 //! | module | what |
 //! |---|---|
-//! | `leaf_search` | minimisation of the logistic loss from sums over leaves |
-//! | `columns`, `tile` | leaves and steps of the logistic loss: searches for each column, and the sums that they need |
-//! | `config` | parameters |
-//! | `problem` | the combination of loss, outputs and strategy |
-//! | `state` | the samples and their scores, the sweep over them, sums of gradients by leaf |
-//! | `newton` | leaves and steps that are regularised Newton steps |
-//! | `observer` | callbacks after each stage |
-//! | `low_rank` | residuals of the squared error of sparse labels, never computed as a whole |
+//! | `config`, `problem` | parameters, and the combination of loss, outputs and strategy |
+//! | `fit`, `stages` | the public functions, and the loop over stages with one stage in four steps |
+//! | `data` | what a stage reads: samples, y, weights and loss, and mean losses |
 //! | `stage_projection`, `projector` | what a stage is fitted to, and the computation of the targets of its tree from negative gradients |
-//! | `steps` | leaves and steps of one stage |
-//! | `fit`, `stages`, `booster` | the public functions, the loop over stages with one stage in four steps, and the scores that it changes |
+//! | `leaves` | the samples of a stage by leaf, what leaves take as values, and how scores move by them |
+//! | `leaves::steps`, `leaves::newton` | leaves and steps of one stage, by line searches and as regularised Newton steps |
+//! | `leaves::sums`, `leaves::curvatures` | sums of gradients by leaf, and second derivatives of the samples of a tree |
+//! | `leaves::columns`, `leaves::search`, `leaves::tile` | leaves and steps of the logistic loss: searches for each column from sums over leaves |
+//! | `scores`, `scores::booster` | the scores that stages change, of training samples and of held-out samples |
+//! | `scores::sweep` | the pass that moves stored scores, and computes losses and the next targets |
+//! | `scores::low_rank` | residuals of the squared error of sparse labels, never computed as a whole |
+//! | `stopping` | when a fit ends, and which stages are kept |
+//! | `observer` | callbacks after each stage |
 //! | `weak` | boosting with weak models of the caller |
-//! | `model`, `predict` | the fitted model, and its predictions by [`crate::model`] |
 //! | `workers` | samples on several machines |
+//! | `model`, `predict`, `compact` | the fitted model, its predictions by [`crate::model`], and leaves that need less memory |
 //! | `evaluate` | the mean loss of any samples by their scores |
-//! | `compact` | leaves that need less memory |
 //!
 //! # One stage
 //!
@@ -76,32 +77,28 @@
 //!
 //! At learning rate 1, each step minimises a convex function, starting from the current scores (thesis, convergence
 //! theorem); at a smaller learning rate, the loss does not rise either, by convexity. Newton steps are halved while
-//! they raise the loss. Line searches guarantee this without computing values of the loss (see `leaf_search` and
+//! they raise the loss. Line searches guarantee this without computing values of the loss (see `leaves::search` and
 //! [`crate::loss`]). The loss can only rise by the rounding of scores.
 
-mod booster;
-mod columns;
 mod compact;
 pub(crate) mod config;
+mod data;
 mod evaluate;
 mod fit;
-mod leaf_search;
-mod low_rank;
+mod leaves;
 pub(crate) mod model;
-mod newton;
 mod observer;
 mod predict;
 pub(crate) mod problem;
 mod projector;
+mod scores;
 mod stage_projection;
 mod stages;
-mod state;
-mod steps;
+mod stopping;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests_of_workers;
-mod tile;
 mod weak;
 mod workers;
 

@@ -5,21 +5,23 @@
 //! stage.
 
 use std::cell::Cell;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ndarray::{ArrayView2, Axis};
 
-use super::booster::{Booster, update};
 use super::config::BoostConfig;
-use super::fit::{EarlyStopping, Training, Validation, least};
+use super::data::{Data, Losses};
+use super::fit::{Training, Validation};
+use super::leaves::{LeafValues, Leaves, RowsByLeaf, contributions, update};
 use super::model::{Boosted, Combine};
 use super::observer::{StageObserver, StageReport};
 use super::problem::Problem;
 use super::projector::Projector;
+use super::scores::Scored;
+use super::scores::booster::Booster;
 use super::stage_projection::{Needs, StageProjection, Statistics, TargetRows};
-use super::state::{Data, Leaves, Losses, Scored};
-use super::steps::LeafValues;
+use super::stopping::{EarlyStopping, Watched, least};
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::slots::Slots;
@@ -38,12 +40,11 @@ use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
 use crate::pool;
 use crate::rng::Key;
-use crate::rounds::{Observer, Unobserved, rounds};
+use crate::rounds::{Unobserved, rounds};
 use crate::tree::Tree;
 use crate::tree::config::TreeConfig;
 use crate::tree::constraints::MonotonicColumns;
 use crate::tree::grower::{Grower, Sample, TreeTargets, of_a_sample};
-use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 use crate::tree::rows::Rows;
 
 /// The arguments of a fit, and what is computed once for all its stages.
@@ -82,23 +83,8 @@ struct Stage {
     validation_loss: Option<f64>,
 }
 
-/// Decides when the fit ends: by the validation loss, or when the observer says so.
-#[derive(Debug)]
-struct Watched<'w> {
-    stopping: EarlyStopping<'w>,
-    is_ended: &'w Cell<bool>,
-}
-
-impl Observer for Watched<'_> {
-    fn after(&mut self, round: usize, validation_loss: Option<f64>) -> ControlFlow<()> {
-        let of_loss = self.stopping.after(round, validation_loss);
-        if self.is_ended.get() { ControlFlow::Break(()) } else { of_loss }
-    }
-}
-
 const STAGES: &str = "the stages of a model";
 const LEAVES: &str = "the leaves of a stage";
-const CONTRIBUTIONS: &str = "the contributions of a stage";
 
 /// Purposes of the key of a stage.
 const GROWTH: u64 = 1;
@@ -568,77 +554,6 @@ impl<'f> Fitting<'f> {
         let known = losses.enumerate().filter_map(|(t, loss)| of_share(t, loss));
         let (total, sum) = known.fold((0.0, 0.0), |(total, sum), (share, loss)| (total + share, sum + share * loss));
         (total > 0.0).then(|| sum / total)
-    }
-}
-
-/// The samples of an existing tree by leaf, for the leaves that samples reach.
-#[derive(Debug)]
-struct RowsByLeaf {
-    /// The leaves, in increasing order.
-    leaves: Vec<u32>,
-    /// The samples of the first of these leaves, then those of the second, and so on.
-    order: Vec<u32>,
-    ranges: Vec<Range<u32>>,
-}
-
-impl RowsByLeaf {
-    fn new(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<Self> {
-        let mut ends = try_filled(LEAVES, 0u32, n_leaves + 1)?;
-        rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize + 1] += 1);
-        (0..n_leaves).for_each(|leaf| ends[leaf + 1] += ends[leaf]);
-        let (mut leaves, mut ranges) = (try_with_capacity(LEAVES, n_leaves)?, try_with_capacity(LEAVES, n_leaves)?);
-        for (leaf, range) in (0..).zip(ends.windows(2)).filter(|(_, range)| range[0] < range[1]) {
-            leaves.push(leaf);
-            ranges.push(range[0]..range[1]);
-        }
-        let mut order = try_filled(LEAVES, 0u32, rows.len())?;
-        for &row in rows {
-            let next = &mut ends[leaf_of[row as usize] as usize];
-            order[*next as usize] = row;
-            *next += 1;
-        }
-        Ok(RowsByLeaf { leaves, order, ranges })
-    }
-
-    /// Returns a table with the new values of these leaves, and the old values of all others.
-    fn table(&self, new: &LeafTable, old: &LeafTable) -> Result<LeafTable> {
-        let mut builder = LeafTableBuilder::new(old.width());
-        let mut row = try_filled(LEAVES, 0.0, old.width())?;
-        let mut reached = self.leaves.iter().enumerate().peekable();
-        for leaf in 0..old.n_leaves() {
-            row.fill(0.0);
-            match reached.next_if(|(_, reached)| **reached as usize == leaf) {
-                Some((at, _)) => new.add_to(at, &mut row),
-                None => old.add_to(leaf, &mut row),
-            }
-            builder.push_means(&row)?;
-        }
-        builder.finish()
-    }
-}
-
-/// Returns the leaves that the model stores and, for a table, what they add to the scores.
-fn contributions<T: Float>(values: &LeafValues, steps: &[f64], mu: f64) -> Result<(LeafTable, Vec<T>)> {
-    match values {
-        LeafValues::Table(g) => {
-            let width = steps.len();
-            let mut builder = LeafTableBuilder::new(width);
-            let mut table = try_filled(CONTRIBUTIONS, T::from_f64(0.0), g.len())?;
-            let mut of_leaf = try_filled(CONTRIBUTIONS, 0.0, width)?;
-            for (g, row) in g.chunks_exact(width).zip(table.chunks_exact_mut(width)) {
-                for ((sum, g), step) in of_leaf.iter_mut().zip(g).zip(steps) {
-                    *sum = mu * (step * g);
-                }
-                row.iter_mut().zip(&of_leaf).for_each(|(value, &sum)| *value = T::from_f64(sum));
-                builder.push_means(&of_leaf)?;
-            }
-            Ok((builder.finish()?, table))
-        }
-        LeafValues::Scalars(g) => {
-            let mut builder = LeafTableBuilder::new(1);
-            g.iter().try_for_each(|&g| builder.push_means(&[g]))?;
-            Ok((builder.finish()?, Vec::new()))
-        }
     }
 }
 

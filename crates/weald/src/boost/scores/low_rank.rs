@@ -12,8 +12,9 @@
 
 use std::ops::Range;
 
-use super::projector::Projector;
-use super::state::{Data, Leaves, Losses};
+use crate::boost::data::{Data, Losses};
+use crate::boost::leaves::Leaves;
+use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::data::slots::Slots;
 use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};

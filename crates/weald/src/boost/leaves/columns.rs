@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
-use super::leaf_search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
-use super::state::{Data, Leaves};
+use super::Leaves;
+use super::search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
 use super::tile::{Tile, UnitWeights};
+use crate::boost::data::Data;
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::Reduce;

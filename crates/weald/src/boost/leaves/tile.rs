@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::leaf_search::LeafDerivatives;
+use super::search::LeafDerivatives;
 use crate::error::{Result, try_filled};
 use crate::loss::off_sums::{BitGrids, Grids, LANES, add_row, add_weighted_row};
 use crate::loss::vector::vectorised;

@@ -9,29 +9,20 @@
 //! user), the search evaluates the samples.
 
 use super::columns::StageColumns;
-use super::config::{LeafEstimation, LeafFit};
 use super::newton::{newton, ones};
-use super::state::{Data, HeldScores, Leaves, Scored, Scores, leaf_sums};
+use super::sums::leaf_sums;
+use super::{LeafValues, Leaves};
+use crate::boost::config::{LeafEstimation, LeafFit};
+use crate::boost::data::Data;
+use crate::boost::scores::{HeldScores, Scored, Scores};
 use crate::control::Control;
-use crate::data::weights::EXACT_BITS;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
-use crate::exact::reduce::Reduce;
-use crate::exact::{Shift, Total};
 use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
 use crate::loss::line_search::LineSearch;
 use crate::loss::newton::Regularization;
 use crate::loss::working::Line;
 use crate::pool;
-
-/// What a weak model predicts for the samples of each leaf.
-#[derive(Debug)]
-pub(crate) enum LeafValues {
-    /// One value for each score: a table with a row for each leaf.
-    Table(Vec<f64>),
-    /// One value for each leaf.
-    Scalars(Vec<f64>),
-}
 
 /// Scores that are stored, and bounds of their negative gradients.
 type Held<'s, T> = (&'s [T], &'s [T]);
@@ -104,94 +95,6 @@ impl<T: Float> HeldScores<T> {
         searched(data, &self.scores, values, leaves, search, control)
     }
 }
-
-/// Second derivatives of the samples for the one score of a tree, as integer multiples of a share of the largest.
-///
-/// A tree that is grown on the ratios r / h, with samples weighted by h, has the splits with the largest G² / H: those
-/// whose Newton steps lower the loss most (Chen and Guestrin, 2016, with λ = 0). Samples whose prediction is certain
-/// therefore have little weight, which a rare class needs.
-#[derive(Debug)]
-pub(crate) struct Curvatures {
-    units: Vec<u32>,
-    /// The value of a unit.
-    value: f64,
-    /// How far the products of units of weight and units of curvature are shifted.
-    shift: Shift,
-}
-
-/// The number of bits of the units of the largest second derivative, and thereby the resolution for those of other
-/// samples.
-const UNIT_BITS: u32 = 12;
-const MOST_UNITS: u64 = 1 << UNIT_BITS;
-
-/// Products of units of weight and units of curvature are shifted until their total has at most this number of bits.
-/// That each sample keeps at least one unit, for up to 2³² samples, then cannot bring the total to the limit.
-const PRODUCT_BITS: u32 = Total::BITS - 1;
-
-impl Curvatures {
-    /// Returns the weight times the second derivative of a sample with this weight, in shifted units. Neither a product
-    /// nor the sum of all overflows: the total of weights is below 2⁵², and a second derivative has at most 2¹² units.
-    #[inline]
-    pub(crate) fn parts(&self, row: usize, units: u64) -> u64 {
-        self.shift.units(units * u64::from(self.units[row]))
-    }
-
-    /// Returns how much weight times second derivative a sample of this weight has, if its second derivative is the
-    /// largest one, in shifted units.
-    pub(crate) fn most_parts(&self, units: f64) -> f64 {
-        self.shift.weight(MOST_UNITS as f64 * units)
-    }
-
-    /// Returns r / h of each sample: multiplied by the units, it is r again.
-    pub(crate) fn ratios(&self, targets: &[f64]) -> Result<Vec<f64>> {
-        let ratio = |(&r, &units): (&f64, &u32)| r / (f64::from(units) * self.value);
-        try_collected("the targets of a stage", targets.iter().zip(&self.units).map(ratio))
-    }
-}
-
-impl<T: Float> Scored<'_, T> {
-    /// Returns the second derivatives of the samples of a tree, if it is grown for one score whose leaves take Newton
-    /// steps with second derivatives that differ.
-    pub(crate) fn curvatures(&self, fit: LeafFit, rows: &[u32]) -> Result<Option<Curvatures>> {
-        let data = &self.data;
-        let (Some(loss), Some(scores)) = (data.loss.curved(), self.held_scores()) else { return Ok(None) };
-        if data.width != 1 || fit.estimation != LeafEstimation::Newton {
-            return Ok(None);
-        }
-        let off = loss.domain().off();
-        let mut found = try_filled(WHAT, 0.0f64, data.n_samples)?;
-        let cell = |row: usize| (data.row(row).of_column(0, off), scores[row].to_f64());
-        if loss.takes_blocks() {
-            let y = try_collected(WHAT, rows.iter().map(|&row| cell(row as usize).0))?;
-            let scores = try_collected(WHAT, rows.iter().map(|&row| cell(row as usize).1))?;
-            let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, y.len())?, try_filled(WHAT, 0.0, y.len())?);
-            loss.derivatives(&y, &scores, &mut gradients, &mut curvatures);
-            rows.iter().zip(curvatures).for_each(|(&row, curvature)| found[row as usize] = curvature);
-        } else {
-            for &row in rows {
-                let (y, score) = cell(row as usize);
-                found[row as usize] = loss.curvature(y, score);
-            }
-        }
-        let largest = data.weights.workers().max_of(found.iter().copied().fold(0.0, f64::max))?;
-        if !(largest > 0.0 && largest.is_finite()) {
-            return Ok(None);
-        }
-        let units = found.iter().map(|h| ((h / largest * MOST_UNITS as f64) as u32).max(1));
-        let units = try_collected(WHAT, units)?;
-        let weights = &data.weights;
-        let shift = if weights.exact {
-            const { assert!(EXACT_BITS + UNIT_BITS <= PRODUCT_BITS) };
-            Shift::NONE
-        } else {
-            let part = |&row: &u32| weights.units(row as usize) * u64::from(units[row as usize]);
-            Shift::to_bits(weights.workers().sum_of(rows.iter().map(part).sum())?, PRODUCT_BITS)
-        };
-        Ok(Some(Curvatures { units, value: largest / MOST_UNITS as f64, shift }))
-    }
-}
-
-const WHAT: &str = "the second derivatives of a stage";
 
 /// Computes the regularised least-squares solution: leaves with the shrunk mean residuals, or steps along the `given`
 /// values of leaves.

@@ -19,9 +19,10 @@
 
 use std::ops::Range;
 
-use super::config::LeafFit;
-use super::state::{Data, Leaves, leaf_derivatives};
-use super::steps::LeafValues;
+use super::sums::leaf_derivatives;
+use super::{LeafValues, Leaves};
+use crate::boost::config::LeafFit;
+use crate::boost::data::Data;
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::{weighted_sum, weighted_sum_of_all};

@@ -2,9 +2,10 @@
 
 use ndarray::Array2;
 
-use super::projector::Projector;
-use super::state::{Losses, Scored, Update};
-use super::steps::LeafValues;
+use super::Scored;
+use super::sweep::Update;
+use crate::boost::data::Losses;
+use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::error::{Result, try_push};
 use crate::loss::float::Float;
@@ -12,16 +13,16 @@ use crate::model::{into_array, try_matrix};
 
 /// The state of all scores, or of one score if each has trees of its own (single target).
 #[derive(Debug)]
-pub(super) struct Booster<'a, T: Float> {
-    pub(super) train: Scored<'a, T>,
-    pub(super) validation: Option<Scored<'a, T>>,
-    pub(super) start: Vec<f64>,
+pub(crate) struct Booster<'a, T: Float> {
+    pub(crate) train: Scored<'a, T>,
+    pub(crate) validation: Option<Scored<'a, T>>,
+    pub(crate) start: Vec<f64>,
 }
 
 impl<T: Float> Booster<'_, T> {
     /// Adds a stage to the scores of the training samples and returns their losses, including that of the samples that
     /// are not `in_bag`. If `next` is given, writes the targets of the next stage.
-    pub(super) fn advance(
+    pub(crate) fn advance(
         &mut self,
         update: Option<Update<'_, T>>,
         next: Option<&Projector>,
@@ -37,14 +38,14 @@ impl<T: Float> Booster<'_, T> {
     }
 
     /// Writes the targets at the current scores.
-    pub(super) fn aim(&mut self, projector: &Projector, targets: &mut Vec<f64>, control: &Control) -> Result<()> {
+    pub(crate) fn aim(&mut self, projector: &Projector, targets: &mut Vec<f64>, control: &Control) -> Result<()> {
         self.advance(None, Some(projector), targets, None, control)?;
         Ok(())
     }
 
     /// Returns the loss of the held-out samples at the current scores; `None` if there are no such samples, or
     /// if y is unknown for all of them.
-    pub(super) fn validation_loss(&mut self, control: &Control) -> Result<Option<f64>> {
+    pub(crate) fn validation_loss(&mut self, control: &Control) -> Result<Option<f64>> {
         let scored = self.validation.as_mut();
         let loss = scored.map(|scored| scored.sweep(None, None, &mut [], None, control).map(|losses| losses.all));
         Ok(loss.transpose()?.flatten())
@@ -52,12 +53,12 @@ impl<T: Float> Booster<'_, T> {
 
     /// Returns the loss, at the current scores, of the training samples that are not `in_bag`; `None` if y is unknown
     /// for all of them.
-    pub(super) fn out_of_bag_loss(&mut self, in_bag: Option<&[bool]>, control: &Control) -> Result<Option<f64>> {
+    pub(crate) fn out_of_bag_loss(&mut self, in_bag: Option<&[bool]>, control: &Control) -> Result<Option<f64>> {
         Ok(self.train.sweep(None, None, &mut [], in_bag, control)?.out_of_bag)
     }
 
     /// Returns the scores of the held-out samples, one column for each score, for observers that ask for them.
-    pub(super) fn validation_scores(boosters: &[Booster<'_, T>]) -> Result<Option<Array2<f64>>> {
+    pub(crate) fn validation_scores(boosters: &[Booster<'_, T>]) -> Result<Option<Array2<f64>>> {
         const WHAT: &str = "scores of the validation set";
         let mut all = Vec::new();
         for booster in boosters {
@@ -79,24 +80,10 @@ impl<T: Float> Booster<'_, T> {
 
     /// Adds a stage to the scores of the held-out samples and returns their loss; `None` if there are no such samples,
     /// or if y is unknown for all of them.
-    pub(super) fn advance_validation(&mut self, update: Update<'_, T>, control: &Control) -> Result<Option<f64>> {
+    pub(crate) fn advance_validation(&mut self, update: Update<'_, T>, control: &Control) -> Result<Option<f64>> {
         let scored = self.validation.as_mut();
         let loss =
             scored.map(|scored| scored.sweep(Some(update), None, &mut [], None, control).map(|losses| losses.all));
         Ok(loss.transpose()?.flatten())
-    }
-}
-
-/// Describes what the leaves add to the scores of their samples: rows of `table`, or `direction` times one value for
-/// each leaf.
-pub(super) fn update<'u, T>(
-    leaf_of: Vec<u32>,
-    values: &'u LeafValues,
-    table: &'u [T],
-    direction: &'u [f64],
-) -> Update<'u, T> {
-    match values {
-        LeafValues::Table(_) => Update::Table { leaf_of, table },
-        LeafValues::Scalars(values) => Update::RankOne { leaf_of, values, direction },
     }
 }

@@ -1,0 +1,112 @@
+//! What a stage reads: the samples with y, their weights and their loss, and means of the losses of samples.
+
+use super::scores::sweep::sweep;
+use crate::control::Control;
+use crate::data::train_y::TrainY;
+use crate::data::{Targets, Weights};
+use crate::error::{Result, try_with_capacity};
+use crate::exact::exact_mean_of_all;
+use crate::exact::reduce::Reduce;
+use crate::loss::float::Float;
+use crate::loss::known_cells::mean_of_columns;
+use crate::loss::rows::{RowLoss, RowTargets};
+use crate::loss::working::WorkingLoss;
+
+/// The training or held-out samples: everything that stays the same while their scores change.
+#[derive(Debug)]
+pub(crate) struct Data<'a, T: Float> {
+    /// y, a column for each score.
+    pub(crate) y: TrainY<'a>,
+    pub(crate) loss: &'a WorkingLoss<'a>,
+    /// The loss of one sample.
+    pub(crate) of_row: Box<dyn RowLoss<T> + 'a>,
+    pub(crate) weights: Weights,
+    pub(crate) n_samples: usize,
+    pub(crate) width: usize,
+    /// The weight of each score in the loss of a sample; `None` if all scores have the same weight.
+    pub(crate) shares: Option<&'a [f64]>,
+}
+
+impl<'a, T: Float> Data<'a, T> {
+    /// `y` must have `width` columns.
+    pub(crate) fn new(
+        y: &'a Targets<'_>,
+        (loss, shares): (&'a WorkingLoss<'a>, Option<&'a [f64]>),
+        weights: Weights,
+        width: usize,
+    ) -> Result<Self> {
+        let (n_samples, y, of_row) = (y.n_samples(), TrainY::new(y)?, loss.rows(shares));
+        Ok(Data { n_samples, y, loss, of_row, weights, width, shares })
+    }
+
+    /// Returns the mean loss of all samples by their scores, row-major; `None` if y is unknown for all of them.
+    pub(crate) fn mean_loss(&self, scores: &mut [T], control: &Control) -> Result<Option<f64>> {
+        let (losses, _) = sweep(self, scores, None, None, &mut [], control)?;
+        Ok(self.mean_losses(&losses, scores, None, control)?.all)
+    }
+
+    /// Returns the means of the losses of samples, of which `losses` has one for each sample and `scores` are the
+    /// scores.
+    pub(super) fn mean_losses(
+        &self,
+        losses: &[f64],
+        scores: &[T],
+        in_bag: Option<&[bool]>,
+        control: &Control,
+    ) -> Result<Losses> {
+        let (Some(columns), TrainY::Real(y)) = (self.loss.of_known_cells(), &self.y) else {
+            let out_of_bag = self.out_of_bag_loss(|row| losses[row], in_bag)?;
+            return Ok(Losses { all: Some(self.mean_loss_in(|row| losses[row], |_| true)?), out_of_bag });
+        };
+        let all = mean_of_columns(columns, y, scores, &self.weights, |_| true, control)?;
+        let of_others =
+            |in_bag: &[bool]| mean_of_columns(columns, y, scores, &self.weights, |row| !in_bag[row], control);
+        Ok(Losses { all, out_of_bag: in_bag.map(of_others).transpose()?.flatten() })
+    }
+
+    /// Returns the mean of the losses of the samples that are not `in_bag`, all of whose cells must be known; `None` if
+    /// there are no such samples.
+    pub(crate) fn out_of_bag_loss(&self, loss: impl Fn(usize) -> f64, in_bag: Option<&[bool]>) -> Result<Option<f64>> {
+        let Some(in_bag) = in_bag else { return Ok(None) };
+        let is_outside = |row: usize| !in_bag[row];
+        let units = (0..self.n_samples).filter(|&row| is_outside(row)).map(|row| i128::from(self.weights.units(row)));
+        if self.weights.workers().sum_of(units.sum::<i128>())? == 0 {
+            return Ok(None);
+        }
+        self.mean_loss_in(loss, is_outside).map(Some)
+    }
+
+    /// Returns the weighted mean over these samples, divided by the number of scores of a sample.
+    fn mean_loss_in(&self, loss: impl Fn(usize) -> f64, is_inside: impl Fn(usize) -> bool) -> Result<f64> {
+        let is_there = |row: &usize| self.weights.units(*row) > 0 && is_inside(*row);
+        let weighted = (0..self.n_samples).filter(is_there).map(|row| (loss(row), self.weights.units(row)));
+        Ok(exact_mean_of_all(weighted, self.weights.workers())? / self.width as f64)
+    }
+
+    /// Returns those of `rows` of which some cell is known; `None` if this is true of all of them.
+    pub(crate) fn known_rows(&self, rows: &[u32]) -> Result<Option<Vec<u32>>> {
+        let TrainY::Real(y) = &self.y else { return Ok(None) };
+        let is_known = |row: &u32| y.of(*row).iter().any(|y| !y.is_nan());
+        if !self.loss.skips_unknown() || rows.iter().all(is_known) {
+            return Ok(None);
+        }
+        let mut known = try_with_capacity("the rows of a stage", rows.len())?;
+        known.extend(rows.iter().copied().filter(is_known));
+        Ok(Some(known))
+    }
+
+    pub(crate) fn row(&self, row: usize) -> RowTargets<'_> {
+        RowTargets::new(&self.y, row as u32)
+    }
+}
+
+/// Losses of samples: the mean over the columns of scores of the weighted means over samples. If some cells of y are
+/// unknown, the mean of a column is that of its known cells, and columns without a known cell do not count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Losses {
+    /// The loss of all samples; `None` if y is unknown for all of them.
+    pub(crate) all: Option<f64>,
+    /// The loss of the samples that a stage is not fitted to; `None` if there are no such samples, or if y is unknown
+    /// for all of them.
+    pub(crate) out_of_bag: Option<f64>,
+}

@@ -1,0 +1,134 @@
+//! Sums of negative gradients and curvatures by leaf, from which leaves and step sizes are computed.
+//!
+//! Every term is rounded to a grid on which all sums are exact (compare `criterion`), so that sums do not depend on the
+//! order of the samples, and a sample of weight two is the same as two samples, unless weights are themselves rounded.
+
+use super::Leaves;
+use crate::boost::data::Data;
+use crate::boost::scores::sweep::CHUNK_CELLS;
+use crate::control::Control;
+use crate::error::{Result, try_filled, try_push, try_with_capacity};
+use crate::exact::WeightedGrids;
+use crate::exact::reduce::{Reduce, Workers};
+use crate::loss::float::Float;
+use crate::loss::rows::{LeafRows, RowSums};
+use crate::loss::vector::vectorised;
+use crate::pool;
+
+/// Returns the number of samples whose sums are computed together; the sums of such chunks are added in their order.
+fn chunk_rows(width: usize) -> usize {
+    (CHUNK_CELLS / width).clamp(64, 1 << 13)
+}
+
+/// Calls `visit` with the sums over the samples of each leaf, leaf by leaf. The sums are `n_sums` numbers, to which
+/// `add` adds those of some samples.
+pub(crate) fn sum_by_leaf<S>(
+    leaves: &Leaves<'_>,
+    workers: &Workers,
+    (n_sums, size): (usize, usize),
+    control: &Control,
+    scratch: impl Fn() -> Result<S> + Sync,
+    add: impl Fn(&mut S, &[u32], &mut [f64]) -> Result<()> + Sync,
+    mut visit: impl FnMut(usize, &[f64]) -> Result<()>,
+) -> Result<()> {
+    let mut chunks: Vec<(usize, &[u32])> = Vec::new();
+    for leaf in 0..leaves.len() {
+        let rows = leaves.rows(leaf);
+        if rows.is_empty() {
+            // Other workers may have samples of this leaf.
+            try_push(SUMS, &mut chunks, (leaf, rows))?;
+        }
+        rows.chunks(size).try_for_each(|rows| try_push(SUMS, &mut chunks, (leaf, rows)))?;
+    }
+    // A few chunks are processed at a time: only their sums are in memory.
+    let at_once = 4 * control.n_threads();
+    let mut sums = try_filled(SUMS, 0.0, at_once.min(chunks.len()) * n_sums)?;
+    let mut of_leaf = try_filled(SUMS, 0.0, n_sums)?;
+    let next_leaf = |chunk: usize| chunks.get(chunk + 1).map(|(leaf, _)| *leaf);
+    for (batch, chunks) in chunks.chunks(at_once).enumerate() {
+        let jobs = chunks.iter().zip(sums.chunks_exact_mut(n_sums));
+        pool::for_each(control.n_threads(), jobs, &scratch, |scratch, (&(_, rows), sums)| {
+            control.check()?;
+            sums.fill(0.0);
+            add(scratch, rows, sums)
+        })?;
+        for (i, (&(leaf, _), sums)) in chunks.iter().zip(sums.chunks_exact(n_sums)).enumerate() {
+            of_leaf.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            if next_leaf(batch * at_once + i) != Some(leaf) {
+                workers.sum(&mut of_leaf)?;
+                visit(leaf, &of_leaf)?;
+                of_leaf.fill(0.0);
+            }
+        }
+    }
+    Ok(())
+}
+
+const SUMS: &str = "sums of gradients";
+
+/// Calls `visit` with Σ w r of each leaf, in order; `bounds` are those of the negative gradients of each score.
+pub(crate) fn leaf_sums<T: Float>(
+    data: &Data<'_, T>,
+    (scores, bounds): (&[T], &[T]),
+    leaves: &Leaves<'_>,
+    control: &Control,
+    mut visit: impl FnMut(usize, &[f64]),
+) -> Result<()> {
+    let width = data.width;
+    let grids = WeightedGrids::for_sums(bounds.iter().map(|bound| bound.to_f64()), leaves.total)?;
+    let blocks = data.of_row.in_blocks();
+    let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
+    let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
+        if let Some(blocks) = blocks {
+            let of_rows = rows.iter().flat_map(|&row| &scores[row as usize * width..][..width]);
+            let mut block = try_with_capacity(SUMS, rows.len() * width)?;
+            block.extend(of_rows.copied());
+            let mut gradients = try_filled(SUMS, T::from_f64(0.0), block.len())?;
+            let mut losses = try_filled(SUMS, 0.0, rows.len())?;
+            let y = |i: usize| data.row(rows[i] as usize);
+            blocks.block(y, &block, width, &mut losses, Some(&mut gradients))?;
+            for (&row, r) in rows.iter().zip(gradients.chunks_exact(width)) {
+                grids.add(data.weights.units(row as usize) as f64, r, sums);
+            }
+            return Ok(());
+        }
+        for &row in rows {
+            let row = row as usize;
+            data.of_row.negative_gradients(data.row(row), &scores[row * width..][..width], r);
+            vectorised(
+                #[inline(always)]
+                || grids.add(data.weights.units(row) as f64, r, sums),
+            );
+        }
+        Ok(())
+    };
+    sum_by_leaf(leaves, data.weights.workers(), (width, chunk_rows(width)), control, scratch, add, |leaf, sums| {
+        visit(leaf, sums);
+        Ok(())
+    })
+}
+
+/// Calls `visit`, leaf by leaf, with Σ w r, Σ w h and the weight of the cells that are on, each for all columns one
+/// after the other.
+pub(crate) fn leaf_derivatives<T: Float>(
+    data: &Data<'_, T>,
+    scores: &[T],
+    sums_of: &dyn RowSums<T>,
+    leaves: &Leaves<'_>,
+    control: &Control,
+    visit: impl FnMut(usize, &[f64]) -> Result<()>,
+) -> Result<()> {
+    let width = data.width;
+    let y = |row: u32| data.row(row as usize);
+    let scores = |row: u32| &scores[row as usize * width..][..width];
+    let units = |row: u32| data.weights.units(row as usize);
+    let add = |_: &mut (), ids: &[u32], sums: &mut [f64]| {
+        let (gradients, sums) = sums.split_at_mut(width);
+        let (curvatures, on) = sums.split_at_mut(width);
+        let rows = LeafRows { ids, y: &y, scores: &scores, units: &units, total: leaves.total };
+        sums_of.add(&rows, gradients, curvatures)?;
+        ids.iter().for_each(|&row| y(row).each_on(|j| on[j] += units(row) as f64));
+        Ok(())
+    };
+    sum_by_leaf(leaves, data.weights.workers(), (3 * width, chunk_rows(width)), control, || Ok(()), add, visit)
+}
