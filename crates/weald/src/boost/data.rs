@@ -1,6 +1,7 @@
 //! What a stage reads: the samples with y, their weights and their loss, and means of the losses of samples.
 
 use super::scores::sweep::sweep;
+use super::scores::table::TableMoves;
 use crate::control::Control;
 use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
@@ -41,7 +42,7 @@ impl<'a, T: Float> Data<'a, T> {
 
     /// Returns the mean loss of all samples by their scores, row-major; `None` if y is unknown for all of them.
     pub(crate) fn mean_loss(&self, scores: &mut [T], control: &Control) -> Result<Option<f64>> {
-        let (losses, _) = sweep(self, scores, None, None, &mut [], control)?;
+        let (losses, _) = sweep::<T, TableMoves<T>>(self, scores, None, None, &mut [], control)?;
         Ok(self.mean_losses(&losses, scores, None, control)?.all)
     }
 

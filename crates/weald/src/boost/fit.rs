@@ -7,32 +7,21 @@ use super::model::Boosted;
 use super::observer::{StageObserver, Unobserved};
 use super::problem::Problem;
 use super::stages::Fitting;
+use super::trees::Trees;
 use super::workers;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
-use crate::data::{Dataset, Matrix, Outputs, Targets};
+use crate::data::{Dataset, Outputs, Targets};
 use crate::error::{Error, Result};
 use crate::exact::reduce::{Reduce, Workers};
+use crate::forest::bootstrap::Population;
 use crate::loss::column::LeafRule;
 use crate::loss::known_cells::KnownCells;
-
-/// The samples to which the model is fitted.
-#[derive(Debug)]
-pub(super) struct Training<'a> {
-    pub(super) x: &'a Matrix<'a>,
-    pub(super) y: &'a Targets<'a>,
-    /// Which features are categories; `None` if there are no such features.
-    pub(super) categories: Option<Vec<bool>>,
-    pub(super) sample_weight: Option<&'a [f64]>,
-    /// The scores to start from, a column for each score.
-    pub(super) margins: Option<ArrayView2<'a, f64>>,
-}
 
 /// Held-out samples, to which the model is not fitted: their loss tells when to stop.
 #[derive(Debug)]
 pub(super) struct Validation<'a> {
-    pub(super) x: Matrix<'a>,
     pub(super) y: Targets<'a>,
     pub(super) sample_weight: Option<&'a [f64]>,
     /// The scores to start from, a column for each score.
@@ -125,9 +114,7 @@ impl BoostConfig {
             return Err(Error::unsupported("monotonic_cst", "if leaves are fitted anew to the same trees"));
         }
         let config = BoostConfig { n_iter_no_change: None, ..self.clone() };
-        config.with_fitting(&Workers::One, Some(model), &data, None, control, |fitting| {
-            if fitting.has_float32_scores() { fitting.refit::<f32>(model) } else { fitting.refit::<f64>(model) }
-        })
+        config.with_trees(&Workers::One, Some(model), &data, None, control, |trees| trees.refit(model))
     }
 
     fn run(
@@ -138,24 +125,18 @@ impl BoostConfig {
         observer: &mut dyn StageObserver,
         control: &Control,
     ) -> Result<Boosted> {
-        self.with_fitting(&Workers::One, model, data, validation, control, |fitting| {
-            if fitting.has_float32_scores() {
-                fitting.fit::<f32>(model, observer)
-            } else {
-                fitting.fit::<f64>(model, observer)
-            }
-        })
+        self.with_trees(&Workers::One, model, data, validation, control, |trees| trees.fit(model, observer))
     }
 
-    /// Checks all arguments of a fit, and calls `run` with the prepared fit.
-    pub(super) fn with_fitting(
+    /// Checks all arguments of a fit, and calls `fit` with what is prepared for its trees.
+    pub(super) fn with_trees(
         &self,
         workers: &Workers,
         model: Option<&Boosted>,
         data: &Dataset<'_>,
         validation: Option<&Dataset<'_>>,
         control: &Control,
-        fit: impl FnOnce(&Fitting<'_>) -> Result<Boosted>,
+        fit: impl FnOnce(&Trees<'_>) -> Result<Boosted>,
     ) -> Result<Boosted> {
         let observed = data.observed()?;
         let observed_validation = validation.map(Dataset::observed_held_out).transpose()?.flatten();
@@ -209,15 +190,16 @@ impl BoostConfig {
         let numbers = |data: &Dataset<'_>| masked.is_some().then(|| data.numbers_with_gaps(off)).transpose();
         let (of_training, of_validation) = (numbers(data)?, validation.map(numbers).transpose()?.flatten());
         let y = of_training.as_ref().map_or(y, |numbers| Targets::Real(numbers.view()));
+        let held_x = validation.map(|held| held.x().view());
         let validation = validation.map(|held| Validation {
-            x: held.x().view(),
             y: of_validation.as_ref().map_or_else(|| held.y().view(), |numbers| Targets::Real(numbers.view())),
             sample_weight: held_weight.as_deref(),
             margins: of_held,
         });
-        let categories = data.categories()?;
-        let training = Training { x: &x, y: &y, categories, sample_weight: sample_weight.as_deref(), margins };
-        fit(&Fitting::new(config, problem, training, validation.as_ref(), workers, control)?)?.with_finite_scores()
+        let population = Population { margins, ..Population::new(&x, Some(&y), None, sample_weight.as_deref()) };
+        let fitting = Fitting::new(config, problem, &y, &population, validation.as_ref(), workers, control)?;
+        let trees = Trees::new(&fitting, &x, data.categories()?, held_x.as_ref())?;
+        fit(&trees)?.with_finite_scores()
     }
 }
 

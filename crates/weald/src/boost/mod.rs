@@ -99,6 +99,7 @@ mod stopping;
 mod tests;
 #[cfg(test)]
 mod tests_of_workers;
+mod trees;
 mod weak;
 mod workers;
 

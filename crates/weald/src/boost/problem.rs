@@ -64,6 +64,14 @@ impl<'a> Problem<'a> {
         Ok(Problem { loss, of_columns, outputs, width, combine, link, loss_name, step_dtype, label_shares })
     }
 
+    /// Returns whether leaves have one value, by multiples of which several scores move.
+    pub(crate) fn is_rank_one(&self) -> bool {
+        match self.combine {
+            Combine::RankOne | Combine::OtherRankOne => self.width > 1,
+            Combine::Leaves | Combine::Columns | Combine::OtherEach => false,
+        }
+    }
+
     /// Returns the weight of each score in the loss of a sample, if scores are boosted together and have different
     /// weights.
     pub(crate) fn shares(&self) -> Option<&[f64]> {

@@ -1,8 +1,8 @@
 //! The loop over the stages of a fit.
 //!
 //! Stage m is a function of (data, parameters, seed, m, the scores), so that a model may be fitted in several parts.
-//! [`Fitting::fit`] is the loop over stages, and [`Fitting::stage`] is one stage, from its targets to those of the next
-//! stage.
+//! [`Fitting::fit`] is the loop over stages. It asks a [`Learner`] for the weak models of each: trees (`trees`), or
+//! those of the caller (`weak`).
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -12,225 +12,214 @@ use ndarray::{ArrayView2, Axis};
 
 use super::config::BoostConfig;
 use super::data::{Data, Losses};
-use super::fit::{Training, Validation};
-use super::leaves::{LeafValues, Leaves, RowsByLeaf, contributions, update};
+use super::fit::Validation;
 use super::model::{Boosted, Combine};
-use super::observer::{StageObserver, StageReport};
+use super::observer::StageReport;
 use super::problem::Problem;
 use super::projector::Projector;
-use super::scores::Scored;
 use super::scores::booster::Booster;
+use super::scores::{Scored, Scores};
 use super::stage_projection::{Needs, StageProjection, Statistics, TargetRows};
-use super::stopping::{EarlyStopping, Watched, least};
+use super::stopping::Stopping;
 use crate::control::Control;
-use crate::criterion::Criterion;
-use crate::data::slots::Slots;
 use crate::data::sparse_targets::SparseNumbers;
 use crate::data::targets::{column, in_columns, starts};
 use crate::data::train_y::{RealTargets, TrainY};
-use crate::data::{Matrix, Outputs, SparseTargets, Targets, Weights};
-use crate::error::{
-    Error, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_results, try_with_capacity,
-};
+use crate::data::{Outputs, SparseTargets, Targets, Weights};
+use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_results, try_with_capacity};
 use crate::exact::reduce::{Reduce, Workers};
-use crate::exact::{Total, exact_means_of_all};
 use crate::forest::bootstrap::{Population, Urn, tree_key};
 use crate::forest::config::Sampling;
 use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
-use crate::pool;
-use crate::rng::Key;
-use crate::rounds::{Unobserved, rounds};
+use crate::rounds::rounds;
 use crate::tree::Tree;
-use crate::tree::config::TreeConfig;
-use crate::tree::constraints::MonotonicColumns;
-use crate::tree::grower::{Grower, Sample, TreeTargets, of_a_sample};
-use crate::tree::rows::Rows;
 
-/// The arguments of a fit, and what is computed once for all its stages.
-#[derive(Debug)]
-pub(super) struct Fitting<'f> {
-    config: &'f BoostConfig,
-    problem: Problem<'f>,
-    x: &'f Matrix<'f>,
-    y: &'f Targets<'f>,
-    margins: Option<ArrayView2<'f, f64>>,
-    validation: Option<&'f Validation<'f>>,
-    control: &'f Control,
-    grower: Grower<'f>,
-    /// The number of features that each tree may use.
-    n_of_tree: usize,
-    tree: TreeConfig,
-    /// The monotonic constraints for the scores of each booster; empty if no feature has a constraint.
-    monotonic: Vec<Option<MonotonicColumns>>,
-    weights: Weights,
-    urn: Urn,
-    sampling: Sampling,
-    /// The samples of positive weight, in increasing order.
-    rows: Vec<u32>,
-    /// The samples in a form in which they can be sent down a tree, to find the leaves of samples to which a stage was
-    /// not fitted.
-    walk: Rows<'f>,
-    walk_validation: Option<Rows<'f>>,
+/// What the loop over stages asks for.
+pub(super) trait Learner {
+    /// Brings the scores to their values after the stages of an existing model, and returns it with its losses of the
+    /// held-out samples, if the fit adds stages to a model.
+    fn resume<'y, T: Float, S: Scores<'y, T>>(
+        &self,
+        _: &Fitting<'_>,
+        _: &mut [Booster<'y, T, S>],
+    ) -> Result<Option<Boosted>> {
+        Ok(None)
+    }
+
+    /// Fits the weak model of a stage, or one for each booster, to some samples, and adds it to the scores. With one
+    /// booster, `targets` are the negative gradients at the current scores or projections of them, and afterwards those
+    /// of the next stage if `next` is given.
+    fn stages<'y, T: Float, S: Scores<'y, T>>(
+        &mut self,
+        fitting: &Fitting<'_>,
+        stage: usize,
+        rows: &[u32],
+        boosters: &mut [Booster<'y, T, S>],
+        targets: &mut Vec<f64>,
+        next: Option<&Projector>,
+    ) -> Result<Vec<Stage>>;
+
+    /// Returns whether reports must contain the scores of the held-out samples.
+    fn wants_scores(&self) -> bool {
+        false
+    }
+
+    /// Is called after every stage. If it breaks, the fit ends.
+    fn after(&mut self, report: &StageReport<'_>) -> Result<ControlFlow<()>>;
+
+    /// Is called when the fit ends with an error, with the model of the stages that were finished before.
+    fn failed(&mut self, _: &Boosted) {}
 }
 
 /// A finished stage for scores that are boosted together.
 #[derive(Debug)]
-struct Stage {
-    tree: Tree,
-    steps: Vec<f64>,
-    losses: Losses,
-    validation_loss: Option<f64>,
+pub(super) struct Stage {
+    /// The weak model; `None` if the caller has it.
+    pub(super) tree: Option<Tree>,
+    pub(super) steps: Vec<f64>,
+    pub(super) losses: Losses,
+    pub(super) validation_loss: Option<f64>,
 }
 
-const STAGES: &str = "the stages of a model";
-const LEAVES: &str = "the leaves of a stage";
+/// The arguments of a fit, and what is computed once for all its stages.
+#[derive(Debug)]
+pub(super) struct Fitting<'f> {
+    pub(super) config: &'f BoostConfig,
+    pub(super) problem: Problem<'f>,
+    pub(super) n_samples: usize,
+    pub(super) n_features: usize,
+    pub(super) y: &'f Targets<'f>,
+    margins: Option<ArrayView2<'f, f64>>,
+    validation: Option<&'f Validation<'f>>,
+    pub(super) control: &'f Control,
+    pub(super) weights: Weights,
+    urn: Urn,
+    sampling: Sampling,
+    /// The samples of positive weight, in increasing order.
+    pub(super) rows: Vec<u32>,
+}
 
-/// Purposes of the key of a stage.
-const GROWTH: u64 = 1;
-const FEATURES: u64 = 2;
+/// Calls a generic function of a fit for the type of its scores and the kind of its leaves.
+macro_rules! with_kind {
+    ($fitting:expr, $($run:ident).+($($argument:expr),*)) => {
+        match ($fitting.problem.is_rank_one(), $fitting.problem.loss.has_float32_scores()) {
+            (false, false) => $($run).+::<f64, $crate::boost::scores::Table<f64>>($($argument),*),
+            (false, true) => $($run).+::<f32, $crate::boost::scores::Table<f32>>($($argument),*),
+            (true, false) => $($run).+::<f64, $crate::boost::scores::RankOne<'_, f64>>($($argument),*),
+            (true, true) => $($run).+::<f32, $crate::boost::scores::RankOne<'_, f32>>($($argument),*),
+        }
+    };
+}
+pub(super) use with_kind;
+
+const STAGES: &str = "the stages of a model";
+const START: &str = "the constants that boosting starts from";
+const FACTORS: &str = "the factors of outputs";
 
 impl<'f> Fitting<'f> {
+    /// `population` are the samples that stages draw from: the training samples, with their weights and margins.
     pub(super) fn new(
         config: &'f BoostConfig,
         problem: Problem<'f>,
-        training: Training<'f>,
+        y: &'f Targets<'f>,
+        population: &Population<'f, '_, '_>,
         validation: Option<&'f Validation<'f>>,
         workers: &Workers,
         control: &'f Control,
     ) -> Result<Self> {
-        let Training { x, y, categories, sample_weight, margins } = training;
-        let n = x.n_samples();
-        let n_rows = sample_weight.map_or(n, |w| w.iter().filter(|&&w| w > 0.0).count());
+        let (n_samples, sample_weight) = (y.n_samples(), population.sample_weight);
+        let n_rows = sample_weight.map_or(n_samples, |w| w.iter().filter(|&&w| w > 0.0).count());
         let sampling = config.sampling(workers.sum_of(n_rows as u64)? as usize);
-        let population = Population { margins, ..Population::new(x, Some(y), None, sample_weight) };
-        let urn = Urn::of_one_of(workers, &population, sampling)?;
+        let urn = Urn::of_one_of(workers, population, sampling)?;
         urn.check(sampling)?;
-        let tree = TreeConfig { criterion: Criterion::OF_GRADIENTS, output_projection: None, ..config.tree.clone() };
-        let weights = Weights::of_rows_of(workers, sample_weight, n)?;
-        let n_of_tree = config.n_features_of_tree(x.n_features())?;
-        let width = problem.width;
-        let monotonic = match (&tree.monotonic_cst, problem.combine) {
-            (None, _) => Vec::new(),
-            (Some(_), Combine::Columns) => {
-                let of_score = |score| tree.directions_of_score(score);
-                try_results("the directions of features", (0..width).map(of_score))?
-            }
-            (Some(_), _) => vec![tree.directions(&Outputs::Real { n_outputs: width })?],
-        };
         Ok(Fitting {
             config,
             problem,
-            x,
+            n_samples,
+            n_features: population.x.n_features(),
             y,
-            margins,
+            margins: population.margins,
             validation,
             control,
-            grower: Grower::binned_of(
-                workers,
-                &tree,
-                x,
-                n_of_tree,
-                config.max_bins,
-                categories,
-                |row| weights.units(row),
-                control,
-            )?,
-            n_of_tree,
-            tree,
-            monotonic,
+            weights: Weights::of_rows_of(workers, sample_weight, n_samples)?,
             rows: urn.rows_rising()?,
-            weights,
             urn,
             sampling,
-            walk: Rows::new(x, x.n_features(), control)?,
-            walk_validation: validation.map(|v| Rows::new(&v.x, x.n_features(), control)).transpose()?,
         })
     }
 
-    pub(super) fn has_float32_scores(&self) -> bool {
-        self.problem.loss.has_float32_scores()
+    /// Fits the model with the weak models of `learner`.
+    pub(super) fn fit(&self, learner: &mut impl Learner) -> Result<Boosted> {
+        let y = self.columns(self.y)?;
+        let held_out = self.validation.map(|held_out| self.columns(&held_out.y)).transpose()?;
+        with_kind!(self, self.fit_columns(&y, held_out.as_deref(), learner))
     }
 
-    /// Fits the model, starting from `model` if it is given.
-    pub(super) fn fit<T: Float>(&self, model: Option<&Boosted>, observer: &mut dyn StageObserver) -> Result<Boosted> {
-        let (config, control, width) = (self.config, self.control, self.problem.width);
-        let y = self.columns(self.y)?;
-        let y_validation = self.validation.map(|v| self.columns(&v.y)).transpose()?;
-        let mut boosters = self.boosters::<T>(&y, y_validation.as_deref(), observer.wants_scores())?;
+    fn fit_columns<'y, T: Float, S: Scores<'y, T>>(
+        &'y self,
+        y: &'y [Targets<'_>],
+        held_out: Option<&'y [Targets<'_>]>,
+        learner: &mut impl Learner,
+    ) -> Result<Boosted> {
+        let (config, control) = (self.config, self.control);
+        let mut boosters = self.boosters::<T, S>(y, held_out, learner.wants_scores())?;
         if config.subsample < 1.0 {
-            boosters.iter_mut().try_for_each(|booster| booster.train.tell_losses_out_of_bag())?;
-        }
-        let empty = || Boosted::empty(&self.problem, self.x.n_features(), config.learning_rate);
-        let mut grown = model.map_or_else(|| Ok(empty()), |model| model.truncated(model.n_stages()))?;
-        grown.start = Vec::new();
-        for booster in &boosters {
-            try_extend("the constants that boosting starts from", &mut grown.start, booster.start.iter().copied())?;
+            let each = boosters.iter_mut().map(|booster| &mut booster.train);
+            each.into_iter().try_for_each(|Scored { data, scores }| scores.tell_losses_out_of_bag(data))?;
         }
         let mut targets = Vec::new();
         // The factors are computed before the stages of a given model are replayed: the stages that are added use the
         // same factors as the existing ones.
         let factors = self.factors(&mut boosters, &mut targets)?;
         let at_start = if config.n_iter_no_change.is_some() {
-            let losses = boosters.iter_mut().map(|booster| booster.validation_loss(control));
-            self.mean_of_known(try_results("the losses of scores", losses)?.into_iter())
+            self.mean_of_each(&mut boosters, |booster| booster.validate(None, control))?
         } else {
             None
         };
-        if let Some(model) = model {
-            // The validation losses are those of the current held-out samples, if there are any.
-            grown.validation_score.clear();
-            for stage in 0..model.n_stages() {
-                control.check()?;
-                grown.validation_score.extend(self.replay(model, stage, &mut boosters)?);
-            }
-        }
+        let resumed = learner.resume(self, &mut boosters)?;
+        let mut grown = resumed.unwrap_or_else(|| Boosted::empty(&self.problem, self.n_features, config.learning_rate));
+        grown.start = self.start(&boosters)?;
 
-        let mut projection = config.stage_projection(width)?;
-        let mut draw = |stage| self.draw(&mut *projection, stage, &y, factors.as_deref());
+        let mut projection = config.stage_projection(self.problem.width)?;
+        let mut draw = |stage| self.draw(&mut *projection, stage, y, factors.as_deref());
         let first = grown.n_stages();
-        if let (Combine::Leaves | Combine::RankOne, [booster], true) =
-            (self.problem.combine, boosters.as_mut_slice(), first < config.n_estimators)
-        {
+        if let ([booster], true) = (boosters.as_mut_slice(), first < config.n_estimators) {
             booster.aim(&draw(first)?, &mut targets, control)?;
         }
         let is_ended = Cell::new(false);
-        let stopping = EarlyStopping::new(config, at_start, &grown.validation_score)?;
-        let mut watched = Watched { stopping, is_ended: &is_ended };
+        let mut stopping = Stopping::new(config, at_start, &grown.validation_score, &is_ended)?;
         let mut n_done = first;
-        let ended = rounds(first..config.n_estimators, control, &mut watched, |stage| {
-            let counts = self.urn.draw(self.sampling, self.x.n_samples(), tree_key(config.seed, stage))?;
-            let drawn = counts.map(|counts| drawn(&self.rows, &counts)).transpose()?;
+        let ended = rounds(first..config.n_estimators, control, &mut stopping, |stage| {
+            let counts = self.urn.draw(self.sampling, self.n_samples, tree_key(config.seed, stage))?;
+            let drawn = counts.map(|counts| self.drawn(&counts)).transpose()?;
             let rows = drawn.as_deref().unwrap_or(&self.rows);
             if stage == 0 && drawn.is_some() {
                 let in_bag = self.in_bag(rows)?;
-                let losses = boosters.iter_mut().map(|booster| booster.out_of_bag_loss(in_bag.as_deref(), control));
-                grown.oob_losses.extend(self.mean_of_known(try_results("the losses of scores", losses)?.into_iter()));
+                grown.oob_losses.extend(self.mean_of_each(&mut boosters, |Booster { train, .. }| {
+                    let Scored { data, scores } = train;
+                    Ok(scores.sweep(data, None, None, &mut [], in_bag.as_deref(), control)?.out_of_bag)
+                })?);
             }
-            let stages = if self.problem.combine == Combine::Columns {
-                self.stages_of_columns(stage, rows, &mut boosters)?
-            } else {
-                let next = (stage + 1 < config.n_estimators).then(|| draw(stage + 1)).transpose()?;
-                let key = tree_key(config.seed, stage);
-                vec![self.stage((0, &mut boosters[0]), rows, key, &mut targets, next.as_ref(), control)?]
-            };
+            let next = (stage + 1 < config.n_estimators).then(|| draw(stage + 1)).transpose()?;
+            let stages = learner.stages(self, stage, rows, &mut boosters, &mut targets, next.as_ref())?;
             let (train_loss, validation_loss) = self.record(&mut grown, stages)?;
             n_done = stage + 1;
-            let scores = observer.wants_scores().then(|| Booster::validation_scores(&boosters)).transpose()?.flatten();
+            let scores = learner.wants_scores().then(|| Booster::validation_scores(&boosters)).transpose()?.flatten();
             let mut report = StageReport::of_last(&grown, train_loss, validation_loss);
             report.validation_scores = scores.as_ref().map(|scores| scores.view());
-            is_ended.set(observer.after(&report).is_break());
+            is_ended.set(learner.after(&report)?.is_break());
             Ok(ControlFlow::Continue(validation_loss))
         });
         if ended.is_err() && n_done > 0 {
-            observer.failed(&grown.truncated(n_done)?);
+            learner.failed(&grown.truncated(n_done)?);
         }
         ended?;
-        if config.n_iter_no_change.is_some() { grown.truncated(least(&grown.validation_score) + 1) } else { Ok(grown) }
+        grown.kept(config)
     }
 
     /// Returns y with a column for each score; for single targets, each column is separate.
-    fn columns<'y>(&self, y: &'y Targets<'_>) -> Result<Vec<Targets<'y>>> {
+    pub(super) fn columns<'y>(&self, y: &'y Targets<'_>) -> Result<Vec<Targets<'y>>> {
         if self.problem.combine != Combine::Columns {
             return Ok(vec![in_columns(y)?]);
         }
@@ -242,47 +231,45 @@ impl<'f> Fitting<'f> {
     }
 
     /// Returns a booster for each of these columns of y: one for all scores, or one for each score of single targets.
-    fn boosters<'y, T: Float>(
+    pub(super) fn boosters<'y, T: Float, S: Scores<'y, T>>(
         &'y self,
         y: &'y [Targets<'_>],
-        y_validation: Option<&'y [Targets<'_>]>,
+        held_out: Option<&'y [Targets<'_>]>,
         wants_scores: bool,
-    ) -> Result<Vec<Booster<'y, T>>> {
-        let booster = |t: usize| self.booster(t, &y[t], y_validation.map(|y| &y[t]), wants_scores);
+    ) -> Result<Vec<Booster<'y, T, S>>> {
+        let booster = |t: usize| self.booster(t, &y[t], held_out.map(|y| &y[t]), wants_scores);
         try_results("the columns of y", (0..y.len()).map(booster))
     }
 
     /// Returns the scores of these columns of y, the `t`-th group that is boosted together, at the constants of least
     /// loss or at the given margins.
-    fn booster<'y, T: Float>(
+    fn booster<'y, T: Float, S: Scores<'y, T>>(
         &'y self,
         t: usize,
         y: &'y Targets<'_>,
-        y_validation: Option<&'y Targets<'_>>,
+        held_out: Option<&'y Targets<'_>>,
         wants_scores: bool,
-    ) -> Result<Booster<'y, T>> {
+    ) -> Result<Booster<'y, T, S>> {
         let (problem, loss) = (&self.problem, self.problem.loss_of(t));
         let width = if problem.combine == Combine::Columns { 1 } else { problem.width };
         let (shares, weights) = (problem.shares(), self.weights.try_clone()?);
         let data = Data::new(y, (loss, shares), weights, width)?;
         let start = match self.margins {
             None => loss.start(&data.y, width, &self.rows, &data.weights, self.control)?,
-            Some(_) => try_filled("the constants that boosting starts from", 0.0, width)?,
+            Some(_) => try_filled(START, 0.0, width)?,
         };
         let columns = t..t + width;
         let of_columns = |margins: ArrayView2<'y, f64>| margins.slice_axis_move(Axis(1), columns.clone().into());
-        let has_one_number = problem.combine == Combine::RankOne;
-        let may_be_implied = self.margins.is_none() && has_one_number && loss.leaf_rule() == LeafRule::Residuals;
+        let may_be_implied =
+            self.margins.is_none() && problem.combine == Combine::RankOne && loss.leaf_rule() == LeafRule::Residuals;
         let scored = |data: Data<'y, T>, y: &'y Targets<'_>, margins, is_held: bool| {
-            let implied = if may_be_implied && !is_held { Slots::new(y)? } else { None };
-            match implied {
-                Some(slots) => Scored::implied(data, slots, &start),
-                None => Scored::held(data, &start, margins, has_one_number, self.control),
-            }
+            let implied = (may_be_implied && !is_held).then_some(y);
+            let scores = S::new(&data, implied, &start, margins, self.control)?;
+            Ok::<_, Error>(Scored { data, scores })
         };
         let mut validation = None;
-        if let (Some(held_out), Some(y)) = (self.validation, y_validation) {
-            let weights = Weights::of_rows(held_out.sample_weight, held_out.x.n_samples())?;
+        if let (Some(held_out), Some(y)) = (self.validation, held_out) {
+            let weights = Weights::of_rows(held_out.sample_weight, y.n_samples())?;
             let data = Data::new(y, (loss, shares), weights, width)?;
             let margins = held_out.margins.map(of_columns);
             validation = Some(scored(data, y, margins, wants_scores)?);
@@ -291,20 +278,26 @@ impl<'f> Fitting<'f> {
         Ok(Booster { train, validation, start })
     }
 
+    /// Returns the constants from which the scores start.
+    pub(super) fn start<T: Float, S>(&self, boosters: &[Booster<'_, T, S>]) -> Result<Vec<f64>> {
+        let mut start = try_with_capacity(START, self.problem.width)?;
+        boosters.iter().for_each(|booster| start.extend_from_slice(&booster.start));
+        Ok(start)
+    }
+
     /// Returns the factors by which the negative gradients of each score are multiplied before trees are grown on them;
     /// `None` if there are none, and if each tree is grown for one score. `targets` is overwritten.
-    fn factors<T: Float>(&self, boosters: &mut [Booster<'_, T>], targets: &mut Vec<f64>) -> Result<Option<Vec<f64>>> {
+    fn factors<'y, T: Float, S: Scores<'y, T>>(
+        &self,
+        boosters: &mut [Booster<'y, T, S>],
+        targets: &mut Vec<f64>,
+    ) -> Result<Option<Vec<f64>>> {
         let factors = self.config.tree.output_factors();
-        let (Combine::Leaves | Combine::RankOne, [booster], true) =
-            (self.problem.combine, boosters, factors.are_given())
-        else {
-            return Ok(None);
-        };
+        let ([booster], true) = (boosters, factors.are_given()) else { return Ok(None) };
         let width = self.problem.width;
         if let Outputs::Labels { .. } = self.problem.outputs {
             // Labels have one scale, and only weights.
-            let roots =
-                |shares: &[f64]| try_collected("the factors of outputs", shares.iter().map(|share| share.sqrt()));
+            let roots = |shares: &[f64]| try_collected(FACTORS, shares.iter().map(|share| share.sqrt()));
             return self.problem.shares().map(roots).transpose();
         }
         booster.aim(&Projector::Identity(width), targets, self.control)?;
@@ -340,7 +333,7 @@ impl<'f> Fitting<'f> {
                     _ => TrainY::new(y)?,
                 };
                 if let Some(factors) = factors {
-                    y = y.times(try_copied("the factors of outputs", factors)?);
+                    y = y.times(try_copied(FACTORS, factors)?);
                 }
                 statistics.targets = Some(TargetRows { y, weights: &self.weights, rows: &self.rows });
             }
@@ -353,221 +346,58 @@ impl<'f> Fitting<'f> {
         }
     }
 
-    /// Fits a stage of single targets: all scores independently, in parallel.
-    fn stages_of_columns<T: Float>(
-        &self,
-        stage: usize,
-        rows: &[u32],
-        boosters: &mut [Booster<'_, T>],
-    ) -> Result<Vec<Stage>> {
-        let control = self.control;
-        let one = if boosters.len() > 1 { Control::clone(control).on_one_thread() } else { control.clone() };
-        let mut slots: Vec<Option<Stage>> = try_collected(STAGES, boosters.iter().map(|_| None))?;
-        let jobs = boosters.iter_mut().zip(&mut slots).enumerate();
-        pool::for_each(
-            self.weights.workers().n_threads(control.n_threads()),
-            jobs,
-            || Ok(Vec::new()),
-            |targets, (j, (booster, slot))| {
-                booster.aim(&Projector::Identity(1), targets, &one)?;
-                let key = tree_key(self.config.seed, stage * self.problem.width + j);
-                // A sample whose y is unknown is left out. If no sample is left, the tree is a leaf that adds nothing.
-                let known = booster.train.data.known_rows(rows)?.filter(|known| !known.is_empty());
-                let rows = known.as_deref().unwrap_or(rows);
-                *slot = Some(self.stage((j, booster), rows, key, targets, None, &one)?);
-                Ok(())
-            },
-        )?;
-        try_collected(STAGES, slots.into_iter().map(|slot| slot.expect("every score has had its stage")))
-    }
-
-    /// Fits a stage to `targets`, which are the negative gradients at the current scores or projections of them, on
-    /// some samples, and adds it to the scores. Afterwards, `targets` are those of the next stage.
-    fn stage<T: Float>(
-        &self,
-        (t, booster): (usize, &mut Booster<'_, T>),
-        rows: &[u32],
-        key: Key,
-        targets: &mut Vec<f64>,
-        next: Option<&Projector>,
-        control: &Control,
-    ) -> Result<Stage> {
-        let (n, mu) = (self.x.n_samples(), self.config.learning_rate);
-
-        // 1. The previous sweep has written the targets (the numbers are those of `boost`). 2. A tree is grown on them.
-        let in_bag = self.in_bag(rows)?;
-        let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { self.weights.units(row) } else { 0 };
-        let curved = booster.train.curvatures(self.config.leaf_fit(), rows)?;
-        let ratios = curved.as_ref().map(|curved| curved.ratios(targets)).transpose()?;
-        let values = ratios.as_deref().unwrap_or(targets);
-        let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
-        let parts = |row: usize| curved.as_ref().map_or(units(row), |curved| curved.parts(row, units(row)));
-        let mut sample = Sample::new(rows, n, parts, self.weights.of_one(), &y, self.weights.workers())?;
-        if let Some(curved) = &curved {
-            // A sample counts towards the minimum weight of a leaf by its second derivative, relative to the largest
-            // one.
-            let workers = self.weights.workers();
-            let total = Total::of_all(rows.iter().map(|&row| units(row as usize)), workers)?;
-            sample.of_a_sample = curved.most_parts(of_a_sample(rows, total, self.weights.of_one(), workers)?);
-        }
-        let growth = key.child(GROWTH);
-        let drawn = self.grower.of_drawn(&self.tree, self.n_of_tree, key.child(FEATURES), control)?;
-        let grower = drawn.as_ref().unwrap_or(&self.grower);
-        let monotonic = self.monotonic.get(t).and_then(Option::as_ref);
-        let split_targets = TreeTargets { y: &y, criterion: Criterion::OF_GRADIENTS, monotonic };
-        let structure = grower.structure(&self.tree, &split_targets, &sample, growth, control)?;
-        let leaves = Leaves::of_tree(&structure, &self.weights)?;
-
-        // 3. Its leaves are mean targets, or mean negative gradients of all scores; and there is a step ρ for each
-        //    score.
-        let of_leaf = |leaf| leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize)));
-        let means = || exact_means_of_all(leaves.len(), of_leaf, self.weights.workers());
-        let (mut values, mut steps) = booster.train.fit_leaves(means, &leaves, self.config.leaf_fit(), control)?;
-        if let Some(monotonic) = monotonic {
-            let width = booster.train.data.width;
-            let order = |table: &mut [f64]| monotonic.order_leaves(&structure, &leaves.weights, table, width);
-            booster.train.keep_in_order(order, (&mut values, &mut steps), &leaves, self.config.line_search, control)?;
-        }
-        let steps = self.problem.step_dtype.cut(steps);
-
-        // What is added to the scores is μ ρ g.
-        let direction = try_collected("the steps of a stage", steps.iter().map(|step| mu * step))?;
-        let (kept, table) = contributions(&values, &steps, mu)?;
-        // The leaves of samples that took part are known; if there are other samples, all are sent down the tree.
-        let known = in_bag.is_none().then(|| leaves.of_rows(n)).transpose()?;
-        let outputs = Outputs::Real { n_outputs: kept.width() };
-        let tree = structure.into_tree(kept, self.weights.unit, self.x.n_features(), outputs, Criterion::OF_GRADIENTS);
-        let leaf_of = known.map_or_else(|| self.walk.leaves(&tree, control), Ok)?;
-
-        // 4. Scores, losses and the next targets are computed in one sweep.
-        let update_of = |leaf_of| update(leaf_of, &values, &table, &direction);
-        let losses = booster.advance(Some(update_of(leaf_of)), next, targets, in_bag.as_deref(), control)?;
-        let mut validation_loss = None;
-        if let Some(walk) = &self.walk_validation {
-            let leaf_of = walk.leaves(&tree, control)?;
-            validation_loss = booster.advance_validation(update_of(leaf_of), control)?;
-        }
-        Ok(Stage { tree, steps, losses, validation_loss })
-    }
-
     /// Returns which samples are in `rows`; `None` if they are all samples of positive weight, for every worker.
-    fn in_bag(&self, rows: &[u32]) -> Result<Option<Vec<bool>>> {
+    pub(super) fn in_bag(&self, rows: &[u32]) -> Result<Option<Vec<bool>>> {
         let workers = self.weights.workers();
         let [n_rows, n_all] = workers.sums_of([rows.len() as u64, self.rows.len() as u64])?;
-        if n_rows == n_all { Ok(None) } else { in_bag(rows, self.x.n_samples()).map(Some) }
+        if n_rows == n_all {
+            return Ok(None);
+        }
+        let mut inside = try_filled("the rows of a stage", false, self.n_samples)?;
+        rows.iter().for_each(|&row| inside[row as usize] = true);
+        Ok(Some(inside))
     }
 
-    /// Brings the scores to their values after `stage` of `model`, and returns the validation loss there, if there are
-    /// held-out samples.
-    fn replay<T: Float>(&self, model: &Boosted, stage: usize, boosters: &mut [Booster<'_, T>]) -> Result<Option<f64>> {
-        let n_boosters = boosters.len();
-        let mut losses = Vec::new();
-        for (t, booster) in boosters.iter_mut().enumerate() {
-            let tree = &model.trees[stage * n_boosters + t];
-            let width = booster.train.data.width;
-            let steps = model.step_sizes.of_stage(stage, model.width).skip(t).take(width);
-            let direction = try_collected("the steps of a stage", steps.map(|step| model.learning_rate * step))?;
-            let columns = tree.leaves.width();
-            let mut values = try_filled(LEAVES, 0.0, tree.n_leaves() * columns)?;
-            values.chunks_exact_mut(columns).enumerate().for_each(|(leaf, row)| tree.leaves.add_to(leaf, row));
-            let (values, table) = if self.problem.combine == Combine::RankOne {
-                (LeafValues::Scalars(values), Vec::new())
-            } else {
-                let table = try_collected(LEAVES, values.iter().map(|&value| T::from_f64(value)))?;
-                (LeafValues::Table(values), table)
-            };
-            let of_rows = |walk: &Rows<'_>| {
-                walk.leaves(tree, self.control).map(|leaf_of| update(leaf_of, &values, &table, &direction))
-            };
-            booster.advance(Some(of_rows(&self.walk)?), None, &mut Vec::new(), None, self.control)?;
-            let held_out = self.walk_validation.as_ref().map(of_rows).transpose()?;
-            let loss = held_out.map(|update| booster.advance_validation(update, self.control)).transpose()?;
-            losses.push(loss.flatten());
-        }
-        Ok(self.mean_of_known(losses.into_iter()))
-    }
-
-    /// Returns the trees of `model` with leaves that are fitted to these data; see [`BoostConfig::refit_leaves`].
-    pub(super) fn refit<T: Float>(&self, model: &Boosted) -> Result<Boosted> {
-        let y = self.columns(self.y)?;
-        let mut boosters = self.boosters::<T>(&y, None, false)?;
-        let mut refitted = Boosted::empty(&self.problem, self.x.n_features(), self.config.learning_rate);
-        for booster in &boosters {
-            try_extend("the constants that boosting starts from", &mut refitted.start, booster.start.iter().copied())?;
-        }
-        let n_boosters = boosters.len();
-        rounds(0..model.n_stages(), self.control, &mut Unobserved, |stage| {
-            let mut stages = try_with_capacity(STAGES, n_boosters)?;
-            for (t, booster) in boosters.iter_mut().enumerate() {
-                stages.push(self.relabelled(booster, &model.trees[stage * n_boosters + t])?);
-            }
-            self.record(&mut refitted, stages)?;
-            Ok(ControlFlow::Continue(None))
-        })?;
-        Ok(refitted)
-    }
-
-    /// Computes the leaves and steps of an existing tree, and adds them to the scores.
-    fn relabelled<T: Float>(&self, booster: &mut Booster<'_, T>, tree: &Tree) -> Result<Stage> {
-        let (n, mu, control) = (self.x.n_samples(), self.config.learning_rate, self.control);
-        let by_leaf = RowsByLeaf::new(&self.rows, &self.walk.leaves(tree, control)?, tree.n_leaves())?;
-        let leaves =
-            Leaves::new(&by_leaf.order, try_collected(LEAVES, by_leaf.ranges.iter().cloned())?, &self.weights)?;
-        if booster.train.held_scores().is_some() {
-            // Bounds of the negative gradients are a by-product.
-            booster.aim(&Projector::Identity(booster.train.data.width), &mut Vec::new(), control)?;
-        }
-        let is_rank_one = self.problem.combine == Combine::RankOne;
-        let number = |&leaf: &u32| tree.leaves.cells(leaf as usize).map(|(_, value)| value).sum();
-        let numbers = || try_collected(LEAVES, by_leaf.leaves.iter().map(number));
-        let (values, steps) = booster.train.fit_leaves(numbers, &leaves, self.config.leaf_fit(), control)?;
-        let steps = self.problem.step_dtype.cut(steps);
-        let direction = try_collected("the steps of a stage", steps.iter().map(|step| mu * step))?;
-        let (kept, table) = contributions(&values, &steps, mu)?;
-        let leaf_of = leaves.of_rows(n)?;
-        let tree = if is_rank_one { tree.try_clone()? } else { tree.with_leaves(by_leaf.table(&kept, &tree.leaves)?)? };
-        let update = update(leaf_of, &values, &table, &direction);
-        let losses = booster.advance(Some(update), None, &mut Vec::new(), None, control)?;
-        Ok(Stage { tree, steps, losses, validation_loss: None })
+    /// Returns the samples of positive weight that are drawn at least once.
+    fn drawn(&self, counts: &[u32]) -> Result<Vec<u32>> {
+        let drawn = || self.rows.iter().copied().filter(|&row| counts[row as usize] > 0);
+        let mut rows = try_with_capacity("the rows of a stage", drawn().count())?;
+        rows.extend(drawn());
+        Ok(rows)
     }
 
     /// Adds a stage to the model, and returns its training and validation losses.
-    fn record(&self, grown: &mut Boosted, stages: Vec<Stage>) -> Result<(f64, Option<f64>)> {
+    pub(super) fn record(&self, grown: &mut Boosted, stages: Vec<Stage>) -> Result<(f64, Option<f64>)> {
         let validation_loss = self.mean_of_known(stages.iter().map(|stage| stage.validation_loss));
         let train_loss = self.mean_of_known(stages.iter().map(|stage| stage.losses.all)).unwrap_or(0.0);
         grown.record_oob(self.mean_of_known(stages.iter().map(|stage| stage.losses.out_of_bag)));
         grown.train_score.push(train_loss);
         grown.validation_score.extend(validation_loss);
-        let n_trees = stages.len();
+        let n_before = grown.trees.len();
         for Stage { tree, steps, .. } in stages {
-            try_push(STAGES, &mut grown.trees, Arc::new(tree))?;
+            tree.into_iter().try_for_each(|tree| try_push(STAGES, &mut grown.trees, Arc::new(tree)))?;
             grown.step_sizes.extend(steps)?;
         }
-        grown.check_last_stage(n_trees)?;
+        grown.check_last_stage(grown.trees.len() - n_before)?;
         Ok((train_loss, validation_loss))
+    }
+
+    /// Returns [`Fitting::mean_of_known`] of a loss of each booster.
+    fn mean_of_each<'y, T: Float, S: Scores<'y, T>>(
+        &self,
+        boosters: &mut [Booster<'y, T, S>],
+        loss: impl FnMut(&mut Booster<'y, T, S>) -> Result<Option<f64>>,
+    ) -> Result<Option<f64>> {
+        let losses = try_results("the losses of scores", boosters.iter_mut().map(loss))?;
+        Ok(self.mean_of_known(losses.into_iter()))
     }
 
     /// Returns the weighted mean of the losses, of scores that are boosted separately, that are not missing: those of
     /// columns that have a known cell, or none if there are no such samples.
-    fn mean_of_known(&self, losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    pub(super) fn mean_of_known(&self, losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
         let of_share = |t: usize, loss: Option<f64>| loss.map(|loss| (self.problem.share_of(t), loss));
         let known = losses.enumerate().filter_map(|(t, loss)| of_share(t, loss));
         let (total, sum) = known.fold((0.0, 0.0), |(total, sum), (share, loss)| (total + share, sum + share * loss));
         (total > 0.0).then(|| sum / total)
     }
-}
-
-/// Returns a mask of `n_samples` values that is true for `rows`.
-pub(super) fn in_bag(rows: &[u32], n_samples: usize) -> Result<Vec<bool>> {
-    let mut inside = try_filled("the rows of a stage", false, n_samples)?;
-    rows.iter().for_each(|&row| inside[row as usize] = true);
-    Ok(inside)
-}
-
-/// Returns those of `rows` that are drawn at least once.
-pub(super) fn drawn(rows: &[u32], counts: &[u32]) -> Result<Vec<u32>> {
-    let is_drawn = |row: &u32| counts[*row as usize] > 0;
-    let mut drawn = try_with_capacity("the rows of a stage", rows.iter().filter(|row| is_drawn(row)).count())?;
-    drawn.extend(rows.iter().copied().filter(is_drawn));
-    Ok(drawn)
 }

@@ -4,23 +4,31 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use super::config::BoostConfig;
+use super::model::Boosted;
 use crate::error::{Result, try_copied};
 use crate::rounds::Observer;
 
-/// Ends the fit when the validation loss has not improved for `n_iter_no_change` stages.
+/// Ends the fit when the validation loss has not improved for `n_iter_no_change` stages, or when an observer says so.
 #[derive(Debug)]
-pub(super) struct EarlyStopping<'c> {
+pub(super) struct Stopping<'c> {
     config: &'c BoostConfig,
     /// The validation loss before the first stage.
     at_start: Option<f64>,
     /// The validation loss after each stage so far.
     losses: Vec<f64>,
+    /// Whether an observer has ended the fit.
+    is_ended: &'c Cell<bool>,
 }
 
-impl<'c> EarlyStopping<'c> {
+impl<'c> Stopping<'c> {
     /// `at_start` is the validation loss before the first stage; `losses` are those after the existing stages.
-    pub(super) fn new(config: &'c BoostConfig, at_start: Option<f64>, losses: &[f64]) -> Result<Self> {
-        Ok(EarlyStopping { config, at_start, losses: try_copied("the losses of stages", losses)? })
+    pub(super) fn new(
+        config: &'c BoostConfig,
+        at_start: Option<f64>,
+        losses: &[f64],
+        is_ended: &'c Cell<bool>,
+    ) -> Result<Self> {
+        Ok(Stopping { config, at_start, losses: try_copied("the losses of stages", losses)?, is_ended })
     }
 
     fn is_over(&self) -> bool {
@@ -32,28 +40,19 @@ impl<'c> EarlyStopping<'c> {
     }
 }
 
-impl Observer for EarlyStopping<'_> {
+impl Observer for Stopping<'_> {
     fn after(&mut self, _: usize, validation_loss: Option<f64>) -> ControlFlow<()> {
         self.losses.extend(validation_loss);
-        if self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.is_ended.get() || self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-/// Returns the index of the first minimum.
-pub(super) fn least(scores: &[f64]) -> usize {
-    (0..scores.len()).reduce(|best, i| if scores[i] < scores[best] { i } else { best }).unwrap_or(0)
-}
-
-/// Decides when the fit ends: by the validation loss, or when the observer says so.
-#[derive(Debug)]
-pub(super) struct Watched<'w> {
-    pub(super) stopping: EarlyStopping<'w>,
-    pub(super) is_ended: &'w Cell<bool>,
-}
-
-impl Observer for Watched<'_> {
-    fn after(&mut self, round: usize, validation_loss: Option<f64>) -> ControlFlow<()> {
-        let of_loss = self.stopping.after(round, validation_loss);
-        if self.is_ended.get() { ControlFlow::Break(()) } else { of_loss }
+impl Boosted {
+    /// Returns the model with the stages that a fit keeps: all of them or, with early stopping, those up to the first
+    /// of least validation loss.
+    pub(super) fn kept(self, config: &BoostConfig) -> Result<Self> {
+        let losses = &self.validation_score;
+        let least = (0..losses.len()).reduce(|best, i| if losses[i] < losses[best] { i } else { best });
+        if config.n_iter_no_change.is_some() { self.truncated(least.unwrap_or(0) + 1) } else { Ok(self) }
     }
 }

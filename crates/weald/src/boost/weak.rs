@@ -5,26 +5,24 @@ use std::ops::ControlFlow;
 use ndarray::{Array2, ArrayView2};
 
 use super::config::{BoostConfig, OutputStrategy};
-use super::data::{Data, Losses};
-use super::leaves::{LeafValues, Leaves};
+use super::fit::Validation;
+use super::leaves::Leaves;
+use super::leaves::steps::searched;
 use super::model::{Boosted, Combine};
 use super::observer::StageReport;
 use super::problem::Problem;
 use super::projector::Projector;
-use super::scores::HeldScores;
-use super::scores::sweep::Update;
-use super::stage_projection::{Needs, Statistics, TargetRows};
-use super::stages::{drawn, in_bag};
-use super::stopping::{EarlyStopping, least};
+use super::scores::Scores;
+use super::scores::booster::Booster;
+use super::stages::{Fitting, Learner, Stage};
 use crate::control::Control;
 use crate::data::dataset::Names;
-use crate::data::targets::{in_columns, n_scores};
-use crate::data::train_y::TrainY;
+use crate::data::targets::n_scores;
 use crate::data::{Matrix, Targets, Weights};
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
-use crate::forest::bootstrap::{Population, Urn, tree_key};
+use crate::exact::reduce::Workers;
+use crate::forest::bootstrap::Population;
 use crate::loss::float::Float;
-use crate::rounds::rounds;
 
 /// The strategies that are supported with weak models other than trees, for messages.
 const STRATEGIES: &str = "be Joint, or Projected without relabelled leaves, for weak models other than trees";
@@ -124,155 +122,79 @@ impl BoostConfig {
         }
         let mut problem = Problem::new(self, outputs, None)?;
         problem.combine = combine;
-        let columns = in_columns(y)?;
-        let columns_validation = validation.as_ref().map(|(y, _)| in_columns(y)).transpose()?;
-        let fitting = Fitting { config: self, problem, control };
-        let mut model = Boosted::empty(&fitting.problem, n_features, self.learning_rate);
-        let validation = columns_validation.as_ref().zip(validation.as_ref().map(|v| v.1));
-        if fitting.problem.loss.has_float32_scores() {
-            fitting.fit::<f32>(weak, &mut model, &columns, sample_weight, validation)?;
-        } else {
-            fitting.fit::<f64>(weak, &mut model, &columns, sample_weight, validation)?;
-        }
-        let model =
-            if self.n_iter_no_change.is_some() { model.truncated(least(&model.validation_score) + 1)? } else { model };
-        model.with_finite_scores()
-    }
-}
-
-/// Samples and their scores, to which predictions of the caller are added.
-struct ScoredRows<'a, T: Float> {
-    data: Data<'a, T>,
-    scores: HeldScores<T>,
-}
-
-impl<'a, T: Float> ScoredRows<'a, T> {
-    fn new(data: Data<'a, T>, start: &[f64], control: &Control) -> Result<Self> {
-        let scores = HeldScores::new(&data, start, None, false, control)?;
-        Ok(ScoredRows { data, scores })
-    }
-
-    /// See [`HeldScores::sweep`].
-    fn sweep(
-        &mut self,
-        update: Option<Update<'_, T>>,
-        projector: Option<&Projector>,
-        targets: &mut [f64],
-        in_bag: Option<&[bool]>,
-        control: &Control,
-    ) -> Result<Losses> {
-        self.scores.sweep(&self.data, update, projector, targets, in_bag, control)
-    }
-}
-
-struct Fitting<'f> {
-    config: &'f BoostConfig,
-    problem: Problem<'f>,
-    control: &'f Control,
-}
-
-impl Fitting<'_> {
-    fn fit<T: Float>(
-        &self,
-        weak: &mut dyn WeakLearner,
-        model: &mut Boosted,
-        y: &Targets<'_>,
-        sample_weight: Option<&[f64]>,
-        validation: Option<(&Targets<'_>, Option<&[f64]>)>,
-    ) -> Result<()> {
-        let (n, width) = (y.n_samples(), self.problem.width);
-        let data = self.data::<T>(y, sample_weight)?;
         // Samples are drawn by their positions, because their content is not known here.
-        let places = try_filled("the places of rows", 0.0f32, n)?;
-        let places = ArrayView2::from_shape((n, 1), &places).expect("a place for each row");
-        let weights = Weights::of_rows(sample_weight, n)?;
-        let mut all: Vec<u32> = try_with_capacity("the places of rows", n)?;
-        all.extend((0..n as u32).filter(|&row| data.weights.units(row as usize) > 0));
-        let sampling = self.config.sampling(all.len());
-        let urn = Urn::new(&Population::new(&Matrix::Dense(places), None, None, sample_weight), sampling)?;
-        model.start = self.problem.loss.start(&data.y, width, &all, &data.weights, self.control)?;
-        let mut train = ScoredRows::new(data, &model.start, self.control)?;
-        let held_out = |(y, weight)| ScoredRows::new(self.data::<T>(y, weight)?, &model.start, self.control);
-        let mut validation = validation.map(held_out).transpose()?;
-        let mut projection = self.config.stage_projection(width)?;
-        let loss_of = |scored: &mut ScoredRows<'_, T>| {
-            scored.sweep(None, None, &mut [], None, self.control).map(|losses| losses.all.unwrap_or(0.0))
-        };
-        let at_start = validation.as_mut().map(loss_of).transpose()?;
-        let mut stopping = EarlyStopping::new(self.config, at_start, &[])?;
-        rounds(0..self.config.n_estimators, self.control, &mut stopping, |stage| {
-            let key = tree_key(self.config.seed, stage);
-            let counts = urn.draw(sampling, n, key)?;
-            let of_stage = counts.map(|counts| drawn(&all, &counts)).transpose()?;
-            let rows = of_stage.as_deref().unwrap_or(&all);
-            let mut statistics = Statistics::default();
-            if projection.needs(stage) == Needs::Targets {
-                statistics.targets = Some(TargetRows { y: TrainY::new(y)?, weights: &weights, rows: &all });
-            }
-            let projector = projection.draw(stage, &statistics, self.control)?;
-            let q = projector.n_targets();
-            let mut targets = try_filled("the targets of a stage", 0.0, n * q)?;
-            let in_bag = if rows.len() == all.len() { None } else { Some(in_bag(rows, n)?) };
-            let before = train.sweep(None, Some(&projector), &mut targets, in_bag.as_deref(), self.control)?;
-            if stage == 0 {
-                model.oob_losses.extend(before.out_of_bag);
-            }
-            let weights = &train.data.weights;
-            let mut of_rows = try_with_capacity("the targets of a stage", rows.len() * q)?;
-            rows.iter().for_each(|&row| of_rows.extend_from_slice(&targets[row as usize * q..][..q]));
-            let weight = |&row: &u32| weights.in_sums(weights.units(row as usize));
-            let of_stage = try_collected("the weights of a stage", rows.iter().map(weight))?;
-            let view = ArrayView2::from_shape((rows.len(), q), &of_rows).expect("q targets for each row");
-            let predictions = weak.fit_predict(stage, rows, view, &of_stage)?;
-            let values = checked(&predictions.train, n, q)?;
-            let leaves = Leaves::single_rows(rows, weights)?;
-            let mut of_rows = try_with_capacity("predictions of the weak model", rows.len() * q)?;
-            rows.iter().for_each(|&row| of_rows.extend_from_slice(&values[row as usize * q..][..q]));
-            let of_leaves = if q == width { LeafValues::Table(of_rows) } else { LeafValues::Scalars(of_rows) };
-            let steps =
-                train.scores.search_steps(&train.data, &of_leaves, &leaves, self.config.line_search, self.control)?;
-            let steps = self.problem.step_dtype.cut(steps);
-            let scaled = steps.iter().map(|step| self.config.learning_rate * step);
-            let direction = try_collected("the steps of a stage", scaled)?;
-            let add = |scored: &mut ScoredRows<'_, T>, values: &[f64], in_bag: Option<&[bool]>| {
-                let update = if q == width {
-                    Update::Each { values, direction: &direction }
-                } else {
-                    let leaf_of = try_collected("the leaves of rows", 0..scored.data.n_samples as u32)?;
-                    Update::RankOne { leaf_of, values, direction: &direction }
-                };
-                scored.sweep(Some(update), None, &mut [], in_bag, self.control)
-            };
-            let losses = add(&mut train, &values, in_bag.as_deref())?;
-            model.record_oob(losses.out_of_bag);
-            // All cells of y are known.
-            let train_loss = losses.all.unwrap_or(0.0);
-            model.train_score.push(train_loss);
-            let mut validation_loss = None;
-            if let Some(scored) = &mut validation {
-                let missing =
-                    || Error::invalid("predictions of the weak model", "too few", "have predictions for all samples");
-                let values = predictions.validation.as_ref().ok_or_else(missing)?;
-                let loss = add(scored, &checked(values, scored.data.n_samples, q)?, None)?.all.unwrap_or(0.0);
-                model.validation_score.push(loss);
-                validation_loss = Some(loss);
-            }
-            model.step_sizes.extend(steps)?;
-            model.check_last_stage(0)?;
-            weak.after(&StageReport::of_last(model, train_loss, validation_loss))?;
-            Ok(ControlFlow::Continue(validation_loss))
-        })
-    }
-
-    fn data<'y, T: Float>(&'y self, y: &'y Targets<'_>, sample_weight: Option<&[f64]>) -> Result<Data<'y, T>> {
-        let weights = Weights::of_rows(sample_weight, y.n_samples())?;
-        Data::new(y, (&self.problem.loss, None), weights, self.problem.width)
+        let places = try_filled("the places of rows", 0.0f32, n_samples)?;
+        let places = Matrix::Dense(ArrayView2::from_shape((n_samples, 1), &places).expect("a place for each row"));
+        let population = Population::new(&places, None, None, sample_weight);
+        let (y, validation) =
+            (y.view(), validation.as_ref().map(|(y, w)| Validation { y: y.view(), sample_weight: *w, margins: None }));
+        let mut fitting = Fitting::new(self, problem, &y, &population, validation.as_ref(), &Workers::One, control)?;
+        fitting.n_features = n_features;
+        fitting.fit(&mut Asking(weak))?.with_finite_scores()
     }
 }
+
+/// Asks the caller for the weak models of a fit.
+struct Asking<'w>(&'w mut dyn WeakLearner);
+
+impl Learner for Asking<'_> {
+    fn stages<'y, T: Float, S: Scores<'y, T>>(
+        &mut self,
+        fitting: &Fitting<'_>,
+        stage: usize,
+        rows: &[u32],
+        boosters: &mut [Booster<'y, T, S>],
+        targets: &mut Vec<f64>,
+        next: Option<&Projector>,
+    ) -> Result<Vec<Stage>> {
+        let Fitting { config, problem, control, weights, .. } = fitting;
+        let [booster] = boosters else { unreachable!("all scores have one weak model") };
+        let n = fitting.n_samples;
+        let q = targets.len() / n;
+        let of_rows = |values: &[f64]| {
+            let mut of_rows = try_with_capacity(WHAT, rows.len() * q)?;
+            rows.iter().for_each(|&row| of_rows.extend_from_slice(&values[row as usize * q..][..q]));
+            Ok::<_, Error>(of_rows)
+        };
+        let of_stage = of_rows(targets)?;
+        let view = ArrayView2::from_shape((rows.len(), q), &of_stage).expect("q targets for each row");
+        let weight = |&row: &u32| weights.in_sums(weights.units(row as usize));
+        let of_stage = try_collected("the weights of a stage", rows.iter().map(weight))?;
+        let predictions = self.0.fit_predict(stage, rows, view, &of_stage)?;
+        let values = checked(&predictions.train, n, q)?;
+        let (train, leaves) = (&booster.train, Leaves::single_rows(rows, weights)?);
+        let held = train.scores.held().expect("scores that weak models of the caller move are stored");
+        let steps = searched(&train.data, &held.scores, &of_rows(&values)?, &leaves, config.line_search, control)?;
+        let steps = problem.step_dtype.cut(steps);
+        let moves = |values: Vec<f64>| {
+            let leaf_of = try_collected("the leaves of rows", 0..(values.len() / q) as u32)?;
+            let direction =
+                try_collected("the steps of a stage", steps.iter().map(|step| config.learning_rate * step))?;
+            Ok::<_, Error>((leaf_of, S::moves_of_rows(values, direction)?))
+        };
+        let (leaf_of, moved) = moves(values)?;
+        let in_bag = fitting.in_bag(rows)?;
+        let losses = booster.advance(Some((leaf_of, &moved)), next, targets, in_bag.as_deref(), control)?;
+        let mut validation_loss = None;
+        if let Some(scored) = &booster.validation {
+            let missing = || Error::invalid(WHAT, "too few", "have predictions for all samples");
+            let values = predictions.validation.as_ref().ok_or_else(missing)?;
+            let (leaf_of, moved) = moves(checked(values, scored.data.n_samples, q)?)?;
+            validation_loss = booster.validate(Some((leaf_of, &moved)), control)?;
+        }
+        Ok(vec![Stage { tree: None, steps, losses, validation_loss }])
+    }
+
+    fn after(&mut self, report: &StageReport<'_>) -> Result<ControlFlow<()>> {
+        self.0.after(report)?;
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+const WHAT: &str = "predictions of the weak model";
 
 /// Returns the values of predictions of this shape, row-major, or an error.
 fn checked(predictions: &Array2<f64>, n_rows: usize, n_columns: usize) -> Result<Vec<f64>> {
-    const WHAT: &str = "predictions of the weak model";
     if predictions.dim() != (n_rows, n_columns) {
         return Err(Error::shape(WHAT, n_rows * n_columns, predictions.len()));
     }

@@ -79,13 +79,7 @@ impl BoostConfig {
         self.check_is_same(&workers, model, &data)?;
         let stand_in = if data.n_samples() == 0 { Some(StandIn::of(&data)?) } else { None };
         let data = stand_in.as_ref().map_or_else(|| data.view(), StandIn::data);
-        self.with_fitting(&workers, model, &data, None, control, |fitting| {
-            if fitting.has_float32_scores() {
-                fitting.fit::<f32>(model, observer)
-            } else {
-                fitting.fit::<f64>(model, observer)
-            }
-        })
+        self.with_trees(&workers, model, &data, None, control, |trees| trees.fit(model, observer))
     }
 
     /// Returns the errors that one worker with all samples would return, and an error for what has no sums over

@@ -1,7 +1,7 @@
 //! Second derivatives of the samples of a tree.
 
 use crate::boost::config::{LeafEstimation, LeafFit};
-use crate::boost::scores::Scored;
+use crate::boost::scores::{Scored, Scores};
 use crate::data::weights::EXACT_BITS;
 use crate::error::{Result, try_collected, try_filled};
 use crate::exact::reduce::Reduce;
@@ -52,18 +52,18 @@ impl Curvatures {
     }
 }
 
-impl<T: Float> Scored<'_, T> {
+impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
     /// Returns the second derivatives of the samples of a tree, if it is grown for one score whose leaves take Newton
     /// steps with second derivatives that differ.
     pub(crate) fn curvatures(&self, fit: LeafFit, rows: &[u32]) -> Result<Option<Curvatures>> {
         let data = &self.data;
-        let (Some(loss), Some(scores)) = (data.loss.curved(), self.held_scores()) else { return Ok(None) };
+        let (Some(loss), Some(held)) = (data.loss.curved(), self.scores.held()) else { return Ok(None) };
         if data.width != 1 || fit.estimation != LeafEstimation::Newton {
             return Ok(None);
         }
         let off = loss.domain().off();
         let mut found = try_filled(WHAT, 0.0f64, data.n_samples)?;
-        let cell = |row: usize| (data.row(row).of_column(0, off), scores[row].to_f64());
+        let cell = |row: usize| (data.row(row).of_column(0, off), held.scores[row].to_f64());
         if loss.takes_blocks() {
             let y = try_collected(WHAT, rows.iter().map(|&row| cell(row as usize).0))?;
             let scores = try_collected(WHAT, rows.iter().map(|&row| cell(row as usize).1))?;

@@ -10,17 +10,14 @@ pub(crate) mod tile;
 
 use std::ops::Range;
 
-use super::scores::sweep::Update;
 use crate::data::Weights;
 use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::Total;
 use crate::exact::reduce::Reduce;
-use crate::loss::float::Float;
 use crate::tree::grow::Structure;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 
 const LEAVES: &str = "the leaves of a stage";
-const CONTRIBUTIONS: &str = "the contributions of a stage";
 
 /// The samples to which a stage is fitted, by leaf: a leaf is a set of samples for which the weak model predicts the
 /// same.
@@ -57,6 +54,11 @@ impl<'s> Leaves<'s> {
         self.ranges.len()
     }
 
+    /// Returns Σ w g² of one value for each leaf.
+    pub(crate) fn square(&self, values: &[f64]) -> f64 {
+        values.iter().zip(&self.weights).map(|(g, w)| g * g * w).sum()
+    }
+
     /// Returns the leaf of each of `n_samples` samples; 0 for samples in no leaf.
     pub(crate) fn of_rows(&self, n_samples: usize) -> Result<Vec<u32>> {
         let mut leaf_of = try_filled("the leaves of rows", 0u32, n_samples)?;
@@ -72,49 +74,56 @@ impl<'s> Leaves<'s> {
     }
 }
 
-/// What a weak model predicts for the samples of each leaf.
-#[derive(Debug)]
-pub(crate) enum LeafValues {
-    /// One value for each score: a table with a row for each leaf.
-    Table(Vec<f64>),
-    /// One value for each leaf.
-    Scalars(Vec<f64>),
+/// Returns the samples in the order of their leaves, and the range of each leaf.
+pub(crate) fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<(Vec<u32>, Vec<Range<u32>>)> {
+    const WHAT: &str = "the rows of leaves";
+    let mut ends = try_filled(WHAT, 0u32, n_leaves)?;
+    rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize] += 1);
+    let mut ranges = try_with_capacity(WHAT, n_leaves)?;
+    let mut end = 0;
+    for n in &mut ends {
+        ranges.push(end..end + *n);
+        // From here on, the position of the next sample of each leaf.
+        end += std::mem::replace(n, end);
+    }
+    let mut order = try_filled(WHAT, 0u32, rows.len())?;
+    for &row in rows {
+        let place = &mut ends[leaf_of[row as usize] as usize];
+        order[*place as usize] = row;
+        *place += 1;
+    }
+    Ok((order, ranges))
 }
 
 /// The samples of an existing tree by leaf, for the leaves that samples reach.
 #[derive(Debug)]
 pub(crate) struct RowsByLeaf {
     /// The leaves, in increasing order.
-    pub(crate) leaves: Vec<u32>,
-    /// The samples of the first of these leaves, then those of the second, and so on.
-    pub(crate) order: Vec<u32>,
-    pub(crate) ranges: Vec<Range<u32>>,
+    pub(crate) reached: Vec<u32>,
+    order: Vec<u32>,
+    /// The range of each leaf of the tree.
+    ranges: Vec<Range<u32>>,
 }
 
 impl RowsByLeaf {
     pub(crate) fn new(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<Self> {
-        let mut ends = try_filled(LEAVES, 0u32, n_leaves + 1)?;
-        rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize + 1] += 1);
-        (0..n_leaves).for_each(|leaf| ends[leaf + 1] += ends[leaf]);
-        let (mut leaves, mut ranges) = (try_with_capacity(LEAVES, n_leaves)?, try_with_capacity(LEAVES, n_leaves)?);
-        for (leaf, range) in (0..).zip(ends.windows(2)).filter(|(_, range)| range[0] < range[1]) {
-            leaves.push(leaf);
-            ranges.push(range[0]..range[1]);
-        }
-        let mut order = try_filled(LEAVES, 0u32, rows.len())?;
-        for &row in rows {
-            let next = &mut ends[leaf_of[row as usize] as usize];
-            order[*next as usize] = row;
-            *next += 1;
-        }
-        Ok(RowsByLeaf { leaves, order, ranges })
+        let (order, ranges) = by_leaf(rows, leaf_of, n_leaves)?;
+        let mut reached = try_with_capacity(LEAVES, n_leaves)?;
+        reached.extend((0..).zip(&ranges).filter(|(_, range)| !range.is_empty()).map(|(leaf, _)| leaf));
+        Ok(RowsByLeaf { reached, order, ranges })
+    }
+
+    /// Returns the leaves that samples reach.
+    pub(crate) fn leaves(&self, weights: &Weights) -> Result<Leaves<'_>> {
+        let range = |&leaf: &u32| self.ranges[leaf as usize].clone();
+        Leaves::new(&self.order, try_collected(LEAVES, self.reached.iter().map(range))?, weights)
     }
 
     /// Returns a table with the new values of these leaves, and the old values of all others.
     pub(crate) fn table(&self, new: &LeafTable, old: &LeafTable) -> Result<LeafTable> {
         let mut builder = LeafTableBuilder::new(old.width());
         let mut row = try_filled(LEAVES, 0.0, old.width())?;
-        let mut reached = self.leaves.iter().enumerate().peekable();
+        let mut reached = self.reached.iter().enumerate().peekable();
         for leaf in 0..old.n_leaves() {
             row.fill(0.0);
             match reached.next_if(|(_, reached)| **reached as usize == leaf) {
@@ -124,44 +133,5 @@ impl RowsByLeaf {
             builder.push_means(&row)?;
         }
         builder.finish()
-    }
-}
-
-/// Returns the leaves that the model stores and, for a table, what they add to the scores.
-pub(crate) fn contributions<T: Float>(values: &LeafValues, steps: &[f64], mu: f64) -> Result<(LeafTable, Vec<T>)> {
-    match values {
-        LeafValues::Table(g) => {
-            let width = steps.len();
-            let mut builder = LeafTableBuilder::new(width);
-            let mut table = try_filled(CONTRIBUTIONS, T::from_f64(0.0), g.len())?;
-            let mut of_leaf = try_filled(CONTRIBUTIONS, 0.0, width)?;
-            for (g, row) in g.chunks_exact(width).zip(table.chunks_exact_mut(width)) {
-                for ((sum, g), step) in of_leaf.iter_mut().zip(g).zip(steps) {
-                    *sum = mu * (step * g);
-                }
-                row.iter_mut().zip(&of_leaf).for_each(|(value, &sum)| *value = T::from_f64(sum));
-                builder.push_means(&of_leaf)?;
-            }
-            Ok((builder.finish()?, table))
-        }
-        LeafValues::Scalars(g) => {
-            let mut builder = LeafTableBuilder::new(1);
-            g.iter().try_for_each(|&g| builder.push_means(&[g]))?;
-            Ok((builder.finish()?, Vec::new()))
-        }
-    }
-}
-
-/// Describes what the leaves add to the scores of their samples: rows of `table`, or `direction` times one value for
-/// each leaf.
-pub(crate) fn update<'u, T>(
-    leaf_of: Vec<u32>,
-    values: &'u LeafValues,
-    table: &'u [T],
-    direction: &'u [f64],
-) -> Update<'u, T> {
-    match values {
-        LeafValues::Table(_) => Update::Table { leaf_of, table },
-        LeafValues::Scalars(values) => Update::RankOne { leaf_of, values, direction },
     }
 }

@@ -19,8 +19,8 @@
 
 use std::ops::Range;
 
+use super::Leaves;
 use super::sums::leaf_derivatives;
-use super::{LeafValues, Leaves};
 use crate::boost::config::LeafFit;
 use crate::boost::data::Data;
 use crate::control::Control;
@@ -37,45 +37,35 @@ use crate::pool;
 
 const WHAT: &str = "the leaves of a stage";
 
-/// Returns the leaves of a stage, or the steps along the `given` values of leaves.
-pub(super) fn newton<T: Float>(
+/// Returns the values of the leaves of a stage, a row for each leaf.
+pub(crate) fn table<T: Float>(
     data: &Data<'_, T>,
     scores: &[T],
-    given: Option<Vec<f64>>,
     leaves: &Leaves<'_>,
     fit: LeafFit,
     control: &Control,
-) -> Result<(LeafValues, Vec<f64>)> {
+) -> Result<Vec<f64>> {
     let stage = Stage { data, scores, leaves, regularization: fit.regularization, control };
-    match (data.loss.newton_leaves(), given) {
-        (NewtonLeaves::OfSums(sums), None) => {
-            let table = stage.table_of_sums(&*sums)?;
-            let steps = ones(&table, data.width)?;
-            Ok((LeafValues::Table(table), steps))
-        }
-        (NewtonLeaves::OfSums(sums), Some(values)) => {
-            let steps = stage.steps_of_sums(&*sums, &values)?;
-            Ok((LeafValues::Scalars(values), steps))
-        }
-        (NewtonLeaves::OneByOne(losses), None) => {
-            let table = stage.table_one_by_one(losses, fit)?;
-            let steps = ones(&table, data.width)?;
-            Ok((LeafValues::Table(table), steps))
-        }
-        (NewtonLeaves::OneByOne(losses), Some(values)) => {
-            let steps = stage.steps_one_by_one(losses, fit, &values)?;
-            Ok((LeafValues::Scalars(values), steps))
-        }
+    match data.loss.newton_leaves() {
+        NewtonLeaves::OfSums(sums) => stage.table_of_sums(&*sums),
+        NewtonLeaves::OneByOne(losses) => stage.table_one_by_one(losses, fit),
     }
 }
 
-/// Returns the steps for leaves that contain what they add: 1, or 0 for scores that nothing is added to.
-pub(super) fn ones(table: &[f64], width: usize) -> Result<Vec<f64>> {
-    let mut steps = try_filled("the steps of a stage", 0.0, width)?;
-    for row in table.chunks_exact(width) {
-        steps.iter_mut().zip(row).filter(|(_, g)| **g != 0.0).for_each(|(step, _)| *step = 1.0);
+/// Returns the steps of all scores along `values`, one for each leaf.
+pub(crate) fn steps<T: Float>(
+    data: &Data<'_, T>,
+    scores: &[T],
+    values: &[f64],
+    leaves: &Leaves<'_>,
+    fit: LeafFit,
+    control: &Control,
+) -> Result<Vec<f64>> {
+    let stage = Stage { data, scores, leaves, regularization: fit.regularization, control };
+    match data.loss.newton_leaves() {
+        NewtonLeaves::OfSums(sums) => stage.steps_of_sums(&*sums, values),
+        NewtonLeaves::OneByOne(losses) => stage.steps_one_by_one(losses, fit, values),
     }
-    Ok(steps)
 }
 
 /// What all leaves of a stage share.

@@ -10,10 +10,8 @@
 //! that of each sample is updated as well, |r − g v|² = |r|² − 2 g (r·v) + g² |v|², which costs one more projection for
 //! each stage.
 
-use std::ops::Range;
-
 use crate::boost::data::{Data, Losses};
-use crate::boost::leaves::Leaves;
+use crate::boost::leaves::{Leaves, by_leaf};
 use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::data::slots::Slots;
@@ -195,7 +193,7 @@ impl<'a> LowRank<'a> {
         regularization: Regularization,
         control: &Control,
     ) -> Result<Vec<f64>> {
-        let square = square(leaves, values);
+        let square = leaves.square(values);
         let regularization = regularization.along(values);
         let products = self.products(data, leaves, values, control)?;
         let mut steps = try_with_capacity("the steps of a stage", products.len())?;
@@ -221,7 +219,7 @@ impl<'a> LowRank<'a> {
             Some(products) => products,
             None => self.products(data, &leaves, values, control)?,
         };
-        let square = square(&leaves, values);
+        let square = leaves.square(values);
         let change = products.iter().zip(direction).map(|(r, v)| v * (v * square - 2.0 * r));
         self.square += change.enumerate().map(|(j, change)| share(self.shares, j) * change).sum::<f64>();
         if let Some(mut squares) = self.of_rows.take() {
@@ -243,32 +241,6 @@ impl<'a> LowRank<'a> {
 #[inline]
 fn share(shares: Option<&[f64]>, j: usize) -> f64 {
     shares.map_or(1.0, |shares| shares[j])
-}
-
-/// Returns Σ w g².
-fn square(leaves: &Leaves<'_>, values: &[f64]) -> f64 {
-    values.iter().zip(&leaves.weights).map(|(g, w)| g * g * w).sum()
-}
-
-/// Returns the samples in the order of their leaves, and the range of each leaf.
-fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<(Vec<u32>, Vec<Range<u32>>)> {
-    const WHAT: &str = "the rows of leaves";
-    let mut ends = try_filled(WHAT, 0u32, n_leaves)?;
-    rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize] += 1);
-    let mut ranges = try_with_capacity(WHAT, n_leaves)?;
-    let mut end = 0;
-    for n in &mut ends {
-        ranges.push(end..end + *n);
-        // From here on, the position of the next sample of each leaf.
-        end += std::mem::replace(n, end);
-    }
-    let mut order = try_filled(WHAT, 0u32, rows.len())?;
-    for &row in rows {
-        let place = &mut ends[leaf_of[row as usize] as usize];
-        order[*place as usize] = row;
-        *place += 1;
-    }
-    Ok((order, ranges))
 }
 
 #[cfg(test)]

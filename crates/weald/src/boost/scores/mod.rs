@@ -1,147 +1,126 @@
-//! The scores of some samples during a fit: stored, row-major, or implied by a sum of low rank.
+//! The scores of some samples during a fit, and how the leaves of a stage move them.
+//!
+//! There are two kinds of leaves. A leaf of a [`Table`] has a value for each score. A leaf of [`RankOne`] has one value,
+//! and each score moves by a multiple of it.
 
 pub(crate) mod booster;
+pub(crate) mod held;
 pub(crate) mod low_rank;
+pub(crate) mod rank_one;
 pub(crate) mod sweep;
+pub(crate) mod table;
+
+use std::fmt::Debug;
 
 use ndarray::ArrayView2;
 
+use super::config::LeafFit;
 use super::data::{Data, Losses};
+use super::leaves::steps::searched;
+use super::leaves::{Leaves, RowsByLeaf};
 use super::projector::Projector;
 use crate::control::Control;
-use crate::data::slots::Slots;
-use crate::error::{ErrorKind, Result, try_collected};
+use crate::data::Targets;
+use crate::error::Result;
 use crate::loss::float::Float;
-use low_rank::LowRank;
-use sweep::{Update, sweep};
+use crate::loss::line_search::LineSearch;
+use crate::tree::Tree;
+use crate::tree::leaves::LeafTable;
+pub(crate) use held::Held;
+pub(crate) use rank_one::RankOne;
+pub(crate) use table::Table;
 
-/// Scores that are stored, row-major.
-#[derive(Debug)]
-pub(crate) struct HeldScores<T> {
-    pub(crate) scores: Vec<T>,
-    /// Bounds of the negative gradients of each score, from the last time that targets were projected.
-    pub(crate) bounds: Vec<T>,
-    /// Whether leaves have one value, which each score multiplies by a step of its own.
-    pub(crate) has_one_number: bool,
-}
+/// The scores of samples, which leaves of one kind move.
+pub(crate) trait Scores<'a, T: Float>: Debug + Send + Sized {
+    /// What a stage adds to the scores of the samples of each leaf.
+    type Moves: Moves<T>;
 
-impl<T: Float> HeldScores<T> {
-    /// Every sample starts with the same scores, plus its `margins` if these are given.
-    pub(crate) fn new(
-        data: &Data<'_, T>,
+    /// Every sample starts with the same scores, plus its `margins` if these are given. If `implied` is given, which
+    /// must then be y, scores need not be stored.
+    fn new(
+        data: &Data<'a, T>,
+        implied: Option<&'a Targets<'_>>,
         start: &[f64],
         margins: Option<ArrayView2<'_, f64>>,
-        has_one_number: bool,
         control: &Control,
-    ) -> Result<Self> {
-        let what = "the scores of the training rows";
-        let len = data.n_samples.checked_mul(start.len());
-        let len = len.ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
-        let mut scores = control.try_filled(what, T::from_f64(0.0), len)?;
-        let start = try_collected(what, start.iter().map(|&s| T::from_f64(s)))?;
-        scores.chunks_exact_mut(start.len()).for_each(|row| row.copy_from_slice(&start));
-        if let Some(margins) = margins {
-            let cells = scores.iter_mut().zip(margins);
-            cells.for_each(|(score, &margin)| *score += T::from_f64(margin));
-        }
-        Ok(HeldScores { scores, bounds: Vec::new(), has_one_number })
-    }
+    ) -> Result<Self>;
 
-    /// See [`Scored::sweep`].
-    pub(crate) fn sweep(
-        &mut self,
-        data: &Data<'_, T>,
-        update: Option<Update<'_, T>>,
-        projector: Option<&Projector>,
-        targets: &mut [f64],
-        in_bag: Option<&[bool]>,
-        control: &Control,
-    ) -> Result<Losses> {
-        let (losses, found) = sweep(data, &mut self.scores, update.as_ref(), projector, targets, control)?;
-        if projector.is_some() {
-            self.bounds = found;
-        }
-        data.mean_losses(&losses, &self.scores, in_bag, control)
-    }
-}
-
-/// The scores of samples, either stored or implied.
-#[derive(Debug)]
-pub(crate) enum Scores<'a, T> {
-    Held(HeldScores<T>),
-    LowRank(LowRank<'a>),
-}
-
-/// Samples and their scores, to which trees are added.
-#[derive(Debug)]
-pub(crate) struct Scored<'a, T: Float> {
-    pub(crate) data: Data<'a, T>,
-    pub(crate) scores: Scores<'a, T>,
-}
-
-impl<'a, T: Float> Scored<'a, T> {
-    /// Every sample starts with the same scores, plus its `margins` if these are given. The scores are stored.
-    pub(crate) fn held(
-        data: Data<'a, T>,
-        start: &[f64],
-        margins: Option<ArrayView2<'_, f64>>,
-        has_one_number: bool,
-        control: &Control,
-    ) -> Result<Self> {
-        let scores = Scores::Held(HeldScores::new(&data, start, margins, has_one_number, control)?);
-        Ok(Scored { data, scores })
-    }
-
-    /// Every sample starts with the same scores, which are implied by a sum of low rank; `y` must be that of the data.
-    pub(crate) fn implied(data: Data<'a, T>, y: Slots<'a>, start: &[f64]) -> Result<Self> {
-        let scores = Scores::LowRank(LowRank::new(&data, y, start)?);
-        Ok(Scored { data, scores })
-    }
-
-    /// Returns the scores of samples, row-major, if they are stored.
-    pub(crate) fn held_scores(&self) -> Option<&[T]> {
-        match &self.scores {
-            Scores::Held(held) => Some(&held.scores),
-            Scores::LowRank(_) => None,
-        }
-    }
+    /// Returns the scores, if they are stored.
+    fn held(&self) -> Option<&Held<T>>;
 
     /// From now on, losses are also computed for the samples that are not in the bag, even if scores are implied.
-    pub(crate) fn tell_losses_out_of_bag(&mut self) -> Result<()> {
-        match &mut self.scores {
-            Scores::Held(_) => Ok(()),
-            Scores::LowRank(low_rank) => low_rank.follow_rows(&self.data),
-        }
+    fn tell_losses_out_of_bag(&mut self, _: &Data<'a, T>) -> Result<()> {
+        Ok(())
     }
 
-    /// Updates the scores, then writes the targets of the next tree if a projector is given. Returns the losses after
-    /// the update, including that of the samples that are not `in_bag`.
-    pub(crate) fn sweep(
+    /// Moves the scores of samples, of which `moved` has the leaf of each, then writes the targets of the next tree if
+    /// a projector is given. Returns the losses afterwards, including that of the samples that are not `in_bag`.
+    fn sweep(
         &mut self,
-        update: Option<Update<'_, T>>,
+        data: &Data<'a, T>,
+        moved: Option<(Vec<u32>, &Self::Moves)>,
         projector: Option<&Projector>,
         targets: &mut [f64],
         in_bag: Option<&[bool]>,
         control: &Control,
-    ) -> Result<Losses> {
-        match &mut self.scores {
-            Scores::Held(held) => held.sweep(&self.data, update, projector, targets, in_bag, control),
-            Scores::LowRank(low_rank) => {
-                match update {
-                    None => {}
-                    Some(Update::RankOne { leaf_of, values, direction }) => {
-                        low_rank.take(&self.data, leaf_of, values, direction, control)?;
-                    }
-                    Some(Update::Table { .. } | Update::Each { .. }) => unreachable!("{ONE_NUMBER}"),
-                }
-                if let Some(projector) = projector {
-                    low_rank.project(projector, targets, control)?;
-                }
-                low_rank.losses(&self.data, in_bag)
-            }
-        }
-    }
+    ) -> Result<Losses>;
+
+    /// Computes the values of the leaves of a stage, leaf after leaf, and the steps of all scores along them. If leaves
+    /// have one value each, these are `numbers`.
+    fn fit_leaves(
+        &mut self,
+        data: &Data<'a, T>,
+        numbers: impl FnOnce() -> Result<Vec<f64>>,
+        leaves: &Leaves<'_>,
+        fit: LeafFit,
+        control: &Control,
+    ) -> Result<(Vec<f64>, Vec<f64>)>;
+
+    /// Returns the leaves that the model stores, and what they add to the scores, which is the learning rate `mu` times
+    /// the steps times the values.
+    fn moves(values: Vec<f64>, steps: &[f64], mu: f64) -> Result<(LeafTable, Self::Moves)>;
+
+    /// Returns what each sample adds, if it is a leaf of its own whose values a weak model predicts.
+    fn moves_of_rows(values: Vec<f64>, direction: Vec<f64>) -> Result<Self::Moves>;
+
+    /// Returns what a tree of the model adds, whose leaves have these values.
+    fn moves_of_tree(values: Vec<f64>, direction: Vec<f64>) -> Result<Self::Moves>;
+
+    /// Returns the tree with the new leaves of those that samples reach.
+    fn relabelled(tree: &Tree, reached: &RowsByLeaf, leaves: &LeafTable) -> Result<Tree>;
 }
 
-/// Why some combinations of updates and scores do not occur.
-const ONE_NUMBER: &str = "scores are implied where every leaf has one number";
+/// What a stage adds to the scores of the samples of each leaf.
+pub(crate) trait Moves<T>: Sync {
+    /// Adds it to the scores of a sample of this leaf.
+    fn add_to(&self, leaf: usize, scores: &mut [T]);
+}
+
+/// Samples and their scores.
+#[derive(Debug)]
+pub(crate) struct Scored<'a, T: Float, S> {
+    pub(crate) data: Data<'a, T>,
+    pub(crate) scores: S,
+}
+
+impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
+    /// Corrects the values of the leaves of a stage if `order` finds that they violate the monotonic constraints, with
+    /// steps that do not reverse the order. There are no constraints on leaves that have one value each.
+    pub(crate) fn keep_in_order(
+        &self,
+        order: impl FnOnce(&mut [f64]) -> Result<bool>,
+        (values, steps): (&mut [f64], &mut [f64]),
+        leaves: &Leaves<'_>,
+        search: LineSearch,
+        control: &Control,
+    ) -> Result<()> {
+        let Some(held) = self.scores.held() else { return Ok(()) };
+        steps.iter_mut().for_each(|step| *step = step.max(0.0));
+        if order(values)? {
+            // By convexity, a step that does not go beyond the minimum along the current leaves lowers the loss.
+            let found = searched(&self.data, &held.scores, values, leaves, search, control)?;
+            steps.iter_mut().zip(found).for_each(|(step, found)| *step = step.min(found.max(0.0)));
+        }
+        Ok(())
+    }
+}

@@ -3,38 +3,30 @@
 //! Scores are row-major, one sample after the other: float32 for labels and classes, float64 for numerical outputs.
 //! Nothing else of size n × width is stored. One *sweep* adds the contribution of a stage and, while a sample is in the
 //! cache, computes its loss, its negative gradients, and from these the targets of the next tree.
+//!
+//! This pass takes scores of any width. A pass for one score of a sample would have the same arguments and results.
 
+use super::Moves;
 use crate::boost::data::Data;
 use crate::boost::projector::Projector;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_copied, try_filled};
+use crate::error::{Result, try_copied, try_filled};
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
-use crate::loss::vector::{TILE_ROWS, add, add_scaled, take_largest, vectorised};
+use crate::loss::vector::{TILE_ROWS, take_largest, vectorised};
 use crate::pool;
-
-/// What a stage adds to the scores.
-#[derive(Debug)]
-pub(crate) enum Update<'u, T> {
-    /// Sample i adds row `leaf_of[i]` of a table.
-    Table { leaf_of: Vec<u32>, table: &'u [T] },
-    /// Sample i adds `values[leaf_of[i]]` times the direction.
-    RankOne { leaf_of: Vec<u32>, values: &'u [f64], direction: &'u [f64] },
-    /// Sample i adds row i of the values, each multiplied by its element of the direction.
-    Each { values: &'u [f64], direction: &'u [f64] },
-}
 
 /// Number of cells that are swept at a time.
 pub(crate) const CHUNK_CELLS: usize = 1 << 16;
 /// Number of cells whose negative gradients are projected together: they stay in the second-level cache.
 const TILE_CELLS: usize = 1 << 14;
 
-/// Updates scores that are stored; see [`Scored::sweep`]. Returns the loss of each sample, and bounds of the negative
+/// Moves scores that are stored; see [`super::Scores::sweep`]. Returns the loss of each sample, and bounds of the negative
 /// gradients of each score.
-pub(crate) fn sweep<T: Float>(
+pub(crate) fn sweep<T: Float, M: Moves<T>>(
     data: &Data<'_, T>,
     scores: &mut [T],
-    update: Option<&Update<'_, T>>,
+    moved: Option<(&[u32], &M)>,
     projector: Option<&Projector>,
     targets: &mut [f64],
     control: &Control,
@@ -44,7 +36,6 @@ pub(crate) fn sweep<T: Float>(
     let n_rows = (CHUNK_CELLS / width).max(1);
     let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
     let (known, blocks) = (data.of_row.bounds(), data.of_row.in_blocks());
-    let direction = update.map_or_else(|| Ok(Vec::new()), Update::direction)?;
     let n_chunks = data.n_samples.div_ceil(n_rows).max(1);
     let zero = T::from_f64(0.0);
     let mut largest = match known {
@@ -64,10 +55,10 @@ pub(crate) fn sweep<T: Float>(
         control.check()?;
         let (mut bounds, mut targets) = (bounds, targets.chunks_mut((at_once * n_targets).max(1)));
         let move_row = |row: usize, scores: &mut [T]| {
-            if let Some(update) = update {
+            if let Some((leaf_of, moves)) = moved {
                 vectorised(
                     #[inline(always)]
-                    || update.add_to(row, &direction, scores),
+                    || moves.add_to(leaf_of[row] as usize, scores),
                 );
             }
         };
@@ -125,31 +116,4 @@ pub(crate) fn sweep<T: Float>(
         }
     };
     Ok((losses, bounds))
-}
-
-impl<T: Float> Update<'_, T> {
-    /// Returns the direction in which samples are moved, in the type of scores.
-    fn direction(&self) -> Result<Vec<T>> {
-        match self {
-            Update::Table { .. } => Ok(Vec::new()),
-            Update::RankOne { direction, .. } | Update::Each { direction, .. } => {
-                try_collected("the steps of a stage", direction.iter().map(|&v| T::from_f64(v)))
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add_to(&self, row: usize, direction: &[T], scores: &mut [T]) {
-        let width = scores.len();
-        match self {
-            Update::Table { leaf_of, table } => add(scores, &table[leaf_of[row] as usize * width..][..width]),
-            Update::RankOne { leaf_of, values, .. } => {
-                add_scaled(scores, T::from_f64(values[leaf_of[row] as usize]), direction);
-            }
-            Update::Each { values, .. } => {
-                let values = values[row * width..][..width].iter().zip(direction);
-                scores.iter_mut().zip(values).for_each(|(score, (&v, &d))| *score += T::from_f64(v) * d);
-            }
-        }
-    }
 }

@@ -1,0 +1,153 @@
+//! Scores of a stage whose leaves have a value for each score.
+
+use ndarray::ArrayView2;
+
+use super::{Held, Moves, Scores};
+use crate::boost::config::{LeafEstimation, LeafFit};
+use crate::boost::data::{Data, Losses};
+use crate::boost::leaves::steps::{by_leaf_sums, searched};
+use crate::boost::leaves::sums::leaf_sums;
+use crate::boost::leaves::{Leaves, RowsByLeaf, newton};
+use crate::boost::projector::Projector;
+use crate::control::Control;
+use crate::data::Targets;
+use crate::error::{Result, try_collected, try_filled};
+use crate::loss::column::LeafRule;
+use crate::loss::float::Float;
+use crate::loss::vector::add;
+use crate::tree::Tree;
+use crate::tree::leaves::{LeafTable, LeafTableBuilder};
+
+const LEAVES: &str = "the leaves of a stage";
+const CONTRIBUTIONS: &str = "the contributions of a stage";
+
+/// Scores that are moved by tables, with a row for each leaf.
+#[derive(Debug)]
+pub(crate) struct Table<T>(Held<T>);
+
+/// Tables that are added to the scores.
+#[derive(Debug)]
+pub(crate) enum TableMoves<T> {
+    /// Rows that are added as they are.
+    Rows(Vec<T>),
+    /// Rows of values, each of which is multiplied by its element of the direction.
+    Scaled { values: Vec<f64>, direction: Vec<T> },
+}
+
+impl<T: Float> Moves<T> for TableMoves<T> {
+    #[inline(always)]
+    fn add_to(&self, leaf: usize, scores: &mut [T]) {
+        let cells = leaf * scores.len()..(leaf + 1) * scores.len();
+        match self {
+            TableMoves::Rows(rows) => add(scores, &rows[cells]),
+            TableMoves::Scaled { values, direction } => {
+                let values = values[cells].iter().zip(direction);
+                scores.iter_mut().zip(values).for_each(|(score, (&v, &d))| *score += T::from_f64(v) * d);
+            }
+        }
+    }
+}
+
+impl<'a, T: Float> Scores<'a, T> for Table<T> {
+    type Moves = TableMoves<T>;
+
+    fn new(
+        data: &Data<'a, T>,
+        _: Option<&'a Targets<'_>>,
+        start: &[f64],
+        margins: Option<ArrayView2<'_, f64>>,
+        control: &Control,
+    ) -> Result<Self> {
+        Held::new(data, start, margins, control).map(Table)
+    }
+
+    fn held(&self) -> Option<&Held<T>> {
+        Some(&self.0)
+    }
+
+    fn sweep(
+        &mut self,
+        data: &Data<'a, T>,
+        moved: Option<(Vec<u32>, &TableMoves<T>)>,
+        projector: Option<&Projector>,
+        targets: &mut [f64],
+        in_bag: Option<&[bool]>,
+        control: &Control,
+    ) -> Result<Losses> {
+        self.0.sweep(data, moved, projector, targets, in_bag, control)
+    }
+
+    /// Leaves have shrunk mean residuals, Newton steps, or mean negative gradients along which steps are searched.
+    fn fit_leaves(
+        &mut self,
+        data: &Data<'a, T>,
+        _: impl FnOnce() -> Result<Vec<f64>>,
+        leaves: &Leaves<'_>,
+        fit: LeafFit,
+        control: &Control,
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
+        let (width, Held { scores, bounds }) = (data.width, &self.0);
+        let of_sums = |value: &dyn Fn(f64, f64) -> f64| -> Result<Vec<f64>> {
+            let mut table = try_filled(LEAVES, 0.0, leaves.len() * width)?;
+            leaf_sums(data, (scores, bounds), leaves, control, |leaf, sums| {
+                let weight = leaves.weights[leaf];
+                let row = &mut table[leaf * width..][..width];
+                row.iter_mut().zip(sums).for_each(|(g, &sum)| *g = value(sum, weight));
+            })?;
+            Ok(table)
+        };
+        let table = match (data.loss.leaf_rule(), fit.estimation) {
+            (LeafRule::Residuals, _) => {
+                let regularization = fit.regularization.of_units(data.weights.unit, 1.0);
+                of_sums(&|sum, weight| regularization.step(sum, weight))?
+            }
+            (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::Newton) => {
+                newton::table(data, scores, leaves, fit, control)?
+            }
+            (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::LineSearch) => {
+                if let Some(columns) = by_leaf_sums(data, scores, leaves, fit.search, control)? {
+                    let mut table = try_filled(LEAVES, 0.0, leaves.len() * width)?;
+                    let steps = columns.steps(None, &mut table)?;
+                    return Ok((table, steps));
+                }
+                let table = of_sums(&|sum, weight| sum / weight)?;
+                let steps = searched(data, scores, &table, leaves, fit.search, control)?;
+                return Ok((table, steps));
+            }
+        };
+        // Leaves have what they add: steps are 1, or 0 for scores that nothing is added to.
+        let mut steps = try_filled("the steps of a stage", 0.0, width)?;
+        for row in table.chunks_exact(width) {
+            steps.iter_mut().zip(row).filter(|(_, g)| **g != 0.0).for_each(|(step, _)| *step = 1.0);
+        }
+        Ok((table, steps))
+    }
+
+    fn moves(values: Vec<f64>, steps: &[f64], mu: f64) -> Result<(LeafTable, TableMoves<T>)> {
+        let width = steps.len();
+        let mut builder = LeafTableBuilder::new(width);
+        let mut table = try_filled(CONTRIBUTIONS, T::from_f64(0.0), values.len())?;
+        let mut of_leaf = try_filled(CONTRIBUTIONS, 0.0, width)?;
+        for (values, row) in values.chunks_exact(width).zip(table.chunks_exact_mut(width)) {
+            for ((sum, g), step) in of_leaf.iter_mut().zip(values).zip(steps) {
+                *sum = mu * (step * g);
+            }
+            row.iter_mut().zip(&of_leaf).for_each(|(value, &sum)| *value = T::from_f64(sum));
+            builder.push_means(&of_leaf)?;
+        }
+        Ok((builder.finish()?, TableMoves::Rows(table)))
+    }
+
+    fn moves_of_rows(values: Vec<f64>, direction: Vec<f64>) -> Result<TableMoves<T>> {
+        let direction = try_collected("the steps of a stage", direction.iter().map(|&v| T::from_f64(v)))?;
+        Ok(TableMoves::Scaled { values, direction })
+    }
+
+    fn moves_of_tree(values: Vec<f64>, _: Vec<f64>) -> Result<TableMoves<T>> {
+        Ok(TableMoves::Rows(try_collected(LEAVES, values.iter().map(|&value| T::from_f64(value)))?))
+    }
+
+    fn relabelled(tree: &Tree, reached: &RowsByLeaf, leaves: &LeafTable) -> Result<Tree> {
+        tree.with_leaves(reached.table(leaves, &tree.leaves)?)
+    }
+}
