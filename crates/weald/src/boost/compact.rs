@@ -46,13 +46,10 @@ impl Boosted {
     /// Returns [`crate::ErrorKind::Invalid`] for another number of trees, nodes or columns, or
     /// [`crate::ErrorKind::Interrupted`].
     pub fn largest_change(&self, other: &Boosted, control: &Control) -> Result<f64> {
-        let alike = self
-            .trees
-            .iter()
-            .zip(&other.trees)
-            .all(|(a, b)| a.nodes == b.nodes && a.leaves.width() == b.leaves.width());
-        if self.trees.len() != other.trees.len() || self.combine != other.combine || self.width != other.width || !alike
-        {
+        let mut pairs = self.trees.iter().zip(&other.trees);
+        let are_alike = pairs.all(|(a, b)| a.nodes == b.nodes && a.leaves.width() == b.leaves.width());
+        let is_alike = self.combine == other.combine && self.width == other.width;
+        if self.trees.len() != other.trees.len() || !are_alike || !is_alike {
             return Err(Error::invalid("model", "other trees", "have the same trees"));
         }
         let changes = pool::map(control.n_threads(), self.trees.len(), |t| {

@@ -173,10 +173,10 @@ impl BoostConfig {
             return Err(Error::unsupported(WHAT, "with the strategy Projected, which mixes the signs of outputs"));
         }
         match outputs {
-            Outputs::Classes { n_classes } if n_scores(outputs) > 1 => {
+            Outputs::Classes { .. } if n_scores(outputs) > 1 => {
                 Err(Error::unsupported(WHAT, "for the log loss of three and more classes"))
             }
-            _ => Ok(()),
+            Outputs::Classes { .. } | Outputs::Labels { .. } | Outputs::Real { .. } => Ok(()),
         }
     }
 
@@ -208,12 +208,8 @@ impl BoostConfig {
         if self.n_iter_no_change == Some(0) {
             return Err(Error::invalid("n_iter_no_change", 0, "be at least 1"));
         }
-        if !(self.tol >= 0.0 && self.tol.is_finite()) {
-            return Err(Error::invalid("tol", self.tol, "be finite and at least 0"));
-        }
-        for (name, value) in
-            [("l2_regularization", self.l2_regularization), ("min_sum_hessian_in_leaf", self.min_sum_hessian_in_leaf)]
-        {
+        let (l2, least) = (self.l2_regularization, self.min_sum_hessian_in_leaf);
+        for (name, value) in [("tol", self.tol), ("l2_regularization", l2), ("min_sum_hessian_in_leaf", least)] {
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(Error::invalid(name, value, "be finite and at least 0"));
             }
@@ -232,27 +228,12 @@ impl BoostConfig {
         }
         Ok(())
     }
-}
 
-/// How leaves and steps of a fit are found.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LeafFit {
-    pub(crate) estimation: LeafEstimation,
-    /// The regularisation of Newton steps.
-    pub(crate) regularization: Regularization,
-    /// The search for steps without a closed form.
-    pub(crate) search: LineSearch,
-}
-
-impl BoostConfig {
-    pub(super) fn leaf_fit(&self) -> LeafFit {
-        LeafFit {
-            estimation: self.leaf_estimation,
-            regularization: match self.leaf_estimation {
-                LeafEstimation::Newton => Regularization::new(self.l2_regularization, self.min_sum_hessian_in_leaf),
-                LeafEstimation::LineSearch => Regularization::NONE,
-            },
-            search: self.line_search,
+    /// Returns the regularisation of Newton steps.
+    pub(super) fn regularization(&self) -> Regularization {
+        match self.leaf_estimation {
+            LeafEstimation::Newton => Regularization::new(self.l2_regularization, self.min_sum_hessian_in_leaf),
+            LeafEstimation::LineSearch => Regularization::NONE,
         }
     }
 
@@ -281,15 +262,13 @@ impl BoostConfig {
                 return Err(Error::invalid("loss", got, "have one loss, or one loss for each numerical output"));
             }
         }
-        if matches!(outputs, Outputs::Real { .. }) && !loss.domain().has_numbers() {
-            return Err(Error::invalid(
-                "loss",
-                format!("{:?}", self.loss),
-                "be a regression loss, as y has numerical outputs",
-            ));
-        }
-        if !matches!(outputs, Outputs::Real { .. }) && !loss.domain().has_labels() {
-            let must = "be a classification loss, as y has labels or classes";
+        let (is_supported, must) = match outputs {
+            Outputs::Real { .. } => (loss.domain().has_numbers(), "be a regression loss, as y has numerical outputs"),
+            Outputs::Labels { .. } | Outputs::Classes { .. } => {
+                (loss.domain().has_labels(), "be a classification loss, as y has labels or classes")
+            }
+        };
+        if !is_supported {
             return Err(Error::invalid("loss", format!("{:?}", self.loss), must));
         }
         if matches!(self.loss, LossKind::Custom(_)) && !loss.link(outputs).fits(outputs) {

@@ -1,6 +1,7 @@
 //! What a stage reads: the samples with y, their weights and their loss, and means of the losses of samples.
 
-use super::scores::sweep::sweep;
+use super::scores::Pass;
+use super::scores::held::sweep;
 use super::scores::table::TableMoves;
 use crate::control::Control;
 use crate::data::train_y::TrainY;
@@ -42,27 +43,23 @@ impl<'a, T: Float> Data<'a, T> {
 
     /// Returns the mean loss of all samples by their scores, row-major; `None` if y is unknown for all of them.
     pub(crate) fn mean_loss(&self, scores: &mut [T], control: &Control) -> Result<Option<f64>> {
-        let (losses, _) = sweep::<T, TableMoves<T>>(self, scores, None, None, &mut [], control)?;
-        Ok(self.mean_losses(&losses, scores, None, control)?.all)
+        let mut pass = Pass::of_losses(control);
+        let (losses, _) = sweep::<T, TableMoves<T>>(self, scores, None, &mut pass)?;
+        Ok(self.mean_losses(&losses, scores, &pass)?.all)
     }
 
     /// Returns the means of the losses of samples, of which `losses` has one for each sample and `scores` are the
     /// scores.
-    pub(super) fn mean_losses(
-        &self,
-        losses: &[f64],
-        scores: &[T],
-        in_bag: Option<&[bool]>,
-        control: &Control,
-    ) -> Result<Losses> {
+    pub(super) fn mean_losses(&self, losses: &[f64], scores: &[T], pass: &Pass<'_>) -> Result<Losses> {
         let (Some(columns), TrainY::Real(y)) = (self.loss.of_known_cells(), &self.y) else {
-            let out_of_bag = self.out_of_bag_loss(|row| losses[row], in_bag)?;
+            let out_of_bag = self.out_of_bag_loss(|row| losses[row], pass.in_bag)?;
             return Ok(Losses { all: Some(self.mean_loss_in(|row| losses[row], |_| true)?), out_of_bag });
         };
-        let all = mean_of_columns(columns, y, scores, &self.weights, |_| true, control)?;
-        let of_others =
-            |in_bag: &[bool]| mean_of_columns(columns, y, scores, &self.weights, |row| !in_bag[row], control);
-        Ok(Losses { all, out_of_bag: in_bag.map(of_others).transpose()?.flatten() })
+        let mean = |is_inside: &(dyn Fn(usize) -> bool + Sync)| {
+            mean_of_columns(columns, y, scores, &self.weights, is_inside, pass.control)
+        };
+        let out_of_bag = pass.in_bag.map(|in_bag| mean(&|row| !in_bag[row])).transpose()?.flatten();
+        Ok(Losses { all: mean(&|_| true)?, out_of_bag })
     }
 
     /// Returns the mean of the losses of the samples that are not `in_bag`, all of whose cells must be known; `None` if

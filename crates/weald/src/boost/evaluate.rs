@@ -2,16 +2,15 @@
 
 use ndarray::ArrayView2;
 
-use super::config::{BoostConfig, OutputStrategy};
+use super::config::BoostConfig;
 use super::data::Data;
-use super::fit::Masked;
+use super::problem::Problem;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
 use crate::data::{Dataset, Mask, Matrix, Targets, Weights};
 use crate::error::{Error, Result, try_collected, try_filled};
 use crate::loss::known_cells::KnownCells;
-use crate::loss::working::WorkingLoss;
 
 const WHAT: &str = "the losses of samples";
 
@@ -48,28 +47,21 @@ impl BoostConfig {
         self.check(&outputs, width)?;
         let weight = data.weight_by_row()?;
         self.check_domain(Names::TRAINING.y, data.y(), weight.as_deref())?;
-        let masked = data.known().map(|_| Masked::new(self, &outputs)).transpose()?;
-        let config = masked.as_ref().map_or(self, |masked| &masked.config);
+        let masked = data.known().map(|_| self.of_known_cells(&outputs)).transpose()?;
+        let config = masked.as_ref().unwrap_or(self);
         let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;
-        let loss = match &known {
-            None => WorkingLoss::new(&config.loss, &outputs, matches!(config.strategy, OutputStrategy::SingleTarget))?,
-            Some(losses) => WorkingLoss::of_known(losses),
-        };
-        let shares = self.tree.output_factors().shares_of_labels(&outputs)?;
+        let problem = Problem::new(config, outputs, known.as_deref())?;
         let Some(scores) = scores else { return Ok(None) };
-        if scores.dim() != (data.n_samples(), width) {
-            let (expected, got) = if scores.nrows() == data.n_samples() {
-                (width, scores.ncols())
-            } else {
-                (data.n_samples(), scores.nrows())
-            };
-            return Err(Error::shape("scores", expected, got));
+        for (expected, got) in [(data.n_samples(), scores.nrows()), (width, scores.ncols())] {
+            if expected != got {
+                return Err(Error::shape("scores", expected, got));
+            }
         }
         let off = config.loss.as_loss().domain().off();
         let numbers = masked.is_some().then(|| data.numbers_with_gaps(off)).transpose()?;
         let y = numbers.as_ref().map_or_else(|| data.y().view(), |numbers| Targets::Real(numbers.view()));
         let weights = Weights::of_rows(weight.as_deref(), data.n_samples())?;
         let mut scores = try_collected(WHAT, scores.iter().copied())?;
-        Data::new(&y, (&loss, shares.as_deref()), weights, width)?.mean_loss(&mut scores, control)
+        Data::new(&y, (&problem.loss, problem.label_shares.as_deref()), weights, width)?.mean_loss(&mut scores, control)
     }
 }

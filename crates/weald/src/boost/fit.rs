@@ -4,7 +4,7 @@ use ndarray::ArrayView2;
 
 use super::config::{BoostConfig, LeafEstimation};
 use super::model::Boosted;
-use super::observer::{StageObserver, Unobserved};
+use super::observer::StageObserver;
 use super::problem::Problem;
 use super::stages::Fitting;
 use super::trees::Trees;
@@ -18,6 +18,7 @@ use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::bootstrap::Population;
 use crate::loss::column::LeafRule;
 use crate::loss::known_cells::KnownCells;
+use crate::rounds::Unobserved;
 
 /// Held-out samples, to which the model is not fitted: their loss tells when to stop.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl BoostConfig {
     /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
     /// `control` is stopped.
     pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Boosted> {
-        self.run(None, &data.into(), None, &mut Unobserved, control)
+        self.fit_observed(None, data, None, &mut Unobserved, control)
     }
 
     /// Fits the model with held-out samples; see [`BoostConfig::fit`].
@@ -59,7 +60,7 @@ impl BoostConfig {
         validation: impl Into<Dataset<'v>>,
         control: &Control,
     ) -> Result<Boosted> {
-        self.run(None, &data.into(), Some(&validation.into()), &mut Unobserved, control)
+        self.fit_observed(None, data, Some(&validation.into()), &mut Unobserved, control)
     }
 
     /// Adds the stages `model.n_stages()..self.n_estimators` to a model. With the same data and parameters, the result
@@ -75,7 +76,7 @@ impl BoostConfig {
         validation: Option<&Dataset<'_>>,
         control: &Control,
     ) -> Result<Boosted> {
-        self.run(Some(model), &data.into(), validation, &mut Unobserved, control)
+        self.fit_observed(Some(model), data, validation, &mut Unobserved, control)
     }
 
     /// Any of these fits, with an observer that is called after every stage and may end the fit: the model then has the
@@ -91,7 +92,7 @@ impl BoostConfig {
         observer: &mut dyn StageObserver,
         control: &Control,
     ) -> Result<Boosted> {
-        self.run(model, &data.into(), validation, observer, control)
+        self.with_trees(&Workers::One, model, &data.into(), validation, control, |trees| trees.fit(model, observer))
     }
 
     /// Returns the model with the trees of `model`, and leaves that are fitted to these data: each stage in turn is
@@ -115,17 +116,6 @@ impl BoostConfig {
         }
         let config = BoostConfig { n_iter_no_change: None, ..self.clone() };
         config.with_trees(&Workers::One, Some(model), &data, None, control, |trees| trees.refit(model))
-    }
-
-    fn run(
-        &self,
-        model: Option<&Boosted>,
-        data: &Dataset<'_>,
-        validation: Option<&Dataset<'_>>,
-        observer: &mut dyn StageObserver,
-        control: &Control,
-    ) -> Result<Boosted> {
-        self.with_trees(&Workers::One, model, data, validation, control, |trees| trees.fit(model, observer))
     }
 
     /// Checks all arguments of a fit, and calls `fit` with what is prepared for its trees.
@@ -166,8 +156,8 @@ impl BoostConfig {
         if let (true, Outputs::Labels { .. }, Some(_)) = (is_masked, &outputs, &self.tree.output_weights) {
             return Err(Error::unsupported("output_weights", "if labels have masked cells"));
         }
-        let masked = if is_masked { Some(Masked::new(self, &outputs)?) } else { None };
-        let config = masked.as_ref().map_or(self, |masked| &masked.config);
+        let masked = is_masked.then(|| self.of_known_cells(&outputs)).transpose()?;
+        let config = masked.as_ref().unwrap_or(self);
         let known = masked.as_ref().map(|_| KnownCells::of(config.loss.as_columns())).transpose()?;
         let problem = Problem::new(config, outputs, known.as_deref())?;
         if let Some(model) = model {
@@ -201,29 +191,23 @@ impl BoostConfig {
         let trees = Trees::new(&fitting, &x, data.categories()?, held_x.as_ref())?;
         fit(&trees)?.with_finite_scores()
     }
-}
 
-/// A fit to y with some unknown cells.
-///
-/// y is then numerical, with NaN for unknown cells, and the loss is one of the known cells only: the gradient and
-/// curvature of the others are zero. Leaves are then Newton steps even where they would otherwise be means of
-/// residuals, because a mean counts the cells of a leaf.
-pub(super) struct Masked {
-    pub(super) config: BoostConfig,
-}
-
-impl Masked {
-    pub(super) fn new(config: &BoostConfig, outputs: &Outputs) -> Result<Self> {
+    /// Returns the parameters of a fit to y with some unknown cells.
+    ///
+    /// y is then numerical, with NaN for unknown cells, and the loss is one of the known cells only: the gradient and
+    /// curvature of the others are zero. Leaves are then Newton steps even where they would otherwise be means of
+    /// residuals, because a mean counts the cells of a leaf.
+    pub(super) fn of_known_cells(&self, outputs: &Outputs) -> Result<Self> {
         if let Outputs::Classes { .. } = outputs {
             return Err(Error::unsupported("y_mask", "for classes in boosting"));
         }
-        let mut config = config.clone();
+        let mut config = self.clone();
         if config.loss.as_column().leaf_rule() == LeafRule::Residuals {
             if config.leaf_estimation == LeafEstimation::LineSearch {
                 (config.l2_regularization, config.min_sum_hessian_in_leaf) = (0.0, 0.0);
             }
             config.leaf_estimation = LeafEstimation::Newton;
         }
-        Ok(Masked { config })
+        Ok(config)
     }
 }

@@ -39,20 +39,18 @@
 //! | module | what |
 //! |---|---|
 //! | `config`, `problem` | parameters, and the combination of loss, outputs and strategy |
-//! | `fit`, `stages` | the public functions, and the loop over stages with one stage in four steps |
-//! | `data` | what a stage reads: samples, y, weights and loss, and mean losses |
+//! | `fit` | the public functions, which check the data |
+//! | `stages`, `stopping` | the loop over stages, when it ends, and which stages are kept |
+//! | `trees`, `weak` | the weak models of a stage, which the loop asks for: trees, and those of the caller |
+//! | `data` | what a stage reads: y, weights and the loss of samples, and mean losses |
 //! | `stage_projection`, `projector` | what a stage is fitted to, and the computation of the targets of its tree from negative gradients |
-//! | `leaves` | the samples of a stage by leaf, what leaves take as values, and how scores move by them |
-//! | `leaves::steps`, `leaves::newton` | leaves and steps of one stage, by line searches and as regularised Newton steps |
-//! | `leaves::sums`, `leaves::curvatures` | sums of gradients by leaf, and second derivatives of the samples of a tree |
-//! | `leaves::columns`, `leaves::search`, `leaves::tile` | leaves and steps of the logistic loss: searches for each column from sums over leaves |
-//! | `scores`, `scores::booster` | the scores that stages change, of training samples and of held-out samples |
-//! | `scores::sweep` | the pass that moves stored scores, and computes losses and the next targets |
-//! | `scores::low_rank` | residuals of the squared error of sparse labels, never computed as a whole |
-//! | `stopping` | when a fit ends, and which stages are kept |
-//! | `observer` | callbacks after each stage |
-//! | `weak` | boosting with weak models of the caller |
-//! | `workers` | samples on several machines |
+//! | `leaves` | the samples of a stage by leaf, with sums over them (`sums`) and second derivatives (`curvatures`) |
+//! | `leaves::newton`, `leaves::steps` | leaves and steps of one stage: regularised Newton steps, and line searches |
+//! | `leaves::columns`, `leaves::search`, `leaves::tile` | line searches of the logistic loss, from sums over leaves |
+//! | `scores` | the two kinds of leaves, and how scores move by them: `table`, with a value for each score, and `rank_one`, with one value |
+//! | `scores::held`, `scores::low_rank` | scores that are stored, with the pass over them; and residuals of the squared error of sparse labels, never computed as a whole |
+//! | `scores::booster` | scores that are boosted together, of training samples and of held-out samples |
+//! | `observer`, `workers` | callbacks after each stage, and samples on several machines |
 //! | `model`, `predict`, `compact` | the fitted model, its predictions by [`crate::model`], and leaves that need less memory |
 //! | `evaluate` | the mean loss of any samples by their scores |
 //!
@@ -79,6 +77,8 @@
 //! theorem); at a smaller learning rate, the loss does not rise either, by convexity. Newton steps are halved while
 //! they raise the loss. Line searches guarantee this without computing values of the loss (see `leaves::search` and
 //! [`crate::loss`]). The loss can only rise by the rounding of scores.
+
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod compact;
 pub(crate) mod config;

@@ -267,11 +267,8 @@ impl Boosted {
     /// Returns an error if the scores of labels or classes cannot be turned into probabilities.
     pub(super) fn check_probabilities(&self) -> Result<()> {
         if self.link == Link::Margin {
-            return Err(Error::invalid(
-                "loss",
-                "a loss whose scores have no probabilities",
-                "be LogLoss or Exponential",
-            ));
+            let got = "a loss whose scores have no probabilities";
+            return Err(Error::invalid("loss", got, "be LogLoss or Exponential"));
         }
         Ok(())
     }

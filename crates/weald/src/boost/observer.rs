@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use ndarray::ArrayView2;
 
 use super::model::Boosted;
+use crate::rounds::Unobserved;
 
 /// What an observer is told about a stage that is finished.
 #[derive(Clone, Copy, Debug)]
@@ -53,10 +54,6 @@ pub trait StageObserver {
         false
     }
 }
-
-/// An observer that does nothing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Unobserved;
 
 impl StageObserver for Unobserved {
     fn after(&mut self, _: &StageReport<'_>) -> ControlFlow<()> {

@@ -30,11 +30,8 @@ impl Boosted {
             }
             Combine::OtherRankOne | Combine::OtherEach if stages.is_empty() => (Terms::Leaves, 0),
             Combine::OtherRankOne | Combine::OtherEach => {
-                return Err(Error::invalid(
-                    "estimator",
-                    "another weak model",
-                    "be a tree: other weak models predict elsewhere",
-                ));
+                let must = "be a tree: other weak models predict elsewhere";
+                return Err(Error::invalid("estimator", "another weak model", must));
             }
         };
         Ok(Additive {
@@ -183,7 +180,7 @@ impl Boosted {
         if predictions.nrows() != scores.nrows() || scores.ncols() != self.width {
             return Err(Error::shape("scores", predictions.nrows() * self.width, scores.len()));
         }
-        let direction = self.direction(stage)?;
+        let direction = self.direction(stage, 0..self.width)?;
         for (mut row, g) in scores.rows_mut().into_iter().zip(predictions.rows()) {
             for (j, (score, &v)) in row.iter_mut().zip(&direction).enumerate() {
                 *score += g[if n_columns == 1 { 0 } else { j }] * v;
@@ -192,9 +189,9 @@ impl Boosted {
         Ok(())
     }
 
-    /// Returns the learning rate times the steps of a stage.
-    fn direction(&self, stage: usize) -> Result<Vec<f64>> {
-        let steps = self.step_sizes.of_stage(stage, self.width);
+    /// Returns the learning rate times the steps of some columns in a stage.
+    pub(super) fn direction(&self, stage: usize, columns: Range<usize>) -> Result<Vec<f64>> {
+        let steps = self.step_sizes.of_stage(stage, self.width).skip(columns.start).take(columns.len());
         try_collected("the steps of a stage", steps.map(|step| self.learning_rate * step))
     }
 }

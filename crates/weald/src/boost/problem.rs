@@ -25,7 +25,7 @@ pub(crate) struct Problem<'a> {
     /// leaves.
     pub(crate) step_dtype: StepDtype,
     /// The weight of each label divided by the mean weight; `None` if all labels have the same weight.
-    label_shares: Option<Vec<f64>>,
+    pub(super) label_shares: Option<Vec<f64>>,
 }
 
 impl<'a> Problem<'a> {

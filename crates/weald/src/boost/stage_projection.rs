@@ -11,20 +11,6 @@ use crate::error::{Error, Result};
 use crate::forest::bootstrap::tree_key;
 use crate::projection::{MatrixSource, PROJECTION, ProjectionMatrix, RandomFamily, principal_of};
 
-/// What must be known before a projection is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Needs {
-    Nothing,
-    /// The targets of the training samples.
-    Targets,
-}
-
-/// The information that a projection has asked for.
-#[derive(Debug, Default)]
-pub(crate) struct Statistics<'s> {
-    pub(crate) targets: Option<TargetRows<'s>>,
-}
-
 /// The values of y of some samples, a column for each score.
 #[derive(Debug)]
 pub(crate) struct TargetRows<'s> {
@@ -36,11 +22,13 @@ pub(crate) struct TargetRows<'s> {
 
 /// Chooses the projections of the stages.
 pub(crate) trait StageProjection: Debug {
-    /// Returns what [`StageProjection::draw`] needs for this stage.
-    fn needs(&self, stage: usize) -> Needs;
+    /// Returns whether the next call of [`StageProjection::draw`] needs y of the training samples.
+    fn needs_y(&self) -> bool {
+        false
+    }
 
     /// Returns the projection of a stage.
-    fn draw(&mut self, stage: usize, statistics: &Statistics<'_>, control: &Control) -> Result<Projector>;
+    fn draw(&mut self, stage: usize, y: Option<&TargetRows<'_>>, control: &Control) -> Result<Projector>;
 }
 
 impl BoostConfig {
@@ -69,11 +57,7 @@ struct AllScores {
 }
 
 impl StageProjection for AllScores {
-    fn needs(&self, _: usize) -> Needs {
-        Needs::Nothing
-    }
-
-    fn draw(&mut self, _: usize, _: &Statistics<'_>, _: &Control) -> Result<Projector> {
+    fn draw(&mut self, _: usize, _: Option<&TargetRows<'_>>, _: &Control) -> Result<Projector> {
         Ok(Projector::Identity(self.width))
     }
 }
@@ -86,11 +70,7 @@ struct Given<'c> {
 }
 
 impl StageProjection for Given<'_> {
-    fn needs(&self, _: usize) -> Needs {
-        Needs::Nothing
-    }
-
-    fn draw(&mut self, stage: usize, _: &Statistics<'_>, control: &Control) -> Result<Projector> {
+    fn draw(&mut self, stage: usize, _: Option<&TargetRows<'_>>, control: &Control) -> Result<Projector> {
         let matrix = match self.matrices {
             [matrix] => matrix,
             each if each.len() == self.n_stages => &each[stage],
@@ -110,11 +90,7 @@ struct Random {
 }
 
 impl StageProjection for Random {
-    fn needs(&self, _: usize) -> Needs {
-        Needs::Nothing
-    }
-
-    fn draw(&mut self, stage: usize, _: &Statistics<'_>, control: &Control) -> Result<Projector> {
+    fn draw(&mut self, stage: usize, _: Option<&TargetRows<'_>>, control: &Control) -> Result<Projector> {
         let key = tree_key(self.seed, stage).child(PROJECTION);
         Projector::new(&self.family.draw(self.width, self.q, key, control)?, control)
     }
@@ -129,13 +105,13 @@ struct Principal {
 }
 
 impl StageProjection for Principal {
-    fn needs(&self, _: usize) -> Needs {
-        if self.drawn.is_none() { Needs::Targets } else { Needs::Nothing }
+    fn needs_y(&self) -> bool {
+        self.drawn.is_none()
     }
 
-    fn draw(&mut self, _: usize, statistics: &Statistics<'_>, control: &Control) -> Result<Projector> {
+    fn draw(&mut self, _: usize, y: Option<&TargetRows<'_>>, control: &Control) -> Result<Projector> {
         let (width, q) = (self.width, self.q);
-        let matrix = match (self.drawn.take(), &statistics.targets) {
+        let matrix = match (self.drawn.take(), y) {
             (Some(matrix), _) => matrix,
             (None, Some(TargetRows { y, weights, rows })) => principal_of(y, width, q, weights, rows, control)?,
             (None, None) => {

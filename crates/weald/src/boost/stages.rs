@@ -18,8 +18,8 @@ use super::observer::StageReport;
 use super::problem::Problem;
 use super::projector::Projector;
 use super::scores::booster::Booster;
-use super::scores::{Scored, Scores};
-use super::stage_projection::{Needs, StageProjection, Statistics, TargetRows};
+use super::scores::{Pass, Scored, Scores};
+use super::stage_projection::{StageProjection, TargetRows};
 use super::stopping::Stopping;
 use crate::control::Control;
 use crate::data::sparse_targets::SparseNumbers;
@@ -113,7 +113,6 @@ macro_rules! with_kind {
 }
 pub(super) use with_kind;
 
-const STAGES: &str = "the stages of a model";
 const START: &str = "the constants that boosting starts from";
 const FACTORS: &str = "the factors of outputs";
 
@@ -165,24 +164,21 @@ impl<'f> Fitting<'f> {
         let (config, control) = (self.config, self.control);
         let mut boosters = self.boosters::<T, S>(y, held_out, learner.wants_scores())?;
         if config.subsample < 1.0 {
-            let each = boosters.iter_mut().map(|booster| &mut booster.train);
-            each.into_iter().try_for_each(|Scored { data, scores }| scores.tell_losses_out_of_bag(data))?;
+            let mut each = boosters.iter_mut().map(|booster| &mut booster.train);
+            each.try_for_each(|Scored { data, scores }| scores.tell_losses_out_of_bag(data))?;
         }
         let mut targets = Vec::new();
         // The factors are computed before the stages of a given model are replayed: the stages that are added use the
         // same factors as the existing ones.
         let factors = self.factors(&mut boosters, &mut targets)?;
-        let at_start = if config.n_iter_no_change.is_some() {
-            self.mean_of_each(&mut boosters, |booster| booster.validate(None, control))?
-        } else {
-            None
-        };
-        let resumed = learner.resume(self, &mut boosters)?;
-        let mut grown = resumed.unwrap_or_else(|| Boosted::empty(&self.problem, self.n_features, config.learning_rate));
+        let mut losses = || self.mean_of_each(&mut boosters, |booster| booster.validate(None, control));
+        let at_start = config.n_iter_no_change.and_then(|_| losses().transpose()).transpose()?;
+        let empty = || Boosted::empty(&self.problem, self.n_features, config.learning_rate);
+        let mut grown = learner.resume(self, &mut boosters)?.unwrap_or_else(empty);
         grown.start = self.start(&boosters)?;
 
         let mut projection = config.stage_projection(self.problem.width)?;
-        let mut draw = |stage| self.draw(&mut *projection, stage, y, factors.as_deref());
+        let mut draw = |stage| self.draw(&mut *projection, stage, &y[0], factors.as_deref());
         let first = grown.n_stages();
         if let ([booster], true) = (boosters.as_mut_slice(), first < config.n_estimators) {
             booster.aim(&draw(first)?, &mut targets, control)?;
@@ -198,7 +194,8 @@ impl<'f> Fitting<'f> {
                 let in_bag = self.in_bag(rows)?;
                 grown.oob_losses.extend(self.mean_of_each(&mut boosters, |Booster { train, .. }| {
                     let Scored { data, scores } = train;
-                    Ok(scores.sweep(data, None, None, &mut [], in_bag.as_deref(), control)?.out_of_bag)
+                    let pass = Pass { in_bag: in_bag.as_deref(), ..Pass::of_losses(control) };
+                    Ok(scores.sweep(data, None, pass)?.out_of_bag)
                 })?);
             }
             let next = (stage + 1 < config.n_estimators).then(|| draw(stage + 1)).transpose()?;
@@ -237,8 +234,8 @@ impl<'f> Fitting<'f> {
         held_out: Option<&'y [Targets<'_>]>,
         wants_scores: bool,
     ) -> Result<Vec<Booster<'y, T, S>>> {
-        let booster = |t: usize| self.booster(t, &y[t], held_out.map(|y| &y[t]), wants_scores);
-        try_results("the columns of y", (0..y.len()).map(booster))
+        let booster = |(t, y)| self.booster(t, y, held_out.map(|y| &y[t]), wants_scores);
+        try_results("the columns of y", y.iter().enumerate().map(booster))
     }
 
     /// Returns the scores of these columns of y, the `t`-th group that is boosted together, at the constants of least
@@ -264,7 +261,7 @@ impl<'f> Fitting<'f> {
             self.margins.is_none() && problem.combine == Combine::RankOne && loss.leaf_rule() == LeafRule::Residuals;
         let scored = |data: Data<'y, T>, y: &'y Targets<'_>, margins, is_held: bool| {
             let implied = (may_be_implied && !is_held).then_some(y);
-            let scores = S::new(&data, implied, &start, margins, self.control)?;
+            let scores = S::new(&data, implied, (&start, margins), self.control)?;
             Ok::<_, Error>(Scored { data, scores })
         };
         let mut validation = None;
@@ -311,35 +308,32 @@ impl<'f> Fitting<'f> {
         factors.of(&gradients, &self.rows, &self.weights, self.control)
     }
 
-    /// Returns what a stage is fitted to; `y` must have the columns of all scores.
+    /// Returns what a stage is fitted to. A projection may need `y`, which then has the columns of all scores.
     fn draw(
         &self,
         projection: &mut dyn StageProjection,
         stage: usize,
-        y: &[Targets<'_>],
+        y: &Targets<'_>,
         factors: Option<&[f64]>,
     ) -> Result<Projector> {
-        let mut statistics = Statistics::default();
-        match (projection.needs(stage), y) {
-            (Needs::Targets, _) if self.problem.loss.skips_unknown() => {
+        let mut of_y = None;
+        if projection.needs_y() {
+            if self.problem.loss.skips_unknown() {
                 let must = "be another family if y has masked cells";
                 return Err(Error::invalid("output_projection", "Pca", must));
             }
-            (Needs::Targets, [y]) => {
-                let mut y = match (factors, y) {
-                    (Some(_), Targets::Labels(labels)) => {
-                        TrainY::SparseReal(SparseNumbers::new(SparseTargets::of_labels(labels)?))
-                    }
-                    _ => TrainY::new(y)?,
-                };
-                if let Some(factors) = factors {
-                    y = y.times(try_copied(FACTORS, factors)?);
+            let mut y = match (factors, y) {
+                (Some(_), Targets::Labels(labels)) => {
+                    TrainY::SparseReal(SparseNumbers::new(SparseTargets::of_labels(labels)?))
                 }
-                statistics.targets = Some(TargetRows { y, weights: &self.weights, rows: &self.rows });
+                _ => TrainY::new(y)?,
+            };
+            if let Some(factors) = factors {
+                y = y.times(try_copied(FACTORS, factors)?);
             }
-            (Needs::Nothing | Needs::Targets, _) => {}
+            of_y = Some(TargetRows { y, weights: &self.weights, rows: &self.rows });
         }
-        let projector = projection.draw(stage, &statistics, self.control)?;
+        let projector = projection.draw(stage, of_y.as_ref(), self.control)?;
         match factors {
             Some(factors) => projector.of_multiplied(factors),
             None => Ok(projector),
@@ -375,7 +369,8 @@ impl<'f> Fitting<'f> {
         grown.validation_score.extend(validation_loss);
         let n_before = grown.trees.len();
         for Stage { tree, steps, .. } in stages {
-            tree.into_iter().try_for_each(|tree| try_push(STAGES, &mut grown.trees, Arc::new(tree)))?;
+            tree.into_iter()
+                .try_for_each(|tree| try_push("the stages of a model", &mut grown.trees, Arc::new(tree)))?;
             grown.step_sizes.extend(steps)?;
         }
         grown.check_last_stage(grown.trees.len() - n_before)?;

@@ -4,13 +4,13 @@
 
 use std::ops::ControlFlow;
 
-use super::leaves::{Leaves, RowsByLeaf};
+use super::leaves::{Fit, Leaves, RowsByLeaf};
 use super::model::Boosted;
 use super::model::Combine;
 use super::observer::{StageObserver, StageReport};
 use super::projector::Projector;
-use super::scores::Scores;
 use super::scores::booster::Booster;
+use super::scores::{Scored, Scores};
 use super::stages::{Fitting, Learner, Stage, with_kind};
 use crate::control::Control;
 use crate::criterion::Criterion;
@@ -170,12 +170,12 @@ impl<'f> Trees<'f> {
         control: &Control,
     ) -> Result<Stage> {
         let Fitting { config, problem, n_samples, n_features, weights, .. } = self.fitting;
-        let (n, workers, fit) = (*n_samples, weights.workers(), config.leaf_fit());
+        let (n, workers) = (*n_samples, weights.workers());
 
         // 1. The previous sweep has written the targets (the numbers are those of `boost`). 2. A tree is grown on them.
         let in_bag = self.fitting.in_bag(rows)?;
         let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { weights.units(row) } else { 0 };
-        let curved = booster.train.curvatures(fit, rows)?;
+        let curved = booster.train.curvatures(config, rows)?;
         let ratios = curved.as_ref().map(|curved| curved.ratios(targets)).transpose()?;
         let values = ratios.as_deref().unwrap_or(targets);
         let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
@@ -199,12 +199,12 @@ impl<'f> Trees<'f> {
         //    score.
         let of_leaf = |leaf| leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize)));
         let means = || exact_means_of_all(leaves.len(), of_leaf, workers);
-        let train = &mut booster.train;
-        let (mut values, mut steps) = train.scores.fit_leaves(&train.data, means, &leaves, fit, control)?;
+        let Scored { data, scores } = &mut booster.train;
+        let fit = Fit { data, leaves: &leaves, config, control };
+        let (mut values, mut steps) = scores.fit_leaves(fit, means)?;
         if let Some(monotonic) = monotonic {
-            let width = train.data.width;
-            let order = |table: &mut [f64]| monotonic.order_leaves(&structure, &leaves.weights, table, width);
-            train.keep_in_order(order, (&mut values, &mut steps), &leaves, fit.search, control)?;
+            let order = |table: &mut [f64]| monotonic.order_leaves(&structure, &leaves.weights, table, data.width);
+            scores.keep_in_order(fit, order, (&mut values, &mut steps))?;
         }
         let steps = problem.step_dtype.cut(steps);
 
@@ -246,8 +246,7 @@ impl<'f> Trees<'f> {
         let mut losses = Vec::new();
         for (t, booster) in boosters.iter_mut().enumerate() {
             let tree = &model.trees[stage * n_boosters + t];
-            let steps = model.step_sizes.of_stage(stage, model.width).skip(t).take(booster.train.data.width);
-            let direction = try_collected("the steps of a stage", steps.map(|step| model.learning_rate * step))?;
+            let direction = model.direction(stage, t..t + booster.train.data.width)?;
             let columns = tree.leaves.width();
             let mut values = try_filled(LEAVES, 0.0, tree.n_leaves() * columns)?;
             values.chunks_exact_mut(columns).enumerate().for_each(|(leaf, row)| tree.leaves.add_to(leaf, row));
@@ -302,8 +301,9 @@ impl<'f> Trees<'f> {
         }
         let number = |&leaf: &u32| tree.leaves.cells(leaf as usize).map(|(_, value)| value).sum();
         let numbers = || try_collected(LEAVES, by_leaf.reached.iter().map(number));
-        let train = &mut booster.train;
-        let (values, steps) = train.scores.fit_leaves(&train.data, numbers, &leaves, config.leaf_fit(), control)?;
+        let Scored { data, scores } = &mut booster.train;
+        let fit = Fit { data, leaves: &leaves, config, control };
+        let (values, steps) = scores.fit_leaves(fit, numbers)?;
         let steps = problem.step_dtype.cut(steps);
         let (kept, moves) = S::moves(values, &steps, config.learning_rate)?;
         let moved = Some((leaves.of_rows(*n_samples)?, &moves));

@@ -6,14 +6,14 @@ use ndarray::{Array2, ArrayView2};
 
 use super::config::{BoostConfig, OutputStrategy};
 use super::fit::Validation;
-use super::leaves::Leaves;
 use super::leaves::steps::searched;
+use super::leaves::{Fit, Leaves};
 use super::model::{Boosted, Combine};
 use super::observer::StageReport;
 use super::problem::Problem;
 use super::projector::Projector;
-use super::scores::Scores;
 use super::scores::booster::Booster;
+use super::scores::{Scored, Scores};
 use super::stages::{Fitting, Learner, Stage};
 use crate::control::Control;
 use crate::data::dataset::Names;
@@ -92,15 +92,12 @@ impl BoostConfig {
         let outputs = y.outputs();
         let width = n_scores(&outputs);
         self.check(&outputs, width)?;
+        let refused = |got: &str| Err(Error::invalid("strategy", got, STRATEGIES));
         let combine = match &self.strategy {
             OutputStrategy::Joint => Combine::OtherEach,
             OutputStrategy::Projected { relabel: false, .. } => Combine::OtherRankOne,
-            OutputStrategy::Projected { .. } => {
-                return Err(Error::invalid("strategy", "Projected with relabelled leaves", STRATEGIES));
-            }
-            OutputStrategy::SingleTarget => {
-                return Err(Error::invalid("strategy", "SingleTarget", STRATEGIES));
-            }
+            OutputStrategy::Projected { relabel: true, .. } => return refused("Projected with relabelled leaves"),
+            OutputStrategy::SingleTarget => return refused("SingleTarget"),
         };
         let factors = self.tree.output_factors();
         if factors.are_given() {
@@ -126,9 +123,10 @@ impl BoostConfig {
         let places = try_filled("the places of rows", 0.0f32, n_samples)?;
         let places = Matrix::Dense(ArrayView2::from_shape((n_samples, 1), &places).expect("a place for each row"));
         let population = Population::new(&places, None, None, sample_weight);
-        let (y, validation) =
-            (y.view(), validation.as_ref().map(|(y, w)| Validation { y: y.view(), sample_weight: *w, margins: None }));
-        let mut fitting = Fitting::new(self, problem, &y, &population, validation.as_ref(), &Workers::One, control)?;
+        let held_out = validation.as_ref();
+        let held_out = held_out.map(|(y, w)| Validation { y: y.view(), sample_weight: *w, margins: None });
+        let y = y.view();
+        let mut fitting = Fitting::new(self, problem, &y, &population, held_out.as_ref(), &Workers::One, control)?;
         fitting.n_features = n_features;
         fitting.fit(&mut Asking(weak))?.with_finite_scores()
     }
@@ -162,9 +160,11 @@ impl Learner for Asking<'_> {
         let of_stage = try_collected("the weights of a stage", rows.iter().map(weight))?;
         let predictions = self.0.fit_predict(stage, rows, view, &of_stage)?;
         let values = checked(&predictions.train, n, q)?;
-        let (train, leaves) = (&booster.train, Leaves::single_rows(rows, weights)?);
-        let held = train.scores.held().expect("scores that weak models of the caller move are stored");
-        let steps = searched(&train.data, &held.scores, &of_rows(&values)?, &leaves, config.line_search, control)?;
+        let leaves = Leaves::single_rows(rows, weights)?;
+        let Scored { data, scores } = &booster.train;
+        let held = scores.held().expect("scores that weak models of the caller move are stored");
+        let fit = Fit { data, leaves: &leaves, config, control };
+        let steps = searched(fit, &held.scores, &of_rows(&values)?)?;
         let steps = problem.step_dtype.cut(steps);
         let moves = |values: Vec<f64>| {
             let leaf_of = try_collected("the leaves of rows", 0..(values.len() / q) as u32)?;

@@ -10,7 +10,7 @@ use ndarray::Array2;
 
 use super::config::{BoostConfig, LeafEstimation};
 use super::model::Boosted;
-use super::observer::{StageObserver, Unobserved};
+use super::observer::StageObserver;
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
@@ -19,6 +19,7 @@ use crate::error::{Error, Result, try_filled};
 use crate::exact::reduce::{AllReduce, Reduce, Workers};
 use crate::loss::LossKind;
 use crate::loss::line_search::LineSearch;
+use crate::rounds::Unobserved;
 
 const WHAT: &str = "the samples of a worker";
 
@@ -85,33 +86,24 @@ impl BoostConfig {
     /// Returns the errors that one worker with all samples would return, and an error for what has no sums over
     /// samples.
     fn check_of_worker(&self, data: &Dataset<'_>) -> Result<()> {
-        let unsupported = |what| Err(Error::unsupported(what, "if samples are spread over workers"));
         let refuse = |what, got: &str, must| Err(Error::invalid(what, got, must));
         data.check_of_worker(&Names::TRAINING)?;
         let outputs = data.outputs();
         self.check(&outputs, n_scores(&outputs))?;
         self.tree.check_constraints(data, false)?;
-        if data.has_mask() {
-            return unsupported("y_mask");
-        }
-        if data.margins(n_scores(&outputs), &Names::TRAINING)?.is_some() {
-            return unsupported("base_margin");
+        let absent = [
+            (data.has_mask(), "y_mask"),
+            (data.margins(n_scores(&outputs), &Names::TRAINING)?.is_some(), "base_margin"),
+            (data.categories()?.is_some(), "a categorical feature"),
+            (self.tree.monotonic_cst.is_some(), "monotonic_cst"),
+            (self.n_iter_no_change.is_some(), "n_iter_no_change"),
+        ];
+        if let Some((_, what)) = absent.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(Error::unsupported(what, "if samples are spread over workers"));
         }
         if let ClassWeight::Balanced | ClassWeight::BalancedSubsample = data.row_weights().class_weight {
-            return refuse(
-                "class_weight",
-                "balanced",
-                "have a weight for each class if samples are spread over workers",
-            );
-        }
-        if data.categories()?.is_some() {
-            return unsupported("a categorical feature");
-        }
-        if self.tree.monotonic_cst.is_some() {
-            return unsupported("monotonic_cst");
-        }
-        if self.n_iter_no_change.is_some() {
-            return unsupported("n_iter_no_change");
+            let must = "have a weight for each class if samples are spread over workers";
+            return refuse("class_weight", "balanced", must);
         }
         if self.max_bins.is_none() {
             return refuse("max_bins", "none", "be between 2 and 255 if samples are spread over workers");

@@ -6,11 +6,9 @@
 
 use std::ops::Range;
 
-use super::Leaves;
+use super::Fit;
 use super::search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
 use super::tile::{Tile, UnitWeights};
-use crate::boost::data::Data;
-use crate::control::Control;
 use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
@@ -26,10 +24,8 @@ const CELLS: usize = 1 << 20;
 /// The samples of a stage, arranged for sums over leaves.
 #[derive(Debug)]
 pub(crate) struct StageColumns<'c, T: Float> {
-    data: &'c Data<'c, T>,
+    fit: Fit<'c, T>,
     scores: &'c [f32],
-    leaves: &'c Leaves<'c>,
-    control: &'c Control,
     /// The samples, leaf by leaf. Indices into this vector are called *positions*.
     rows: Vec<u32>,
     weights: UnitWeights,
@@ -64,12 +60,8 @@ struct ColumnSearch {
 }
 
 impl<'c, T: Float> StageColumns<'c, T> {
-    pub(crate) fn new(
-        data: &'c Data<'c, T>,
-        scores: &'c [f32],
-        leaves: &'c Leaves<'c>,
-        control: &'c Control,
-    ) -> Result<Self> {
+    pub(crate) fn new(fit: Fit<'c, T>, scores: &'c [f32]) -> Result<Self> {
+        let Fit { data, leaves, .. } = fit;
         const WHAT: &str = "the rows of a stage";
         let n: usize = (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum();
         let mut rows = try_with_capacity(WHAT, n)?;
@@ -101,16 +93,16 @@ impl<'c, T: Float> StageColumns<'c, T> {
             Some(of_bits) if rows.iter().all(|row| units(row) == 1) => UnitWeights::Ones(of_bits),
             _ => UnitWeights::Any(try_collected(WHAT, rows.iter().map(|row| units(row) as f64))?, grids),
         };
-        Ok(StageColumns { data, scores, leaves, control, rows, weights, pieces, on_ptr, on })
+        Ok(StageColumns { fit, scores, rows, weights, pieces, on_ptr, on })
     }
 
     /// Returns the steps of all columns along `values`, one for each leaf; or, if `values` is `None`, along mean
     /// negative gradients, which are written to `table`, one row for each leaf.
     pub(crate) fn steps(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
-        if !self.data.weights.workers().has_all_rows() {
+        if !self.fit.data.weights.workers().has_all_rows() {
             return self.steps_of_all(values, table);
         }
-        let (width, n_threads) = (self.data.width, self.control.n_threads());
+        let (width, n_threads) = (self.fit.data.width, self.fit.control.n_threads());
         let mut steps = try_filled("the steps of a stage", 0.0, width)?;
         let size = self.block_size();
         let n_blocks = width.div_ceil(size);
@@ -124,7 +116,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
                 jobs,
                 || self.scratch(),
                 |scratch, (i, block)| {
-                    self.control.check()?;
+                    self.fit.control.check()?;
                     let start = (first + i) * size;
                     *block = self.block(start..(start + size).min(width), values, scratch)?;
                     Ok(())
@@ -146,10 +138,9 @@ impl<'c, T: Float> StageColumns<'c, T> {
     /// Computes the steps of all columns if other workers also have samples: the searches of some columns request their
     /// sums together. Sums are exact, so that the result does not depend on how they are computed.
     fn steps_of_all(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
-        let (workers, width, n_leaves) = (self.data.weights.workers(), self.data.width, self.leaves.len());
-        let of_leaves = |n: usize| try_filled("the leaves of a stage", 0.0, n);
+        let (workers, width, n_leaves) = (self.fit.data.weights.workers(), self.fit.data.width, self.fit.leaves.len());
         let mut steps = try_filled("the steps of a stage", 0.0, width)?;
-        let mut found = LeafDerivatives { gradients: of_leaves(n_leaves)?, curvatures: of_leaves(n_leaves)? };
+        let mut found = LeafDerivatives::of_leaves(n_leaves)?;
         let mut model = LeafModel::with_leaves(n_leaves)?;
         let n = self.rows.len();
         let mut scores = try_filled("columns of scores", 0.0, n * COLUMNS.min(width))?;
@@ -167,7 +158,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
             workers.sum(&mut on)?;
             lines.iter_mut().zip(on.chunks_exact(n_leaves)).for_each(|(line, on)| line.on.copy_from_slice(on));
             loop {
-                self.control.check()?;
+                self.fit.control.check()?;
                 let mut sums = Vec::new();
                 for (at, line) in lines.iter().enumerate() {
                     if let Next::At(point) = line.next {
@@ -204,12 +195,12 @@ impl<'c, T: Float> StageColumns<'c, T> {
     /// Returns the number of columns that are copied at once.
     fn block_size(&self) -> usize {
         let size = (CELLS / self.rows.len()).clamp(LANES, COLUMNS) / LANES * LANES;
-        size.min(self.data.width)
+        size.min(self.fit.data.width)
     }
 
     fn line(&self, column: usize, has_directions: bool) -> Result<ColumnSearch> {
         let of_leaves = |n| try_filled("the leaves of a stage", 0.0, n);
-        let n = self.leaves.len();
+        let n = self.fit.leaves.len();
         let directions = of_leaves(if has_directions { n } else { 0 })?;
         let mut line = ColumnSearch { column, directions, on: of_leaves(n)?, search: None, next: Next::At(0.0) };
         self.weights_on(column, &mut line.on);
@@ -217,12 +208,11 @@ impl<'c, T: Float> StageColumns<'c, T> {
     }
 
     fn scratch(&self) -> Result<Scratch> {
-        let of_leaves = || try_filled("the leaves of a stage", 0.0, self.leaves.len());
         Ok(Scratch {
-            tile: Tile::new(self.block_size(), self.rows.len(), self.leaves.len())?,
+            tile: Tile::new(self.block_size(), self.rows.len(), self.fit.leaves.len())?,
             scores: try_filled("columns of scores", 0.0, self.rows.len() * self.block_size().min(LANES))?,
-            sums: LeafDerivatives { gradients: of_leaves()?, curvatures: of_leaves()? },
-            model: LeafModel::with_leaves(self.leaves.len())?,
+            sums: LeafDerivatives::of_leaves(self.fit.leaves.len())?,
+            model: LeafModel::with_leaves(self.fit.leaves.len())?,
         })
     }
 
@@ -232,11 +222,11 @@ impl<'c, T: Float> StageColumns<'c, T> {
         for column in columns.clone() {
             lines.push(self.line(column, values.is_none())?);
         }
-        let width = self.data.width;
+        let width = self.fit.data.width;
         scratch.tile.copy(&self.rows, columns.len(), |row| &self.scores[row as usize * width..][columns.clone()]);
         if columns.len() >= LANES {
             for _ in 0..2 {
-                self.control.check()?;
+                self.fit.control.check()?;
                 let of_line = |line: &ColumnSearch, leaf: usize| match line.next {
                     Next::At(point) => (point * values.unwrap_or(&line.directions)[leaf]) as f32,
                     Next::Done(_) => 0.0,
@@ -258,7 +248,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
             scratch.tile.turn(lines.iter().map(|(at, _)| *at), &mut scores);
             for ((_, line), scores) in lines.iter_mut().zip(scores.chunks_exact(n)) {
                 while let Next::At(point) = line.next {
-                    self.control.check()?;
+                    self.fit.control.check()?;
                     self.sum_column(scores, point, values.unwrap_or(&line.directions), &mut scratch.sums);
                     self.go_on(line, values, &mut scratch.sums, &mut scratch.model);
                 }
@@ -280,11 +270,11 @@ impl<'c, T: Float> StageColumns<'c, T> {
     ) {
         sums.gradients.iter_mut().zip(&line.on).for_each(|(gradient, on)| *gradient = 2.0 * on - *gradient);
         if line.search.is_none() {
-            let means = sums.gradients.iter().zip(&self.leaves.weights);
+            let means = sums.gradients.iter().zip(&self.fit.leaves.weights);
             line.directions.iter_mut().zip(means).for_each(|(g, (sum, weight))| *g = sum / weight);
         }
         let directions = values.unwrap_or(&line.directions);
-        let of_leaves = LeafLine { directions, weights: &self.leaves.weights, on: &line.on };
+        let of_leaves = LeafLine { directions, weights: &self.fit.leaves.weights, on: &line.on };
         let search = line.search.get_or_insert_with(|| Search::new(of_leaves, sums));
         line.next = search.next(of_leaves, model, sums);
     }

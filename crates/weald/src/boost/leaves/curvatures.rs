@@ -1,6 +1,6 @@
 //! Second derivatives of the samples of a tree.
 
-use crate::boost::config::{LeafEstimation, LeafFit};
+use crate::boost::config::{BoostConfig, LeafEstimation};
 use crate::boost::scores::{Scored, Scores};
 use crate::data::weights::EXACT_BITS;
 use crate::error::{Result, try_collected, try_filled};
@@ -55,10 +55,10 @@ impl Curvatures {
 impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
     /// Returns the second derivatives of the samples of a tree, if it is grown for one score whose leaves take Newton
     /// steps with second derivatives that differ.
-    pub(crate) fn curvatures(&self, fit: LeafFit, rows: &[u32]) -> Result<Option<Curvatures>> {
+    pub(crate) fn curvatures(&self, config: &BoostConfig, rows: &[u32]) -> Result<Option<Curvatures>> {
         let data = &self.data;
         let (Some(loss), Some(held)) = (data.loss.curved(), self.scores.held()) else { return Ok(None) };
-        if data.width != 1 || fit.estimation != LeafEstimation::Newton {
+        if data.width != 1 || config.leaf_estimation != LeafEstimation::Newton {
             return Ok(None);
         }
         let off = loss.domain().off();

@@ -1,4 +1,5 @@
-//! The leaves of a stage: its samples by leaf, what leaves take as values, and how scores move by them.
+//! The leaves of a stage: its samples by leaf, and what leaves take as values. How scores move by them is in
+//! [`super::scores`].
 
 pub(crate) mod columns;
 pub(crate) mod curvatures;
@@ -10,10 +11,15 @@ pub(crate) mod tile;
 
 use std::ops::Range;
 
+use super::config::BoostConfig;
+use super::data::Data;
+use crate::control::Control;
 use crate::data::Weights;
 use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::Total;
 use crate::exact::reduce::Reduce;
+use crate::loss::float::Float;
+use crate::loss::newton::Regularization;
 use crate::tree::grow::Structure;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 
@@ -71,6 +77,22 @@ impl<'s> Leaves<'s> {
     pub(crate) fn rows(&self, leaf: usize) -> &'s [u32] {
         let range = &self.ranges[leaf];
         &self.order[range.start as usize..range.end as usize]
+    }
+}
+
+/// What the values of leaves are computed from, besides scores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fit<'s, T: Float> {
+    pub(crate) data: &'s Data<'s, T>,
+    pub(crate) leaves: &'s Leaves<'s>,
+    pub(crate) config: &'s BoostConfig,
+    pub(crate) control: &'s Control,
+}
+
+impl<T: Float> Fit<'_, T> {
+    /// Returns the regularisation for sums in which a sample counts by its units.
+    pub(crate) fn in_units(&self) -> Regularization {
+        self.config.regularization().of_units(self.data.weights.unit, 1.0)
     }
 }
 

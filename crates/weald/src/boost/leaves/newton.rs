@@ -2,7 +2,7 @@
 //!
 //! | loss | a leaf and score | one value g for each leaf, and a step for each score |
 //! |---|---|---|
-//! | squared error (`steps`) | Σ w r / (Σ w + λ) | Σ w r g / (Σ w g² + λ Σ_l g_l²) |
+//! | squared error (`scores`) | Σ w r / (Σ w + λ) | Σ w r g / (Σ w g² + λ Σ_l g_l²) |
 //! | with curvature | Σ w r / (Σ w h + λ), halved while the loss of the leaf rises | Σ w r g / (Σ w h g² + λ Σ_l g_l²), halved alike |
 //! | softmax | the same of each class, times (K − 1)/K; the classes of an output are halved together | the same |
 //! | without curvature | the minimum over the leaf | the minimum along g |
@@ -19,10 +19,8 @@
 
 use std::ops::Range;
 
-use super::Leaves;
+use super::Fit;
 use super::sums::leaf_derivatives;
-use crate::boost::config::LeafFit;
-use crate::boost::data::Data;
 use crate::control::Control;
 use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::{weighted_sum, weighted_sum_of_all};
@@ -38,43 +36,25 @@ use crate::pool;
 const WHAT: &str = "the leaves of a stage";
 
 /// Returns the values of the leaves of a stage, a row for each leaf.
-pub(crate) fn table<T: Float>(
-    data: &Data<'_, T>,
-    scores: &[T],
-    leaves: &Leaves<'_>,
-    fit: LeafFit,
-    control: &Control,
-) -> Result<Vec<f64>> {
-    let stage = Stage { data, scores, leaves, regularization: fit.regularization, control };
-    match data.loss.newton_leaves() {
-        NewtonLeaves::OfSums(sums) => stage.table_of_sums(&*sums),
-        NewtonLeaves::OneByOne(losses) => stage.table_one_by_one(losses, fit),
+pub(crate) fn table<T: Float>(fit: Fit<'_, T>, scores: &[T]) -> Result<Vec<f64>> {
+    match fit.data.loss.newton_leaves() {
+        NewtonLeaves::OfSums(sums) => Stage { fit, scores }.table_of_sums(&*sums),
+        NewtonLeaves::OneByOne(losses) => Stage { fit, scores }.table_one_by_one(losses),
     }
 }
 
 /// Returns the steps of all scores along `values`, one for each leaf.
-pub(crate) fn steps<T: Float>(
-    data: &Data<'_, T>,
-    scores: &[T],
-    values: &[f64],
-    leaves: &Leaves<'_>,
-    fit: LeafFit,
-    control: &Control,
-) -> Result<Vec<f64>> {
-    let stage = Stage { data, scores, leaves, regularization: fit.regularization, control };
-    match data.loss.newton_leaves() {
-        NewtonLeaves::OfSums(sums) => stage.steps_of_sums(&*sums, values),
-        NewtonLeaves::OneByOne(losses) => stage.steps_one_by_one(losses, fit, values),
+pub(crate) fn steps<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) -> Result<Vec<f64>> {
+    match fit.data.loss.newton_leaves() {
+        NewtonLeaves::OfSums(sums) => Stage { fit, scores }.steps_of_sums(&*sums, values),
+        NewtonLeaves::OneByOne(losses) => Stage { fit, scores }.steps_one_by_one(losses, values),
     }
 }
 
 /// What all leaves of a stage share.
 struct Stage<'s, T: Float> {
-    data: &'s Data<'s, T>,
+    fit: Fit<'s, T>,
     scores: &'s [T],
-    leaves: &'s Leaves<'s>,
-    regularization: Regularization,
-    control: &'s Control,
 }
 
 /// A leaf, and the columns for which the sums do not prove that their steps do not raise the loss; together with these
@@ -107,31 +87,22 @@ fn totals(sums: &[f64], columns: Range<usize>, weight: f64) -> LeafTotals<'_> {
 }
 
 impl<T: Float> Stage<'_, T> {
-    fn n_lines(&self) -> usize {
-        self.data.loss.n_lines(self.data.width)
-    }
-
-    /// Returns λ and the least curvature, if a sample counts by its units.
-    fn in_units(&self) -> Regularization {
-        self.regularization.of_units(self.data.weights.unit, 1.0)
-    }
-
-    /// Returns the same, if a sample counts by what its units contribute to sums.
+    /// Returns the regularisation for sums in which a sample counts by what its units contribute.
     fn in_sums(&self) -> Regularization {
-        self.regularization.of_units(self.data.weights.unit, self.data.weights.in_sums(1))
+        self.fit.config.regularization().of_units(self.fit.data.weights.unit, self.fit.data.weights.in_sums(1))
     }
 
     /// Computes the table of leaves, one row for each leaf.
     fn table_of_sums(&self, sums_of: &dyn RowSums<T>) -> Result<Vec<f64>> {
-        let (loss, width, regularization) = (self.data.loss, self.data.width, self.in_units());
-        let mut table = try_filled(WHAT, 0.0, self.leaves.len() * width)?;
+        let (loss, width, regularization) = (self.fit.data.loss, self.fit.data.width, self.fit.in_units());
+        let mut table = try_filled(WHAT, 0.0, self.fit.leaves.len() * width)?;
         let mut doubts = Vec::new();
-        leaf_derivatives(self.data, self.scores, sums_of, self.leaves, self.control, |leaf, sums| {
+        leaf_derivatives(self.fit, self.scores, sums_of, |leaf, sums| {
             let steps = &mut table[leaf * width..][..width];
-            for line in 0..self.n_lines() {
+            for line in 0..loss.n_lines(width) {
                 let columns = loss.columns_of(line);
                 let steps = &mut steps[columns.clone()];
-                let of_leaf = totals(sums, columns, self.leaves.weights[leaf]);
+                let of_leaf = totals(sums, columns, self.fit.leaves.weights[leaf]);
                 loss.newton_steps(of_leaf, regularization, steps);
                 if loss.bounds_of_change(line, of_leaf, steps).rises() != Some(false) {
                     let mut sums = try_with_capacity(WHAT, 3 * steps.len())?;
@@ -143,11 +114,11 @@ impl<T: Float> Stage<'_, T> {
             }
             Ok(())
         })?;
-        let n_threads = self.data.weights.workers().n_threads(self.control.n_threads());
+        let n_threads = self.fit.data.weights.workers().n_threads(self.fit.control.n_threads());
         let found = pool::map(n_threads, doubts.len(), |i| {
             let Doubt { leaf, line, sums } = &doubts[i];
             let columns = loss.columns_of(*line);
-            let of_leaf = totals(sums, 0..columns.len(), self.leaves.weights[*leaf]);
+            let of_leaf = totals(sums, 0..columns.len(), self.fit.leaves.weights[*leaf]);
             let steps = &table[leaf * width..][columns];
             self.kept_length(*line, steps, &[Moved { leaf: *leaf, g: 1.0, totals: of_leaf }])
         })?;
@@ -159,19 +130,20 @@ impl<T: Float> Stage<'_, T> {
 
     /// Computes a step for each score along `values`, one for each leaf.
     fn steps_of_sums(&self, sums_of: &dyn RowSums<T>, values: &[f64]) -> Result<Vec<f64>> {
-        let (loss, width, regularization) = (self.data.loss, self.data.width, self.in_units().along(values));
-        let mut of_leaves = try_filled(WHAT, 0.0, self.leaves.len() * 3 * width)?;
-        leaf_derivatives(self.data, self.scores, sums_of, self.leaves, self.control, |leaf, sums| {
+        let (loss, width, regularization) =
+            (self.fit.data.loss, self.fit.data.width, self.fit.in_units().along(values));
+        let mut of_leaves = try_filled(WHAT, 0.0, self.fit.leaves.len() * 3 * width)?;
+        leaf_derivatives(self.fit, self.scores, sums_of, |leaf, sums| {
             of_leaves[leaf * 3 * width..][..3 * width].copy_from_slice(sums);
             Ok(())
         })?;
-        let n_threads = self.data.weights.workers().n_threads(self.control.n_threads());
-        let found = pool::map(n_threads, self.n_lines(), |line| {
-            self.control.check()?;
+        let n_threads = self.fit.data.weights.workers().n_threads(self.fit.control.n_threads());
+        let found = pool::map(n_threads, loss.n_lines(width), |line| {
+            self.fit.control.check()?;
             let columns = loss.columns_of(line);
             let k = columns.len();
             let of_leaf = |leaf: usize| {
-                totals(&of_leaves[leaf * 3 * width..][..3 * width], columns.clone(), self.leaves.weights[leaf])
+                totals(&of_leaves[leaf * 3 * width..][..3 * width], columns.clone(), self.fit.leaves.weights[leaf])
             };
             // Sums over samples of r g and h g².
             let mut along = try_filled(WHAT, 0.0, 3 * k)?;
@@ -201,10 +173,10 @@ impl<T: Float> Stage<'_, T> {
         let mut order = try_collected(WHAT, 0..leaves.len())?;
         let total = |changes: &[Change]| changes.iter().fold(Change::NONE, |sum, &change| sum.and(change)).rises();
         halved(1.0, |length| {
-            self.control.check()?;
+            self.fit.control.check()?;
             for (change, leaf) in changes.iter_mut().zip(leaves) {
                 scale(&mut moves, steps, length * leaf.g);
-                *change = self.data.loss.bounds_of_change(line, leaf.totals, &moves);
+                *change = self.fit.data.loss.bounds_of_change(line, leaf.totals, &moves);
             }
             if let Some(rises) = total(&changes) {
                 return Ok(rises);
@@ -228,46 +200,46 @@ impl<T: Float> Stage<'_, T> {
 
     /// Returns by how much the loss of a line changes over the samples of a leaf.
     fn change(&self, line: usize, leaf: usize, moves: &[f64]) -> Result<f64> {
-        let (loss, width) = (self.data.loss, self.data.width);
-        let (columns, rows) = (loss.columns_of(line), self.leaves.rows(leaf));
+        let (loss, width) = (self.fit.data.loss, self.fit.data.width);
+        let (columns, rows) = (loss.columns_of(line), self.fit.leaves.rows(leaf));
         let of_row = |&row: &u32| {
             let scores = &self.scores[row as usize * width..][columns.clone()];
-            loss.change(line, self.data.row(row as usize), scores, moves)
+            loss.change(line, self.fit.data.row(row as usize), scores, moves)
         };
         let changes = try_collected(WHAT, rows.iter().map(of_row))?;
-        let weights = try_collected(WHAT, rows.iter().map(|&row| self.data.weights.units(row as usize) as f64))?;
-        weighted_sum_of_all(&weights, &changes, self.data.weights.workers())
+        let weights = try_collected(WHAT, rows.iter().map(|&row| self.fit.data.weights.units(row as usize) as f64))?;
+        weighted_sum_of_all(&weights, &changes, self.fit.data.weights.workers())
     }
 
-    fn table_one_by_one(&self, losses: ColumnLosses<'_>, fit: LeafFit) -> Result<Vec<f64>> {
-        let width = self.data.width;
-        let one = if self.leaves.len() > 1 { self.control.on_one_thread() } else { self.control.clone() };
-        let found = pool::map(self.control.n_threads(), self.leaves.len(), |leaf| {
-            let rows = self.leaves.rows(leaf);
+    fn table_one_by_one(&self, losses: ColumnLosses<'_>) -> Result<Vec<f64>> {
+        let width = self.fit.data.width;
+        let one = if self.fit.leaves.len() > 1 { self.fit.control.on_one_thread() } else { self.fit.control.clone() };
+        let found = pool::map(self.fit.control.n_threads(), self.fit.leaves.len(), |leaf| {
+            let rows = self.fit.leaves.rows(leaf);
             if let ColumnLosses::One(loss) = losses
                 && loss.takes_blocks()
                 && !rows.is_empty()
             {
-                return self.leaf_in_blocks(loss, rows, fit, &one);
+                return self.leaf_in_blocks(loss, rows, &one);
             }
             let direction = try_filled(WHAT, 1.0, rows.len())?;
             let mut steps = try_with_capacity(WHAT, width)?;
             for column in 0..width {
                 let loss = losses.of(column);
                 steps.push(self.with_line(loss, column, rows, &direction, &one, |line, regularization| {
-                    loss.leaf_value(line, regularization, fit.search)
+                    loss.leaf_value(line, regularization, self.fit.config.line_search)
                 })?);
             }
             Ok(steps)
         })?;
-        let mut table = try_with_capacity(WHAT, self.leaves.len() * width)?;
+        let mut table = try_with_capacity(WHAT, self.fit.leaves.len() * width)?;
         found.into_iter().try_for_each(|of_leaf: Vec<f64>| try_extend(WHAT, &mut table, of_leaf))?;
         Ok(table)
     }
 
     /// Computes the steps of one leaf, for a loss that processes all columns of its samples at once.
-    fn leaf_in_blocks(&self, loss: &dyn ColumnLoss, rows: &[u32], fit: LeafFit, control: &Control) -> Result<Vec<f64>> {
-        let (width, n) = (self.data.width, rows.len());
+    fn leaf_in_blocks(&self, loss: &dyn ColumnLoss, rows: &[u32], control: &Control) -> Result<Vec<f64>> {
+        let (width, n) = (self.fit.data.width, rows.len());
         let cells = self.cells(loss, 0..width, rows, control)?;
         let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, n * width)?, try_filled(WHAT, 0.0, n * width)?);
         loss.derivatives(&cells.y, &cells.scores, &mut gradients, &mut curvatures);
@@ -279,7 +251,7 @@ impl<T: Float> Stage<'_, T> {
             let gradient = weighted_sum(&cells.weights, &gradients[at.clone()]);
             let curvature = weighted_sum(&cells.weights, &curvatures[at]);
             let step = if curvature == 0.0 && gradient != 0.0 {
-                loss.leaf_value(&cells.line(column, &direction, control), self.in_sums(), fit.search)?
+                loss.leaf_value(&cells.line(column, &direction, control), self.in_sums(), self.fit.config.line_search)?
             } else {
                 self.in_sums().step(gradient, curvature)
             };
@@ -306,19 +278,19 @@ impl<T: Float> Stage<'_, T> {
         Ok(steps)
     }
 
-    fn steps_one_by_one(&self, losses: ColumnLosses<'_>, fit: LeafFit, values: &[f64]) -> Result<Vec<f64>> {
-        let width = self.data.width;
-        let n = (0..self.leaves.len()).map(|leaf| self.leaves.rows(leaf).len()).sum();
+    fn steps_one_by_one(&self, losses: ColumnLosses<'_>, values: &[f64]) -> Result<Vec<f64>> {
+        let width = self.fit.data.width;
+        let n = (0..self.fit.leaves.len()).map(|leaf| self.fit.leaves.rows(leaf).len()).sum();
         let (mut rows, mut direction) = (try_with_capacity(WHAT, n)?, try_with_capacity(WHAT, n)?);
         for (leaf, &g) in values.iter().enumerate() {
-            rows.extend_from_slice(self.leaves.rows(leaf));
+            rows.extend_from_slice(self.fit.leaves.rows(leaf));
             direction.resize(rows.len(), g);
         }
-        let one = if width > 1 { self.control.on_one_thread() } else { self.control.clone() };
-        pool::map(self.control.n_threads(), width, |column| {
+        let one = if width > 1 { self.fit.control.on_one_thread() } else { self.fit.control.clone() };
+        pool::map(self.fit.control.n_threads(), width, |column| {
             let loss = losses.of(column);
             self.with_line(loss, column, &rows, &direction, &one, |line, regularization| {
-                loss.newton_step(line, regularization.along(values), fit.search)
+                loss.newton_step(line, regularization.along(values), self.fit.config.line_search)
             })
         })
     }
@@ -340,7 +312,7 @@ impl<T: Float> Stage<'_, T> {
     /// Gathers some columns of some samples.
     fn cells(&self, loss: &dyn ColumnLoss, columns: Range<usize>, rows: &[u32], control: &Control) -> Result<Cells> {
         control.check()?;
-        let (data, off, n_cells) = (self.data, loss.domain().off(), rows.len() * columns.len());
+        let (data, off, n_cells) = (self.fit.data, loss.domain().off(), rows.len() * columns.len());
         let (mut y, mut scores) = (try_with_capacity(WHAT, n_cells)?, try_with_capacity(WHAT, n_cells)?);
         for column in columns {
             y.extend(rows.iter().map(|&row| data.row(row as usize).of_column(column, off)));

@@ -23,7 +23,7 @@
 //!
 //! Lengths are in units of 1/max|g|: a length is the displacement of the leaf that moves most, and M is then 2.
 
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Result, try_filled, try_with_capacity};
 use crate::loss::LARGEST_STEP;
 use crate::loss::log_loss_rows::exp;
 use crate::loss::vector::vectorised;
@@ -49,6 +49,14 @@ const LANES: usize = 8;
 pub(crate) struct LeafDerivatives {
     pub(crate) gradients: Vec<f64>,
     pub(crate) curvatures: Vec<f64>,
+}
+
+impl LeafDerivatives {
+    /// Allocates memory for `n` leaves.
+    pub(crate) fn of_leaves(n: usize) -> Result<Self> {
+        let zeros = || try_filled("the leaves of a stage", 0.0, n);
+        Ok(LeafDerivatives { gradients: zeros()?, curvatures: zeros()? })
+    }
 }
 
 /// What stays the same along a line, for each leaf.

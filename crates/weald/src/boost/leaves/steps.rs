@@ -1,17 +1,12 @@
-//! The leaves and step sizes of one stage: what its weak model predicts, and how far to go along it.
+//! Line searches: how far to go along what a weak model predicts.
 //!
-//! Newton steps of leaves and scores are computed in `newton`, except those of the squared error, which are shrunk
-//! means.
-//!
-//! With line searches, relabelled leaves contain the mean negative gradient of every score, g; the step of score j
-//! minimises Σ w ℓ(y, f + ρ_j g_j). The samples of a leaf share their g, so that slopes and curvatures along it are
-//! sums over leaves of g times leaf sums. For losses without such sums (with medians or breakpoints, or defined by the
+//! Relabelled leaves contain the mean negative gradient of every score, g; the step of score j minimises
+//! Σ w ℓ(y, f + ρ_j g_j). The samples of a leaf share their g, so that slopes and curvatures along it are sums over
+//! leaves of g times leaf sums (`columns`). For losses without such sums (with medians or breakpoints, or defined by the
 //! user), the search evaluates the samples.
 
-use super::Leaves;
+use super::Fit;
 use super::columns::StageColumns;
-use crate::boost::data::Data;
-use crate::control::Control;
 use crate::error::{Result, try_collected, try_extend, try_with_capacity};
 use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
@@ -20,32 +15,18 @@ use crate::loss::working::Line;
 use crate::pool;
 
 /// Returns the columns of scores, if steps are searched with sums over leaves.
-pub(crate) fn by_leaf_sums<'s, T: Float>(
-    data: &'s Data<'_, T>,
-    scores: &'s [T],
-    leaves: &'s Leaves<'_>,
-    search: LineSearch,
-    control: &'s Control,
-) -> Result<Option<StageColumns<'s, T>>> {
-    match (data.loss.leaf_rule(), search, T::narrow(scores)) {
-        (LeafRule::LeafSums, LineSearch::Newton, Some(scores)) => {
-            StageColumns::new(data, scores, leaves, control).map(Some)
-        }
+pub(crate) fn by_leaf_sums<'s, T: Float>(fit: Fit<'s, T>, scores: &'s [T]) -> Result<Option<StageColumns<'s, T>>> {
+    match (fit.data.loss.leaf_rule(), fit.config.line_search, T::narrow(scores)) {
+        (LeafRule::LeafSums, LineSearch::Newton, Some(scores)) => StageColumns::new(fit, scores).map(Some),
         (LeafRule::LeafSums | LeafRule::Residuals | LeafRule::Search, _, _) => Ok(None),
     }
 }
 
-/// Finds steps by a search that evaluates the samples, along one value for each leaf or along a row of one for each score.
-pub(crate) fn searched<T: Float>(
-    data: &Data<'_, T>,
-    scores: &[T],
-    values: &[f64],
-    leaves: &Leaves<'_>,
-    search: LineSearch,
-    control: &Control,
-) -> Result<Vec<f64>> {
+/// Finds steps by a search that evaluates the samples, along one value for each leaf or along a table with a row for each
+/// leaf.
+pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) -> Result<Vec<f64>> {
     const WHAT: &str = "scores of a stage";
-    let width = data.width;
+    let (Fit { data, leaves, control, config }, width) = (fit, fit.data.width);
     let rows_of = |leaf: usize| leaves.rows(leaf).iter().map(move |&row| (leaf as u32, row));
     let mut rows = try_with_capacity(WHAT, (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum())?;
     rows.extend((0..leaves.len()).flat_map(rows_of));
@@ -76,7 +57,7 @@ pub(crate) fn searched<T: Float>(
         let y = |at: usize| data.row(rows[at].1 as usize);
         let (scores, leaf_of, weights) = (&of_rows[..], &leaf_of[..], &weights[..]);
         let along = Line { y: &y, scores, directions, n_leaves: leaves.len(), leaf_of, weights };
-        data.loss.steps_of(line, &along, search, &of_line)
+        data.loss.steps_of(line, &along, config.line_search, &of_line)
     })?;
     let mut steps = try_with_capacity(WHAT, width)?;
     for of_line in found {

@@ -3,34 +3,27 @@
 //! Every term is rounded to a grid on which all sums are exact (compare `criterion`), so that sums do not depend on the
 //! order of the samples, and a sample of weight two is the same as two samples, unless weights are themselves rounded.
 
-use super::Leaves;
-use crate::boost::data::Data;
-use crate::boost::scores::sweep::CHUNK_CELLS;
-use crate::control::Control;
+use super::Fit;
+use crate::boost::scores::held::{CHUNK_CELLS, Held};
 use crate::error::{Result, try_filled, try_push, try_with_capacity};
 use crate::exact::WeightedGrids;
-use crate::exact::reduce::{Reduce, Workers};
+use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::rows::{LeafRows, RowSums};
 use crate::loss::vector::vectorised;
 use crate::pool;
 
-/// Returns the number of samples whose sums are computed together; the sums of such chunks are added in their order.
-fn chunk_rows(width: usize) -> usize {
-    (CHUNK_CELLS / width).clamp(64, 1 << 13)
-}
-
 /// Calls `visit` with the sums over the samples of each leaf, leaf by leaf. The sums are `n_sums` numbers, to which
 /// `add` adds those of some samples.
-pub(crate) fn sum_by_leaf<S>(
-    leaves: &Leaves<'_>,
-    workers: &Workers,
-    (n_sums, size): (usize, usize),
-    control: &Control,
+fn sum_by_leaf<T: Float, S>(
+    Fit { data, leaves, control, .. }: Fit<'_, T>,
+    n_sums: usize,
     scratch: impl Fn() -> Result<S> + Sync,
     add: impl Fn(&mut S, &[u32], &mut [f64]) -> Result<()> + Sync,
     mut visit: impl FnMut(usize, &[f64]) -> Result<()>,
 ) -> Result<()> {
+    // The sums of some samples are computed together; those of such chunks are added in their order.
+    let n_rows = (CHUNK_CELLS / data.width).clamp(64, 1 << 13);
     let mut chunks: Vec<(usize, &[u32])> = Vec::new();
     for leaf in 0..leaves.len() {
         let rows = leaves.rows(leaf);
@@ -38,7 +31,7 @@ pub(crate) fn sum_by_leaf<S>(
             // Other workers may have samples of this leaf.
             try_push(SUMS, &mut chunks, (leaf, rows))?;
         }
-        rows.chunks(size).try_for_each(|rows| try_push(SUMS, &mut chunks, (leaf, rows)))?;
+        rows.chunks(n_rows).try_for_each(|rows| try_push(SUMS, &mut chunks, (leaf, rows)))?;
     }
     // A few chunks are processed at a time: only their sums are in memory.
     let at_once = 4 * control.n_threads();
@@ -55,7 +48,7 @@ pub(crate) fn sum_by_leaf<S>(
         for (i, (&(leaf, _), sums)) in chunks.iter().zip(sums.chunks_exact(n_sums)).enumerate() {
             of_leaf.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
             if next_leaf(batch * at_once + i) != Some(leaf) {
-                workers.sum(&mut of_leaf)?;
+                data.weights.workers().sum(&mut of_leaf)?;
                 visit(leaf, &of_leaf)?;
                 of_leaf.fill(0.0);
             }
@@ -66,14 +59,9 @@ pub(crate) fn sum_by_leaf<S>(
 
 const SUMS: &str = "sums of gradients";
 
-/// Calls `visit` with Σ w r of each leaf, in order; `bounds` are those of the negative gradients of each score.
-pub(crate) fn leaf_sums<T: Float>(
-    data: &Data<'_, T>,
-    (scores, bounds): (&[T], &[T]),
-    leaves: &Leaves<'_>,
-    control: &Control,
-    mut visit: impl FnMut(usize, &[f64]),
-) -> Result<()> {
+/// Calls `visit` with Σ w r of each leaf, in order.
+pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: impl FnMut(usize, &[f64])) -> Result<()> {
+    let (Fit { data, leaves, .. }, Held { scores, bounds }) = (fit, held);
     let width = data.width;
     let grids = WeightedGrids::for_sums(bounds.iter().map(|bound| bound.to_f64()), leaves.total)?;
     let blocks = data.of_row.in_blocks();
@@ -102,7 +90,7 @@ pub(crate) fn leaf_sums<T: Float>(
         }
         Ok(())
     };
-    sum_by_leaf(leaves, data.weights.workers(), (width, chunk_rows(width)), control, scratch, add, |leaf, sums| {
+    sum_by_leaf(fit, width, scratch, add, |leaf, sums| {
         visit(leaf, sums);
         Ok(())
     })
@@ -111,13 +99,12 @@ pub(crate) fn leaf_sums<T: Float>(
 /// Calls `visit`, leaf by leaf, with Σ w r, Σ w h and the weight of the cells that are on, each for all columns one
 /// after the other.
 pub(crate) fn leaf_derivatives<T: Float>(
-    data: &Data<'_, T>,
+    fit: Fit<'_, T>,
     scores: &[T],
     sums_of: &dyn RowSums<T>,
-    leaves: &Leaves<'_>,
-    control: &Control,
     visit: impl FnMut(usize, &[f64]) -> Result<()>,
 ) -> Result<()> {
+    let Fit { data, leaves, .. } = fit;
     let width = data.width;
     let y = |row: u32| data.row(row as usize);
     let scores = |row: u32| &scores[row as usize * width..][..width];
@@ -130,5 +117,5 @@ pub(crate) fn leaf_derivatives<T: Float>(
         ids.iter().for_each(|&row| y(row).each_on(|j| on[j] += units(row) as f64));
         Ok(())
     };
-    sum_by_leaf(leaves, data.weights.workers(), (3 * width, chunk_rows(width)), control, || Ok(()), add, visit)
+    sum_by_leaf(fit, 3 * width, || Ok(()), add, visit)
 }

@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::{Scored, Scores};
+use super::{Moved, Pass, Scored, Scores};
 use crate::boost::data::Losses;
 use crate::boost::projector::Projector;
 use crate::control::Control;
@@ -23,7 +23,7 @@ impl<'a, T: Float, S: Scores<'a, T>> Booster<'a, T, S> {
     /// are not `in_bag`. If `next` is given, writes the targets of the next stage.
     pub(crate) fn advance(
         &mut self,
-        moved: Option<(Vec<u32>, &S::Moves)>,
+        moved: Moved<'_, S::Moves>,
         next: Option<&Projector>,
         targets: &mut Vec<f64>,
         in_bag: Option<&[bool]>,
@@ -34,7 +34,7 @@ impl<'a, T: Float, S: Scores<'a, T>> Booster<'a, T, S> {
         if targets.len() != len {
             *targets = control.try_filled("the targets of a stage", 0.0, len)?;
         }
-        scores.sweep(data, moved, next, targets, in_bag, control)
+        scores.sweep(data, moved, Pass { projector: next, targets, in_bag, control })
     }
 
     /// Writes the targets at the current scores.
@@ -44,9 +44,9 @@ impl<'a, T: Float, S: Scores<'a, T>> Booster<'a, T, S> {
 
     /// Adds a stage, if one is given, to the scores of the held-out samples and returns their loss; `None` if there are
     /// no such samples, or if y is unknown for all of them.
-    pub(crate) fn validate(&mut self, moved: Option<(Vec<u32>, &S::Moves)>, control: &Control) -> Result<Option<f64>> {
+    pub(crate) fn validate(&mut self, moved: Moved<'_, S::Moves>, control: &Control) -> Result<Option<f64>> {
         let Some(Scored { data, scores }) = &mut self.validation else { return Ok(None) };
-        Ok(scores.sweep(data, moved, None, &mut [], None, control)?.all)
+        Ok(scores.sweep(data, moved, Pass::of_losses(control))?.all)
     }
 
     /// Returns the scores of the held-out samples, one column for each score, for observers that ask for them.

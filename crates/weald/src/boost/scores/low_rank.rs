@@ -11,7 +11,7 @@
 //! each stage.
 
 use crate::boost::data::{Data, Losses};
-use crate::boost::leaves::{Leaves, by_leaf};
+use crate::boost::leaves::{Fit, Leaves, by_leaf};
 use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::data::slots::Slots;
@@ -19,7 +19,6 @@ use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_
 use crate::exact::WeightedGrid;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
-use crate::loss::newton::Regularization;
 use crate::loss::vector::{dot, vectorised};
 
 /// The contribution of a stage.
@@ -185,16 +184,9 @@ impl<'a> LowRank<'a> {
 
     /// Returns the steps of all labels along one value for each leaf, Σ w r g / (Σ w g² + λ Σ_l g_l²), from sums in
     /// units. If the stage is accepted, [`LowRank::take`] must be called next.
-    pub(crate) fn steps<T: Float>(
-        &mut self,
-        data: &Data<'_, T>,
-        leaves: &Leaves<'_>,
-        values: &[f64],
-        regularization: Regularization,
-        control: &Control,
-    ) -> Result<Vec<f64>> {
-        let square = leaves.square(values);
-        let regularization = regularization.along(values);
+    pub(crate) fn steps<T: Float>(&mut self, fit: Fit<'_, T>, values: &[f64]) -> Result<Vec<f64>> {
+        let Fit { data, leaves, control, .. } = fit;
+        let (square, regularization) = (leaves.square(values), fit.in_units().along(values));
         let products = self.products(data, leaves, values, control)?;
         let mut steps = try_with_capacity("the steps of a stage", products.len())?;
         steps.extend(products.iter().map(|&product| regularization.step(product, square)));
@@ -249,10 +241,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::boost::{BoostConfig, LeafEstimation};
     use crate::data::{LabelView, Targets, Weights};
-    use crate::loss::SquaredError;
     use crate::loss::outputs::ColumnLosses;
     use crate::loss::working::WorkingLoss;
+    use crate::loss::{LossKind, SquaredError};
     use crate::rng::{Key, Stream};
 
     proptest! {
@@ -302,7 +295,9 @@ mod tests {
                     prop_assert_eq!(&order[range.start as usize..range.end as usize], &rows);
                 }
                 let leaves = Leaves::new(&order, ranges, &data.weights)?;
-                let steps = low_rank.steps(&data, &leaves, &values, Regularization::NONE, &control).unwrap();
+                let config = BoostConfig::new(LossKind::SquaredError).leaf_estimation(LeafEstimation::LineSearch);
+                let fit = Fit { data: &data, leaves: &leaves, config: &config, control: &control };
+                let steps = low_rank.steps(fit, &values).unwrap();
                 for (j, &step) in steps.iter().enumerate() {
                     let (mut product, mut square) = (0.0, 0.0);
                     for &row in &order {

@@ -1,14 +1,11 @@
 //! Scores of a stage whose leaves have a value for each score.
 
-use ndarray::ArrayView2;
-
-use super::{Held, Moves, Scores};
-use crate::boost::config::{LeafEstimation, LeafFit};
+use super::{Held, Moved, Moves, Pass, Scores, Start, ValuesAndSteps};
+use crate::boost::config::LeafEstimation;
 use crate::boost::data::{Data, Losses};
 use crate::boost::leaves::steps::{by_leaf_sums, searched};
 use crate::boost::leaves::sums::leaf_sums;
-use crate::boost::leaves::{Leaves, RowsByLeaf, newton};
-use crate::boost::projector::Projector;
+use crate::boost::leaves::{Fit, RowsByLeaf, newton};
 use crate::control::Control;
 use crate::data::Targets;
 use crate::error::{Result, try_collected, try_filled};
@@ -51,67 +48,45 @@ impl<T: Float> Moves<T> for TableMoves<T> {
 impl<'a, T: Float> Scores<'a, T> for Table<T> {
     type Moves = TableMoves<T>;
 
-    fn new(
-        data: &Data<'a, T>,
-        _: Option<&'a Targets<'_>>,
-        start: &[f64],
-        margins: Option<ArrayView2<'_, f64>>,
-        control: &Control,
-    ) -> Result<Self> {
-        Held::new(data, start, margins, control).map(Table)
+    fn new(data: &Data<'a, T>, _: Option<&'a Targets<'_>>, start: Start<'_>, control: &Control) -> Result<Self> {
+        Held::new(data, start, control).map(Table)
     }
 
     fn held(&self) -> Option<&Held<T>> {
         Some(&self.0)
     }
 
-    fn sweep(
-        &mut self,
-        data: &Data<'a, T>,
-        moved: Option<(Vec<u32>, &TableMoves<T>)>,
-        projector: Option<&Projector>,
-        targets: &mut [f64],
-        in_bag: Option<&[bool]>,
-        control: &Control,
-    ) -> Result<Losses> {
-        self.0.sweep(data, moved, projector, targets, in_bag, control)
+    fn sweep(&mut self, data: &Data<'a, T>, moved: Moved<'_, TableMoves<T>>, pass: Pass<'_>) -> Result<Losses> {
+        self.0.sweep(data, moved, pass)
     }
 
     /// Leaves have shrunk mean residuals, Newton steps, or mean negative gradients along which steps are searched.
-    fn fit_leaves(
-        &mut self,
-        data: &Data<'a, T>,
-        _: impl FnOnce() -> Result<Vec<f64>>,
-        leaves: &Leaves<'_>,
-        fit: LeafFit,
-        control: &Control,
-    ) -> Result<(Vec<f64>, Vec<f64>)> {
-        let (width, Held { scores, bounds }) = (data.width, &self.0);
+    fn fit_leaves(&mut self, fit: Fit<'_, T>, _: impl FnOnce() -> Result<Vec<f64>>) -> Result<ValuesAndSteps> {
+        let (width, Fit { data, leaves, .. }) = (fit.data.width, fit);
         let of_sums = |value: &dyn Fn(f64, f64) -> f64| -> Result<Vec<f64>> {
             let mut table = try_filled(LEAVES, 0.0, leaves.len() * width)?;
-            leaf_sums(data, (scores, bounds), leaves, control, |leaf, sums| {
+            leaf_sums(fit, &self.0, |leaf, sums| {
                 let weight = leaves.weights[leaf];
                 let row = &mut table[leaf * width..][..width];
                 row.iter_mut().zip(sums).for_each(|(g, &sum)| *g = value(sum, weight));
             })?;
             Ok(table)
         };
-        let table = match (data.loss.leaf_rule(), fit.estimation) {
+        let scores = &self.0.scores;
+        let table = match (data.loss.leaf_rule(), fit.config.leaf_estimation) {
             (LeafRule::Residuals, _) => {
-                let regularization = fit.regularization.of_units(data.weights.unit, 1.0);
+                let regularization = fit.in_units();
                 of_sums(&|sum, weight| regularization.step(sum, weight))?
             }
-            (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::Newton) => {
-                newton::table(data, scores, leaves, fit, control)?
-            }
+            (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::Newton) => newton::table(fit, scores)?,
             (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::LineSearch) => {
-                if let Some(columns) = by_leaf_sums(data, scores, leaves, fit.search, control)? {
+                if let Some(columns) = by_leaf_sums(fit, scores)? {
                     let mut table = try_filled(LEAVES, 0.0, leaves.len() * width)?;
                     let steps = columns.steps(None, &mut table)?;
                     return Ok((table, steps));
                 }
                 let table = of_sums(&|sum, weight| sum / weight)?;
-                let steps = searched(data, scores, &table, leaves, fit.search, control)?;
+                let steps = searched(fit, scores, &table)?;
                 return Ok((table, steps));
             }
         };
