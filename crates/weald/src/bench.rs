@@ -14,6 +14,7 @@ use crate::forest::config::ForestConfig;
 use crate::forest::grow::{seconds_of_projecting, seconds_of_tree};
 use crate::loss::LogLoss;
 use crate::loss::log_loss_rows::LogLossRows;
+use crate::loss::outputs::ColumnLosses;
 use crate::loss::rows::{Cells, RowLoss, RowTargets};
 use crate::loss::vector::vectorised;
 use crate::partition::lottery::Lottery;
@@ -269,7 +270,7 @@ pub fn nanoseconds_of_rows(width: usize, n_rows: usize, repeats: usize) -> ([Row
         median(times.collect())
     };
     let losses: [Box<dyn RowLoss<f32>>; 3] = [
-        Box::new(Cells { loss: &LogLoss, shares: None }),
+        Box::new(Cells { losses: ColumnLosses::One(&LogLoss), shares: None }),
         Box::new(LogLossRows::narrow()),
         Box::new(LogLossRows::new()),
     ];

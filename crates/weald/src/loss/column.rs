@@ -48,7 +48,7 @@ pub(crate) trait ColumnLoss: Loss {
         regularization: Regularization,
         search: LineSearch,
     ) -> Result<f64> {
-        newton_step(self, problem, regularization, search)
+        newton_step(self, problem, regularization, search, f64::INFINITY)
     }
 
     /// Returns what a leaf adds to the scores of its samples, which is the same for all of them.

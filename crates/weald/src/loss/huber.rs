@@ -16,13 +16,6 @@ pub struct Huber {
     pub delta: f64,
 }
 
-impl Default for Huber {
-    /// Returns the loss with δ = 1.
-    fn default() -> Self {
-        Huber { delta: Self::PARAMETER.default }
-    }
-}
-
 impl LossKind {
     /// Returns [`Huber`]'s loss, which is quadratic for residuals up to `delta`.
     pub fn huber(delta: f64) -> Self {

@@ -22,6 +22,7 @@
 //! are searched in this way. If a direction separates labels, the slope never changes its sign, and the search follows
 //! it until the slope has decreased to 10⁻⁸ of its value at ρ = 0.
 
+use super::newton::CERTAIN;
 use super::{LARGEST_STEP, LineProblem, Loss};
 use crate::control::Control;
 use crate::data::sort::sort_by;
@@ -41,8 +42,6 @@ pub enum LineSearch {
 /// A search ends when the relative error of the step is below this value.
 const SEARCHED: f64 = 1e-7;
 const MOST_ROUNDS: u32 = 100;
-/// The largest t with ω(t) ≤ 1, for which Newton's step is certain not to increase the loss.
-const CERTAIN: f64 = 1.79;
 /// Up to this t = M|φ'|/φ'' the distance to the minimum after Newton's step is at most t |φ'|/φ'': from
 /// |φ'(ρ+Δ)| ≤ φ'' (e^t − t − 1)/M and φ''(ρ+Δ) ≥ φ'' e^−t, with twice the leading term t²/2M for what follows.
 const QUADRATIC: f64 = 0.25;

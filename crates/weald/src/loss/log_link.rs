@@ -7,7 +7,7 @@
 
 use super::column::{ColumnLoss, NumberColumn};
 use super::line_search::LineSearch;
-use super::newton::{Regularization, newton_step_within};
+use super::newton::{Regularization, newton_step};
 use super::{LARGEST_STEP, LineProblem, Loss, weight_of_absent};
 use crate::control::Control;
 use crate::error::Result;
@@ -81,6 +81,6 @@ impl<L: Deviance> ColumnLoss for L {
         regularization: Regularization,
         search: LineSearch,
     ) -> Result<f64> {
-        newton_step_within(self, problem, regularization, search, LARGEST_STEP)
+        newton_step(self, problem, regularization, search, LARGEST_STEP)
     }
 }

@@ -1,7 +1,7 @@
 //! The logistic loss of whole rows of float32 scores. Almost all labels of a row are absent, so every cell is computed
 //! as absent, in loops without branches, and the few present ones are corrected afterwards.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
 use super::rows::{RowLoss, RowTargets};
 use super::{Bounds, LogLoss, Loss};
@@ -118,57 +118,40 @@ fn loss_of_few(scores: &[f32]) -> f64 {
     product.ln() + 2.0 * sum
 }
 
-/// The gradients and the loss of a row whose labels are all absent.
-struct AllOff<'a> {
-    scores: &'a [f32],
-    out: &'a mut [f32],
+/// Writes the gradients of a row whose labels are all absent, and returns its loss.
+#[inline(always)]
+fn all_off(scores: &[f32], out: &mut [f32]) -> f64 {
+    if scores.len() <= FEW {
+        scores.iter().zip(out).for_each(|(&f, r)| *r = -gradient(1.0, f, tail(f)));
+        return loss_of_few(scores);
+    }
+    let mut tails = [0.0; BLOCK];
+    let mut loss = OffLoss::new();
+    for (scores, out) in scores.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+        let tails = &mut tails[..scores.len()];
+        for ((&f, r), e) in scores.iter().zip(out).zip(tails.iter_mut()) {
+            *e = tail(f);
+            *r = -gradient(1.0, f, *e);
+        }
+        loss.add(scores, tails);
+    }
+    loss.total()
 }
 
-impl WithSimd for AllOff<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f64 {
-        if self.scores.len() <= FEW {
-            for (&f, r) in self.scores.iter().zip(self.out) {
-                *r = -gradient(1.0, f, tail(f));
-            }
-            return loss_of_few(self.scores);
-        }
-        let mut tails = [0.0; BLOCK];
-        let mut loss = OffLoss::new();
-        for (scores, out) in self.scores.chunks(BLOCK).zip(self.out.chunks_mut(BLOCK)) {
-            let tails = &mut tails[..scores.len()];
-            for ((&f, r), e) in scores.iter().zip(out).zip(tails.iter_mut()) {
-                *e = tail(f);
-                *r = -gradient(1.0, f, *e);
-            }
-            loss.add(scores, tails);
-        }
-        loss.total()
+/// Returns the loss of a row whose labels are all absent.
+#[inline(always)]
+fn loss_off(scores: &[f32]) -> f64 {
+    if scores.len() <= FEW {
+        return loss_of_few(scores);
     }
-}
-
-/// The loss of a row whose labels are all absent.
-struct LossOff<'a>(&'a [f32]);
-
-impl WithSimd for LossOff<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f64 {
-        if self.0.len() <= FEW {
-            return loss_of_few(self.0);
-        }
-        let mut tails = [0.0; BLOCK];
-        let mut loss = OffLoss::new();
-        for scores in self.0.chunks(BLOCK) {
-            let tails = &mut tails[..scores.len()];
-            scores.iter().zip(tails.iter_mut()).for_each(|(&f, e)| *e = tail(f));
-            loss.add(scores, tails);
-        }
-        loss.total()
+    let mut tails = [0.0; BLOCK];
+    let mut loss = OffLoss::new();
+    for scores in scores.chunks(BLOCK) {
+        let tails = &mut tails[..scores.len()];
+        scores.iter().zip(tails.iter_mut()).for_each(|(&f, e)| *e = tail(f));
+        loss.add(scores, tails);
     }
+    loss.total()
 }
 
 /// Returns log(1 + e) for 0 ≤ e ≤ 1, with a relative error of at most 2·10⁻⁹: 2 artanh(e / (2 + e)), whose series
@@ -181,29 +164,19 @@ fn ln_1p(e: f64) -> f64 {
     2.0 * z * series
 }
 
-/// The loss of a row whose labels are all absent, where each cell is multiplied by its share.
-struct WeighedOff<'a> {
-    scores: &'a [f32],
-    shares: &'a [f64],
-}
-
-impl WithSimd for WeighedOff<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f64 {
-        let cell = |f: f32, share: f64| share * (ln_1p(f64::from(tail(f))) + 2.0 * f64::from(positive(f)));
-        let ((scores, last_scores), (shares, last_shares)) =
-            (self.scores.as_chunks::<LANES>(), self.shares.as_chunks::<LANES>());
-        let mut sums = [0.0; LANES];
-        for (f, share) in scores.iter().zip(shares) {
-            for lane in 0..LANES {
-                sums[lane] += cell(f[lane], share[lane]);
-            }
+/// Returns the loss of a row whose labels are all absent, where each cell is multiplied by its share.
+#[inline(always)]
+fn weighed_off(scores: &[f32], shares: &[f64]) -> f64 {
+    let cell = |f: f32, share: f64| share * (ln_1p(f64::from(tail(f))) + 2.0 * f64::from(positive(f)));
+    let ((scores, last_scores), (shares, last_shares)) = (scores.as_chunks::<LANES>(), shares.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (f, share) in scores.iter().zip(shares) {
+        for lane in 0..LANES {
+            sums[lane] += cell(f[lane], share[lane]);
         }
-        let last: f64 = last_scores.iter().zip(last_shares).map(|(&f, &share)| cell(f, share)).sum();
-        sums.iter().sum::<f64>() + last
     }
+    let last: f64 = last_scores.iter().zip(last_shares).map(|(&f, &share)| cell(f, share)).sum();
+    sums.iter().sum::<f64>() + last
 }
 
 /// The logistic loss of float32 scores.
@@ -223,16 +196,21 @@ impl LogLossRows {
         LogLossRows { arch: Arch::Scalar }
     }
 
-    /// Returns the registers for a row of this width. A few cells are computed faster than wide registers can be set
-    /// up.
-    fn arch(&self, width: usize) -> Arch {
-        if width <= FEW { Arch::Scalar } else { self.arch }
+    /// Runs `work` with the registers for a row of this width. A few cells are computed faster than wide registers can
+    /// be set up.
+    #[inline(always)]
+    fn dispatch(&self, width: usize, work: impl FnOnce() -> f64) -> f64 {
+        (if width <= FEW { Arch::Scalar } else { self.arch }).dispatch(work)
     }
 }
 
 impl RowLoss<f32> for LogLossRows {
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[f32], out: &mut [f32]) -> f64 {
-        let mut loss = self.arch(scores.len()).dispatch(AllOff { scores, out: &mut *out });
+        let mut loss = self.dispatch(
+            scores.len(),
+            #[inline(always)]
+            || all_off(scores, out),
+        );
         // log(1 + e^(−2f)) = log(1 + e^(2f)) − 2f.
         y.each_on(|j| {
             out[j] = gradient(-1.0, scores[j], tail(scores[j]));
@@ -246,13 +224,21 @@ impl RowLoss<f32> for LogLossRows {
     }
 
     fn loss(&self, y: RowTargets<'_>, scores: &[f32]) -> f64 {
-        let mut loss = self.arch(scores.len()).dispatch(LossOff(scores));
+        let mut loss = self.dispatch(
+            scores.len(),
+            #[inline(always)]
+            || loss_off(scores),
+        );
         y.each_on(|j| loss -= 2.0 * f64::from(scores[j]));
         loss
     }
 
     fn weighed_loss(&self, y: RowTargets<'_>, scores: &[f32], shares: &[f64]) -> Option<f64> {
-        let mut loss = self.arch(scores.len()).dispatch(WeighedOff { scores, shares });
+        let mut loss = self.dispatch(
+            scores.len(),
+            #[inline(always)]
+            || weighed_off(scores, shares),
+        );
         y.each_on(|j| loss -= 2.0 * shares[j] * f64::from(scores[j]));
         Some(loss)
     }

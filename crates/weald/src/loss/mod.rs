@@ -53,6 +53,8 @@
 //! a 64th of the total weight if that is less (`weight_of_absent`). The rule treats a sample of weight 2 in the same
 //! way as two samples.
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod absolute_error;
 pub(crate) mod column;
 mod exponential;

@@ -109,8 +109,8 @@ impl Change {
     }
 }
 
-/// The largest t with ω(t) ≤ 1.
-const CERTAIN: f64 = 1.79;
+/// The largest t with ω(t) ≤ 1, for which a Newton step is certain not to increase the loss.
+pub(super) const CERTAIN: f64 = 1.79;
 
 /// Returns −G v + H v² ω(M|v|) from G v, H v² and M|v|.
 pub(crate) fn self_concordant_bound(falls: f64, bends: f64, reach: f64) -> f64 {
@@ -198,19 +198,9 @@ pub(crate) fn halve_each(
     Ok(())
 }
 
-/// Returns the Newton step of any loss along a line, halved until the loss does not increase. If the line has no
-/// curvature, it returns the minimum.
+/// Returns the Newton step along a line of a loss whose scores need not move by more than `reach`, halved until the loss
+/// does not increase. If the line has no curvature, it returns the minimum.
 pub(crate) fn newton_step<L: Loss + ?Sized>(
-    loss: &L,
-    problem: &LineProblem<'_>,
-    regularization: Regularization,
-    search: LineSearch,
-) -> Result<f64> {
-    newton_step_within(loss, problem, regularization, search, f64::INFINITY)
-}
-
-/// Returns the same step for a loss whose scores need not move by more than `reach`.
-pub(crate) fn newton_step_within<L: Loss + ?Sized>(
     loss: &L,
     problem: &LineProblem<'_>,
     regularization: Regularization,

@@ -1,10 +1,8 @@
 //! A separate loss for each output: losses of the same type with different parameters.
 
+use super::LossKind;
 use super::column::ColumnLoss;
-use super::float::Float;
 use super::known_cells::KnownCells;
-use super::rows::{RowLoss, RowTargets};
-use super::{Bounds, LossKind};
 use crate::error::{Error, Result};
 
 /// One loss for each numerical output.
@@ -89,47 +87,5 @@ impl<'l> ColumnLosses<'l> {
     /// Returns the first loss, which has the link, the leaf rule and the domain of all.
     pub(crate) fn first(self) -> &'l dyn ColumnLoss {
         self.of(0)
-    }
-}
-
-/// The losses of several numerical outputs, computed cell by cell with a separate loss for each column.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CellsOfEach<'l>(pub(crate) ColumnLosses<'l>);
-
-impl CellsOfEach<'_> {
-    /// Calls `visit(column, loss, y)` for every column.
-    fn each(&self, y: RowTargets<'_>, width: usize, mut visit: impl FnMut(usize, &dyn ColumnLoss, f64)) {
-        for column in 0..width {
-            let loss = self.0.of(column);
-            visit(column, loss, y.of_column(column, loss.domain().off()));
-        }
-    }
-}
-
-impl<T: Float> RowLoss<T> for CellsOfEach<'_> {
-    fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
-        let mut sum = 0.0;
-        self.each(y, scores.len(), |column, loss, y| {
-            let score = scores[column].to_f64();
-            out[column] = T::from_f64(loss.negative_gradient(y, score));
-            sum += loss.value(y, score);
-        });
-        sum
-    }
-
-    fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
-        let mut sum = 0.0;
-        self.each(y, scores.len(), |column, loss, y| sum += loss.value(y, scores[column].to_f64()));
-        sum
-    }
-
-    /// Returns the largest bounds over all columns.
-    fn bounds(&self) -> Option<Bounds> {
-        let larger = |a: Bounds, b: Bounds| Bounds {
-            gradient: a.gradient.max(b.gradient),
-            curvature: a.curvature.max(b.curvature),
-        };
-        let all = (0..self.0.n_losses()).map(|column| self.0.of(column).bounds());
-        all.reduce(|a, b| a.zip(b).map(|(a, b)| larger(a, b))).flatten()
     }
 }

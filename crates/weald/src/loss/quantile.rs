@@ -18,13 +18,6 @@ pub struct Quantile {
     pub quantile: f64,
 }
 
-impl Default for Quantile {
-    /// Returns the loss for the median.
-    fn default() -> Self {
-        Quantile { quantile: Self::PARAMETER.default }
-    }
-}
-
 impl LossKind {
     /// Returns the loss for this [`Quantile`].
     pub fn quantile(quantile: f64) -> Self {

@@ -10,6 +10,7 @@ use std::fmt::Debug;
 use super::Bounds;
 use super::column::ColumnLoss;
 use super::float::Float;
+use super::outputs::ColumnLosses;
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
 use crate::exact::Total;
@@ -103,7 +104,7 @@ pub(crate) trait RowSums<T: Float>: Sync {
 /// Any loss, computed cell by cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cells<'l> {
-    pub(crate) loss: &'l dyn ColumnLoss,
+    pub(crate) losses: ColumnLosses<'l>,
     /// The factor of each output in the loss of a sample; `None` if all outputs count the same.
     pub(crate) shares: Option<&'l [f64]>,
 }
@@ -114,12 +115,13 @@ impl Cells<'_> {
         self.shares.map_or(value, |shares| shares[j] * value)
     }
 
-    /// Calls `visit(output, y)` for every output.
-    fn each(&self, y: RowTargets<'_>, width: usize, mut visit: impl FnMut(usize, f64)) {
+    /// Calls `visit(output, loss, y)` for every output.
+    fn each(&self, y: RowTargets<'_>, width: usize, mut visit: impl FnMut(usize, &dyn ColumnLoss, f64)) {
+        let mut visit = |j: usize, y: f64| visit(j, self.losses.of(j), y);
         match y {
             RowTargets::Numbers(y) => (0..width).for_each(|j| visit(j, y[j])),
             RowTargets::On(mut on) => {
-                let off = self.loss.domain().off();
+                let off = self.losses.first().domain().off();
                 for j in 0..width {
                     if let Some((_, rest)) = on.split_first().filter(|(first, _)| **first as usize == j) {
                         on = rest;
@@ -136,26 +138,32 @@ impl Cells<'_> {
 impl<T: Float> RowLoss<T> for Cells<'_> {
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64 {
         let mut sum = 0.0;
-        self.each(y, scores.len(), |j, y| {
+        self.each(y, scores.len(), |j, loss, y| {
             let score = scores[j].to_f64();
-            out[j] = T::from_f64(self.loss.negative_gradient(y, score));
-            sum += self.weighed(j, self.loss.value(y, score));
+            out[j] = T::from_f64(loss.negative_gradient(y, score));
+            sum += self.weighed(j, loss.value(y, score));
         });
         sum
     }
 
     fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64 {
         let mut sum = 0.0;
-        self.each(y, scores.len(), |j, y| sum += self.weighed(j, self.loss.value(y, scores[j].to_f64())));
+        self.each(y, scores.len(), |j, loss, y| sum += self.weighed(j, loss.value(y, scores[j].to_f64())));
         sum
     }
 
+    /// Returns the largest bounds over all columns.
     fn bounds(&self) -> Option<Bounds> {
-        self.loss.bounds()
+        let larger = |a: Bounds, b: Bounds| Bounds {
+            gradient: a.gradient.max(b.gradient),
+            curvature: a.curvature.max(b.curvature),
+        };
+        let all = (0..self.losses.n_losses()).map(|column| self.losses.of(column).bounds());
+        all.reduce(|a, b| a.zip(b).map(|(a, b)| larger(a, b))).flatten()
     }
 
     fn in_blocks(&self) -> Option<Cells<'_>> {
-        self.loss.takes_blocks().then_some(*self)
+        matches!(self.losses, ColumnLosses::One(loss) if loss.takes_blocks()).then_some(*self)
     }
 }
 
@@ -194,19 +202,19 @@ impl Cells<'_> {
         losses: &mut [f64],
         out: Option<&mut [T]>,
     ) -> Result<()> {
-        let n = scores.len();
+        let (n, loss) = (scores.len(), self.losses.first());
         let mut cells = try_with_capacity(BLOCK, n)?;
-        (0..n / width).for_each(|i| self.each(y(i), width, |_, y| cells.push(y)));
+        (0..n / width).for_each(|i| self.each(y(i), width, |_, _, y| cells.push(y)));
         let scores = try_collected(BLOCK, scores.iter().map(|score| score.to_f64()))?;
         let mut values = try_filled(BLOCK, 0.0, n)?;
-        self.loss.values(&cells, &scores, &mut values);
+        loss.values(&cells, &scores, &mut values);
         check_finite(&values)?;
-        for (loss, values) in losses.iter_mut().zip(values.chunks_exact(width)) {
-            *loss = values.iter().enumerate().map(|(j, &value)| self.weighed(j, value)).sum();
+        for (of_row, values) in losses.iter_mut().zip(values.chunks_exact(width)) {
+            *of_row = values.iter().enumerate().map(|(j, &value)| self.weighed(j, value)).sum();
         }
         if let Some(out) = out {
             let mut curvatures = try_filled(BLOCK, 0.0, n)?;
-            self.loss.derivatives(&cells, &scores, &mut values, &mut curvatures);
+            loss.derivatives(&cells, &scores, &mut values, &mut curvatures);
             check_finite(&values)?;
             check_finite(&curvatures)?;
             out.iter_mut().zip(values).for_each(|(out, gradient)| *out = T::from_f64(gradient));

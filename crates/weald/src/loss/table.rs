@@ -114,6 +114,8 @@ macro_rules! losses {
             Custom(Arc<dyn Loss>),
         }
 
+        $(losses!(@with_default $variant $($field)?);)*
+
         impl LossKind {
             /// The table of losses.
             pub const ALL: &'static [LossRow] = &[$(LossRow {
@@ -162,6 +164,15 @@ macro_rules! losses {
             }
         }
     };
+    (@with_default $loss:ident $field:ident) => {
+        impl Default for $loss {
+            /// Returns the loss with the default of its parameter.
+            fn default() -> Self {
+                $loss { $field: Self::PARAMETER.default }
+            }
+        }
+    };
+    (@with_default $loss:ident) => {};
     (@type $loss:ident $field:ident) => { $loss };
     (@default $loss:ident $field:ident) => { LossKind::$loss($loss::default()) };
     (@default $loss:ident) => { LossKind::$loss };

@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use super::column::ColumnLoss;
 use super::log_loss_rows::LogLossRows;
 use super::newton::Regularization;
+use super::outputs::ColumnLosses;
 use super::rows::{Cells, RowLoss, RowTargets};
-use super::working::rows_of;
+use super::working::WorkingLoss;
 use super::*;
 
 fn losses() -> [LossKind; 5] {
@@ -369,7 +370,7 @@ proptest! {
             assert_eq!(loss.to_bits(), rows.loss(y, &scores).to_bits());
             (loss, r)
         };
-        let slow = run(&Cells { loss: &LogLoss, shares: None }, RowTargets::On(&on));
+        let slow = run(&Cells { losses: ColumnLosses::One(&LogLoss), shares: None }, RowTargets::On(&on));
         let fast = run(&LogLossRows::new(), RowTargets::On(&on));
         for other in [run(&LogLossRows::narrow(), RowTargets::On(&on)), run(&LogLossRows::new(), RowTargets::Numbers(&numbers))] {
             prop_assert_eq!(fast.0.to_bits(), other.0.to_bits());
@@ -388,7 +389,8 @@ proptest! {
         let shares: Vec<f64> = (0..scores.len()).map(|j| (j % 5) as f64 / 2.0).collect();
         for kind in losses().into_iter().filter(|kind| kind.as_column().domain().has_labels()) {
             let loss = kind.as_column();
-            let (rows, plain) = (rows_of::<f32>(loss, Some(&shares)), rows_of::<f32>(loss, None));
+            let working = WorkingLoss::Columns(ColumnLosses::One(loss));
+            let (rows, plain) = (working.rows::<f32>(Some(&shares)), working.rows::<f32>(None));
             let (mut r, mut of_plain) = (vec![0f32; scores.len()], vec![0f32; scores.len()]);
             let found = rows.negative_gradients(RowTargets::On(&on), &scores, &mut r);
             plain.negative_gradients(RowTargets::On(&on), &scores, &mut of_plain);
@@ -409,7 +411,8 @@ proptest! {
             let y: Vec<f64> = (0..scores.len() as u32).map(|j| if on.contains(&j) { 1.0 } else { kind.as_column().domain().off() }).collect();
             let wide: Vec<f64> = scores.iter().map(|&f| f.into()).collect();
             let (mut r, mut other) = (vec![0f64; y.len()], vec![0f64; y.len()]);
-            let rows = rows_of::<f64>(kind.as_column(), None);
+            let working = WorkingLoss::Columns(ColumnLosses::One(kind.as_column()));
+            let rows = working.rows::<f64>(None);
             let loss = rows.negative_gradients(RowTargets::On(&on), &wide, &mut r);
             prop_assert_eq!(loss, rows.negative_gradients(RowTargets::Numbers(&y), &wide, &mut other));
             prop_assert_eq!(&r, &other);
@@ -419,7 +422,7 @@ proptest! {
             // Both sums have the same terms in different orders.
             prop_assert!((loss - sum).abs() <= 1e-12 * sum + 1e-300, "{loss} {sum}");
             let mut narrow = vec![0f32; y.len()];
-            let in_float32 = rows_of::<f32>(kind.as_column(), None).negative_gradients(RowTargets::On(&on), &scores, &mut narrow);
+            let in_float32 = working.rows::<f32>(None).negative_gradients(RowTargets::On(&on), &scores, &mut narrow);
             // Rows of the logistic loss use float32 exponentials.
             prop_assert!((in_float32 - sum).abs() <= 1e-6 * sum + 1e-9, "{in_float32} {sum}");
             for j in 0..y.len() {

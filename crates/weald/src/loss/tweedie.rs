@@ -22,13 +22,6 @@ pub struct Tweedie {
     pub power: f64,
 }
 
-impl Default for Tweedie {
-    /// Returns the loss with a power of 1.5.
-    fn default() -> Self {
-        Tweedie { power: Self::PARAMETER.default }
-    }
-}
-
 impl LossKind {
     /// Returns half the [`Tweedie`] deviance with this power.
     pub fn tweedie(power: f64) -> Self {

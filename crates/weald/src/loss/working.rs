@@ -7,7 +7,7 @@ use super::float::Float;
 use super::known_cells::KnownCells;
 use super::line_search::LineSearch;
 use super::newton::{Change, LeafTotals, Regularization};
-use super::outputs::{CellsOfEach, ColumnLosses};
+use super::outputs::ColumnLosses;
 use super::rows::{Cells, RowLoss, RowSums, RowTargets, Weighed};
 use super::softmax_rows::Softmax;
 use super::{LineProblem, Link, LossKind, ROWS};
@@ -190,9 +190,14 @@ impl<'l> WorkingLoss<'l> {
         // Labels have one loss for all columns.
         debug_assert!(shares.is_none() || matches!(self, WorkingLoss::Columns(ColumnLosses::One(_))));
         match self {
-            WorkingLoss::Columns(ColumnLosses::One(loss)) => rows_of(*loss, shares),
-            WorkingLoss::Columns(losses @ (ColumnLosses::Each(_) | ColumnLosses::EachKnown(_))) => {
-                Box::new(CellsOfEach(*losses))
+            WorkingLoss::Columns(losses) => {
+                let cells = Cells { losses: *losses, shares };
+                let kernel = if let ColumnLosses::One(loss) = losses { T::kernel(*loss) } else { None };
+                match (kernel, shares) {
+                    (Some(kernel), None) => kernel,
+                    (Some(kernel), Some(shares)) => Box::new(Weighed { kernel, cells, shares }),
+                    (None, _) => Box::new(cells),
+                }
             }
             WorkingLoss::Classes(softmax) => Box::new(softmax),
         }
@@ -278,15 +283,5 @@ impl<'l> WorkingLoss<'l> {
             }
             WorkingLoss::Classes(softmax) => softmax.step(line, rows, control),
         }
-    }
-}
-
-/// Returns the fastest kernel for rows of a loss of one score.
-pub(crate) fn rows_of<'l, T: Float>(loss: &'l dyn ColumnLoss, shares: Option<&'l [f64]>) -> Box<dyn RowLoss<T> + 'l> {
-    let cells = Cells { loss, shares };
-    match (T::kernel(loss), shares) {
-        (Some(kernel), None) => kernel,
-        (Some(kernel), Some(shares)) => Box::new(Weighed { kernel, cells, shares }),
-        (None, _) => Box::new(cells),
     }
 }
