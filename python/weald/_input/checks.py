@@ -26,12 +26,11 @@ from weald._input.containers import check_container, check_holds_samples
 from weald._input.described import cut, described, kind_of
 from weald._input.precision import warn_of_collapsed
 from weald._input.sklearn_private import Interval, check_n_features, get_feature_names, num_samples, safe_indexing
+from weald._input.sparse import Float as Float
+from weald._input.sparse import Matrix as Matrix
 from weald._input.sparse import MatrixLike, Raw, is_sparse
 from weald._input.sparse_frames import with_numbers
 
-Float: TypeAlias = NDArray[np.float64]
-# A two-dimensional float32 array, or a float32 CSR or CSC matrix in canonical form.
-Matrix: TypeAlias = Any
 # Sample weights, and class weights by sample or the name of their rule.
 RowWeights: TypeAlias = tuple[Float | None, Float | str | None]
 

@@ -6,7 +6,7 @@ is None if all values are known. Samples without a known value get the weight ze
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,7 @@ from sklearn.metrics import r2_score
 
 from weald._input.checks import Float, named, over_same_memory
 from weald._input.sklearn_private import num_samples, safe_indexing
-from weald._input.sparse import MatrixLike, Raw, is_sparse
-
-if TYPE_CHECKING:
-    from weald._input.sparse import Mask
+from weald._input.sparse import Mask, MatrixLike, Raw, is_sparse
 
 
 class Score(float):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,7 @@ from weald._input.checks import as_float32
 from weald._input.columns import Columns, check_distinct, is_hashable, is_missing, no_number, number_of, plain
 from weald._input.described import cut, described
 from weald._input.sklearn_private import check_feature_names
-from weald._input.sparse import MatrixLike, Raw, is_sparse
-
-if TYPE_CHECKING:
-    from weald._input.checks import Matrix
+from weald._input.sparse import Matrix, MatrixLike, Raw, is_sparse
 
 # The categories of each categorical feature, and None for the others.
 Known: TypeAlias = list[NDArray[Any] | None]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-if TYPE_CHECKING:
-    from weald._input.checks import Matrix
-
+Float: TypeAlias = NDArray[np.float64]
+# A two-dimensional float32 array, or a float32 CSR or CSC matrix in canonical form.
+Matrix: TypeAlias = Any
 # X, y and masks of y: arrays, sequences, frames of pandas and polars, and scipy's sparse matrices and arrays.
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
-
 # X and y as they are passed: an array, a frame, a list or a sparse matrix of any library. Their attributes are looked up.
 Raw: TypeAlias = Any
 # Which values of y are unknown, and which labels are excluded: an array of booleans or a pattern; None for none of them.

@@ -22,7 +22,7 @@ from weald._input.columns import as_frame
 from weald._input.described import cut
 from weald._input.frames import different, label_names, names_of
 from weald._input.sklearn_private import num_samples
-from weald._input.sparse import MatrixLike, Raw, is_sparse
+from weald._input.sparse import Mask, Matrix, MatrixLike, Raw, is_sparse
 from weald._input.sparse_frames import apart_from_gaps, has_sparse_columns, of_sparse_columns
 from weald._input.y_columns import (
     check_array_of_y,
@@ -36,8 +36,6 @@ from weald._input.y_columns import (
 )
 
 if TYPE_CHECKING:
-    from weald._input.checks import Matrix
-    from weald._input.sparse import Mask
     from weald._parameters.types import Prediction
 
 # The attribute of regressors that were fitted to sparse y; see `Target.container`.
