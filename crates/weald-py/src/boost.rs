@@ -7,19 +7,19 @@ use ndarray::{Array2, ArrayView2, Axis};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
 use weald::{
     BoostConfig, Boosted, Dataset, ErrorKind, Link, Matrix, OutputStrategy, Result, StageObserver, StageReport,
-    Targets, Tree, WeakLearner, WeakPredictions,
+    Targets, WeakLearner, WeakPredictions,
 };
 
 use crate::array::{Read1, Read2};
 use crate::config::PyBoostConfig;
 use crate::enter::{Caller, Entry};
 use crate::error::raise;
-use crate::forest::{PyForest, precision};
-use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, contiguous_weights};
-use crate::names::{kind_of, n_classes, name_of_dtype, name_of_link, name_of_term};
+use crate::forest::PyForest;
+use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::model::{compacting, copies, grown, model, properties, scores, vectors};
+use crate::names::{name_of_dtype, name_of_link, name_of_term};
 use crate::output;
 
 /// The approximate number of steps per stage for each stored value of X, over the levels of a tree.
@@ -40,17 +40,36 @@ const STAGES: &str = "the stages of a model";
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyBoosted(pub(crate) Arc<Boosted>);
 
-impl AsRef<Boosted> for PyBoosted {
-    fn as_ref(&self) -> &Boosted {
-        &self.0
-    }
-}
-
-impl From<Boosted> for PyBoosted {
-    fn from(model: Boosted) -> Self {
-        PyBoosted(Arc::new(model))
-    }
-}
+model!(PyBoosted, Boosted);
+grown!(PyBoosted);
+properties! { PyBoosted {
+    /// The number of scores of a sample.
+    width: usize,
+    n_stages: usize,
+    learning_rate: f64,
+    /// Whether scores can be turned into probabilities.
+    has_probabilities: bool,
+}}
+copies! { PyBoosted, STAGES, {
+    /// (width,): the constant scores before the first stage.
+    start: f64,
+    /// (n_stages,): the training loss after each stage.
+    train_score: f64,
+    /// (n_stages,): the validation loss after each stage. Empty without a validation set.
+    validation_score: f64,
+    /// (n_stages,): the loss after each stage on the samples that the stage was not fitted to. Empty if some stage was
+    /// fitted to all samples.
+    oob_score: f64,
+}}
+vectors! { PyBoosted {
+    /// (n_stages,): the out-of-bag loss of the previous stage minus that of the stage. Empty if some stage was fitted
+    /// to all samples.
+    oob_improvement: f64,
+}}
+scores! { PyBoosted {
+    /// (n_samples, width) float64: the scores.
+    predict_scores,
+}}
 
 /// Returns one weight for each sample, the sample weight times the class weight, or `None` if all weights are equal.
 #[pyfunction]
@@ -356,80 +375,18 @@ fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>, config: &BoostConfig) -> usize {
     growth.saturating_add(sweep).saturating_mul(config.n_estimators)
 }
 
-impl PyBoosted {
-    /// Returns how to run a walk of `x` down all trees that writes scores.
-    fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
-        let per_row = self.0.width().saturating_mul(STEPS_PER_VALUE).saturating_mul(self.0.n_stages());
-        let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
-        Entry { n_threads, cost, progress: None }
-    }
-
-    /// Returns how to run a pass over all leaves.
-    fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
-        let forest = self.0.forest();
-        let of_tree = |tree: &Arc<Tree>| tree.n_nodes().saturating_add(tree.leaves().n_stored());
-        let cost = forest.iter().flat_map(|forest| forest.trees()).map(of_tree).sum();
-        Entry { n_threads, cost, progress: None }
-    }
-}
-
 #[pymethods]
 impl PyBoosted {
-    #[getter]
-    fn n_features(&self) -> usize {
-        self.0.n_features()
-    }
-
-    /// The number of scores of a sample.
-    #[getter]
-    fn width(&self) -> usize {
-        self.0.width()
-    }
-
-    #[getter]
-    fn n_stages(&self) -> usize {
-        self.0.n_stages()
-    }
-
     /// The trees in the order of stages and, within a stage, of scores. `None` if the weak models are not trees.
     #[getter]
     fn forest(&self) -> Option<PyForest> {
         self.0.forest().map(PyForest::from)
     }
 
-    /// The kind of y: "numbers", "classes" or "labels".
-    #[getter]
-    fn kind(&self) -> &'static str {
-        kind_of(self.0.outputs())
-    }
-
-    /// The number of outputs.
-    #[getter]
-    fn n_outputs(&self) -> usize {
-        self.0.outputs().n_outputs()
-    }
-
-    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
-    #[getter]
-    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        output::vector(py, n_classes(self.0.outputs()))
-    }
-
-    #[getter]
-    fn learning_rate(&self) -> f64 {
-        self.0.learning_rate()
-    }
-
     /// The type in which step sizes are stored: "float64" or "float8".
     #[getter]
     fn step_dtype(&self) -> &'static str {
         name_of_dtype(self.0.step_dtype())
-    }
-
-    /// Whether scores can be turned into probabilities.
-    #[getter]
-    fn has_probabilities(&self) -> bool {
-        self.0.has_probabilities()
     }
 
     /// Returns the model after its first `n_stages` stages.
@@ -457,49 +414,9 @@ impl PyBoosted {
         self.0.additive().map(|model| name_of_term(&model)).map_err(raise)
     }
 
-    /// (width,): the constant scores before the first stage.
-    fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, STAGES, self.0.start())
-    }
-
     /// (n_stages, width): the step sizes, without the learning rate.
     fn step_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         Ok(output::array(py, Entry::to_the_end().run(py, |_| self.0.step_sizes())?))
-    }
-
-    /// (n_stages,): the training loss after each stage.
-    fn train_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, STAGES, self.0.train_score())
-    }
-
-    /// (n_stages,): the validation loss after each stage. Empty without a validation set.
-    fn validation_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, STAGES, self.0.validation_score())
-    }
-
-    /// (n_stages,): the loss after each stage on the samples that the stage was not fitted to. Empty if some stage was
-    /// fitted to all samples.
-    fn oob_score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, STAGES, self.0.oob_score())
-    }
-
-    /// (n_stages,): the out-of-bag loss of the previous stage minus that of the stage. Empty if some stage was fitted
-    /// to all samples.
-    fn oob_improvement<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(output::vector(py, self.0.oob_improvement().map_err(raise)?))
-    }
-
-    /// (n_samples, width) float64: the scores.
-    #[pyo3(signature = (x, n_threads=1))]
-    fn predict_scores<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyMatrix<'py>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let x = x.view()?;
-        let scores = self.entry(&x, n_threads).run(py, |control| self.0.predict_scores(&x, control))?;
-        Ok(output::array(py, scores))
     }
 
     /// Returns an iterator over the scores after each stage. X should not be CSC, because each stage would transpose
@@ -521,53 +438,10 @@ impl PyBoosted {
         Ok(output::array(py, entry.run(py, |control| self.0.to_predictions(scores, control))?))
     }
 
-    /// Returns the column indices (uint32) and values (float64) of the `k` largest scores of each sample, in decreasing
-    /// order.
-    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
-    fn predict_topk<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyMatrix<'py>,
-        k: usize,
-        n_threads: usize,
-        exclude: Option<PyPattern<'py>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let x = x.view()?;
-        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
-        let exclude = exclude.as_ref();
-        let best =
-            self.entry(&x, n_threads).run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
-        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
-    }
-
     /// Returns the total decrease of impurity by each feature, as a fraction of the sum over features.
     fn feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let importances = Entry::to_the_end().run(py, |_| self.0.feature_importances())?;
         Ok(output::vector(py, importances))
-    }
-
-    /// (n_points, width) float64: the mean score at each point. The columns of `points` are values of `features`.
-    #[pyo3(signature = (features, points, n_threads=1))]
-    fn partial_dependence<'py>(
-        &self,
-        py: Python<'py>,
-        features: Vec<usize>,
-        points: Read2<'py, f32>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let points = points.as_array();
-        let forest = self.0.forest();
-        let nodes: usize = forest.iter().flat_map(|forest| forest.trees()).map(|tree| tree.n_nodes()).sum();
-        let entry = Entry { n_threads, cost: nodes.saturating_mul(points.nrows().max(1)), progress: None };
-        let means = entry.run(py, |control| self.0.partial_dependence(&features, points, control))?;
-        Ok(output::array(py, means))
-    }
-
-    /// Returns the model with values of type "int8", "float16" or "float32" in the leaves.
-    #[pyo3(signature = (dtype, n_threads=1))]
-    fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyBoosted> {
-        let precision = precision(dtype)?;
-        self.compacting(n_threads).run(py, |control| self.0.with_precision(precision, control)).map(PyBoosted::from)
     }
 
     /// Returns the model without leaf values that are so small that leaving them out changes no score by more than
@@ -575,29 +449,7 @@ impl PyBoosted {
     #[pyo3(signature = (max_change, n_threads=1))]
     fn without_small_values(&self, py: Python<'_>, max_change: f64, n_threads: usize) -> PyResult<PyBoosted> {
         let run = |control: &_| self.0.without_small_values(max_change, control);
-        self.compacting(n_threads).run(py, run).map(PyBoosted::from)
-    }
-
-    /// Returns a bound on the difference between a score of `other`, a model with the same structure, and the same
-    /// score of this model.
-    #[pyo3(signature = (other, n_threads=1))]
-    fn largest_change(&self, py: Python<'_>, other: &PyBoosted, n_threads: usize) -> PyResult<f64> {
-        self.compacting(n_threads).run(py, |control| self.0.largest_change(&other.0, control))
-    }
-
-    /// Returns the model as bytes. Equal models have equal bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        output::model_bytes(py, || self.0.to_bytes())
-    }
-
-    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyBoosted> {
-        Entry::to_the_end().run(py, |_| Boosted::from_bytes(bytes)).map(PyBoosted::from)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<PyBoosted>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+        compacting(self.0.additive(), n_threads).run(py, run).map(PyBoosted::from)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyTuple;
 use weald::{
     CentroidForest, CentroidForestConfig, CentroidPrecision, CentroidTree, Clustering, Dataset, DirectionScope, Matrix,
     Refinement, Routing, Targets,
@@ -15,8 +14,8 @@ use crate::array::Read1;
 use crate::config::{PyMaxSamples, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMatrix, PyPattern, PyRowWeights, PyTargets, contiguous_weights};
-use crate::names::{kind_of, n_classes};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::model::{check_node, copies, mean_of_trees, model, properties, vectors};
 use crate::output;
 use crate::projection::PyOutputProjection;
 
@@ -127,17 +126,12 @@ fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &CentroidForestConfig) 
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyCentroidForest(Arc<CentroidForest>);
 
-impl From<CentroidForest> for PyCentroidForest {
-    fn from(forest: CentroidForest) -> Self {
-        PyCentroidForest(Arc::new(forest))
-    }
-}
-
-impl AsRef<CentroidForest> for PyCentroidForest {
-    fn as_ref(&self) -> &CentroidForest {
-        &self.0
-    }
-}
+model!(PyCentroidForest, CentroidForest);
+mean_of_trees!(PyCentroidForest, CentroidForest, PyCentroidTree);
+properties! { PyCentroidForest {
+    /// The number of bytes of memory that the model takes.
+    n_bytes: usize,
+}}
 
 /// Grows the trees `config["trees"]` of a centroid forest.
 #[pyfunction]
@@ -166,136 +160,14 @@ impl PyCentroidForest {
         let per_tree = x.n_samples().saturating_mul(width).saturating_add(x.n_stored().saturating_mul(LEVELS * 10));
         Entry { n_threads, cost: per_tree.saturating_mul(self.0.n_trees()), progress: None }
     }
-
-    fn checked(&self, index: usize) -> PyResult<()> {
-        if index < self.0.n_trees() {
-            return Ok(());
-        }
-        Err(PyIndexError::new_err(format!("tree {index} of {}", self.0.n_trees())))
-    }
 }
 
 #[pymethods]
 impl PyCentroidForest {
-    #[getter]
-    fn n_trees(&self) -> usize {
-        self.0.n_trees()
-    }
-
-    #[getter]
-    fn n_features(&self) -> usize {
-        self.0.n_features()
-    }
-
-    /// The kind of y: "numbers", "classes" or "labels".
-    #[getter]
-    fn kind(&self) -> &'static str {
-        kind_of(self.0.outputs())
-    }
-
-    /// The number of outputs.
-    #[getter]
-    fn n_outputs(&self) -> usize {
-        self.0.outputs().n_outputs()
-    }
-
-    /// The number of columns of predictions.
-    #[getter]
-    fn width(&self) -> usize {
-        self.0.outputs().width()
-    }
-
-    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
-    #[getter]
-    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        output::vector(py, n_classes(self.0.outputs()))
-    }
-
-    /// The number of bytes of memory that the model takes.
-    #[getter]
-    fn n_bytes(&self) -> usize {
-        self.0.n_bytes()
-    }
-
     /// Whether leaves refer to stored training samples.
     #[getter]
     fn has_stored_rows(&self) -> bool {
         self.0.trees().iter().any(|tree| tree.leaves().has_rows())
-    }
-
-    /// Returns tree `index` as arrays.
-    fn tree(&self, index: usize) -> PyResult<PyCentroidTree> {
-        self.checked(index)?;
-        Ok(PyCentroidTree(Arc::clone(self.0.tree(index))))
-    }
-
-    /// Returns a forest that has only tree `index`, and shares its memory.
-    fn only(&self, index: usize) -> PyResult<PyCentroidForest> {
-        self.checked(index)?;
-        Ok(PyCentroidForest::from(self.0.only(index)))
-    }
-
-    /// Returns a forest with all trees of `forests`, in their order.
-    #[staticmethod]
-    fn merge(py: Python<'_>, forests: Vec<Py<PyCentroidForest>>) -> PyResult<PyCentroidForest> {
-        let parts: Vec<&CentroidForest> = forests.iter().map(|forest| forest.bind(py).get().0.as_ref()).collect();
-        CentroidForest::merge(&parts).map(PyCentroidForest::from).map_err(raise)
-    }
-
-    /// (n_samples, width) float64: the predictions.
-    #[pyo3(signature = (x, n_threads=1))]
-    fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let x = x.view()?;
-        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
-        let scores = output::zeros(py, x.n_samples(), self.0.outputs().width())?;
-        {
-            let mut out = scores.try_readwrite()?;
-            let out = out.as_slice_mut()?;
-            entry.run(py, |control| self.0.predict_into(&x, out, control))?;
-        }
-        Ok(scores)
-    }
-
-    /// (n_samples, n_trees) uint32: the leaf of each sample in each tree.
-    #[pyo3(signature = (x, n_threads=1))]
-    fn apply<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<u32>>> {
-        let x = x.view()?;
-        let leaves = self.entry(&x, 1, n_threads).run(py, |control| self.0.apply(&x, control))?;
-        Ok(output::array(py, leaves))
-    }
-
-    /// Returns the column indices (uint32) and values (float64) of the `k` largest predictions of each sample, in
-    /// decreasing order.
-    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
-    fn predict_topk<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyMatrix<'py>,
-        k: usize,
-        n_threads: usize,
-        exclude: Option<PyPattern<'py>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let x = x.view()?;
-        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
-        let exclude = exclude.as_ref();
-        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
-        let best = entry.run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
-        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
-    }
-
-    /// Returns the predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data float64).
-    #[pyo3(signature = (x, floor, n_threads=1))]
-    fn predict_at_least<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyMatrix<'py>,
-        floor: f64,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let x = x.view()?;
-        let entry = self.entry(&x, 1, n_threads);
-        let found = entry.run(py, |control| self.0.predict_at_least(&x, floor, control))?;
-        output::sparse(py, found).into_pyobject(py)
     }
 
     /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
@@ -312,7 +184,7 @@ impl PyCentroidForest {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
         let w = contiguous_weights(sample_weight.as_ref())?;
-        let entry = self.entry(&x, self.0.outputs().width(), n_threads);
+        let entry = self.entry(&x, self.width(), n_threads);
         let data = Dataset::new(&x, &y).sample_weight(w.as_deref());
         let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
         (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
@@ -339,25 +211,6 @@ impl PyCentroidForest {
         let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
         (output::sparse(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
-
-    /// Returns the model as bytes. Equal models have equal bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        output::model_bytes(py, || self.0.to_bytes())
-    }
-
-    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyCentroidForest> {
-        Entry::to_the_end().run(py, |_| CentroidForest::from_bytes(bytes)).map(PyCentroidForest::from)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<PyCentroidForest>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.n_trees()
-    }
 }
 
 /// A fitted tree of centroids. Each call creates a new array.
@@ -365,14 +218,18 @@ impl PyCentroidForest {
 #[derive(Debug)]
 pub(crate) struct PyCentroidTree(Arc<CentroidTree>);
 
-impl PyCentroidTree {
-    fn checked(&self, node: usize) -> PyResult<()> {
-        if node < self.0.n_nodes() {
-            return Ok(());
-        }
-        Err(PyIndexError::new_err(format!("node must be between 0 and {}, got {node}", self.0.n_nodes() - 1)))
-    }
-}
+properties! { PyCentroidTree {
+    n_leaves: usize,
+}}
+copies! { PyCentroidTree, WHAT, {
+    /// The children of node i are the nodes from element i up to, but not including, element i + 1.
+    children_start: u32,
+    n_node_samples: u32,
+    weighted_n_node_samples: f64,
+}}
+vectors! { PyCentroidTree {
+    depth: u32,
+}}
 
 #[pymethods]
 impl PyCentroidTree {
@@ -382,42 +239,20 @@ impl PyCentroidTree {
     }
 
     #[getter]
-    fn n_leaves(&self) -> usize {
-        self.0.n_leaves()
-    }
-
-    #[getter]
     fn max_depth(&self) -> PyResult<u32> {
         Ok(self.0.depth().map_err(raise)?.into_iter().max().unwrap_or(0))
     }
 
-    /// The children of node i are the nodes from element i up to, but not including, element i + 1.
-    fn children_start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        output::copied(py, WHAT, self.0.children_start())
-    }
-
-    fn depth<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(output::vector(py, self.0.depth().map_err(raise)?))
-    }
-
-    fn n_node_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        output::copied(py, WHAT, self.0.n_node_samples())
-    }
-
-    fn weighted_n_node_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, WHAT, self.0.weighted_n_node_samples())
-    }
-
     /// Returns the features of a node's centroid, in increasing order, and their weights.
     fn centroid<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyTuple>> {
-        self.checked(node)?;
+        check_node(node, self.0.n_nodes())?;
         let (features, weights): (Vec<u32>, Vec<f32>) = self.0.centroid(node).map_err(raise)?.into_iter().unzip();
         (output::vector(py, features), output::vector(py, weights)).into_pyobject(py)
     }
 
     /// Returns the `k` features with the largest weight for each child of a node, in decreasing order of weight.
     fn heaviest_features(&self, node: usize, k: usize) -> PyResult<Vec<Vec<(u32, f32)>>> {
-        self.checked(node)?;
+        check_node(node, self.0.n_nodes())?;
         self.0.heaviest_features(node, k).map_err(raise)
     }
 }

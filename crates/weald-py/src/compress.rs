@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyTuple;
 use weald::{
     CompressConfig, CompressLoss, CompressMethod, Compressed, CompressionPath, Control, Dataset, Fold, Forest, Matrix,
     Targets,
@@ -15,9 +15,10 @@ use crate::array::Read1;
 use crate::config::{PyForestConfig, unknown};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::forest::{PyForest, precision};
-use crate::input::{PyMask, PyMatrix, PyPattern, PyRowWeights, PyTargets, collected, contiguous_weights};
-use crate::names::{kind_of, n_classes, name_of_link};
+use crate::forest::PyForest;
+use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected, contiguous_weights};
+use crate::model::{copies, model, of_trees, properties, scores};
+use crate::names::name_of_link;
 use crate::output;
 
 /// The keys of the dictionary of compression's parameters. Parameters of other methods are ignored.
@@ -139,33 +140,21 @@ const PATH: &str = "the path";
 #[derive(Debug)]
 pub(crate) struct PyCompressionPath(Arc<CompressionPath>);
 
+properties! { PyCompressionPath {
+    /// The number of steps after the constant. The arrays have one element more.
+    n_steps: usize,
+    /// The number of scores of a sample.
+    width: usize,
+}}
+copies! { PyCompressionPath, PATH, {
+    l1_norm: f64,
+    train_loss: f64,
+    /// Empty without test samples.
+    test_loss: f64,
+}}
+
 #[pymethods]
 impl PyCompressionPath {
-    /// The number of steps after the constant. The arrays have one element more.
-    #[getter]
-    fn n_steps(&self) -> usize {
-        self.0.n_steps()
-    }
-
-    /// The number of scores of a sample.
-    #[getter]
-    fn width(&self) -> usize {
-        self.0.width()
-    }
-
-    fn l1_norm<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, PATH, self.0.l1_norm())
-    }
-
-    fn train_loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, PATH, self.0.train_loss())
-    }
-
-    /// Empty without test samples.
-    fn test_loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, PATH, self.0.test_loss())
-    }
-
     fn n_test_nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         Ok(output::vector(py, collected(PATH, self.0.n_test_nodes().iter().map(|&n| Ok(n as i64)))?))
     }
@@ -240,76 +229,29 @@ impl PyCompressionPath {
 #[derive(Debug, PartialEq)]
 pub(crate) struct PyCompressed(Arc<Compressed>);
 
-impl AsRef<Compressed> for PyCompressed {
-    fn as_ref(&self) -> &Compressed {
-        &self.0
-    }
-}
-
-impl From<Compressed> for PyCompressed {
-    fn from(model: Compressed) -> Self {
-        PyCompressed(Arc::new(model))
-    }
-}
-
-/// The approximate number of steps for each tree that a sample walks down.
-const STEPS_PER_TREE: usize = 16;
-
-impl PyCompressed {
-    fn entry<'py>(&self, x: &Matrix<'_>, n_threads: usize) -> Entry<'py> {
-        let per_row = self.0.width().saturating_add(STEPS_PER_TREE).saturating_mul(self.0.forest().n_trees());
-        let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
-        Entry { n_threads, cost, progress: None }
-    }
-
-    /// Returns how to run a pass over the leaves.
-    fn compacting<'py>(&self, n_threads: usize) -> Entry<'py> {
-        let cost = self.0.width().saturating_mul(self.0.n_test_nodes());
-        Entry { n_threads, cost, progress: None }
-    }
-}
+model!(PyCompressed, Compressed);
+of_trees!(PyCompressed);
+properties! { PyCompressed {
+    /// The number of scores of a sample.
+    width: usize,
+    /// Whether scores are log-odds, rather than numerical outputs or estimates of 0 and 1.
+    has_log_odds: bool,
+    l1_norm: f64,
+    n_test_nodes: usize,
+}}
+scores! { PyCompressed {
+    /// (n_samples, width) float64: the scores.
+    predict_scores,
+    /// (n_samples, n_columns) float64: numerical outputs or probabilities.
+    predict,
+}}
 
 #[pymethods]
 impl PyCompressed {
-    #[getter]
-    fn n_features(&self) -> usize {
-        self.0.forest().n_features()
-    }
-
-    /// The number of scores of a sample.
-    #[getter]
-    fn width(&self) -> usize {
-        self.0.width()
-    }
-
     /// The number of columns of predictions.
     #[getter]
     fn n_columns(&self) -> usize {
         self.0.outputs().width()
-    }
-
-    /// The number of outputs.
-    #[getter]
-    fn n_outputs(&self) -> usize {
-        self.0.outputs().n_outputs()
-    }
-
-    /// The number of classes of each output: 1 for numerical outputs, 2 for labels.
-    #[getter]
-    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        output::vector(py, n_classes(self.0.outputs()))
-    }
-
-    /// The kind of y: "numbers", "classes" or "labels".
-    #[getter]
-    fn kind(&self) -> &'static str {
-        kind_of(self.0.outputs())
-    }
-
-    /// Whether scores are log-odds, rather than numerical outputs or estimates of 0 and 1.
-    #[getter]
-    fn has_log_odds(&self) -> bool {
-        self.0.has_log_odds()
     }
 
     /// The link, that is, how scores are turned into predictions.
@@ -318,81 +260,9 @@ impl PyCompressed {
         self.0.additive().map(|model| name_of_link(model.link())).map_err(raise)
     }
 
-    #[getter]
-    fn l1_norm(&self) -> f64 {
-        self.0.l1_norm()
-    }
-
-    #[getter]
-    fn n_test_nodes(&self) -> usize {
-        self.0.n_test_nodes()
-    }
-
     /// The forest of scores, which has one numerical output for each score. Its trees are shared with this model.
     #[getter]
     fn forest(&self) -> PyForest {
         PyForest::from(self.0.forest().clone())
-    }
-
-    /// (n_samples, width) float64: the scores.
-    #[pyo3(signature = (x, n_threads=1))]
-    fn predict_scores<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyMatrix<'py>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let x = x.view()?;
-        let scores = self.entry(&x, n_threads).run(py, |control| self.0.predict_scores(&x, control))?;
-        Ok(output::array(py, scores))
-    }
-
-    /// (n_samples, n_columns) float64: numerical outputs or probabilities.
-    #[pyo3(signature = (x, n_threads=1))]
-    fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let x = x.view()?;
-        let predictions = self.entry(&x, n_threads).run(py, |control| self.0.predict(&x, control))?;
-        Ok(output::array(py, predictions))
-    }
-
-    /// Returns the column indices (uint32) and values (float64) of the `k` largest predictions of each sample, in
-    /// decreasing order.
-    #[pyo3(signature = (x, k, n_threads=1, exclude=None))]
-    fn predict_topk<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyMatrix<'py>,
-        k: usize,
-        n_threads: usize,
-        exclude: Option<PyPattern<'py>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let x = x.view()?;
-        let exclude = exclude.as_ref().map(|exclude| exclude.view("exclude")).transpose()?;
-        let exclude = exclude.as_ref();
-        let best =
-            self.entry(&x, n_threads).run(py, |control| self.0.predict_topk_excluding(&x, k, exclude, control))?;
-        (output::array(py, best.indices), output::array(py, best.scores)).into_pyobject(py)
-    }
-
-    /// Returns the model with values of type "int8", "float16" or "float32" in the leaves.
-    #[pyo3(signature = (dtype, n_threads=1))]
-    fn with_precision(&self, py: Python<'_>, dtype: &str, n_threads: usize) -> PyResult<PyCompressed> {
-        let precision = precision(dtype)?;
-        self.compacting(n_threads).run(py, |control| self.0.with_precision(precision, control)).map(PyCompressed::from)
-    }
-
-    /// Returns the model as bytes. Equal models have equal bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        output::model_bytes(py, || self.0.to_bytes())
-    }
-
-    /// Returns the model that `to_bytes` wrote. All trees are checked before they are used.
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<PyCompressed> {
-        Entry::to_the_end().run(py, |_| Compressed::from_bytes(bytes)).map(PyCompressed::from)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<PyCompressed>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
     }
 }

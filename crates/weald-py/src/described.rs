@@ -1,6 +1,5 @@
 //! Models that are described by arrays, as exports of models are.
 
-use numpy::PyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use weald::model::{AddsTo, DescribedModel, Description, TreeArrays};
@@ -10,12 +9,8 @@ use crate::array::Read1;
 use crate::config::unknown;
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::PyMatrix;
+use crate::model::{scores, walk};
 use crate::names::name_of_link;
-use crate::output;
-
-/// The approximate number of steps for each tree that a sample walks down.
-const STEPS_PER_TREE: usize = 16;
 
 /// A model that was described: see [`DescribedModel`]. It is immutable, so several threads may use it at the same time.
 #[pyclass(frozen, eq, module = "weald._weald", name = "DescribedModel")]
@@ -69,6 +64,13 @@ fn refused(error: Error) -> PyErr {
     }
 }
 
+scores! { PyDescribed {
+    /// (n_samples, n_scores) float64: the scores.
+    predict_scores,
+    /// (n_samples, n_columns) float64: numerical outputs, probabilities, or scores that are none.
+    predict,
+}}
+
 #[pymethods]
 impl PyDescribed {
     /// Builds a model. `kind` is that of y, and `n_classes` are the numbers of classes of outputs of classes.
@@ -99,34 +101,14 @@ impl PyDescribed {
         let built = Entry::to_the_end().run(py, |_| Ok(DescribedModel::new(of, &trees)))?;
         built.map(PyDescribed).map_err(refused)
     }
-
-    /// (n_samples, n_scores) float64: the scores.
-    #[pyo3(signature = (x, n_threads=1))]
-    fn predict_scores<'py>(
-        &self,
-        py: Python<'py>,
-        x: PyMatrix<'py>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let x = x.view()?;
-        let scores = self.entry(&x, n_threads)?.run(py, |control| self.0.predict_scores(&x, control))?;
-        Ok(output::array(py, scores))
-    }
-
-    /// (n_samples, n_columns) float64: numerical outputs, probabilities, or scores that are none.
-    #[pyo3(signature = (x, n_threads=1))]
-    fn predict<'py>(&self, py: Python<'py>, x: PyMatrix<'py>, n_threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let x = x.view()?;
-        let predictions = self.entry(&x, n_threads)?.run(py, |control| self.0.predict(&x, control))?;
-        Ok(output::array(py, predictions))
-    }
 }
 
 impl PyDescribed {
-    fn entry<'py>(&self, x: &weald::Matrix<'_>, n_threads: usize) -> PyResult<Entry<'py>> {
-        let model = self.0.additive().map_err(raise)?;
-        let per_row = (model.n_scores() + STEPS_PER_TREE).saturating_mul(model.trees().len());
-        let cost = x.n_samples().saturating_mul(per_row).saturating_add(x.n_stored());
-        Ok(Entry { n_threads, cost, progress: None })
+    fn width(&self) -> usize {
+        self.0.additive().map_or(0, |model| model.n_scores())
+    }
+
+    fn entry<'py>(&self, x: &weald::Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
+        walk(self.0.additive(), x, width, n_threads)
     }
 }

@@ -18,6 +18,7 @@
 //! | `one_sample` | scores of one sample at a time |
 //! | `part` | boosting with samples on several workers |
 //! | `shap` | Shapley values of models that are sums of trees |
+//! | `model` | what the classes around models have in common |
 //! | `model_file` | reading and writing files with a model and the data of its estimator |
 //!
 //! In a call, inputs become views, `enter` runs the engine on them, and the result becomes numpy arrays or a frozen
@@ -35,6 +36,7 @@ mod forest;
 mod input;
 mod label_files;
 mod loss;
+mod model;
 mod model_file;
 mod names;
 mod one_sample;

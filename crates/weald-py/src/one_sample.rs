@@ -6,34 +6,22 @@ use ndarray::Array2;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use weald::{Additive, Control, ErrorKind, Matrix, Result, SparseView};
+use weald::{Control, ErrorKind, Matrix, Result, SparseView};
 
-use crate::boost::PyBoosted;
-use crate::compress::PyCompressed;
 use crate::enter::{Entry, SHORT, at_once};
 use crate::error::raise;
-use crate::forest::PyForest;
 use crate::input::PyIndices;
+use crate::model::{PyAdditive, STEPS_PER_TREE};
 use crate::output;
 
-/// Rough steps of a walk down one tree.
-const STEPS_PER_TREE: usize = 16;
 /// Work of fewer steps than this ends in some ten microseconds, and keeps the GIL.
 const BRIEF: usize = 1 << 14;
-
-/// A model of which samples are scored one by one.
-#[derive(Debug, FromPyObject)]
-enum Scored {
-    Forest(Py<PyForest>),
-    Boosted(Py<PyBoosted>),
-    Compressed(Py<PyCompressed>),
-}
 
 /// Scores of one dense sample after another, bit for bit those of the model. Immutable: any number of threads may use it.
 #[pyclass(frozen, module = "weald._weald", name = "OneSample")]
 #[derive(Debug)]
 pub(crate) struct PyOneSample {
-    model: Scored,
+    model: PyAdditive,
     n_features: usize,
     width: usize,
     /// Rough number of steps of one call.
@@ -43,7 +31,7 @@ pub(crate) struct PyOneSample {
 #[pymethods]
 impl PyOneSample {
     #[new]
-    fn new(model: Scored) -> PyResult<Self> {
+    fn new(model: PyAdditive) -> PyResult<Self> {
         let ((n_features, width), n_trees) = {
             let model = model.additive().map_err(raise)?;
             ((model.n_features(), model.n_scores()), model.trees().len())
@@ -74,7 +62,7 @@ impl PyOneSample {
             let Ok(x) = SparseView::try_new(vec![0, values.len()], indices, values, self.n_features) else {
                 return Ok(None);
             };
-            self.run(py, || self.model.scores(&Matrix::Csr(x)))?
+            self.run(py, || self.model.additive()?.scores(&Matrix::Csr(x), &Control::default()))?
         } else {
             None
         };
@@ -91,25 +79,6 @@ impl PyOneSample {
             Err(error) => Err(error),
         };
         if self.cost < BRIEF { at_once(work) } else { Entry::to_the_end().run(py, |_| work()) }
-    }
-}
-
-impl Scored {
-    fn additive(&self) -> Result<Additive<'_>> {
-        match self {
-            Scored::Forest(model) => model.get().as_ref().additive(),
-            Scored::Boosted(model) => model.get().as_ref().additive(),
-            Scored::Compressed(model) => model.get().as_ref().additive(),
-        }
-    }
-
-    fn scores(&self, x: &Matrix<'_>) -> Result<Array2<f64>> {
-        let control = Control::default();
-        match self {
-            Scored::Forest(model) => model.get().as_ref().predict(x, &control),
-            Scored::Boosted(model) => model.get().as_ref().predict_scores(x, &control),
-            Scored::Compressed(model) => model.get().as_ref().predict_scores(x, &control),
-        }
     }
 }
 

@@ -2,51 +2,28 @@
 
 use numpy::{PyArray1, PyArray3};
 use pyo3::prelude::*;
-use weald::model::Additive;
-use weald::{Matrix, Result};
+use weald::{Additive, Matrix, Result, Tree};
 
-use crate::boost::PyBoosted;
-use crate::enter::Entry;
-use crate::forest::PyForest;
 use crate::input::PyMatrix;
+use crate::model::{PyAdditive, over_trees};
 use crate::output::{self, SparseArrays};
-
-/// A model whose scores are explained.
-#[derive(Debug, FromPyObject)]
-pub(crate) enum PyAdditive<'py> {
-    Forest(Bound<'py, PyForest>),
-    Boosted(Bound<'py, PyBoosted>),
-}
 
 /// The approximate number of steps for each node of a tree and each sample.
 const STEPS_PER_NODE: usize = 8;
 
-impl PyAdditive<'_> {
-    /// Runs `work` on the model, for `n_samples` samples.
-    fn run<T: Send>(
-        &self,
-        py: Python<'_>,
-        n_samples: usize,
-        n_threads: usize,
-        work: impl FnOnce(&Additive<'_>, &weald::Control) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        // The cost cannot be known before the trees are walked. The estimate is high enough that any long work checks
-        // for Ctrl-C.
-        let n_nodes = |model: &Additive<'_>| model.trees().iter().map(|tree| tree.n_nodes()).sum::<usize>();
-        let cost = |n_nodes: usize| n_nodes.saturating_mul(STEPS_PER_NODE).saturating_mul(n_samples);
-        match self {
-            PyAdditive::Forest(model) => {
-                let model = model.get().as_ref();
-                let cost = cost(n_nodes(&model.additive().map_err(crate::error::raise)?));
-                Entry { n_threads, cost, progress: None }.run(py, |control| work(&model.additive()?, control))
-            }
-            PyAdditive::Boosted(model) => {
-                let model = model.get().as_ref();
-                let cost = cost(n_nodes(&model.additive().map_err(crate::error::raise)?));
-                Entry { n_threads, cost, progress: None }.run(py, |control| work(&model.additive()?, control))
-            }
-        }
-    }
+/// Runs `work` on the model, for `n_samples` samples.
+fn explained<T: Send>(
+    py: Python<'_>,
+    model: &PyAdditive,
+    n_samples: usize,
+    n_threads: usize,
+    work: impl FnOnce(&Additive<'_>, &weald::Control) -> Result<T> + Send,
+) -> PyResult<T> {
+    // The cost cannot be known before the trees are walked. The estimate is high enough that any long work checks for
+    // Ctrl-C.
+    let steps = |tree: &Tree| tree.n_nodes().saturating_mul(STEPS_PER_NODE).saturating_mul(n_samples);
+    let entry = over_trees(model.additive(), n_threads, steps);
+    entry.run(py, |control| work(&model.additive()?, control))
 }
 
 /// Returns the samples, those of the background, and the number of pairs of them.
@@ -64,14 +41,14 @@ fn views<'a>(
 #[pyo3(signature = (model, x, background=None, outputs=None, n_threads=1))]
 pub(crate) fn shap_values<'py>(
     py: Python<'py>,
-    model: PyAdditive<'py>,
+    model: PyAdditive,
     x: PyMatrix<'py>,
     background: Option<PyMatrix<'py>>,
     outputs: Option<Vec<usize>>,
     n_threads: usize,
 ) -> PyResult<Bound<'py, PyArray3<f64>>> {
     let (x, background, n_samples) = views(&x, background.as_ref())?;
-    let values = model.run(py, n_samples, n_threads, |model, control| {
+    let values = explained(py, &model, n_samples, n_threads, |model, control| {
         model.shap_values(&x, background, outputs.as_deref(), control)
     })?;
     Ok(output::array(py, values))
@@ -83,14 +60,14 @@ pub(crate) fn shap_values<'py>(
 #[pyo3(signature = (model, x, background=None, outputs=None, n_threads=1))]
 pub(crate) fn shap_values_sparse<'py>(
     py: Python<'py>,
-    model: PyAdditive<'py>,
+    model: PyAdditive,
     x: PyMatrix<'py>,
     background: Option<PyMatrix<'py>>,
     outputs: Option<Vec<usize>>,
     n_threads: usize,
 ) -> PyResult<Vec<SparseArrays<'py>>> {
     let (x, background, n_samples) = views(&x, background.as_ref())?;
-    let values = model.run(py, n_samples, n_threads, |model, control| {
+    let values = explained(py, &model, n_samples, n_threads, |model, control| {
         model.shap_values_sparse(&x, background, outputs.as_deref(), control)
     })?;
     Ok(values.into_iter().map(|values| output::sparse(py, values)).collect())
@@ -101,14 +78,14 @@ pub(crate) fn shap_values_sparse<'py>(
 #[pyo3(signature = (model, background=None, outputs=None, n_threads=1))]
 pub(crate) fn shap_base_values<'py>(
     py: Python<'py>,
-    model: PyAdditive<'py>,
+    model: PyAdditive,
     background: Option<PyMatrix<'py>>,
     outputs: Option<Vec<usize>>,
     n_threads: usize,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let background = background.as_ref().map(PyMatrix::view).transpose()?;
     let n_samples = background.as_ref().map_or(1, |b| b.n_samples());
-    let values = model.run(py, n_samples, n_threads, |model, control| {
+    let values = explained(py, &model, n_samples, n_threads, |model, control| {
         model.shap_base_values(background, outputs.as_deref(), control)
     })?;
     Ok(output::vector(py, values))
@@ -119,14 +96,14 @@ pub(crate) fn shap_base_values<'py>(
 #[pyo3(signature = (model, x, output, background=None, n_threads=1))]
 pub(crate) fn shap_interaction_values<'py>(
     py: Python<'py>,
-    model: PyAdditive<'py>,
+    model: PyAdditive,
     x: PyMatrix<'py>,
     output: usize,
     background: Option<PyMatrix<'py>>,
     n_threads: usize,
 ) -> PyResult<Bound<'py, PyArray3<f64>>> {
     let (x, background, n_samples) = views(&x, background.as_ref())?;
-    let values = model.run(py, n_samples, n_threads, |model, control| {
+    let values = explained(py, &model, n_samples, n_threads, |model, control| {
         model.shap_interaction_values(&x, background, output, control)
     })?;
     Ok(output::array(py, values))

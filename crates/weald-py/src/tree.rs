@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray3};
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use weald::{RuleStyle, Tree};
 
 use crate::enter::Entry;
-use crate::error::raise;
+use crate::model::{check_node, copies, properties, vectors};
 use crate::output;
 
 const WHAT: &str = "the nodes of a tree";
@@ -19,6 +18,23 @@ const WHAT: &str = "the nodes of a tree";
 #[derive(Debug)]
 pub(crate) struct PyTree(pub(crate) Arc<Tree>);
 
+properties! { PyTree {
+    n_leaves: usize,
+    max_depth: usize,
+}}
+copies! { PyTree, WHAT, {
+    impurity: f64,
+    n_node_samples: u32,
+    weighted_n_node_samples: f64,
+}}
+vectors! { PyTree {
+    children_left: i64,
+    children_right: i64,
+    feature: i64,
+    threshold: f64,
+    missing_go_to_left: u8,
+}}
+
 #[pymethods]
 impl PyTree {
     #[getter]
@@ -26,55 +42,10 @@ impl PyTree {
         self.0.n_nodes()
     }
 
-    #[getter]
-    fn n_leaves(&self) -> usize {
-        self.0.n_leaves()
-    }
-
-    #[getter]
-    fn max_depth(&self) -> usize {
-        self.0.max_depth()
-    }
-
-    fn children_left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        Ok(output::vector(py, self.0.children_left().map_err(raise)?))
-    }
-
-    fn children_right<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        Ok(output::vector(py, self.0.children_right().map_err(raise)?))
-    }
-
-    fn feature<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        Ok(output::vector(py, self.0.feature().map_err(raise)?))
-    }
-
-    fn threshold<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(output::vector(py, self.0.threshold().map_err(raise)?))
-    }
-
-    fn missing_go_to_left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        Ok(output::vector(py, self.0.missing_go_to_left().map_err(raise)?))
-    }
-
-    fn impurity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, WHAT, self.0.impurity())
-    }
-
-    fn n_node_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        output::copied(py, WHAT, self.0.n_node_samples())
-    }
-
-    fn weighted_n_node_samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        output::copied(py, WHAT, self.0.weighted_n_node_samples())
-    }
-
     /// Returns the categories that a split sends left, in increasing order. It is empty for leaves and if the split
     /// tests a threshold.
     fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        if node >= self.0.n_nodes() {
-            let message = format!("node must be between 0 and {}, got {node}", self.0.n_nodes() - 1);
-            return Err(PyIndexError::new_err(message));
-        }
+        check_node(node, self.0.n_nodes())?;
         output::copied(py, WHAT, self.0.categories_left(node))
     }
 

@@ -77,6 +77,7 @@ use std::sync::Arc;
 
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_with_capacity};
+use crate::forest::forest_methods;
 use crate::tree::leaves::StoredRows;
 
 /// A fitted centroid forest. It is immutable, and its trees are shared, so that extending a forest costs memory only
@@ -94,22 +95,9 @@ pub struct CentroidForest {
     pub(crate) trees: Vec<Arc<CentroidTree>>,
 }
 
+forest_methods!(CentroidForest, CentroidTree, CentroidForestConfig);
+
 impl CentroidForest {
-    /// Returns the number of trees.
-    pub fn n_trees(&self) -> usize {
-        self.trees.len()
-    }
-
-    /// Returns the number of features that samples must have.
-    pub fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    /// Returns the meaning of the columns of predictions.
-    pub fn outputs(&self) -> &Outputs {
-        &self.outputs
-    }
-
     /// Returns whether X of each sample is normalised to length one.
     pub fn normalizes(&self) -> bool {
         self.normalize
@@ -128,27 +116,6 @@ impl CentroidForest {
     /// Returns the number of additional samples, with the mean of the parent, by which the values of a leaf are shrunk.
     pub fn leaf_shrinkage(&self) -> f64 {
         self.leaf_shrinkage
-    }
-
-    /// Returns tree `i`.
-    ///
-    /// # Panics
-    /// Panics when `i` is not below [`CentroidForest::n_trees`].
-    pub fn tree(&self, i: usize) -> &Arc<CentroidTree> {
-        &self.trees[i]
-    }
-
-    /// Returns all trees, in order.
-    pub fn trees(&self) -> &[Arc<CentroidTree>] {
-        &self.trees
-    }
-
-    /// Returns a forest with tree `i` alone, which is shared and not copied.
-    ///
-    /// # Panics
-    /// Panics when `i` is not below [`CentroidForest::n_trees`].
-    pub fn only(&self, i: usize) -> CentroidForest {
-        CentroidForest { trees: vec![Arc::clone(&self.trees[i])], ..self.clone() }
     }
 
     /// Returns the memory of the model in bytes: nodes, centroids and leaves, and the stored y of samples once.

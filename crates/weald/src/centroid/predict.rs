@@ -154,8 +154,7 @@ impl FindLeaves for Leaves<'_> {
 
 impl CentroidForest {
     /// Converts X to sparse rows, after it is checked against the model.
-    pub(super) fn leaves_of<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Leaves<'_>> {
-        let x = x.into();
+    pub(super) fn leaves_of(&self, x: &Matrix<'_>, control: &Control) -> Result<Leaves<'_>> {
         if self.trees.is_empty() {
             return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
         }
@@ -163,42 +162,16 @@ impl CentroidForest {
             return Err(Error::shape("each row of X", self.n_features, x.n_features()));
         }
         let preparation = Preparation { normalize: self.normalize, idf: self.idf() };
-        Ok(Leaves { forest: self, x: Vectors::new(&x, preparation, control)? })
+        Ok(Leaves { forest: self, x: Vectors::new(x, preparation, control)? })
     }
 
-    /// Returns the mean over trees, (n_samples, width of the outputs): frequencies of classes and labels, or means of
-    /// numerical outputs.
-    ///
-    /// The bits are the same for any number of threads and any layout of X.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Shape`] if X has another number of features, [`crate::ErrorKind::Invalid`] if it has
-    /// values that are not finite, [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
-    pub fn predict<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
-        let x = x.into();
-        let (n, width) = (x.n_samples(), self.outputs.width());
-        let mut scores = try_matrix("predictions", n, width)?;
-        self.predict_into(x, &mut scores, control)?;
-        Ok(into_array(scores, n, width))
-    }
-
-    /// Writes the result of [`CentroidForest::predict`] into memory of the caller, in row-major order. Its previous
-    /// content is overwritten.
-    ///
-    /// # Errors
-    /// The same as for [`CentroidForest::predict`], and [`crate::ErrorKind::Shape`] when the length of `out` is not
-    /// n_samples × width. After an error, `out` may be partly written.
-    pub fn predict_into<'x>(&self, x: impl Into<Matrix<'x>>, out: &mut [f64], control: &Control) -> Result<()> {
+    pub(super) fn predict_into_of(&self, x: &Matrix<'_>, out: &mut [f64], control: &Control) -> Result<()> {
         let found = self.leaves_of(x, control)?;
         let n_trees = self.n_trees() as f64;
         means::means_into(&found, (self.outputs.width(), out), |_, _| true, |_| n_trees, control)
     }
 
-    /// Returns the node index of the leaf that each sample reaches in each tree, (n_samples, n_trees).
-    ///
-    /// # Errors
-    /// The same as for [`CentroidForest::predict`].
-    pub fn apply<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<u32>> {
+    pub(super) fn apply_of(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {
         let found = self.leaves_of(x, control)?;
         let (n, n_trees) = (found.n_samples(), self.n_trees());
         let mut ids = try_matrix("leaf indices", n, n_trees)?;
@@ -217,29 +190,9 @@ impl CentroidForest {
         Ok(into_array(ids, n, n_trees))
     }
 
-    /// Returns the `k` columns with the largest mean for each sample, in descending order; of equal means, the lower
-    /// column comes first.
-    ///
-    /// The whole prediction is never in memory: memory is O(n · k) and one row of sums for each thread, and time is
-    /// that of reading the leaves that are reached.
-    ///
-    /// # Errors
-    /// The same as for [`CentroidForest::predict`], and [`crate::ErrorKind::Invalid`] when `k` is 0 or larger than the
-    /// number of columns.
-    pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
-        self.predict_topk_excluding(x, k, None, control)
-    }
-
-    /// Returns the result of [`CentroidForest::predict_topk`] without the columns in `excluded`, which has one row of
-    /// columns for each sample of X, or one row that applies to all samples. [`TopK`] describes the result if fewer
-    /// than `k` columns are left.
-    ///
-    /// # Errors
-    /// The same as for [`CentroidForest::predict_topk`], and [`crate::ErrorKind::Shape`] when `excluded` does not fit X
-    /// or the number of columns.
-    pub fn predict_topk_excluding<'x>(
+    pub(super) fn topk(
         &self,
-        x: impl Into<Matrix<'x>>,
+        x: &Matrix<'_>,
         k: usize,
         excluded: Option<&LabelView<'_>>,
         control: &Control,
@@ -248,19 +201,16 @@ impl CentroidForest {
         means::topk(&found, (self.outputs.width(), k), self.n_trees() as f64, excluded, control)
     }
 
-    /// Returns the means that are positive and at least `floor`. They have the same bits as those of
-    /// [`CentroidForest::predict`], for any number of threads.
-    ///
-    /// # Errors
-    /// The same as for [`CentroidForest::predict`], and [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
-    pub fn predict_at_least<'x>(
+    /// Returns the means over the trees that count for a sample: see [`means::at_least`].
+    pub(super) fn at_least_of(
         &self,
-        x: impl Into<Matrix<'x>>,
+        x: &Matrix<'_>,
         floor: f64,
+        counts: impl Fn(usize, usize) -> bool + Sync,
+        n_counting: impl Fn(usize) -> f64 + Sync,
         control: &Control,
     ) -> Result<SparseScores> {
         let found = self.leaves_of(x, control)?;
-        let n_trees = self.n_trees() as f64;
-        means::at_least(&found, (self.outputs.width(), floor), |_, _| true, |_| n_trees, control)
+        means::at_least(&found, (self.outputs.width(), floor), counts, n_counting, control)
     }
 }

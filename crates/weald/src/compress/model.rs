@@ -7,7 +7,7 @@ use crate::data::{LabelView, Matrix, Outputs};
 use crate::error::Result;
 use crate::forest::Forest;
 use crate::loss::Link;
-use crate::model::{Additive, RankBy, TopK};
+use crate::model::{Additive, RankBy, TopK, best_columns};
 use crate::tree::Precision;
 
 /// A compressed forest. It is immutable.
@@ -18,6 +18,8 @@ pub struct Compressed {
     pub(crate) link: Link,
     pub(crate) l1_norm: f64,
 }
+
+best_columns!(Compressed);
 
 impl Compressed {
     /// Returns the model as trees of scores and a link, which prediction and exporters read.
@@ -31,6 +33,11 @@ impl Compressed {
     /// Returns the forest of scores: it has one numerical output for each score.
     pub fn forest(&self) -> &Forest {
         &self.forest
+    }
+
+    /// Returns the number of features that samples must have.
+    pub fn n_features(&self) -> usize {
+        self.forest.n_features
     }
 
     /// Returns the meaning of the columns of predictions.
@@ -78,35 +85,12 @@ impl Compressed {
         self.additive()?.predict(&x.into(), control)
     }
 
-    /// Returns the `k` columns with the largest prediction for each sample, in descending order; of equal predictions,
-    /// the lower column comes first. Labels are ranked by their scores, of which probabilities are an increasing
-    /// function.
-    ///
-    /// The whole prediction is never in memory.
-    ///
-    /// # Errors
-    /// The same as for [`Forest::predict_topk`].
-    pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
-        self.predict_topk_excluding(x, k, None, control)
-    }
-
-    /// Returns the result of [`Self::predict_topk`] without the columns in `excluded`, as in
-    /// [`Forest::predict_topk_excluding`]. The scores of places without a column are not specified.
-    ///
-    /// # Errors
-    /// The same as for [`Forest::predict_topk_excluding`].
-    pub fn predict_topk_excluding<'x>(
-        &self,
-        x: impl Into<Matrix<'x>>,
-        k: usize,
-        excluded: Option<&LabelView<'_>>,
-        control: &Control,
-    ) -> Result<TopK> {
+    fn topk(&self, x: &Matrix<'_>, k: usize, excluded: Option<&LabelView<'_>>, control: &Control) -> Result<TopK> {
         let model = self.additive()?;
         match self.outputs {
-            Outputs::Classes { .. } => model.topk(&x.into(), k, RankBy::Predictions, excluded, control),
+            Outputs::Classes { .. } => model.topk(x, k, RankBy::Predictions, excluded, control),
             Outputs::Real { .. } | Outputs::Labels { .. } => {
-                let mut best = model.topk(&x.into(), k, RankBy::Scores, excluded, control)?;
+                let mut best = model.topk(x, k, RankBy::Scores, excluded, control)?;
                 best.scores.iter_mut().for_each(|score| *score = self.link.of_score(*score));
                 Ok(best)
             }

@@ -7,7 +7,8 @@
 //! | file | what |
 //! |---|---|
 //! | `bootstrap`, `draws` | the samples that each tree draws, and their weights in that tree |
-//! | `predict` | means over trees, leaves, paths, the best k columns, partial dependence, all by [`crate::model`] |
+//! | `predict` | means over trees, leaves, paths, the best k columns, partial dependence, by [`crate::model`] |
+//! | `methods` | the methods of trees and predictions that forests of any trees have |
 //! | `compact` | the same trees with leaves that need less memory |
 //! | `oob` | means over the trees for which a sample is out of bag |
 //! | `importance`, `prune` | operations on single trees, applied to all trees |
@@ -21,6 +22,7 @@ pub(crate) mod config;
 pub(crate) mod draws;
 pub(crate) mod grow;
 mod importance;
+mod methods;
 pub(crate) mod oob;
 mod predict;
 mod prune;
@@ -30,6 +32,7 @@ mod tests;
 
 pub use crate::model::{DecisionPath, SparseScores, TopK};
 pub use config::{ForestConfig, Sampling};
+pub(crate) use methods::forest_methods;
 pub use oob::{Oob, SparseOob};
 pub use stored_samples::StoredSamples;
 
@@ -48,6 +51,8 @@ pub struct Forest {
     pub(crate) trees: Vec<Arc<Tree>>,
 }
 
+forest_methods!(Forest, Tree, ForestConfig);
+
 impl From<Tree> for Forest {
     /// Makes a forest of one tree.
     fn from(tree: Tree) -> Self {
@@ -63,34 +68,6 @@ impl From<Arc<Tree>> for Forest {
 }
 
 impl Forest {
-    /// Returns the number of trees.
-    pub fn n_trees(&self) -> usize {
-        self.trees.len()
-    }
-
-    /// Returns the number of features that samples must have.
-    pub fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    /// Returns the meaning of the columns of predictions.
-    pub fn outputs(&self) -> &Outputs {
-        &self.outputs
-    }
-
-    /// Returns tree `i`.
-    ///
-    /// # Panics
-    /// Panics when `i` is not below [`Forest::n_trees`].
-    pub fn tree(&self, i: usize) -> &Arc<Tree> {
-        &self.trees[i]
-    }
-
-    /// Returns all trees, in order.
-    pub fn trees(&self) -> &[Arc<Tree>] {
-        &self.trees
-    }
-
     /// Returns one forest with the trees of all `parts`, in order. Trees are shared, not copied.
     ///
     /// # Errors

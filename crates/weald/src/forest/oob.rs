@@ -5,10 +5,10 @@ use ndarray::Array2;
 use super::Forest;
 use super::bootstrap::{Population, Urn, tree_key};
 use crate::control::Control;
-use crate::data::Dataset;
+use crate::data::{Dataset, Matrix};
 use crate::error::{Error, Result, out_of_memory, try_filled};
 use crate::forest::config::{ForestConfig, Sampling};
-use crate::model::{SparseScores, TREES_AT_ONCE, into_array, try_matrix};
+use crate::model::{SparseScores, TREES_AT_ONCE};
 use crate::pool;
 
 /// Out-of-bag predictions of the training samples.
@@ -41,16 +41,6 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    /// Computes this for the trees of a forest.
-    fn of(forest: &Forest, config: &ForestConfig, data: &Dataset<'_>, control: &Control) -> Result<Self> {
-        // The population identifies samples by their content, as the fit saw it.
-        let observed = data.observed()?;
-        let data = data.with_observed(observed.as_ref());
-        let restored = data.restored(config.tree.criterion.takes_entries())?;
-        let data = data.with_restored(restored.as_ref());
-        Unseen::new(forest.n_trees(), config.sampling, config.seed, &data, control)
-    }
-
     /// Repeats the draws of `n_trees` trees, on the threads of `control`. The cost is O(n · trees) time, and one bit of
     /// memory for each sample and tree.
     pub(crate) fn new(
@@ -111,28 +101,27 @@ fn try_matrix_of(n_groups: usize, n_rows: usize) -> Result<Vec<u64>> {
 }
 
 impl Forest {
-    /// Returns predictions for the samples to which the forest was fitted, each by the trees that did not draw the
-    /// sample.
-    ///
-    /// `config` and `data` must be those of the fit, as the draws are repeated from the seed. Samples of weight zero
-    /// are out of bag for every tree. The bits are the same for any number of threads; the cost is O(n · trees ·
-    /// depth).
-    ///
-    /// # Errors
-    /// The same as for [`Forest::predict`], and [`crate::ErrorKind::Shape`] when `y` or `sample_weight` does not fit X.
-    pub fn oob_predict<'d>(
+    /// Repeats the draws of the fit.
+    pub(super) fn unseen(&self, config: &ForestConfig, data: &Dataset<'_>, control: &Control) -> Result<Unseen> {
+        // The population identifies samples by their content, as the fit saw it.
+        let observed = data.observed()?;
+        let data = data.with_observed(observed.as_ref());
+        let restored = data.restored(config.tree.criterion.takes_entries())?;
+        let data = data.with_restored(restored.as_ref());
+        Unseen::new(self.n_trees(), config.sampling, config.seed, &data, control)
+    }
+
+    /// Adds up, in `scores`, the mean over the trees that did not draw a sample, and of which there are `n_trees`.
+    pub(super) fn oob_predict_of(
         &self,
-        config: &ForestConfig,
-        data: impl Into<Dataset<'d>>,
+        x: &Matrix<'_>,
+        (unseen, n_trees): (&Unseen, &[u32]),
+        scores: &mut [f64],
         control: &Control,
-    ) -> Result<Oob> {
-        let data = data.into();
-        let unseen = Unseen::of(self, config, &data, control)?;
-        let n_trees = unseen.n_trees()?;
+    ) -> Result<()> {
         let model = self.additive()?;
-        let rows = model.rows(data.x(), control)?;
+        let rows = model.rows(x, control)?;
         let (n, width, n_threads) = (rows.n_samples(), self.outputs.width(), control.n_threads());
-        let mut scores = try_matrix("out-of-bag predictions", n, width)?;
         let block = rows.block_rows(TREES_AT_ONCE, n_threads);
         for first in (0..self.n_trees()).step_by(TREES_AT_ONCE) {
             let trees = first..(first + TREES_AT_ONCE).min(self.n_trees());
@@ -149,33 +138,10 @@ impl Forest {
                 },
             )?;
         }
-        for (sums, &n) in scores.chunks_mut(width.max(1)).zip(&n_trees) {
+        for (sums, &n) in scores.chunks_mut(width.max(1)).zip(n_trees) {
             sums.iter_mut().for_each(|sum| *sum = if n == 0 { f64::NAN } else { *sum / f64::from(n) });
         }
-        Ok(Oob { scores: into_array(scores, n, width), n_trees })
-    }
-
-    /// Returns the same predictions where they are positive and at least `floor`, with the same bits. The whole
-    /// prediction is never in memory: memory is that of the result, one bit for each sample and tree and one row of
-    /// sums for each thread; time is that of reading the leaves that are reached.
-    ///
-    /// # Errors
-    /// The same as for [`Forest::oob_predict`], and [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
-    pub fn oob_at_least<'d>(
-        &self,
-        config: &ForestConfig,
-        data: impl Into<Dataset<'d>>,
-        floor: f64,
-        control: &Control,
-    ) -> Result<SparseOob> {
-        let data = data.into();
-        let unseen = Unseen::of(self, config, &data, control)?;
-        let n_trees = unseen.n_trees()?;
-        let model = self.additive()?;
-        let rows = model.rows(data.x(), control)?;
-        let divisor = |row: usize| f64::from(n_trees[row]);
-        let scores = model.means_at_least(&rows, floor, |row, tree| unseen.has(row, tree), divisor, control)?;
-        Ok(SparseOob { scores, n_trees })
+        Ok(())
     }
 }
 
@@ -183,7 +149,7 @@ impl Forest {
 mod tests {
     use super::*;
     use crate::criterion::Criterion;
-    use crate::data::{Matrix, Targets};
+    use crate::data::Targets;
     use crate::error::ErrorKind;
     use crate::testing::{models, naive};
 

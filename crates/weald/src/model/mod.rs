@@ -54,6 +54,7 @@
 //! | `importance` | how much each feature reduced the impurity |
 //! | `step_sizes` | the factors of directions, stored in eight bytes or in one |
 //! | `matrix` | allocation of row-major results |
+//! | `methods` | methods that several kinds of models have |
 //! | `described` | models that are described by arrays, as exports are |
 //!
 //! A prediction costs O(n · trees · depth) steps, plus one step for each stored value of the leaves that are reached.
@@ -65,6 +66,7 @@ pub(crate) mod described;
 mod importance;
 mod matrix;
 pub(crate) mod means;
+mod methods;
 mod one_sample;
 mod partial_dependence;
 mod paths;
@@ -82,6 +84,7 @@ pub use at_least::SparseScores;
 pub use described::{AddsTo, DescribedModel, Description, TreeArrays};
 pub use importance::TreeWeighting;
 pub(crate) use matrix::{into_array, try_matrix};
+pub(crate) use methods::best_columns;
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
 pub(crate) use predict::TREES_AT_ONCE;

@@ -1,4 +1,4 @@
-//! Scores of one dense sample, for services that predict one at a time: no threads, and no memory is allocated.
+//! Scores of one dense sample, for services that predict one sample at a time, without threads and allocations.
 
 use ndarray::{Axis, aview1};
 
@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::tree::traverse::{LANES, walk_trees};
 
 impl Additive<'_> {
-    /// Writes the scores of one dense sample to `scores`, which is as long as the sample has scores.
+    /// Writes the scores of one dense sample to `scores`, which has one element for each score.
     ///
-    /// Bit for bit what the model's own methods compute of many samples. NaN is a missing value. Nothing is allocated, no
-    /// thread is started, and no flag is looked at: the time is that of the trees' depths and of the leaves that are
-    /// reached.
+    /// The bits are those of the methods for many samples. NaN is a missing value. No memory is allocated, no thread is
+    /// started, and the computation cannot be stopped. The cost is O(trees · depth) steps, plus one step for each
+    /// stored value of the leaves that are reached.
     ///
     /// ```
     /// use ndarray::array;
@@ -32,8 +32,8 @@ impl Additive<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] for another number of features or scores, [`crate::ErrorKind::Invalid`] for infinite
-    /// values and for a mean of no trees. `scores` is then as it was.
+    /// Returns [`crate::ErrorKind::Shape`] for another number of features or scores, or [`crate::ErrorKind::Invalid`]
+    /// for infinite values and for a mean of no trees. `scores` is then unchanged.
     pub fn scores_of_sample(&self, sample: &[f32], scores: &mut [f64]) -> Result<()> {
         self.check_divisor()?;
         if sample.len() != self.n_features {
@@ -58,7 +58,7 @@ impl Additive<'_> {
         Ok(())
     }
 
-    /// Adds what trees from `first` on tell of one sample, whose leaves' nodes are `ids`.
+    /// Adds the leaves of one sample in the trees from `first` on, whose nodes are `ids`.
     fn add_leaves(&self, first: usize, ids: &[u32], sums: &mut [f64]) {
         for (t, (tree, &id)) in (first..).zip(self.trees[first..].iter().zip(ids)) {
             let leaf = leaf(tree, id);

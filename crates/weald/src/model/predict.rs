@@ -1,9 +1,9 @@
-//! Scores: what the trees add up to, after all of them or stage by stage; and the predictions that they mean.
+//! Scores, after all trees or stage by stage, and the predictions that they mean.
 //!
-//! Rows go in blocks, blocks to threads, a block through the trees in their order. Leaves' rows are added row by row,
-//! after the leaves of many trees are known, so that one row of the result stays in the first-level cache; narrow
-//! ones tree by tree; multiples of a direction tree by tree, so that it is read once for a block. All add in the order of
-//! the trees.
+//! Samples are processed in blocks, which are divided among threads. A block passes the trees in their order. The
+//! leaves of many trees are found first and then added sample by sample, so that the scores of a sample stay in the
+//! first-level cache. Narrow scores are added tree by tree. Multiples of a direction are too, so that the direction is
+//! read once for each block. Values are always added in the order of the trees.
 
 use std::ops::Range;
 
@@ -18,28 +18,30 @@ use crate::pool;
 use crate::tree::rows::{Rows, Scratch};
 use crate::tree::{LeafTable, Tree};
 
-/// Widest scores that are kept tree by tree: a block of them fits the first-level cache.
+/// The largest number of scores of a sample that are added tree by tree: a block of them fits into the first-level
+/// cache.
 const NARROW: usize = 8;
-/// Scores of a block, unless it has 16 rows: they stay in the second-level cache from the first tree to the last.
+/// The number of scores of a block of more than 16 samples. They stay in the second-level cache from the first tree to
+/// the last.
 const BLOCK_SCORES: usize = 1 << 17;
-/// The same of stages: their trees are small, and need no large blocks to be read seldom; and multiples of a direction are
-/// added to all scores of a block tree by tree.
+/// The same for stages, whose trees are small, so that large blocks are not needed to read them seldom. Multiples of a
+/// direction are added to all scores of a block, tree by tree.
 const BLOCK_SCORES_OF_STAGES: usize = 1 << 14;
-/// Fewest rows of a wide block.
+/// The smallest number of samples of a block of wide scores.
 const FEWEST_ROWS: usize = 16;
-/// Trees whose leaves are found by dense rows before wide scores are added.
+/// The number of trees whose leaves are found for dense samples before wide scores are added.
 pub(crate) const TREES_AT_ONCE: usize = 64;
-/// The same of sparse rows, which are scattered anew each time.
+/// The same for sparse samples, which are scattered anew each time.
 const TREES_OF_SPARSE_ROWS: usize = 1 << 13;
 
-const IDS: &str = "the leaves of rows";
+const WHAT: &str = "the leaves of rows";
 
-/// The row of the leaf table that belongs to a leaf's node.
+/// Returns the row of the table of leaves for the node of a leaf.
 pub(super) fn leaf(tree: &Tree, id: u32) -> usize {
     tree.nodes[id as usize].right() as usize
 }
 
-/// What one thread writes on.
+/// The working memory of one thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
     rows: Scratch,
@@ -48,15 +50,15 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The leaves' nodes that rows reach: row after row, one for each tree.
+    /// Returns the nodes of the leaves that samples reach: sample after sample, one node for each tree.
     pub(super) fn walk(&mut self, x: &Rows<'_>, rows: Range<usize>, trees: &[&Tree]) -> Result<&[u32]> {
-        try_resize(IDS, &mut self.ids, rows.len() * trees.len(), 0)?;
+        try_resize(WHAT, &mut self.ids, rows.len() * trees.len(), 0)?;
         x.walk(rows, trees, &mut self.rows, &mut self.ids);
         Ok(&self.ids)
     }
 }
 
-/// Leaves of rows in the trees of a model.
+/// The leaves of samples in the trees of a model.
 #[derive(Debug)]
 pub(super) struct LeavesOfRows<'m, 'a, 'x> {
     pub(super) model: &'m Additive<'a>,
@@ -96,17 +98,17 @@ impl FindLeaves for LeavesOfRows<'_, '_, '_> {
 }
 
 impl<'a> Additive<'a> {
-    /// X by row, checked against the model.
+    /// Returns X by sample, after it is checked against the model.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Shape`] for another number of features, [`crate::ErrorKind::Invalid`] for values that are not
-    /// finite and for a mean of no trees, [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Shape`] if X has another number of features, [`crate::ErrorKind::Invalid`] if it has
+    /// values that are not finite and for a mean of no trees, or [`crate::ErrorKind::OutOfMemory`].
     pub(crate) fn rows<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Rows<'x>> {
         self.check_divisor()?;
         Rows::new(x, self.n_features, control)
     }
 
-    /// Refuses a mean of no trees.
+    /// Returns an error for a mean of no trees.
     pub(super) fn check_divisor(&self) -> Result<()> {
         if self.divisor == 0.0 {
             return Err(Error::invalid("forest", "0 trees", "have at least one tree"));
@@ -119,18 +121,19 @@ impl<'a> Additive<'a> {
         Ok(Worker { rows: rows.scratch_for(&self.trees[trees])?, ids: Vec::new(), direction: Vec::new() })
     }
 
-    /// Trees that a block of rows walks before the leaves are added. Results do not depend on it.
+    /// Returns the number of trees that a block of samples passes before the leaves are added. Results do not depend on
+    /// it.
     fn trees_at_once(&self, rows: &Rows<'_>) -> usize {
         match self.terms {
-            // A sparse row is scattered once for all trees; dense rows may come back for each tree.
+            // A sparse sample is scattered once for all trees; dense samples may be read again for each tree.
             _ if rows.is_sparse() => self.trees.len().clamp(1, TREES_OF_SPARSE_ROWS),
             _ if self.width <= NARROW && rows.n_samples() >= FEWEST_ROWS => 1,
             Terms::Leaves | Terms::Columns | Terms::RankOne { .. } => TREES_AT_ONCE,
         }
     }
 
-    /// Returns the number of threads, at most `n_threads`, that are useful to send `n_samples` down `n_trees`: waking up a
-    /// thread must not take longer than its work. Results do not depend on it.
+    /// Returns the number of threads, at most `n_threads`, that are useful to send `n_samples` down `n_trees`: starting
+    /// a thread must not take longer than its work. Results do not depend on it.
     pub(super) fn threads_for(&self, n_samples: usize, n_trees: usize, n_threads: usize) -> usize {
         const STEPS_OF_WALK: usize = 16;
         // About a tenth of a millisecond. Tests have few samples, and use all threads.
@@ -139,14 +142,14 @@ impl<'a> Additive<'a> {
         (steps / LEAST_STEPS).clamp(1, n_threads)
     }
 
-    /// Rows of a block. Results do not depend on it.
+    /// Returns the number of samples of a block. Results do not depend on it.
     pub(super) fn rows_at_once(&self, rows: &Rows<'_>, n_threads: usize) -> usize {
         let n_scores = if self.start.is_empty() { BLOCK_SCORES } else { BLOCK_SCORES_OF_STAGES };
         let by_scores = (n_scores / self.width.max(1)).max(FEWEST_ROWS);
         rows.block_rows(self.trees_at_once(rows), n_threads).min(by_scores)
     }
 
-    /// Adds what the leaves of some trees tell of some rows to `sums`, a row for each.
+    /// Adds the leaves of some samples in some trees to `sums`, which has a row for each sample.
     fn add(
         &self,
         x: &Rows<'_>,
@@ -155,7 +158,7 @@ impl<'a> Additive<'a> {
         worker: &mut Worker,
         sums: &mut [f64],
     ) -> Result<()> {
-        // Of one score, the first column is the whole leaf.
+        // If there is one score, its column is the whole leaf.
         let is_whole_leaf =
             matches!(self.terms, Terms::Leaves) || matches!(self.terms, Terms::Columns) && self.width == 1;
         if is_whole_leaf && trees.len() == 1 {
@@ -167,7 +170,7 @@ impl<'a> Additive<'a> {
         self.add_where(x, rows, trees, worker, sums, |_, _| true)
     }
 
-    /// The same, but of those alone for which `counts(row within the block, tree within the range)`.
+    /// Adds the leaves for which `counts(sample within the block, tree within the range)` is true.
     pub(crate) fn add_where(
         &self,
         x: &Rows<'_>,
@@ -182,22 +185,13 @@ impl<'a> Additive<'a> {
         let Worker { ids, direction, .. } = worker;
         let rows = || ids.chunks_exact(trees.len()).enumerate();
         match self.terms {
-            Terms::Leaves => {
+            Terms::Leaves | Terms::Columns => {
+                let one_column = matches!(self.terms, Terms::Columns);
                 for ((r, ids), sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
-                    for (t, (tree, &id)) in trees.iter().zip(ids).enumerate() {
-                        if counts(r, t) {
-                            tree.leaves.add_to(leaf(tree, id), sums);
-                        }
-                    }
-                }
-            }
-            Terms::Columns => {
-                for ((r, ids), sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
-                    for (t, (tree, &id)) in trees.iter().zip(ids).enumerate() {
-                        if counts(r, t) {
-                            let column = (range.start + t) % self.width;
-                            tree.leaves.add_to(leaf(tree, id), &mut sums[column..column + 1]);
-                        }
+                    for (t, (tree, &id)) in trees.iter().zip(ids).enumerate().filter(|(t, _)| counts(r, *t)) {
+                        let first = if one_column { (range.start + t) % self.width } else { 0 };
+                        let last = if one_column { first + 1 } else { self.width };
+                        tree.leaves.add_to(leaf(tree, id), &mut sums[first..last]);
                     }
                 }
             }
@@ -220,7 +214,7 @@ impl<'a> Additive<'a> {
         Ok(())
     }
 
-    /// Adds what trees `range` tell of a block of rows, a few trees after the others.
+    /// Adds the leaves of a block of samples in `trees`, a few trees at a time.
     fn add_trees(
         &self,
         x: &Rows<'_>,
@@ -239,7 +233,7 @@ impl<'a> Additive<'a> {
         Ok(())
     }
 
-    /// Writes the scores of a block of rows.
+    /// Writes the scores of a block of samples.
     pub(super) fn scores_of_block(
         &self,
         x: &Rows<'_>,
@@ -255,14 +249,14 @@ impl<'a> Additive<'a> {
         Ok(())
     }
 
-    /// Makes scores of sums over all trees.
+    /// Divides sums over all trees, which makes them scores.
     pub(super) fn divide(&self, sums: &mut [f64]) {
         if self.divisor != 1.0 {
             sums.iter_mut().for_each(|sum| *sum /= self.divisor);
         }
     }
 
-    /// Sets rows of scores to what sums begin with.
+    /// Sets the scores of samples to the initial values of the sums.
     pub(super) fn begin(&self, scores: &mut [f64]) {
         if self.start.is_empty() {
             scores.fill(0.0);
@@ -271,7 +265,7 @@ impl<'a> Additive<'a> {
         }
     }
 
-    /// What sums begin with, for each row.
+    /// Returns the initial values of the sums for each sample.
     pub(crate) fn start_of_rows(&self, n_samples: usize, control: &Control) -> Result<Vec<f64>> {
         let mut scores = try_matrix("scores", n_samples, self.width)?;
         let rows_at_once = (BLOCK_SCORES / self.width.max(1)).max(1);
@@ -282,17 +276,17 @@ impl<'a> Additive<'a> {
         Ok(scores)
     }
 
-    /// Scores, (n_samples, width).
+    /// Returns the scores, (n_samples, number of scores).
     ///
     /// # Errors
-    /// Those of [`Additive::rows`]; [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
-    pub(crate) fn scores(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
+    /// The same as for [`crate::Forest::predict`], and [`crate::ErrorKind::Invalid`] for a mean of no trees.
+    pub fn scores(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
         let mut scores = try_matrix("predictions", x.n_samples(), self.width)?;
         self.scores_into(x, &mut scores, control)?;
         Ok(into_array(scores, x.n_samples(), self.width))
     }
 
-    /// The same into memory of the caller, row-major; what it held is overwritten.
+    /// Writes the scores into memory of the caller, in row-major order. Its previous content is overwritten.
     pub(crate) fn scores_into(&self, x: &Matrix<'_>, out: &mut [f64], control: &Control) -> Result<()> {
         let rows = self.rows(x, control)?;
         let n = rows.n_samples();
@@ -312,18 +306,18 @@ impl<'a> Additive<'a> {
         )
     }
 
-    /// Predictions, (n_samples, columns of the outputs): what the scores mean.
+    /// Returns the predictions that the scores mean, (n_samples, columns of the outputs).
     ///
     /// # Errors
-    /// Those of [`Additive::scores`].
+    /// The same as for [`Additive::scores`].
     pub(crate) fn predict(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
         self.linked(self.scores(x, control)?, control)
     }
 
-    /// What rows of scores mean: in their place, unless two classes have one score.
+    /// Turns scores into the predictions that they mean, in place unless two classes have one score.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
     pub(crate) fn linked(&self, mut scores: Array2<f64>, control: &Control) -> Result<Array2<f64>> {
         let columns = self.n_columns();
         if self.link.is_identity() {
@@ -349,7 +343,7 @@ impl<'a> Additive<'a> {
         Ok(into_array(out, scores.nrows(), columns))
     }
 
-    /// Adds all trees to the sums of rows.
+    /// Adds all trees to the sums of samples.
     pub(crate) fn add_to_rows(&self, x: &Rows<'_>, sums: &mut [f64], control: &Control) -> Result<()> {
         self.add_range(x, 0..self.trees.len(), sums, control)
     }
@@ -370,10 +364,10 @@ impl<'a> Additive<'a> {
         )
     }
 
-    /// Scores after one stage after another, of a model whose sums are not divided.
+    /// Returns an iterator over the scores after each stage, of a model whose sums are not divided.
     ///
     /// # Errors
-    /// Those of [`Additive::rows`].
+    /// The same as for [`Additive::rows`].
     pub(crate) fn staged(self, x: impl Into<Matrix<'a>>) -> Result<StagedScores<'a>> {
         debug_assert!(self.divisor == 1.0);
         let rows = self.rows(x, &Control::default())?;
@@ -382,7 +376,7 @@ impl<'a> Additive<'a> {
     }
 }
 
-/// Scores after one stage after another.
+/// An iterator over the scores after each stage.
 #[derive(Debug)]
 pub struct StagedScores<'a> {
     model: Additive<'a>,
@@ -392,10 +386,10 @@ pub struct StagedScores<'a> {
 }
 
 impl StagedScores<'_> {
-    /// Scores after the next stage, (n_samples, number of scores); `None` after the last.
+    /// Returns the scores after the next stage, (n_samples, number of scores), or `None` after the last stage.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
+    /// Returns [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
     pub fn next_stage(&mut self, control: &Control) -> Result<Option<ArrayView2<'_, f64>>> {
         if self.next_tree == self.model.trees.len() {
             return Ok(None);

@@ -1,0 +1,161 @@
+//! What forests of any trees have in common: the public methods of trees and of predictions, each written once.
+
+/// Adds the methods of a forest `$model` of trees `$tree`, which is configured by `$config`. The forest has fields
+/// `n_features`, `outputs` and `trees`, and private methods with the names of the public ones and `_of`, whose
+/// arguments are converted.
+macro_rules! forest_methods {
+    ($model:ident, $tree:ident, $config:ident) => {
+        crate::model::best_columns!($model);
+
+        impl $model {
+            /// Returns the number of trees.
+            pub fn n_trees(&self) -> usize {
+                self.trees.len()
+            }
+
+            /// Returns the number of features that samples must have.
+            pub fn n_features(&self) -> usize {
+                self.n_features
+            }
+
+            /// Returns the meaning of the columns of predictions.
+            pub fn outputs(&self) -> &crate::data::Outputs {
+                &self.outputs
+            }
+
+            /// Returns tree `i`.
+            ///
+            /// # Panics
+            /// Panics when `i` is not below the number of trees.
+            pub fn tree(&self, i: usize) -> &std::sync::Arc<$tree> {
+                &self.trees[i]
+            }
+
+            /// Returns all trees, in order.
+            pub fn trees(&self) -> &[std::sync::Arc<$tree>] {
+                &self.trees
+            }
+
+            /// Returns a forest with tree `i` alone, which is shared and not copied.
+            ///
+            /// # Panics
+            /// Panics when `i` is not below the number of trees.
+            pub fn only(&self, i: usize) -> $model {
+                $model { trees: vec![std::sync::Arc::clone(&self.trees[i])], ..self.clone() }
+            }
+
+            /// Returns the mean over trees, (n_samples, width of the outputs): means of numerical outputs, frequencies
+            /// of classes and labels.
+            ///
+            /// The bits are the same for any number of threads and any layout of X.
+            ///
+            /// # Errors
+            /// Returns [`crate::ErrorKind::Shape`] if X has another number of features, [`crate::ErrorKind::Invalid`]
+            /// if it has values that are not finite, [`crate::ErrorKind::Interrupted`] or
+            /// [`crate::ErrorKind::OutOfMemory`].
+            pub fn predict<'x>(
+                &self,
+                x: impl Into<crate::data::Matrix<'x>>,
+                control: &crate::control::Control,
+            ) -> crate::error::Result<ndarray::Array2<f64>> {
+                let x = x.into();
+                let (n, width) = (x.n_samples(), self.outputs.width());
+                let mut scores = crate::model::try_matrix("predictions", n, width)?;
+                self.predict_into_of(&x, &mut scores, control)?;
+                Ok(crate::model::into_array(scores, n, width))
+            }
+
+            /// Writes the result of `predict` into memory of the caller, in row-major order. Its previous content is
+            /// overwritten.
+            ///
+            /// # Errors
+            /// The same as for `predict`, and [`crate::ErrorKind::Shape`] when the length of `out` is not n_samples ×
+            /// width. After an error, `out` may be partly written.
+            pub fn predict_into<'x>(
+                &self,
+                x: impl Into<crate::data::Matrix<'x>>,
+                out: &mut [f64],
+                control: &crate::control::Control,
+            ) -> crate::error::Result<()> {
+                self.predict_into_of(&x.into(), out, control)
+            }
+
+            /// Returns the node index of the leaf that each sample reaches in each tree, (n_samples, n_trees).
+            ///
+            /// # Errors
+            /// The same as for `predict`.
+            pub fn apply<'x>(
+                &self,
+                x: impl Into<crate::data::Matrix<'x>>,
+                control: &crate::control::Control,
+            ) -> crate::error::Result<ndarray::Array2<u32>> {
+                self.apply_of(&x.into(), control)
+            }
+
+            /// Returns the means that are positive and at least `floor`. They have the same bits as those of `predict`,
+            /// for any number of threads.
+            ///
+            /// The whole prediction is never in memory: memory is that of the result and one row of sums for each
+            /// thread, and time is that of reading the leaves that are reached.
+            ///
+            /// # Errors
+            /// The same as for `predict`, and [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+            pub fn predict_at_least<'x>(
+                &self,
+                x: impl Into<crate::data::Matrix<'x>>,
+                floor: f64,
+                control: &crate::control::Control,
+            ) -> crate::error::Result<crate::model::SparseScores> {
+                let n_trees = self.trees.len() as f64;
+                self.at_least_of(&x.into(), floor, |_, _| true, |_| n_trees, control)
+            }
+
+            /// Returns predictions for the samples to which the forest was fitted, each by the trees that did not draw
+            /// the sample.
+            ///
+            /// `config` and `data` must be those of the fit, as the draws are repeated from the seed. Samples of weight
+            /// zero are out of bag for every tree. The bits are the same for any number of threads.
+            ///
+            /// # Errors
+            /// The same as for `predict`, and [`crate::ErrorKind::Shape`] when `y` or `sample_weight` does not fit X.
+            pub fn oob_predict<'d>(
+                &self,
+                config: &$config,
+                data: impl Into<crate::data::Dataset<'d>>,
+                control: &crate::control::Control,
+            ) -> crate::error::Result<crate::forest::Oob> {
+                let data = data.into();
+                let unseen = self.unseen(config, &data, control)?;
+                let n_trees = unseen.n_trees()?;
+                let (n, width) = (data.n_samples(), self.outputs.width());
+                let mut scores = crate::model::try_matrix("out-of-bag predictions", n, width)?;
+                self.oob_predict_of(data.x(), (&unseen, &n_trees), &mut scores, control)?;
+                Ok(crate::forest::Oob { scores: crate::model::into_array(scores, n, width), n_trees })
+            }
+
+            /// Returns the same predictions where they are positive and at least `floor`, with the same bits. The whole
+            /// prediction is never in memory: memory is that of the result, one bit for each sample and tree and one
+            /// row of sums for each thread; time is that of reading the leaves that are reached.
+            ///
+            /// # Errors
+            /// The same as for `oob_predict`, and [`crate::ErrorKind::Invalid`] when `floor` is negative or NaN.
+            pub fn oob_at_least<'d>(
+                &self,
+                config: &$config,
+                data: impl Into<crate::data::Dataset<'d>>,
+                floor: f64,
+                control: &crate::control::Control,
+            ) -> crate::error::Result<crate::forest::SparseOob> {
+                let data = data.into();
+                let unseen = self.unseen(config, &data, control)?;
+                let n_trees = unseen.n_trees()?;
+                let divisor = |row: usize| f64::from(n_trees[row]);
+                let counts = |row: usize, tree: usize| unseen.has(row, tree);
+                let scores = self.at_least_of(data.x(), floor, counts, divisor, control)?;
+                Ok(crate::forest::SparseOob { scores, n_trees })
+            }
+        }
+    };
+}
+
+pub(crate) use forest_methods;
