@@ -104,6 +104,8 @@
 //! `model-files` (on by default) adds [`model_file`], and methods such as [`Forest::save`] and [`Forest::from_bytes`].
 //! If it is disabled, the crate does not depend on any parser.
 //!
+//! `sprs` converts matrices of the crate `sprs`, by `Matrix::try_from` for X and `LabelView::try_from` for labels.
+//!
 //! # Errors and limits
 //!
 //! Every fallible function returns this crate's [`Error`]. Its [`ErrorKind`] contains the name of the argument and the

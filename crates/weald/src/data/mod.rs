@@ -9,6 +9,8 @@ pub(crate) mod codes;
 pub(crate) mod dataset;
 pub(crate) mod dense;
 mod digest;
+#[cfg(feature = "sprs")]
+mod from_sprs;
 pub(crate) mod known;
 mod label_folds;
 pub(crate) mod masked;
