@@ -4,7 +4,7 @@
 use safetensors::Dtype;
 
 use super::read::Whole;
-use super::write::{Tensor, WHAT};
+use super::tensor::{Tensor, WHAT};
 use crate::error::{Error, Result};
 
 /// Returns the number of bits, at least one, that the numbers below `n` need.

@@ -7,7 +7,7 @@ use safetensors::tensor::TensorInfo;
 
 use super::header::{Head, MOST_DIMENSIONS, MOST_TENSORS};
 use super::read::File;
-use super::write::Tensor;
+use super::tensor::Tensor;
 use crate::error::{Error, Result, try_string, try_with_capacity};
 
 /// The prefix of the names of tensors that are arrays of an [`Extra`].

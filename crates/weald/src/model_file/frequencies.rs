@@ -21,8 +21,8 @@ const OF_LARGE_TOTALS: f64 = 1.0 / (1u64 << 40) as f64;
 /// The sums of the frequencies of the classes of an output, over all leaves and outputs of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sums {
-    /// All sums are one. This is also the result for labels if no frequency is above one, for numerical outputs, and for
-    /// stored samples, whose slots are checked elsewhere.
+    /// All sums are one. This is also the result for labels if no frequency is above one, for numerical outputs, and
+    /// for stored samples, whose slots are checked elsewhere.
     One,
     /// Some sums are below one but positive, and none is above one.
     Less,

@@ -5,24 +5,19 @@
 //! The process is aborted if the parser itself runs out of memory, so as much memory as it may take is requested from
 //! the operating system before it starts.
 
+use std::borrow::Cow;
 use std::{fmt, io};
 
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::boosted::{BoostEntry, BoostHeader};
-use super::centroid::CentroidEntry;
-use super::compressed::CompressEntry;
-use super::extra;
-use super::scores::ScoreMeaning;
-use super::{FORMAT_VERSION, Kind};
-use crate::centroid::CentroidPrecision;
+use super::FORMAT_VERSION;
 use crate::criterion::Criterion;
 use crate::data::{MOST_FEATURES, Outputs};
-use crate::error::{Error, Result, out_of_memory, try_extend, try_resize, try_with_capacity};
+use crate::error::{Error, Result, out_of_memory, try_copied, try_extend, try_resize, try_with_capacity};
 
 const WHAT: &str = "the header of the model";
 /// The maximum length of a header, which is the limit of the safetensors format.
@@ -44,30 +39,40 @@ const PARSED_BYTES: usize = 7;
 const SHORT_BYTES: usize = 16 << 10;
 /// The maximum length, in characters, of a quotation from a file in a message.
 const MOST_QUOTED: usize = 200;
+/// The maximum number of fields of an object in the entry `weald`. This crate writes at most six.
+const MOST_FIELDS: usize = 16;
 /// The name of the object of text entries in the header.
 const METADATA: &str = "__metadata__";
 
 /// The properties that all trees of a file have in common.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Header {
     pub(super) n_features: usize,
     pub(super) outputs: Outputs,
     pub(super) criterion: Criterion,
-    /// How the model uses the trees.
-    pub(super) form: Form,
+    /// What the header tells of models of one kind alone, after the key of the kind.
+    pub(super) form: Option<(Cow<'static, str>, Fields)>,
 }
 
-/// How a model uses its trees.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Form {
-    /// The prediction is the mean over the trees.
-    Forest,
-    /// The trees are stages, which add up to scores.
-    Boosted(BoostHeader),
-    /// The trees add up to scores.
-    Compressed(ScoreMeaning),
-    /// The prediction is the mean over trees of centroids, whose weights have this type.
-    Centroid(CentroidPrecision),
+/// The fields of an object. They are written in the order that they have here, which must be that of their names, so
+/// that the bytes are the same whether a map sorts them or keeps their order.
+#[derive(Debug)]
+pub(super) struct Fields(pub(super) Vec<(Cow<'static, str>, Field)>);
+
+/// The value of a field.
+#[derive(Debug)]
+pub(super) enum Field {
+    Text(Cow<'static, str>),
+    Sizes(Sizes),
+    Fields(Fields),
+}
+
+/// A number, such as that of outputs, or numbers, such as those of the classes of outputs. All that are read are below
+/// 2³² − 1.
+#[derive(Debug)]
+pub(super) enum Sizes {
+    One(usize),
+    Many(Vec<u32>),
 }
 
 /// A header that has been checked.
@@ -82,52 +87,124 @@ pub(super) struct Head {
 
 // --- the entry `weald` ---------------------------------------------------------------------------------------------
 
-/// Creates a JSON object. The keys must be given in alphabetical order, so that the bytes are the same whether the map
-/// sorts them or keeps their order.
-pub(super) fn object(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>().into()
-}
-
-/// Returns the kind of the outputs, and their sizes.
-pub(super) fn encode_outputs(outputs: &Outputs) -> (&'static str, Value) {
-    match outputs {
-        Outputs::Real { n_outputs } => ("real", Value::from(*n_outputs)),
-        Outputs::Classes { n_classes } => ("classes", Value::from(n_classes.as_slice())),
-        Outputs::Labels { n_labels } => ("labels", Value::from(*n_labels)),
+impl Fields {
+    fn get(&self, name: &str) -> Option<&Field> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, field)| field)
     }
-}
 
-/// The number of outputs, or the numbers of classes of the outputs. All are below 2³² − 1.
-#[derive(Debug)]
-pub(super) enum Sizes {
-    One(u32),
-    Many(Vec<u32>),
-}
-
-impl<'de> Deserialize<'de> for Sizes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Sizes;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number below 2^32 - 1, or a list of such")
-            }
-
-            fn visit_u64<E: de::Error>(self, size: u64) -> Result<Sizes, E> {
-                below_limit(size).map(Sizes::One)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Sizes, A::Error> {
-                let mut sizes = Vec::new();
-                while let Some(size) = seq.next_element()? {
-                    sizes.push(below_limit(size)?);
-                }
-                Ok(Sizes::Many(sizes))
-            }
+    /// Returns the text of a field, if it exists.
+    pub(super) fn optional_text(&self, name: &str) -> Result<Option<&str>> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Field::Text(text)) => Ok(Some(text)),
+            Some(_) => Err(Error::corrupt(format!("`{name}` is not a text"))),
         }
-        deserializer.deserialize_any(Read)
     }
+
+    /// Returns the text of a field.
+    pub(super) fn text(&self, name: &str) -> Result<&str> {
+        self.optional_text(name)?.ok_or_else(|| missing(name))
+    }
+
+    fn sizes(&self, name: &str) -> Result<&Sizes> {
+        match self.get(name) {
+            None => Err(missing(name)),
+            Some(Field::Sizes(sizes)) => Ok(sizes),
+            Some(_) => Err(Error::corrupt(format!("`{name}` is not a number, or a list of numbers"))),
+        }
+    }
+
+    /// Returns the outputs that the fields `outputs` and `sizes` describe.
+    pub(super) fn outputs(&self) -> Result<Outputs> {
+        decode_outputs(self.text("outputs")?, self.sizes("sizes")?)
+    }
+
+    /// Refuses other fields than these.
+    pub(super) fn check_names(&self, known: &[&str]) -> Result<()> {
+        match self.0.iter().find(|(name, _)| !known.contains(&&**name)) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::corrupt(format!("unknown field `{}` in the header", quoted(name)))),
+        }
+    }
+
+    fn encode(&self) -> Map<String, Value> {
+        let value = |field: &Field| match field {
+            Field::Text(text) => Value::from(&**text),
+            Field::Sizes(Sizes::One(size)) => Value::from(*size),
+            Field::Sizes(Sizes::Many(sizes)) => Value::from(sizes.as_slice()),
+            Field::Fields(fields) => fields.encode().into(),
+        };
+        self.0.iter().map(|(name, field)| (name.to_string(), value(field))).collect()
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::corrupt(format!("missing field `{name}` in the header"))
+}
+
+/// Reads a value in which there are at most so many levels of objects.
+#[derive(Clone, Copy)]
+struct ReadField {
+    n_levels: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for ReadField {
+    type Value = Field;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Field, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ReadField {
+    type Value = Field;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a number below 2^32 - 1, or a list of such")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Field, E> {
+        Ok(Field::Text(text.to_owned().into()))
+    }
+
+    fn visit_u64<E: de::Error>(self, size: u64) -> Result<Field, E> {
+        below_limit(size).map(|size| Field::Sizes(Sizes::One(size as usize)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Field, A::Error> {
+        let mut sizes = Vec::new();
+        while let Some(size) = seq.next_element()? {
+            sizes.push(below_limit(size)?);
+        }
+        Ok(Field::Sizes(Sizes::Many(sizes)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Field, A::Error> {
+        if self.n_levels == 0 {
+            return Err(de::Error::custom("an object inside the entry of a kind"));
+        }
+        let mut fields: Vec<(Cow<'static, str>, Field)> = Vec::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if fields.iter().any(|(known, _)| *known == name) {
+                return Err(de::Error::custom(format!("duplicate field `{name}`")));
+            }
+            if fields.len() == MOST_FIELDS {
+                return Err(de::Error::custom(format!("more than {MOST_FIELDS} fields")));
+            }
+            fields.push((name.into(), map.next_value_seed(ReadField { n_levels: self.n_levels - 1 })?));
+        }
+        Ok(Field::Fields(Fields(fields)))
+    }
+}
+
+/// Returns the fields `outputs` and `sizes`.
+pub(super) fn encode_outputs(outputs: &Outputs) -> [(Cow<'static, str>, Field); 2] {
+    let (kind, sizes) = match outputs {
+        Outputs::Real { n_outputs } => ("real", Sizes::One(*n_outputs)),
+        Outputs::Classes { n_classes } => ("classes", Sizes::Many(n_classes.clone())),
+        Outputs::Labels { n_labels } => ("labels", Sizes::One(*n_labels)),
+    };
+    [("outputs".into(), Field::Text(kind.into())), ("sizes".into(), Field::Sizes(sizes))]
 }
 
 fn below_limit<E: de::Error>(number: u64) -> Result<u32, E> {
@@ -137,16 +214,12 @@ fn below_limit<E: de::Error>(number: u64) -> Result<u32, E> {
         .ok_or_else(|| E::custom(format!("{number} is not below 2^32 - 1")))
 }
 
-fn limited<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    below_limit(u64::deserialize(deserializer)?)
-}
-
 /// Returns the outputs that an object describes.
-pub(super) fn decode_outputs(outputs: &str, sizes: Sizes) -> Result<Outputs> {
+fn decode_outputs(outputs: &str, sizes: &Sizes) -> Result<Outputs> {
     let outputs = match (outputs, sizes) {
-        ("real", Sizes::One(n)) => Outputs::Real { n_outputs: n as usize },
-        ("labels", Sizes::One(n)) => Outputs::Labels { n_labels: n as usize },
-        ("classes", Sizes::Many(n_classes)) => Outputs::Classes { n_classes },
+        ("real", Sizes::One(n)) => Outputs::Real { n_outputs: *n },
+        ("labels", Sizes::One(n)) => Outputs::Labels { n_labels: *n },
+        ("classes", Sizes::Many(n_classes)) => Outputs::Classes { n_classes: try_copied(WHAT, n_classes)? },
         _ => return Err(Error::corrupt("`outputs` is unknown, or `sizes` does not fit it")),
     };
     let width = match &outputs {
@@ -166,39 +239,25 @@ struct Version {
     format_version: u64,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HeaderEntry {
-    #[serde(rename = "format_version")]
-    _format_version: IgnoredAny,
-    #[serde(deserialize_with = "limited")]
-    n_features: u32,
-    criterion: String,
-    outputs: String,
-    sizes: Sizes,
-    boosting: Option<BoostEntry>,
-    compression: Option<CompressEntry>,
-    centroids: Option<CentroidEntry>,
-}
-
 impl Header {
+    /// Returns what the header tells of models of the kind with this key alone.
+    pub(super) fn form_of(&self, key: &str) -> Result<&Fields> {
+        let form = self.form.as_ref().filter(|(known, _)| known == key).map(|(_, fields)| fields);
+        form.ok_or_else(|| Error::corrupt(format!("the header has no entry `{key}`")))
+    }
+
     /// Returns the entry `weald`.
     pub(super) fn encode(&self) -> String {
-        let (kind, sizes) = encode_outputs(&self.outputs);
-        let entries = [
-            ("criterion", Value::from(self.criterion.name())),
-            ("format_version", Value::from(FORMAT_VERSION)),
-            ("n_features", Value::from(self.n_features)),
-            ("outputs", Value::from(kind)),
-            ("sizes", sizes),
+        let number = |n: usize| Field::Sizes(Sizes::One(n));
+        let fields = [
+            ("criterion".into(), Field::Text(self.criterion.name().into())),
+            ("format_version".into(), number(FORMAT_VERSION as usize)),
+            ("n_features".into(), number(self.n_features)),
         ];
-        let form = match &self.form {
-            Form::Forest => None,
-            Form::Boosted(boosting) => Some(("boosting", boosting.encode())),
-            Form::Compressed(scores) => Some(("compression", object(scores.encode()))),
-            Form::Centroid(precision) => Some(("centroids", CentroidEntry::encode(*precision))),
-        };
-        object(form.into_iter().chain(entries)).to_string()
+        let form = self.form.iter().map(|(key, form)| (key.to_string(), Value::from(form.encode())));
+        let mut entries: Map<String, Value> = form.collect();
+        entries.extend(Fields(fields.into_iter().chain(encode_outputs(&self.outputs)).collect()).encode());
+        Value::from(entries).to_string()
     }
 
     fn decode(text: &str) -> Result<Self> {
@@ -209,37 +268,32 @@ impl Header {
             let must = "be 1 (newer files need a newer weald)";
             return Err(Error::invalid("format version of the model", format_version, must));
         }
-        let entry: HeaderEntry = serde_json::from_str(text).map_err(broken)?;
-        let criterion = Criterion::from_name(&entry.criterion);
+        let mut parser = serde_json::Deserializer::from_str(text);
+        let entry = ReadField { n_levels: 2 }.deserialize(&mut parser);
+        let entry = entry.and_then(|entry| parser.end().map(|()| entry)).map_err(broken)?;
+        let Field::Fields(Fields(fields)) = entry else { return Err(Error::corrupt("`weald` is not an object")) };
+        let (mut forms, fields): (Vec<_>, Vec<_>) =
+            fields.into_iter().partition(|(_, field)| matches!(field, Field::Fields(_)));
+        let form = match (forms.pop(), forms.len()) {
+            (Some((key, Field::Fields(form))), 0) => Some((key, form)),
+            (None, _) => None,
+            _ => return Err(Error::corrupt("the header describes models of two kinds")),
+        };
+        let entry = Fields(fields);
+        entry.check_names(&["criterion", "format_version", "n_features", "outputs", "sizes"])?;
+        let criterion = Criterion::from_name(entry.text("criterion")?);
         let criterion = criterion.ok_or_else(|| Error::corrupt("`criterion` is unknown"))?;
-        let n_features = entry.n_features as usize;
+        let Sizes::One(n_features) = *entry.sizes("n_features")? else {
+            return Err(Error::corrupt("`n_features` is not a number"));
+        };
         if n_features > MOST_FEATURES {
             return Err(Error::corrupt(format!("the model has {n_features} features, more than {MOST_FEATURES}")));
         }
-        let outputs = decode_outputs(&entry.outputs, entry.sizes)?;
+        let outputs = entry.outputs()?;
         if !criterion.fits(&outputs) {
             return Err(Error::corrupt("the criterion does not fit the outputs"));
         }
-        let form = match (entry.boosting, entry.compression, entry.centroids) {
-            (None, None, None) => Form::Forest,
-            (Some(boosting), None, None) => Form::Boosted(BoostHeader::decode(boosting)?),
-            (None, Some(compression), None) => Form::Compressed(compression.decode()?),
-            (None, None, Some(centroids)) => Form::Centroid(centroids.decode()?),
-            (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
-                return Err(Error::corrupt("the header describes models of two kinds"));
-            }
-        };
         Ok(Header { n_features, outputs, criterion, form })
-    }
-
-    /// Returns the kind of the model.
-    pub(super) fn kind(&self) -> Kind {
-        match &self.form {
-            Form::Forest => Kind::Forest,
-            Form::Boosted(_) => Kind::Boosted,
-            Form::Compressed(_) => Kind::Compressed,
-            Form::Centroid(_) => Kind::Centroid,
-        }
     }
 }
 
@@ -248,6 +302,11 @@ impl Header {
 fn ask_for_parser(text: &str) -> Result<()> {
     let n_bytes = if text.len() > SHORT_BYTES { text.len().saturating_mul(PARSED_BYTES) } else { 0 };
     try_with_capacity::<u8>(WHAT, n_bytes).map(drop)
+}
+
+/// Returns the beginning of a text of a file, for a message.
+pub(super) fn quoted(text: &str) -> String {
+    text.chars().take(MOST_QUOTED).flat_map(char::escape_debug).collect()
 }
 
 /// Returns the error of a parser. Its message may quote everything that the parser has read; a long message is cut, and
@@ -361,204 +420,23 @@ impl Head {
         let Raw { texts, mut tensors } = serde_json::from_str(text).map_err(|e| not_read("the header", e))?;
         let entry = texts.weald.ok_or_else(|| Error::corrupt("the header has no entry `weald`"))?;
         let header = Header::decode(&entry)?;
-        tensors.iter().try_for_each(|(name, info)| check_tensor(header.kind(), name, info))?;
         tensors.sort_by_key(|(_, info)| info.data_offsets);
         let metadata = Metadata::new(None, tensors).map_err(|e| not_read("the header", e))?;
         if metadata.data_len() as u64 != n_data {
             let why = format!("{n_data} bytes of arrays, the header tells of {}", metadata.data_len());
             return Err(Error::corrupt(why));
         }
-        let head = Head { header, estimator: texts.estimator, metadata };
-        head.check_lengths()?;
-        Ok(head)
+        Ok(Head { header, estimator: texts.estimator, metadata })
+    }
+
+    /// Returns the names and the properties of all tensors.
+    pub(super) fn tensors(&self) -> impl Iterator<Item = (String, &TensorInfo)> {
+        self.metadata.offset_keys().into_iter().filter_map(|name| self.metadata.info(&name).map(|info| (name, info)))
     }
 
     /// Returns the number of elements of tensor `name`, if it exists.
     pub(super) fn length(&self, name: &str) -> Option<u64> {
         self.metadata.info(name).map(|info| info.shape.iter().product::<usize>() as u64)
-    }
-
-    /// Checks that the lengths of the tensors of trees are consistent, as far as this can be seen from the lengths
-    /// alone.
-    fn check_lengths(&self) -> Result<()> {
-        if self.header.kind() == Kind::Centroid {
-            return self.check_lengths_of_centroids();
-        }
-        let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
-        let (n_trees, n_nodes) = (there("n_nodes")?, there("features")?);
-        if n_nodes < n_trees || !(n_nodes - n_trees).is_multiple_of(2) {
-            return Err(Error::corrupt(format!("{n_trees} trees cannot have {n_nodes} nodes")));
-        }
-        let n_splits = (n_nodes - n_trees) / 2;
-        let n_leaves = n_nodes - n_splits;
-        let n_values = n_leaves.saturating_mul(self.header.outputs.width() as u64);
-        let n_cells = there("leaf_amounts")?;
-        let lengths = [
-            ("thresholds", n_splits, n_splits),
-            ("split_impurity", n_splits, n_splits),
-            ("leaf_layout", n_trees, n_trees),
-            ("leaf_sizes", 0, n_leaves),
-            ("leaf_columns", 0, n_cells),
-            ("leaf_amounts", 0, n_values),
-            ("n_node_samples", n_leaves, n_nodes),
-        ];
-        let optional = [
-            ("leaf_impurity", n_leaves, n_leaves),
-            ("leaf_scales", 0, n_trees.saturating_mul(self.header.outputs.width() as u64)),
-            ("leaf_factors", 0, n_leaves),
-            ("leaf_totals", 0, n_leaves),
-            ("category_sizes", 0, n_splits),
-            ("weights", n_leaves, n_nodes),
-            ("row_set", 0, n_trees),
-        ];
-        let required = lengths.map(|(name, least, most)| there(name).map(|n| (name, n, least, most)));
-        let optional = optional.map(|(name, least, most)| self.length(name).map(|n| Ok((name, n, least, most))));
-        for found in required.into_iter().chain(optional.into_iter().flatten()) {
-            let (name, n, least, most) = found?;
-            // If the smallest length is not zero, the tensor has one number for each leaf, or one for each node.
-            if !(least..=most).contains(&n) || least > 0 && n != least && n != most {
-                let short = if n < most { "short" } else { "long" };
-                return Err(Error::corrupt(format!("`{name}` is too {short} for {n_trees} trees of {n_nodes} nodes")));
-            }
-        }
-        self.check_sets()
-    }
-
-    fn check_sets(&self) -> Result<()> {
-        if self.length("set_rows") == self.length("set_layout") {
-            Ok(())
-        } else {
-            Err(Error::corrupt("`set_rows` and `set_layout` have different lengths"))
-        }
-    }
-
-    /// Like `check_lengths`, for trees of centroids.
-    fn check_lengths_of_centroids(&self) -> Result<()> {
-        let there = |name| self.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
-        let (n_trees, n_nodes) = (there("n_nodes")?, there("n_children")?);
-        let n_tables = there("leaf_layout")?;
-        let lengths = [
-            ("n_children", n_trees <= n_nodes),
-            ("centroid_sizes", there("centroid_sizes")? == n_nodes),
-            ("centroid_bytes", there("centroid_bytes")? == n_trees),
-            ("centroid_factors", self.length("centroid_factors").is_none_or(|n| n == n_nodes)),
-            ("n_node_samples", there("n_node_samples")? <= n_nodes),
-            ("leaf_layout", (n_trees..=n_trees.saturating_mul(2)).contains(&n_tables)),
-            ("idf", self.length("idf").is_none_or(|n| n == self.header.n_features as u64)),
-        ];
-        if let Some((name, _)) = lengths.iter().find(|(_, fits)| !fits) {
-            return Err(Error::corrupt(format!("`{name}` does not fit {n_trees} trees of {n_nodes} nodes")));
-        }
-        self.check_sets()
-    }
-}
-
-// --- which tensors there may be --------------------------------------------------------------------------------------
-
-const WHOLE: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32];
-const NUMBERS: &[Dtype] = &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F16, Dtype::F32, Dtype::F64];
-
-/// The tensors of trees, with the types that each may have.
-const OF_TREES: [(&str, &[Dtype]); 28] = [
-    ("categories", WHOLE),
-    ("category_sizes", WHOLE),
-    ("category_splits", &[Dtype::U8]),
-    ("features", &[Dtype::U16, Dtype::U32]),
-    ("leaf_amounts", NUMBERS),
-    ("leaf_columns", WHOLE),
-    ("leaf_factors", NUMBERS),
-    ("leaf_impurity", NUMBERS),
-    ("leaf_layout", &[Dtype::U8]),
-    ("leaf_scales", NUMBERS),
-    ("leaf_sizes", WHOLE),
-    ("leaf_totals", NUMBERS),
-    ("missing_sides", &[Dtype::U8]),
-    ("n_node_samples", WHOLE),
-    ("n_nodes", WHOLE),
-    ("row_ends", &[Dtype::U8]),
-    ("row_ids", &[Dtype::U8]),
-    ("row_set", WHOLE),
-    ("row_units", NUMBERS),
-    ("set_layout", &[Dtype::U8]),
-    ("set_rows", WHOLE),
-    ("set_scales", NUMBERS),
-    ("set_sizes", WHOLE),
-    ("set_slots", &[Dtype::U8]),
-    ("set_values", NUMBERS),
-    ("split_impurity", NUMBERS),
-    ("thresholds", &[Dtype::F32]),
-    ("weights", NUMBERS),
-];
-const OF_BOOSTED: [(&str, &[Dtype]); 7] = [
-    ("learning_rate", &[Dtype::F64]),
-    ("oob_losses", NUMBERS),
-    ("start", NUMBERS),
-    ("step_exponents", NUMBERS),
-    ("step_sizes", &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F8_E4M3, Dtype::F16, Dtype::F32, Dtype::F64]),
-    ("train_score", NUMBERS),
-    ("validation_score", NUMBERS),
-];
-/// The tensors of [`OF_TREES`] that trees of centroids have, too.
-const OF_ALL_TREES: [&str; 20] = [
-    "leaf_amounts",
-    "leaf_columns",
-    "leaf_factors",
-    "leaf_layout",
-    "leaf_scales",
-    "leaf_sizes",
-    "leaf_totals",
-    "n_node_samples",
-    "n_nodes",
-    "row_ends",
-    "row_ids",
-    "row_set",
-    "row_units",
-    "set_layout",
-    "set_rows",
-    "set_scales",
-    "set_sizes",
-    "set_slots",
-    "set_values",
-    "weights",
-];
-const OF_CENTROIDS: [(&str, &[Dtype]); 8] = [
-    ("centroid_bytes", WHOLE),
-    ("centroid_factors", &[Dtype::F32]),
-    ("centroid_features", &[Dtype::U8]),
-    ("centroid_rules", &[Dtype::F64]),
-    ("centroid_sizes", WHOLE),
-    ("centroid_weights", &[Dtype::U8, Dtype::F16]),
-    ("idf", &[Dtype::F32]),
-    ("n_children", WHOLE),
-];
-const OF_COMPRESSED: [(&str, &[Dtype]); 1] = [("l1_norm", &[Dtype::F64])];
-
-/// Checks that a file of this `kind` may have such a tensor.
-fn check_tensor(kind: Kind, name: &str, info: &TensorInfo) -> Result<()> {
-    let more: &[(&str, &[Dtype])] = match kind {
-        Kind::Forest => &[],
-        Kind::Boosted => &OF_BOOSTED,
-        Kind::Compressed => &OF_COMPRESSED,
-        Kind::Centroid => &OF_CENTROIDS,
-    };
-    let may_be = |name: &str| kind != Kind::Centroid || OF_ALL_TREES.contains(&name);
-    let of_trees = OF_TREES.iter().filter(|(known, _)| may_be(known));
-    let wrong_type = || Error::corrupt(format!("`{name}` is of type {:?}", info.dtype));
-    if let Some((_, types)) = of_trees.chain(more).find(|(known, _)| *known == name) {
-        return match info.shape.len() {
-            1 if types.contains(&info.dtype) => Ok(()),
-            1 => Err(wrong_type()),
-            n => Err(Error::corrupt(format!("`{name}` has {n} dimensions, not one"))),
-        };
-    }
-    match name.strip_prefix(extra::PREFIX) {
-        Some(name) if !extra::is_name(name) => Err(Error::corrupt("the name of an array of the estimator is invalid")),
-        Some(_) if !extra::is_known(info.dtype) => Err(wrong_type()),
-        Some(_) => Ok(()),
-        None => {
-            let name: String = name.chars().take(MOST_QUOTED).collect();
-            Err(Error::corrupt(format!("there is a tensor `{}`, which is not known", name.escape_debug())))
-        }
     }
 }
 

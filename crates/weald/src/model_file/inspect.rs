@@ -4,24 +4,11 @@ use std::path::Path;
 
 use super::FORMAT_VERSION;
 use super::disk;
-use super::header::{Form, Head};
+use super::header::Head;
+use super::kinds::{Kind, row_of};
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::Result;
-
-/// The kind of model that a file contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// A [`crate::Forest`].
-    Forest,
-    /// A [`crate::Boosted`] model.
-    Boosted,
-    /// A [`crate::Compressed`] model.
-    Compressed,
-    /// A [`crate::CentroidForest`].
-    Centroid,
-}
 
 /// The contents of the header of a model file.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +66,7 @@ pub struct TensorSummary {
 /// [`crate::ErrorKind::Corrupt`] with the check that failed, or [`crate::ErrorKind::Invalid`] for a newer format.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Summary> {
     let opened = disk::open(path.as_ref())?;
-    Ok(summary(&opened.head, opened.length))
+    summary(&opened.head, opened.length)
 }
 
 /// Like [`inspect`], for a file in memory.
@@ -90,31 +77,27 @@ pub fn inspect_bytes(bytes: &[u8]) -> Result<Summary> {
     let length = bytes.len() as u64;
     let n_header = disk::header_bytes(bytes, length)?;
     let head = Head::parse(&bytes[8..8 + n_header], length - 8 - n_header as u64)?;
-    Ok(summary(&head, length))
+    summary(&head, length)
 }
 
-pub(super) fn summary(head: &Head, n_bytes: u64) -> Summary {
-    let tensors = head.metadata.offset_keys().into_iter().filter_map(|name| {
-        let info = head.metadata.info(&name)?;
+/// Returns the summary of a file, after all checks that the header alone allows.
+pub(super) fn summary(head: &Head, n_bytes: u64) -> Result<Summary> {
+    let row = row_of(head)?;
+    let tensors = head.tensors().map(|(name, info)| {
         let (start, end) = info.data_offsets;
         let (shape, dtype) = (info.shape.clone(), info.dtype.to_string());
         let length = (end - start) as u64;
-        Some(TensorSummary { name, dtype, shape, n_bytes: length, share: length as f64 / n_bytes as f64 })
+        TensorSummary { name, dtype, shape, n_bytes: length, share: length as f64 / n_bytes as f64 }
     });
     let tensors = tensors.collect();
-    let of_nodes = if head.header.kind() == Kind::Centroid { "n_children" } else { "features" };
+    let of_nodes = row.about.of_nodes;
     let (n_trees, n_nodes) = (head.length("n_nodes").unwrap_or(0), head.length(of_nodes).unwrap_or(0));
     let n_header_bytes = n_bytes - head.metadata.data_len() as u64;
     let header = &head.header;
-    let outputs = match &header.form {
-        Form::Forest | Form::Centroid(_) => &header.outputs,
-        Form::Boosted(boosting) => &boosting.scores.outputs,
-        Form::Compressed(scores) => &scores.outputs,
-    };
-    Summary {
+    Ok(Summary {
         format_version: FORMAT_VERSION,
-        kind: header.kind(),
-        outputs: outputs.clone(),
+        kind: row.kind,
+        outputs: (row.outputs)(head)?,
         criterion: header.criterion,
         n_features: header.n_features,
         n_trees,
@@ -123,5 +106,5 @@ pub(super) fn summary(head: &Head, n_bytes: u64) -> Summary {
         n_header_bytes,
         tensors,
         estimator: head.estimator.clone(),
-    }
+    })
 }

@@ -108,28 +108,30 @@
 
 mod amounts;
 mod bits;
-mod boosted;
-mod centroid;
-mod compressed;
+mod codec;
 mod disk;
 mod extra;
 mod frequencies;
 mod header;
 mod inspect;
+mod kinds;
 mod leaves;
+mod lengths;
 mod model;
 mod names;
 mod places;
 mod read;
 mod rows;
 mod scores;
+mod tensor;
 mod validate;
 mod write;
 
 pub use disk::write_bytes;
 pub use extra::{Array, Extra, Values};
-pub use inspect::{Kind, Summary, TensorSummary, inspect, inspect_bytes};
-pub use model::{Model, ModelFile};
+pub use inspect::{Summary, TensorSummary, inspect, inspect_bytes};
+pub use kinds::{Kind, Model};
+pub use model::ModelFile;
 
 /// The version of the layout above. Files of other versions raise an error.
 const FORMAT_VERSION: u64 = 1;

@@ -5,10 +5,8 @@ use std::borrow::Cow;
 use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
 
-use super::disk::Disk;
-use super::extra::Extra;
+use super::disk::{self, Disk};
 use super::header::Head;
-use super::{Kind, disk};
 use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
 use crate::tree::leaves::Half;
 
@@ -144,22 +142,6 @@ impl<'a> File<'a> {
     /// Opens a file on the disk, of which only the header has been read.
     pub(super) fn on_disk(opened: disk::Opened) -> Self {
         File { head: opened.head, arrays: Arrays::Disk(opened.disk) }
-    }
-
-    /// Reads the data that are stored with the model.
-    pub(super) fn extra(&self) -> Result<Extra> {
-        Extra::read(self)
-    }
-
-    /// Returns the error for a model that is not of the requested kind.
-    pub(super) fn is_not(&self, kind: Kind) -> Error {
-        let name = |kind| match kind {
-            Kind::Forest => "a forest",
-            Kind::Boosted => "a boosted model",
-            Kind::Compressed => "a compressed model",
-            Kind::Centroid => "a centroid forest",
-        };
-        Error::corrupt(format!("this is {}, not {}", name(self.head.header.kind()), name(kind)))
     }
 
     /// Returns tensor `name`, if it exists.

@@ -11,7 +11,7 @@ use super::bits::{Bits, packed, width_below};
 use super::places::{Places, sum_up};
 use super::read::{File, TensorReader, Whole, with_whole};
 
-use super::write::{Tensor, narrowest, type_bits};
+use super::tensor::{Tensor, narrowest, type_bits};
 use super::{COUNTS, HALF, SCALED, SINGLE};
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_filled, try_reserve, try_with_capacity};

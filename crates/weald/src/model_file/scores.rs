@@ -1,9 +1,8 @@
 //! The scores of all kinds of models: their meaning in the header, and the check that they are finite.
 
-use serde_json::Value;
+use std::borrow::Cow;
 
-use super::Kind;
-use super::header::{Sizes, decode_outputs, encode_outputs};
+use super::header::{Field, Fields, encode_outputs};
 use super::names::{LINKS, name_of, value_of};
 use crate::data::Outputs;
 use crate::data::targets::is_binary;
@@ -19,16 +18,17 @@ pub(super) struct ScoreMeaning {
 }
 
 impl ScoreMeaning {
-    /// Returns the entries of a JSON object, in alphabetical order.
-    pub(super) fn encode(&self) -> [(&'static str, Value); 3] {
-        let (kind, sizes) = encode_outputs(&self.outputs);
-        [("link", Value::from(name_of(&LINKS, &self.link))), ("outputs", Value::from(kind)), ("sizes", sizes)]
+    /// Returns the fields of the header, in alphabetical order.
+    pub(super) fn encode(&self) -> impl Iterator<Item = (Cow<'static, str>, Field)> {
+        let link = Field::Text(name_of(&LINKS, &self.link).into());
+        std::iter::once(("link".into(), link)).chain(encode_outputs(&self.outputs))
     }
 
-    pub(super) fn decode(kind: Kind, link: &str, outputs: &str, sizes: Sizes) -> Result<Self> {
-        let outputs = decode_outputs(outputs, sizes)?;
-        let link = value_of(&LINKS, "link", link)?;
-        if fits(kind, link, &outputs) {
+    /// Reads this from the fields of the header, for a kind of model that can have these links.
+    pub(super) fn decode(fields: &Fields, links: &[Link]) -> Result<Self> {
+        let outputs = fields.outputs()?;
+        let link = value_of(&LINKS, "link", fields.text("link")?)?;
+        if links.contains(&link) && fits(link, &outputs) {
             Ok(ScoreMeaning { outputs, link })
         } else {
             Err(Error::corrupt("the link does not fit y"))
@@ -36,20 +36,18 @@ impl ScoreMeaning {
     }
 }
 
-/// Returns whether models of this kind can have this link with these outputs.
-fn fits(kind: Kind, link: Link, outputs: &Outputs) -> bool {
+/// Returns whether models with these outputs can have this link.
+fn fits(link: Link, outputs: &Outputs) -> bool {
     let has_one_score = match outputs {
-        Outputs::Real { .. } => return link == Link::Identity || (link == Link::Log && kind == Kind::Boosted),
+        Outputs::Real { .. } => return matches!(link, Link::Identity | Link::Log),
         Outputs::Labels { .. } => true,
         Outputs::Classes { n_classes } => is_binary(n_classes),
     };
     match link {
         Link::Identity | Link::Log => false,
-        Link::Margin => kind == Kind::Boosted,
-        Link::Share => kind == Kind::Compressed,
+        Link::Margin | Link::Share => true,
         Link::Logistic => has_one_score,
-        Link::OneAgainstRest => kind == Kind::Boosted && !has_one_score,
-        Link::Softmax => !has_one_score,
+        Link::OneAgainstRest | Link::Softmax => !has_one_score,
     }
 }
 

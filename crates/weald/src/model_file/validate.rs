@@ -7,49 +7,21 @@ use std::sync::Arc;
 
 use safetensors::Dtype;
 
-use super::Kind;
 use super::bits::Bits;
 use super::header::Head;
 use super::leaves::LeafTensors;
 use super::places::{Places, place, sum_up};
 use super::read::{File, TensorReader, with_numbers, with_whole};
 use super::rows::Packed;
-use super::scores::check_scores;
 use crate::data::Category;
 use crate::data::{MOST_CATEGORIES, Outputs};
 use crate::error::{Error, Result, try_collected, try_filled, try_reserve, try_with_capacity};
-use crate::forest::Forest;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Side;
 use crate::tree::leaves::Half;
 use crate::tree::{Node, Tree};
 
 const WHAT: &str = "the model";
-
-impl Forest {
-    /// Reads a forest that [`Forest::to_bytes`] wrote.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
-    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Forest> {
-        Forest::read(&File::parse(bytes)?)
-    }
-
-    pub(super) fn read(file: &File<'_>) -> Result<Forest> {
-        let header = &file.head.header;
-        if header.kind() != Kind::Forest {
-            return Err(file.is_not(Kind::Forest));
-        }
-        let trees = trees(file)?;
-        if trees.is_empty() {
-            return Err(Error::corrupt("there are no trees"));
-        }
-        let forest = Forest { n_features: header.n_features, outputs: header.outputs.try_clone()?, trees };
-        check_scores(&forest.additive()?)?;
-        Ok(forest)
-    }
-}
 
 /// Returns a lower bound, from the header, on the bytes of memory that the trees of a file take. If there is not as
 /// much memory, this is found before the arrays are read.
@@ -74,8 +46,8 @@ pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
     let mut tensors = Tensors::new(file, &packed)?;
     let mut n_nodes = file.required("n_nodes")?;
     let n_trees = n_nodes.len();
-    // There are as many trees as layouts of leaves, which take a byte each, and at least as many nodes. `Head` has
-    // checked this.
+    // There are as many trees as layouts of leaves, which take a byte each, and at least as many nodes. This was
+    // checked with the header.
     let mut trees = try_with_capacity(WHAT, n_trees)?;
     for n_nodes in n_nodes.whole(WHAT, n_trees)? {
         trees.push(Arc::new(tensors.next_tree(file, n_nodes as usize)?));

@@ -1,73 +1,18 @@
-//! Writing: the tensors of a forest, each in the narrowest type that can represent all of its numbers exactly.
+//! Writing: the tensors of trees.
 
-use std::borrow::Cow;
-use std::path::Path;
 use std::sync::Arc;
 
 use safetensors::Dtype;
-use safetensors::tensor::TensorInfo;
 
 use super::bits::packed;
-use super::extra::Extra;
 use super::frequencies::{Sums, sums};
-use super::header::{self, Form, Header};
-use super::{ABOVE, BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE, disk, rows};
+use super::tensor::{Tensor, WHAT, Whole, bytes, floats, narrowest, type_bits, whole};
+use super::{ABOVE, COUNTS, PARTIAL, ROWS, SPARSE, rows};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
-use crate::forest::Forest;
+use crate::error::{Result, try_collected, try_filled};
 use crate::partition::decision::{Decision, Side};
-use crate::tree::leaves::{Amounts, Half, Indices, Layout};
+use crate::tree::leaves::{Amounts, Indices, Layout};
 use crate::tree::{LeafTable, Node, Tree};
-
-pub(super) const WHAT: &str = "the bytes of the model";
-
-/// A named array in little-endian bytes.
-#[derive(Debug)]
-pub(super) struct Tensor {
-    pub(super) name: Cow<'static, str>,
-    pub(super) dtype: Dtype,
-    /// The shape; `None`: the array has one dimension.
-    pub(super) shape: Option<Vec<usize>>,
-    pub(super) bytes: Vec<u8>,
-}
-
-/// A file in parts: the bytes before the arrays, and the arrays in their order.
-#[derive(Debug)]
-pub(super) struct Parts {
-    start: Vec<u8>,
-    tensors: Vec<Tensor>,
-}
-
-#[cfg(test)]
-impl Tensor {
-    pub(super) fn contents(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl Forest {
-    /// Returns the forest as a safetensors file. Equal forests have equal bytes.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Invalid`] for a forest without trees, or [`crate::ErrorKind::OutOfMemory`].
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.parts(&Extra::default())?.into_bytes()
-    }
-
-    pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
-        let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "0 trees", "have at least one tree"))?;
-        let (n_features, outputs) = (self.n_features, self.outputs.clone());
-        let header = Header { n_features, outputs, criterion: first.criterion, form: Form::Forest };
-        Parts::new(&header, tensors(&self.trees, n_features)?, extra)
-    }
-}
-
-impl Tensor {
-    /// Creates a one-dimensional tensor.
-    pub(super) fn new(name: &'static str, dtype: Dtype, bytes: Vec<u8>) -> Self {
-        Tensor { name: name.into(), dtype, shape: None, bytes }
-    }
-}
 
 /// Returns the tensors of trees, in the order of the trees.
 pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor>> {
@@ -249,78 +194,6 @@ fn layout(leaves: &LeafTable, outputs: &Outputs) -> u8 {
     cells | counts | partial | type_bits(&leaves.amounts, leaves.scales.as_deref())
 }
 
-/// Returns the bits for the type of floats, which cannot be seen from the numbers.
-pub(super) fn type_bits(amounts: &Amounts, scales: Option<&[f64]>) -> u8 {
-    let precision = match amounts {
-        Amounts::I8(_) => BYTES,
-        Amounts::F16(_) => HALF,
-        Amounts::F32(_) => SINGLE,
-        Amounts::U8(_) | Amounts::U16(_) | Amounts::U32(_) | Amounts::F64(_) => 0,
-    };
-    precision | if scales.is_some() { SCALED } else { 0 }
-}
-
-/// Whole numbers in the type in which the model stores them.
-enum Whole<'t> {
-    U8(&'t [u8]),
-    U16(&'t [u16]),
-    U32(&'t [u32]),
-}
-
-/// Evaluates `$body` with the numbers of `$whole`, a slice of any of the types.
-macro_rules! with_slice {
-    ($whole:expr, |$slice:ident| $body:expr) => {
-        match $whole {
-            Whole::U8($slice) => $body,
-            Whole::U16($slice) => $body,
-            Whole::U32($slice) => $body,
-        }
-    };
-}
-
-/// Returns the same tensor as [`narrowest`] for the same numbers.
-#[expect(clippy::useless_conversion, clippy::unnecessary_cast, reason = "one code for slices of three types")]
-fn whole<'t, I: Iterator<Item = Whole<'t>>>(name: &'static str, parts: impl Fn() -> I) -> Result<Tensor> {
-    let (mut n, mut largest) = (0, 0u32);
-    parts().for_each(|part| {
-        with_slice!(part, |slice| {
-            n += slice.len();
-            largest = largest.max(slice.iter().fold(0, |most, &v| most.max(v)).into());
-        });
-    });
-    Ok(match largest {
-        l if l <= u8::MAX.into() => {
-            let mut bytes: Vec<u8> = try_with_capacity(WHAT, n)?;
-            parts().for_each(|part| with_slice!(part, |slice| bytes.extend(slice.iter().map(|&v| v as u8))));
-            Tensor::new(name, Dtype::U8, bytes)
-        }
-        // Whole numbers above 65 535 do not fit into 16 bits; the largest float16 is smaller.
-        l if l <= u16::MAX.into() => spread(name, Dtype::U16, n, parts(), |v| (v as u16).to_le_bytes())?,
-        _ => spread(name, Dtype::U32, n, parts(), u32::to_le_bytes)?,
-    })
-}
-
-#[expect(clippy::useless_conversion, reason = "one code for slices of three types")]
-fn spread<'t, const N: usize>(
-    name: &'static str,
-    dtype: Dtype,
-    n: usize,
-    parts: impl Iterator<Item = Whole<'t>>,
-    encode: impl Fn(u32) -> [u8; N],
-) -> Result<Tensor> {
-    /// The number of values that are encoded at a time, so that they stay in the cache.
-    const AT_ONCE: usize = 1 << 12;
-    let mut bytes: Vec<u8> = try_with_capacity(WHAT, n * N)?;
-    let mut encoded = [[0; N]; AT_ONCE];
-    parts.for_each(|part| {
-        with_slice!(part, |slice| for few in slice.chunks(AT_ONCE) {
-            encoded.iter_mut().zip(few).for_each(|(bytes, &v)| *bytes = encode(v.into()));
-            bytes.extend_from_slice(encoded[..few.len()].as_flattened());
-        });
-    });
-    Ok(Tensor::new(name, dtype, bytes))
-}
-
 /// Returns the features of all nodes, with the largest number of the type for leaves. The type has 16 bits if this
 /// number is not a feature.
 fn features(trees: &[Arc<Tree>], n_features: usize) -> Result<Tensor> {
@@ -331,82 +204,5 @@ fn features(trees: &[Arc<Tree>], n_features: usize) -> Result<Tensor> {
         bytes("features", Dtype::U16, n, nodes().map(|node| (node.feature() as u16).to_le_bytes()))
     } else {
         bytes("features", Dtype::U32, n, nodes().map(|node| node.feature().to_le_bytes()))
-    }
-}
-
-fn floats<I: Iterator<Item = f32>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
-    bytes(name, Dtype::F32, values().count(), values().map(f32::to_le_bytes))
-}
-
-/// Returns `values` in the narrowest of u8, u16, f16, u32, f32 and f64 that can represent all of them exactly.
-///
-/// The iterators are run by `for_each`, which turns nested iterators into nested loops.
-pub(super) fn narrowest<I: Iterator<Item = f64>>(name: &'static str, values: impl Fn() -> I) -> Result<Tensor> {
-    let (mut n, mut largest) = (0, 0.0f64);
-    let (mut whole, mut single) = (true, true);
-    values().for_each(|v| {
-        n += 1;
-        largest = largest.max(v);
-        whole &= f64::from(v as u32) == v;
-        single &= f64::from(v as f32) == v;
-    });
-    let in_half = |v: f64| v.abs() <= Half::LARGEST && f64::from(Half::nearest(v)) == v;
-    match largest {
-        l if whole && l <= u8::MAX.into() => bytes(name, Dtype::U8, n, values().map(|v| (v as u8).to_le_bytes())),
-        l if whole && l <= u16::MAX.into() => bytes(name, Dtype::U16, n, values().map(|v| (v as u16).to_le_bytes())),
-        _ if values().all(in_half) => {
-            bytes(name, Dtype::F16, n, values().map(|v| Half::nearest(v).bits().to_le_bytes()))
-        }
-        _ if whole => bytes(name, Dtype::U32, n, values().map(|v| (v as u32).to_le_bytes())),
-        _ if single => bytes(name, Dtype::F32, n, values().map(|v| (v as f32).to_le_bytes())),
-        _ => bytes(name, Dtype::F64, n, values().map(f64::to_le_bytes)),
-    }
-}
-
-/// Returns a tensor of `n` values.
-pub(super) fn bytes<const N: usize>(
-    name: &'static str,
-    dtype: Dtype,
-    n: usize,
-    values: impl Iterator<Item = [u8; N]>,
-) -> Result<Tensor> {
-    let mut bytes: Vec<u8> = try_with_capacity(WHAT, n * N)?;
-    values.for_each(|value| bytes.extend_from_slice(&value));
-    Ok(Tensor::new(name, dtype, bytes))
-}
-
-impl Parts {
-    /// Puts the tensors in order of decreasing width of their types, so that each of them is aligned.
-    pub(super) fn new(header: &Header, mut tensors: Vec<Tensor>, extra: &Extra) -> Result<Self> {
-        tensors.extend(extra.tensors()?);
-        tensors.sort_by(|a, b| b.dtype.bitsize().cmp(&a.dtype.bitsize()).then_with(|| a.name.cmp(&b.name)));
-        let mut end = 0;
-        let infos: Vec<TensorInfo> = tensors
-            .iter_mut()
-            .map(|tensor| {
-                let start = end;
-                end += tensor.bytes.len();
-                let whole = || vec![tensor.bytes.len() * 8 / tensor.dtype.bitsize()];
-                let shape = tensor.shape.take().unwrap_or_else(whole);
-                TensorInfo { dtype: tensor.dtype, shape, data_offsets: (start, end) }
-            })
-            .collect();
-        let named = tensors.iter().map(|tensor| tensor.name.to_string()).zip(&infos);
-        let start = header::text(header, extra.estimator.as_deref(), named)?;
-        Ok(Parts { start, tensors })
-    }
-
-    /// Returns the file as one array of bytes.
-    pub(super) fn into_bytes(self) -> Result<Vec<u8>> {
-        let n_data: usize = self.tensors.iter().map(|tensor| tensor.bytes.len()).sum();
-        let mut file = try_with_capacity(WHAT, self.start.len() + n_data)?;
-        file.extend_from_slice(&self.start);
-        self.tensors.iter().for_each(|tensor| file.extend_from_slice(&tensor.bytes));
-        Ok(file)
-    }
-
-    /// Writes the file to `path`, without a copy of it in memory.
-    pub(super) fn write(self, path: &Path) -> Result<()> {
-        disk::write(path, std::iter::once(&self.start[..]).chain(self.tensors.iter().map(|tensor| &tensor.bytes[..])))
     }
 }

@@ -1,7 +1,8 @@
-//! X as prediction reads it: by row, in blocks.
+//! X as prediction reads it: by sample, in blocks.
 //!
-//! A block of dense rows is lent as it lies when X is in C order, else copied into scratch. A sparse row is scattered
-//! into a scratch of length p, walked through a group of trees, and cleared by its own entries: O(entries), never O(p).
+//! A block of dense samples is borrowed if X is in C order, and copied otherwise. A sparse sample is scattered into a
+//! row of n_features values, sent down a group of trees, and cleared by its own entries, which takes O(entries) and not
+//! O(features).
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ use crate::tree::Tree;
 use crate::tree::few_leaves::{FewLeaves, GROUP};
 use crate::tree::traverse::{LANES, SmallTree, leaf_node, walk_rows, walk_trees};
 
-/// Rows of X, checked against the model.
+/// The samples of X, checked against the model.
 #[derive(Debug)]
 pub(crate) struct Rows<'a> {
     x: ByRow<'a>,
@@ -29,20 +30,21 @@ enum ByRow<'a> {
     Sparse(SparseView<'a>),
 }
 
-/// Values of a dense block: it shares the second-level cache with the tree that is walked.
+/// The number of values of a dense block, which shares the second-level cache with the tree that is walked.
 const BLOCK_VALUES: usize = 1 << 15;
-/// Most rows of a block: enough that a tree stays in the cache while they pass, few enough to answer a stop soon.
+/// The maximum number of samples of a block: enough that a tree stays in the cache while they pass it, but few enough
+/// to react to a stop soon.
 const BLOCK_ROWS: usize = 512;
-/// Nodes of the trees that sparse rows walk before the next row is scattered: they stay in the second-level cache from
-/// one row to the next.
+/// The number of nodes of the trees that a sparse sample passes before the next one is scattered. They stay in the
+/// second-level cache from one sample to the next.
 const GROUP_NODES: usize = 1 << 17;
-/// Node ids held for one block.
+/// The number of node indices that are stored for one block.
 const BLOCK_IDS: usize = 1 << 17;
-/// Blocks for each thread, so that the last one is not waited for long.
+/// The number of blocks for each thread, so that the last one does not delay the result for long.
 const BLOCKS_PER_THREAD: usize = 4;
 
 impl<'a> Rows<'a> {
-    /// Checks X against the number of features of the model; a CSC X is transposed once.
+    /// Checks X against the number of features of the model. CSC is transposed once.
     pub(crate) fn new(x: impl Into<Matrix<'a>>, n_features: usize, control: &Control) -> Result<Self> {
         let x = x.into();
         if x.n_features() != n_features {
@@ -75,8 +77,8 @@ impl<'a> Rows<'a> {
         matches!(self.x, ByRow::Sparse(_))
     }
 
-    /// Number of rows of a block, at least one, where the leaves of `ids_per_row` trees are held for each row. Results do
-    /// not depend on it.
+    /// Returns the number of samples of a block, at least one, if the leaves of `ids_per_row` trees are stored for each
+    /// sample. Results do not depend on it.
     pub(crate) fn block_rows(&self, ids_per_row: usize, n_threads: usize) -> usize {
         let by_values = match &self.x {
             ByRow::Dense(x) => (BLOCK_VALUES / x.ncols().max(1)).clamp(16, BLOCK_ROWS),
@@ -86,19 +88,19 @@ impl<'a> Rows<'a> {
             1 => self.n_samples(),
             n => {
                 let share = self.n_samples().div_ceil(BLOCKS_PER_THREAD * n);
-                // Dense rows go down a tree in groups of this length.
+                // Dense samples go down a tree in groups of this length.
                 share.next_multiple_of(if share < GROUP { LANES } else { GROUP })
             }
         };
         by_values.min(by_threads).min(BLOCK_IDS / ids_per_row.max(1)).max(1)
     }
 
-    /// An empty scratch for one thread.
+    /// Returns working memory for one thread.
     pub(crate) fn scratch(&self) -> Result<Scratch> {
         self.scratch_for(&[])
     }
 
-    /// Returns an empty scratch for one thread that sends rows down `trees`. Results do not depend on the trees.
+    /// Returns working memory for one thread that sends samples down `trees`. Results do not depend on the trees.
     pub(crate) fn scratch_for(&self, trees: &[&Tree]) -> Result<Scratch> {
         let values = match self.x {
             ByRow::Dense(_) => Vec::new(),
@@ -110,7 +112,7 @@ impl<'a> Rows<'a> {
         Ok(Scratch { values, copied: 0..0, small: SmallTree::default(), few_leaves })
     }
 
-    /// The leaves' nodes that `rows` reach: of row r on tree t at `ids[r * trees.len() + t]`.
+    /// Writes the nodes of the leaves that `rows` reach: that of row r in tree t to `ids[r * trees.len() + t]`.
     pub(crate) fn walk(&self, rows: Range<usize>, trees: &[&Tree], scratch: &mut Scratch, ids: &mut [u32]) {
         if self.has_missing {
             self.walk_asking::<true>(rows, trees, scratch, ids);
@@ -119,7 +121,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The same, asking at each step whether the value is missing or not.
+    /// Does the same. `MISSING` says whether each step tests if the value is missing.
     fn walk_asking<const MISSING: bool>(
         &self,
         rows: Range<usize>,
@@ -130,7 +132,7 @@ impl<'a> Rows<'a> {
         match &self.x {
             ByRow::Dense(x) => {
                 let (n_rows, n_features) = (rows.len(), x.ncols());
-                // The last few rows are too few to go down a tree together: each goes down many trees at once.
+                // The last few samples are too few to go down a tree together: each goes down many trees at once.
                 let n_together = n_rows - n_rows % LANES;
                 let Scratch { values, copied, small, few_leaves } = scratch;
                 let block = dense_block(x, &rows, values, copied);
@@ -167,7 +169,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The leaf that each row reaches in a tree, as a row of its table.
+    /// Returns the leaf that each sample reaches in a tree, as a row of its table.
     pub(crate) fn leaves(&self, tree: &Tree, control: &Control) -> Result<Vec<u32>> {
         let n = self.n_samples();
         let mut leaves = try_filled("the leaves of rows", 0, n)?;
@@ -195,7 +197,7 @@ impl<'a> Rows<'a> {
                 block.chunks_exact(x.ncols()).for_each(visit);
             }
             ByRow::Sparse(x) => {
-                // Invariant: scratch is zero everywhere between two rows.
+                // Invariant: all values are zero between two samples.
                 for row in rows {
                     let (indices, values) = x.slice(row);
                     indices.iter().zip(values).for_each(|(&j, &v)| scratch.values[j as usize] = v);
@@ -207,8 +209,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// `rows` of a dense X, row-major: lent where they are contiguous, else copied, unless `copied` says that they were the
-/// last to be.
+/// Returns `rows` of a dense X in row-major order. They are borrowed if they are contiguous. Otherwise they are copied,
+/// unless `copied` says that they were the last rows that were copied.
 fn dense_block<'b>(
     x: &'b ArrayView2<'_, f32>,
     rows: &Range<usize>,
@@ -233,7 +235,7 @@ fn dense_block<'b>(
     scratch
 }
 
-/// `trees` in turn, as many at once as have [`GROUP_NODES`] nodes, or one.
+/// Returns groups of trees, in order, each with as many trees as have [`GROUP_NODES`] nodes, or with one.
 fn groups<'t, 'a>(mut trees: &'t [&'a Tree]) -> impl Iterator<Item = &'t [&'a Tree]> {
     std::iter::from_fn(move || {
         let mut n_nodes = 0;
@@ -247,10 +249,10 @@ fn groups<'t, 'a>(mut trees: &'t [&'a Tree]) -> impl Iterator<Item = &'t [&'a Tr
     })
 }
 
-/// What one thread writes on, for one [`Rows`].
+/// The working memory of one thread, for one [`Rows`].
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    /// A copied dense block, or one scattered row (zero between rows).
+    /// A copied dense block, or one scattered sample, which is zero between samples.
     values: Vec<f32>,
     /// The rows of the copied block.
     copied: Range<usize>,

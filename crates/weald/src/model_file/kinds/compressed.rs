@@ -4,71 +4,60 @@
 //! outputs outside this entry are those of the trees, which are scores.
 
 use safetensors::Dtype;
-use serde::Deserialize;
 
-use super::Kind;
-use super::extra::Extra;
-use super::header::{Form, Header, Sizes};
-use super::read::File;
-use super::scores::{ScoreMeaning, check_scores};
-use super::validate::trees;
-use super::write::{Parts, bytes, tensors};
 use crate::compress::Compressed;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::data::targets::n_scores;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
+use crate::loss::Link;
+use crate::model_file::codec::{About, Codec};
+use crate::model_file::header::{Fields, Head, Header};
+use crate::model_file::lengths::{OF_LEAVES, OF_TESTS, check_lengths};
+use crate::model_file::read::File;
+use crate::model_file::scores::{ScoreMeaning, check_scores};
+use crate::model_file::tensor::{Tensor, bytes};
+use crate::model_file::validate::trees;
+use crate::model_file::write::tensors;
 
-/// The entry of a compressed model in the header.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct CompressEntry {
-    link: String,
-    outputs: String,
-    sizes: Sizes,
-}
+const KEY: &str = "compression";
+const LINKS: [Link; 4] = [Link::Identity, Link::Share, Link::Logistic, Link::Softmax];
 
-impl CompressEntry {
-    pub(super) fn decode(self) -> Result<ScoreMeaning> {
-        ScoreMeaning::decode(Kind::Compressed, &self.link, &self.outputs, self.sizes)
+impl Codec for Compressed {
+    const KIND: About = About {
+        key: Some(KEY),
+        name: "a compressed model",
+        of_nodes: "features",
+        tensors: &[OF_LEAVES, OF_TESTS, &[("l1_norm", &[Dtype::F64])]],
+    };
+    type Form = Link;
+
+    fn parse(head: &Head) -> Result<(Outputs, Link)> {
+        check_lengths(head)?;
+        let fields = head.header.form_of(KEY)?;
+        fields.check_names(&["link", "outputs", "sizes"])?;
+        let ScoreMeaning { outputs, link } = ScoreMeaning::decode(fields, &LINKS)?;
+        Ok((outputs, link))
     }
-}
 
-impl Compressed {
-    /// Returns the model as a safetensors file. Equal models have equal bytes.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.parts(&Extra::default())?.into_bytes()
-    }
-
-    pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
-        let header = Header {
+    fn header(&self) -> Result<Header> {
+        let meaning = ScoreMeaning { outputs: self.outputs.clone(), link: self.link };
+        Ok(Header {
             n_features: self.forest.n_features,
             outputs: self.forest.outputs.clone(),
             criterion: Criterion::Variance,
-            form: Form::Compressed(ScoreMeaning { outputs: self.outputs.clone(), link: self.link }),
-        };
+            form: Some((KEY.into(), Fields(meaning.encode().collect()))),
+        })
+    }
+
+    fn tensors(&self) -> Result<Vec<Tensor>> {
         let mut all = tensors(&self.forest.trees, self.forest.n_features)?;
         all.push(bytes("l1_norm", Dtype::F64, 1, [self.l1_norm.to_le_bytes()].into_iter())?);
-        Parts::new(&header, all, extra)
+        Ok(all)
     }
 
-    /// Reads a model that [`Compressed::to_bytes`] wrote.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
-    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Compressed> {
-        Compressed::read(&File::parse(bytes)?)
-    }
-
-    pub(super) fn read(file: &File<'_>) -> Result<Compressed> {
-        let header = &file.head.header;
-        let Form::Compressed(scores) = &header.form else { return Err(file.is_not(Kind::Compressed)) };
-        let ScoreMeaning { outputs, link } = scores.clone();
+    fn build(file: &File<'_>, outputs: Outputs, link: Link) -> Result<Compressed> {
         let mut norms = file.required("l1_norm")?;
         let l1_norm = if norms.len() == 1 { norms.one()? } else { f64::NAN };
         if !(l1_norm >= 0.0 && l1_norm.is_finite()) {
@@ -76,6 +65,7 @@ impl Compressed {
         }
         let trees = trees(file)?;
         let scores = Outputs::Real { n_outputs: n_scores(&outputs) };
+        let header = &file.head.header;
         if trees.is_empty() || header.outputs != scores {
             return Err(Error::corrupt("the trees and the outputs do not fit the kind of model"));
         }
@@ -90,7 +80,6 @@ mod tests {
     use super::*;
     use crate::compress::CompressConfig;
     use crate::control::Control;
-    use crate::loss::Link;
     use crate::testing::models;
 
     #[test]

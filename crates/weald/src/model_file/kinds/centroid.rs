@@ -3,17 +3,7 @@
 use std::sync::Arc;
 
 use safetensors::Dtype;
-use serde::Deserialize;
-use serde_json::Value;
 
-use super::extra::Extra;
-use super::header::{Form, Header, object};
-use super::leaves::LeafTensors;
-use super::read::{File, TensorReader, with_whole};
-use super::rows::{self, Packed};
-use super::scores::infinite_scores;
-use super::write::{Parts, Tensor, bytes, leaf_tensors, narrowest};
-use super::{ABOVE, Kind};
 use crate::centroid::{
     CentroidForest, CentroidPrecision, CentroidTree, Centroids, Codes, GapLists, Nibbles, Parents, Routing,
 };
@@ -21,29 +11,32 @@ use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
 use crate::model::bounds::{has_finite_sum, largest_values};
+use crate::model_file::ABOVE;
+use crate::model_file::codec::{About, Codec, Names};
+use crate::model_file::header::{Field, Fields, Head, Header};
+use crate::model_file::leaves::LeafTensors;
+use crate::model_file::lengths::{OF_LEAVES, WHOLE, check_sets};
+use crate::model_file::read::{File, TensorReader, with_whole};
+use crate::model_file::rows::{self, Packed};
+use crate::model_file::scores::infinite_scores;
+use crate::model_file::tensor::{Tensor, bytes, narrowest};
+use crate::model_file::write::leaf_tensors;
 use crate::tree::LeafTable;
 use crate::tree::leaves::Half;
 
 const WHAT: &str = "the model";
 
-/// The entry of a centroid forest in the header.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct CentroidEntry {
-    weights: String,
-}
-
-impl CentroidEntry {
-    pub(super) fn encode(precision: CentroidPrecision) -> Value {
-        object([("weights", Value::from(name(precision)))])
-    }
-
-    pub(super) fn decode(self) -> Result<CentroidPrecision> {
-        let known = [CentroidPrecision::Nibble, CentroidPrecision::Byte, CentroidPrecision::Half];
-        let found = known.into_iter().find(|&precision| name(precision) == self.weights);
-        found.ok_or_else(|| Error::corrupt("`weights` of centroids is unknown"))
-    }
-}
+const KEY: &str = "centroids";
+const TENSORS: Names = &[
+    ("centroid_bytes", WHOLE),
+    ("centroid_factors", &[Dtype::F32]),
+    ("centroid_features", &[Dtype::U8]),
+    ("centroid_rules", &[Dtype::F64]),
+    ("centroid_sizes", WHOLE),
+    ("centroid_weights", &[Dtype::U8, Dtype::F16]),
+    ("idf", &[Dtype::F32]),
+    ("n_children", WHOLE),
+];
 
 fn name(precision: CentroidPrecision) -> &'static str {
     match precision {
@@ -59,28 +52,34 @@ struct Weighted<'t> {
     weights: Vec<f64>,
 }
 
-impl CentroidForest {
-    /// Returns the forest as a safetensors file. Equal forests have equal bytes.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Invalid`] for a forest without trees, or [`crate::ErrorKind::OutOfMemory`].
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.parts(&Extra::default())?.into_bytes()
+impl Codec for CentroidForest {
+    const KIND: About =
+        About { key: Some(KEY), name: "a centroid forest", of_nodes: "n_children", tensors: &[OF_LEAVES, TENSORS] };
+    type Form = CentroidPrecision;
+
+    fn parse(head: &Head) -> Result<(Outputs, CentroidPrecision)> {
+        check_lengths_of_centroids(head)?;
+        let fields = head.header.form_of(KEY)?;
+        fields.check_names(&["weights"])?;
+        let weights = fields.text("weights")?;
+        let known = [CentroidPrecision::Nibble, CentroidPrecision::Byte, CentroidPrecision::Half];
+        let found = known.into_iter().find(|&precision| name(precision) == weights);
+        let precision = found.ok_or_else(|| Error::corrupt("`weights` of centroids is unknown"))?;
+        Ok((head.header.outputs.try_clone()?, precision))
     }
 
-    pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
-        let first = self.trees.first().ok_or_else(|| Error::invalid("forest", "0 trees", "have at least one tree"))?;
-        let precision = first.centroids.codes.precision();
+    fn header(&self) -> Result<Header> {
+        let weights = ("weights".into(), Field::Text(name(precision(self)?).into()));
         let criterion = match self.outputs {
             Outputs::Real { .. } => Criterion::Variance,
             Outputs::Classes { .. } | Outputs::Labels { .. } => Criterion::Gini,
         };
-        let form = Form::Centroid(precision);
-        let header = Header { n_features: self.n_features, outputs: self.outputs.clone(), criterion, form };
-        Parts::new(&header, self.tensors(precision)?, extra)
+        let form = Some((KEY.into(), Fields(vec![weights])));
+        Ok(Header { n_features: self.n_features, outputs: self.outputs.clone(), criterion, form })
     }
 
-    fn tensors(&self, precision: CentroidPrecision) -> Result<Vec<Tensor>> {
+    fn tensors(&self) -> Result<Vec<Tensor>> {
+        let precision = precision(self)?;
         let trees = || self.trees.iter().map(|tree| &**tree);
         let leaves = || trees().flat_map(|tree| tree.leaf_nodes().map(move |node| (tree, node)));
         let mut tensors = vec![
@@ -96,7 +95,7 @@ impl CentroidForest {
         ];
         let features = || trees().flat_map(|tree| tree.centroids.features.bytes());
         tensors.push(bytes("centroid_features", Dtype::U8, features().count(), features().map(|byte| [*byte]))?);
-        tensors.push(self.weights(precision)?);
+        tensors.push(weights(&self.trees, precision)?);
         if precision != CentroidPrecision::Half {
             let factors = || trees().flat_map(|tree| &tree.centroids.factors);
             let n_nodes = trees().map(CentroidTree::n_nodes).sum();
@@ -114,69 +113,12 @@ impl CentroidForest {
         if !trees().all(weights_follow) {
             tensors.push(narrowest("weights", || leaves().map(|(tree, node)| tree.weighted_n_node_samples[node]))?);
         }
-        self.push_tables(&mut tensors)?;
+        push_tables(self, &mut tensors)?;
         Ok(tensors)
     }
 
-    /// Returns the weights of all centroids, in the order of the trees.
-    fn weights(&self, precision: CentroidPrecision) -> Result<Tensor> {
-        let mut stored: Vec<u8> = Vec::new();
-        for tree in &self.trees {
-            match &tree.centroids.codes {
-                Codes::Nibble(codes) => try_extend(WHAT, &mut stored, codes.bytes.iter().copied())?,
-                Codes::Byte(codes) => {
-                    try_extend(WHAT, &mut stored, codes.iter().map(|code| (i16::from(*code) + ABOVE) as u8))?;
-                }
-                Codes::Half(codes) => {
-                    for weight in codes {
-                        try_extend(WHAT, &mut stored, weight.bits().to_le_bytes())?;
-                    }
-                }
-            }
-        }
-        let dtype = match precision {
-            CentroidPrecision::Nibble | CentroidPrecision::Byte => Dtype::U8,
-            CentroidPrecision::Half => Dtype::F16,
-        };
-        Ok(Tensor::new("centroid_weights", dtype, stored))
-    }
-
-    /// Adds the tensors of leaves, and of their parents.
-    fn push_tables(&self, tensors: &mut Vec<Tensor>) -> Result<()> {
-        let mut weighted = try_with_capacity(WHAT, 2 * self.trees.len())?;
-        for tree in &self.trees {
-            weighted.push(Weighted { leaves: &tree.leaves, weights: tree.weights_of(tree.leaf_nodes())? });
-            if let Some(parents) = &tree.parents {
-                weighted.push(Weighted { leaves: parents.table(), weights: tree.weights_of(tree.parent_nodes())? });
-            }
-        }
-        let tables = try_collected(WHAT, weighted.iter().map(|table| table.leaves))?;
-        tensors.extend(leaf_tensors(&tables, &self.outputs)?);
-        let totals = || {
-            let listed = weighted.iter().filter(|table| !table.leaves.has_rows());
-            listed.flat_map(|table| {
-                let total = |(row, &weight): (usize, &f64)| table.leaves.total(row).map(|total| (total, weight));
-                table.weights.iter().enumerate().filter_map(total)
-            })
-        };
-        if totals().any(|(total, weight)| total != weight) {
-            tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
-        }
-        Ok(())
-    }
-
-    /// Reads a forest that [`CentroidForest::to_bytes`] wrote.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
-    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
-    pub fn from_bytes(bytes: &[u8]) -> Result<CentroidForest> {
-        CentroidForest::read(&File::parse(bytes)?)
-    }
-
-    pub(super) fn read(file: &File<'_>) -> Result<CentroidForest> {
+    fn build(file: &File<'_>, outputs: Outputs, precision: CentroidPrecision) -> Result<CentroidForest> {
         let header = &file.head.header;
-        let Form::Centroid(precision) = header.form else { return Err(file.is_not(Kind::Centroid)) };
         let (normalize, routing, leaf_shrinkage) = rules(file)?;
         let packed = Packed::new(file)?;
         let mut tensors = Tensors::new(file, &packed, precision, leaf_shrinkage)?;
@@ -197,9 +139,82 @@ impl CentroidForest {
             return Err(infinite_scores());
         }
         let idf = idf(file)?;
-        let (n_features, outputs) = (header.n_features, header.outputs.try_clone()?);
+        let n_features = header.n_features;
         Ok(CentroidForest { n_features, outputs, normalize, idf, routing, leaf_shrinkage, trees })
     }
+}
+
+/// Returns the type of the weights of centroids, which all trees have in common.
+fn precision(forest: &CentroidForest) -> Result<CentroidPrecision> {
+    let first = forest.trees.first().ok_or_else(|| Error::invalid("forest", "0 trees", "have at least one tree"))?;
+    Ok(first.centroids.codes.precision())
+}
+
+/// Returns the weights of all centroids, in the order of the trees.
+fn weights(trees: &[Arc<CentroidTree>], precision: CentroidPrecision) -> Result<Tensor> {
+    let mut stored: Vec<u8> = Vec::new();
+    for tree in trees {
+        match &tree.centroids.codes {
+            Codes::Nibble(codes) => try_extend(WHAT, &mut stored, codes.bytes.iter().copied())?,
+            Codes::Byte(codes) => {
+                try_extend(WHAT, &mut stored, codes.iter().map(|code| (i16::from(*code) + ABOVE) as u8))?;
+            }
+            Codes::Half(codes) => {
+                for weight in codes {
+                    try_extend(WHAT, &mut stored, weight.bits().to_le_bytes())?;
+                }
+            }
+        }
+    }
+    let dtype = match precision {
+        CentroidPrecision::Nibble | CentroidPrecision::Byte => Dtype::U8,
+        CentroidPrecision::Half => Dtype::F16,
+    };
+    Ok(Tensor::new("centroid_weights", dtype, stored))
+}
+
+/// Adds the tensors of leaves, and of their parents.
+fn push_tables(forest: &CentroidForest, tensors: &mut Vec<Tensor>) -> Result<()> {
+    let mut weighted = try_with_capacity(WHAT, 2 * forest.trees.len())?;
+    for tree in &forest.trees {
+        weighted.push(Weighted { leaves: &tree.leaves, weights: tree.weights_of(tree.leaf_nodes())? });
+        if let Some(parents) = &tree.parents {
+            weighted.push(Weighted { leaves: parents.table(), weights: tree.weights_of(tree.parent_nodes())? });
+        }
+    }
+    let tables = try_collected(WHAT, weighted.iter().map(|table| table.leaves))?;
+    tensors.extend(leaf_tensors(&tables, &forest.outputs)?);
+    let totals = || {
+        let listed = weighted.iter().filter(|table| !table.leaves.has_rows());
+        listed.flat_map(|table| {
+            let total = |(row, &weight): (usize, &f64)| table.leaves.total(row).map(|total| (total, weight));
+            table.weights.iter().enumerate().filter_map(total)
+        })
+    };
+    if totals().any(|(total, weight)| total != weight) {
+        tensors.push(narrowest("leaf_totals", || totals().map(|(total, _)| total))?);
+    }
+    Ok(())
+}
+
+/// Checks that the lengths of the tensors of trees are consistent, as far as this can be seen from the lengths alone.
+fn check_lengths_of_centroids(head: &Head) -> Result<()> {
+    let there = |name| head.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+    let (n_trees, n_nodes) = (there("n_nodes")?, there("n_children")?);
+    let n_tables = there("leaf_layout")?;
+    let lengths = [
+        ("n_children", n_trees <= n_nodes),
+        ("centroid_sizes", there("centroid_sizes")? == n_nodes),
+        ("centroid_bytes", there("centroid_bytes")? == n_trees),
+        ("centroid_factors", head.length("centroid_factors").is_none_or(|n| n == n_nodes)),
+        ("n_node_samples", there("n_node_samples")? <= n_nodes),
+        ("leaf_layout", (n_trees..=n_trees.saturating_mul(2)).contains(&n_tables)),
+        ("idf", head.length("idf").is_none_or(|n| n == head.header.n_features as u64)),
+    ];
+    if let Some((name, _)) = lengths.iter().find(|(_, fits)| !fits) {
+        return Err(Error::corrupt(format!("`{name}` does not fit {n_trees} trees of {n_nodes} nodes")));
+    }
+    check_sets(head)
 }
 
 /// Returns whether the weights of leaves are equal to their numbers of samples or, if leaves refer to stored samples,

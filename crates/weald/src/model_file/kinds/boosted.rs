@@ -11,28 +11,30 @@
 //! | `oob_losses` | stages + 1 | losses on the samples that stages were not fitted to, preceded by the loss before the first stage; absent if some stage has no such samples |
 //!
 //! The entry `boosting` of the header's object has the outputs (`outputs`, `sizes`), how trees and steps are combined
-//! to scores (`combine`), the link (`link`), and the name of the loss (`loss`), which some files lack. The outputs outside this entry are those of the trees.
+//! to scores (`combine`), the link (`link`), and the name of the loss (`loss`), which some files lack. The outputs
+//! outside this entry are those of the trees.
 
 use safetensors::Dtype;
-use serde::Deserialize;
-use serde_json::Value;
 
-use super::Kind;
-use super::extra::Extra;
-use super::header::{Form, Header, Sizes, object};
-use super::names::{name_of, value_of};
-use super::read::File;
-use super::scores::{ScoreMeaning, infinite_scores};
-use super::validate::trees;
-use super::write::{Parts, Tensor, WHAT, bytes, narrowest, tensors};
 use crate::boost::Boosted;
 use crate::boost::model::Combine;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::data::targets::n_scores;
-use crate::error::{Error, Result, try_copied};
+use crate::error::{Error, Result, try_copied, try_string};
+use crate::loss::Link;
 use crate::model::step_sizes::StepSizes;
+use crate::model_file::codec::{About, Codec, Names};
+use crate::model_file::header::{Field, Fields, Head, Header};
+use crate::model_file::lengths::{NUMBERS, OF_LEAVES, OF_TESTS, check_lengths};
+use crate::model_file::names::{name_of, value_of};
+use crate::model_file::read::File;
+use crate::model_file::scores::{ScoreMeaning, infinite_scores};
+use crate::model_file::tensor::{Tensor, WHAT, bytes, narrowest};
+use crate::model_file::validate::trees;
+use crate::model_file::write::tensors;
 
+const KEY: &str = "boosting";
 const OOB_LOSSES: &str = "oob_losses";
 
 const COMBINES: [(Combine, &str); 5] = [
@@ -43,60 +45,53 @@ const COMBINES: [(Combine, &str); 5] = [
     (Combine::OtherEach, "other_each"),
 ];
 
-/// The parts of the header that belong to boosted models.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct BoostHeader {
-    pub(super) scores: ScoreMeaning,
-    combine: Combine,
-    loss: Option<String>,
-}
+const TENSORS: Names = &[
+    ("learning_rate", &[Dtype::F64]),
+    ("oob_losses", NUMBERS),
+    ("start", NUMBERS),
+    ("step_exponents", NUMBERS),
+    ("step_sizes", &[Dtype::U8, Dtype::U16, Dtype::U32, Dtype::F8_E4M3, Dtype::F16, Dtype::F32, Dtype::F64]),
+    ("train_score", NUMBERS),
+    ("validation_score", NUMBERS),
+];
+const LINKS: [Link; 6] = [Link::Identity, Link::Log, Link::Margin, Link::Logistic, Link::OneAgainstRest, Link::Softmax];
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct BoostEntry {
-    combine: String,
-    link: String,
-    loss: Option<String>,
-    outputs: String,
-    sizes: Sizes,
-}
+impl Codec for Boosted {
+    const KIND: About = About {
+        key: Some(KEY),
+        name: "a boosted model",
+        of_nodes: "features",
+        tensors: &[OF_LEAVES, OF_TESTS, TENSORS],
+    };
+    /// The link, how trees and steps are combined, and the name of the loss.
+    type Form = (Link, Combine, Option<String>);
 
-impl BoostHeader {
-    pub(super) fn encode(&self) -> Value {
-        // The object sorts its keys.
-        let combine = ("combine", Value::from(name_of(&COMBINES, &self.combine)));
-        let loss = self.loss.as_ref().map(|name| ("loss", Value::from(name.as_str())));
-        object([combine].into_iter().chain(loss).chain(self.scores.encode()))
+    fn parse(head: &Head) -> Result<(Outputs, Self::Form)> {
+        check_lengths(head)?;
+        let fields = head.header.form_of(KEY)?;
+        fields.check_names(&["combine", "link", "loss", "outputs", "sizes"])?;
+        let ScoreMeaning { outputs, link } = ScoreMeaning::decode(fields, &LINKS)?;
+        let combine = value_of(&COMBINES, "combine", fields.text("combine")?)?;
+        let loss = fields.optional_text("loss")?.map(|name| try_string("the name of the loss", name)).transpose()?;
+        Ok((outputs, (link, combine, loss)))
     }
 
-    pub(super) fn decode(entry: BoostEntry) -> Result<Self> {
-        let scores = ScoreMeaning::decode(Kind::Boosted, &entry.link, &entry.outputs, entry.sizes)?;
-        Ok(BoostHeader { scores, combine: value_of(&COMBINES, "combine", &entry.combine)?, loss: entry.loss })
-    }
-}
-
-impl Boosted {
-    /// Returns the model as a safetensors file. Equal models have equal bytes.
-    ///
-    /// If the weak models are not trees, only the steps are stored.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        self.parts(&Extra::default())?.into_bytes()
-    }
-
-    pub(super) fn parts(&self, extra: &Extra) -> Result<Parts> {
-        let header = Header {
+    fn header(&self) -> Result<Header> {
+        let combine = ("combine".into(), Field::Text(name_of(&COMBINES, &self.combine).into()));
+        let loss = self.loss.clone().map(|name| ("loss".into(), Field::Text(name.into())));
+        let meaning = ScoreMeaning { outputs: self.outputs.clone(), link: self.link };
+        let mut fields: Vec<_> = [combine].into_iter().chain(loss).chain(meaning.encode()).collect();
+        // Fields are written in alphabetical order.
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(Header {
             n_features: self.n_features,
-            outputs: Outputs::Real { n_outputs: self.leaf_width() },
+            outputs: Outputs::Real { n_outputs: leaf_width(self) },
             criterion: Criterion::Variance,
-            form: Form::Boosted(BoostHeader {
-                scores: ScoreMeaning { outputs: self.outputs.clone(), link: self.link },
-                combine: self.combine,
-                loss: self.loss.clone(),
-            }),
-        };
+            form: Some((KEY.into(), Fields(fields))),
+        })
+    }
+
+    fn tensors(&self) -> Result<Vec<Tensor>> {
         let mut all = tensors(&self.trees, self.n_features)?;
         let numbers = |name, values: &[f64]| -> Result<Tensor> { narrowest(name, || values.iter().copied()) };
         all.push(bytes("learning_rate", Dtype::F64, 1, [self.learning_rate.to_le_bytes()].into_iter())?);
@@ -113,22 +108,11 @@ impl Boosted {
         if !self.oob_losses.is_empty() {
             all.push(numbers(OOB_LOSSES, &self.oob_losses)?);
         }
-        Parts::new(&header, all, extra)
+        Ok(all)
     }
 
-    /// Reads a model that [`Boosted::to_bytes`] wrote.
-    ///
-    /// # Errors
-    /// Returns [`crate::ErrorKind::Corrupt`] with the check that failed, [`crate::ErrorKind::Invalid`] for a newer
-    /// format, or [`crate::ErrorKind::OutOfMemory`]. It never panics, whatever the bytes are.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
-        Boosted::read(&File::parse(bytes)?)
-    }
-
-    pub(super) fn read(file: &File<'_>) -> Result<Boosted> {
+    fn build(file: &File<'_>, outputs: Outputs, (link, combine, loss): Self::Form) -> Result<Boosted> {
         let header = &file.head.header;
-        let Form::Boosted(boosting) = &header.form else { return Err(file.is_not(Kind::Boosted)) };
-        let BoostHeader { scores: ScoreMeaning { outputs, link }, combine, loss } = boosting.clone();
         let width = n_scores(&outputs);
         let finite = |name| finite(file, name);
         let one = |name| match finite(name)?[..] {
@@ -156,7 +140,7 @@ impl Boosted {
             Combine::Columns => n_stages.saturating_mul(width),
             Combine::OtherRankOne | Combine::OtherEach => 0,
         };
-        let leaf_width = Outputs::Real { n_outputs: model.leaf_width() };
+        let leaf_width = Outputs::Real { n_outputs: leaf_width(&model) };
         // If leaves hold what is added to scores, steps are not in float8.
         let may_be_narrow = matches!(combine, Combine::RankOne | Combine::OtherRankOne) && width > 1;
         let is_whole = model.start.len() == width
@@ -174,11 +158,11 @@ impl Boosted {
         }
         if model.has_finite_scores()? { Ok(model) } else { Err(infinite_scores()) }
     }
+}
 
-    /// Returns the number of values in a leaf of a tree.
-    fn leaf_width(&self) -> usize {
-        if self.combine == Combine::Leaves { self.width } else { 1 }
-    }
+/// Returns the number of values in a leaf of a tree.
+fn leaf_width(model: &Boosted) -> usize {
+    if model.combine == Combine::Leaves { model.width } else { 1 }
 }
 
 /// Reads all numbers of a tensor, and checks that they are finite.
