@@ -27,10 +27,10 @@ fn main() -> weald::Result<()> {
     let control = Control::default();
 
     let forest = ForestConfig::random_forest(Criterion::Variance).n_trees(100).max_depth(8);
-    let forest = forest.fit((&x, &y), &control)?;
+    let forest = forest.fit_controlled((&x, &y), &control)?;
     measure("random forest, depth 8", &forest.additive()?, &x)?;
 
-    let boosted = BoostConfig::new(LossKind::SquaredError).n_estimators(100).fit((&x, &y), &control)?;
+    let boosted = BoostConfig::new(LossKind::SquaredError).n_estimators(100).fit_controlled((&x, &y), &control)?;
     measure("boosting, 31 leaves", &boosted.additive()?, &x)
 }
 

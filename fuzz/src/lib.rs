@@ -138,7 +138,7 @@ fn drawn_sparse(u: &mut Unstructured<'_>) -> Drawn<()> {
 /// Grows a tree on any data. The result must be an error, or finite predictions for the same samples.
 fn grown(x: &Matrix<'_>, y: &Targets<'_>, criterion: Criterion, control: &Control) {
     let config = TreeConfig::new(criterion).max_features(MaxFeatures::All).max_depth(6);
-    if let Ok(tree) = config.fit((x, y), control) {
+    if let Ok(tree) = config.fit_controlled((x, y), control) {
         let scores = tree.predict(x, control).expect("the rows of a fit can be predicted");
         assert!(scores.iter().all(|v| v.is_finite()), "a prediction that is not finite");
     }
@@ -248,14 +248,14 @@ fn drawn_predict(u: &mut Unstructured<'_>) -> Drawn<()> {
     let fitted = Matrix::from(&x);
     match u.int_in_range(0..=3)? {
         0 => {
-            let model = forest.fit((&fitted, &numbers), &control).expect("numbers can be fitted");
+            let model = forest.fit_controlled((&fitted, &numbers), &control).expect("numbers can be fitted");
             let again = Forest::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
             asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
         }
         1 => {
             let splitter = forest.tree.splitter;
             let forest = forest.tree(TreeConfig::new(Criterion::Entropy).splitter(splitter));
-            let model = forest.fit((&fitted, &classes), &control).expect("classes can be fitted");
+            let model = forest.fit_controlled((&fitted, &classes), &control).expect("classes can be fitted");
             let again = Forest::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
             asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
         }
@@ -263,14 +263,16 @@ fn drawn_predict(u: &mut Unstructured<'_>) -> Drawn<()> {
             let strategy = if u.arbitrary()? { OutputStrategy::Joint } else { OutputStrategy::SingleTarget };
             let max_bins = if u.arbitrary()? { None } else { Some(u.int_in_range(2..=255)?) };
             let config = BoostConfig::new(LossKind::LogLoss).n_estimators(3).strategy(strategy).max_bins(max_bins);
-            let model = config.fit((&fitted, &classes), &control).expect("classes can be boosted");
+            let model = config.fit_controlled((&fitted, &classes), &control).expect("classes can be boosted");
             let again = Boosted::from_bytes(&model.to_bytes().expect("bytes")).expect("what was written can be read");
             asked(&rows, |x| model.predict_scores(x, &control), |x| again.predict_scores(x, &control));
             asked(&rows, |x| model.predict(x, &control), |x| again.predict(x, &control));
         }
         _ => {
-            let whole =
-                forest.splitter(Splitter::Best).fit((&fitted, &numbers), &control).expect("numbers can be fitted");
+            let whole = forest
+                .splitter(Splitter::Best)
+                .fit_controlled((&fitted, &numbers), &control)
+                .expect("numbers can be fitted");
             let config = CompressConfig::stagewise(1.0);
             let Ok(path) = config.path(&whole, (&fitted, &numbers), None, &control) else { return Ok(()) };
             let model = path.at_step(path.n_steps().min(5), &control).expect("a step of the path");
@@ -335,17 +337,20 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         let tree = TreeConfig::new(criterion).splitter(splitter).max_depth(3);
         ForestConfig::random_forest(criterion).n_trees(2).tree(tree)
     };
-    let of_numbers = small(Criterion::Variance, Splitter::Random).fit((&fitted, &numbers), &control)?;
-    let of_labels = small(Criterion::Gini, Splitter::Best).fit((&fitted, &labels), &control)?;
+    let of_numbers = small(Criterion::Variance, Splitter::Random).fit_controlled((&fitted, &numbers), &control)?;
+    let of_labels = small(Criterion::Gini, Splitter::Best).fit_controlled((&fitted, &labels), &control)?;
     let mut models = vec![
         ("numbers", of_numbers.to_bytes()?),
         ("labels", of_labels.to_bytes()?),
-        ("classes", small(Criterion::Entropy, Splitter::Best).fit((&fitted, &classes), &control)?.to_bytes()?),
+        (
+            "classes",
+            small(Criterion::Entropy, Splitter::Best).fit_controlled((&fitted, &classes), &control)?.to_bytes()?,
+        ),
         ("half", of_numbers.with_precision(Precision::Half, &control)?.to_bytes()?),
         ("top_k", of_labels.with_top_k(1, &control)?.to_bytes()?),
     ];
     let whole = small(Criterion::Gini, Splitter::Best).sampling(Sampling::All).max_depth(None);
-    let rows = whole.fit((&fitted, &labels), &control)?;
+    let rows = whole.fit_controlled((&fitted, &labels), &control)?;
     let rows = rows.with_stored_rows(
         Dataset::new(&fitted, &labels).weights(RowWeights::default()),
         whole.sampling,
@@ -366,7 +371,7 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         ("low rank", loss(LossKind::SquaredError, projected(false)), &numbers),
         ("float8", loss(LossKind::LogLoss, projected(false)).step_dtype(StepDtype::Float8), &labels),
     ] {
-        models.push((name, config.fit((&fitted, y), &control)?.to_bytes()?));
+        models.push((name, config.fit_controlled((&fitted, y), &control)?.to_bytes()?));
     }
     for (name, forest, y) in [("compressed numbers", &of_numbers, &numbers), ("compressed labels", &of_labels, &labels)]
     {
@@ -374,9 +379,10 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         models.push((name, path.at_step(path.n_steps().min(9), &control)?.to_bytes()?));
     }
     let centroids = CentroidForestConfig::default().n_trees(2).n_children(3).max_leaf_samples(3).samples_per_child(1);
-    models.push(("centroids of labels", centroids.fit((&fitted, &labels), &control)?.to_bytes()?));
+    models.push(("centroids of labels", centroids.fit_controlled((&fitted, &labels), &control)?.to_bytes()?));
     for (name, precision) in [("bytes", CentroidPrecision::Byte), ("halves", CentroidPrecision::Half)] {
-        let of_numbers = centroids.clone().centroid_precision(precision).fit((&fitted, &numbers), &control)?;
+        let of_numbers =
+            centroids.clone().centroid_precision(precision).fit_controlled((&fitted, &numbers), &control)?;
         models.push((name, of_numbers.to_bytes()?));
     }
     let mut seeds: Vec<_> = models.into_iter().map(|(name, bytes)| ("model_file", name.to_owned(), bytes)).collect();

@@ -317,27 +317,27 @@ class _ModelSummary(TypedDict):
 
 def build_info() -> dict[str, str | int]: ...
 def shap_values(
-    model: Forest | Boosted,
+    model: Forest | Boosted | Compressed,
     x: _Matrix,
     background: _Matrix | None = None,
     outputs: Sequence[int] | None = None,
     n_threads: int = 1,
 ) -> NDArray[np.float64]: ...
 def shap_values_sparse(
-    model: Forest | Boosted,
+    model: Forest | Boosted | Compressed,
     x: _Matrix,
     background: _Matrix | None = None,
     outputs: Sequence[int] | None = None,
     n_threads: int = 1,
 ) -> list[_SparseScores]: ...
 def shap_base_values(
-    model: Forest | Boosted,
+    model: Forest | Boosted | Compressed,
     background: _Matrix | None = None,
     outputs: Sequence[int] | None = None,
     n_threads: int = 1,
 ) -> NDArray[np.float64]: ...
 def shap_interaction_values(
-    model: Forest | Boosted,
+    model: Forest | Boosted | Compressed,
     x: _Matrix,
     output: int,
     background: _Matrix | None = None,
@@ -649,6 +649,7 @@ class CentroidForest:
         y: _Targets,
         sample_weight: NDArray[np.float64] | None,
         n_threads: int = 1,
+        y_mask: _Mask | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def oob_at_least(
         self,
@@ -658,6 +659,7 @@ class CentroidForest:
         sample_weight: NDArray[np.float64] | None,
         floor: float,
         n_threads: int = 1,
+        y_mask: _Mask | None = None,
     ) -> tuple[_SparseScores, NDArray[np.uint32]]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod

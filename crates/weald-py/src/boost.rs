@@ -152,7 +152,7 @@ pub(crate) fn fit_boosting<'py>(
             None => match (grown, &validation) {
                 (Some(model), held_out) => config.fit_more(model, &data, held_out.as_ref(), control),
                 (None, Some(held_out)) => config.fit_with_validation(&data, held_out, control),
-                (None, None) => config.fit(&data, control),
+                (None, None) => config.fit_controlled(&data, control),
             },
             Some(observer) => {
                 let mut observer = PyObserver { observer: Arc::new(observer), caller, wants_scores, wants_models };

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use weald::{
@@ -10,11 +9,10 @@ use weald::{
     Refinement, Routing, Targets,
 };
 
-use crate::array::Read1;
-use crate::config::{PyMaxSamples, sampling};
+use crate::config::{PyMaxSamples, one_of, sampling};
 use crate::enter::Entry;
 use crate::error::raise;
-use crate::input::{PyMatrix, PyRowWeights, PyTargets, contiguous_weights};
+use crate::input::{PyMatrix, PyRowWeights, PyTargets};
 use crate::model::{check_node, copies, mean_of_trees, model, properties, vectors};
 use crate::output;
 use crate::projection::PyOutputProjection;
@@ -57,29 +55,16 @@ pub(crate) struct PyCentroidForestConfig {
     store_rows: bool,
 }
 
-fn unknown(parameter: &str, value: &str) -> PyErr {
-    PyValueError::new_err(format!("{parameter} is {value:?}, which is not known"))
-}
-
 impl PyCentroidForestConfig {
     fn into_config(self) -> PyResult<CentroidForestConfig> {
-        let direction_scope = match self.projection_scope.as_str() {
-            "node" => DirectionScope::Node,
-            "tree" => DirectionScope::Tree,
-            "forest" => DirectionScope::Forest,
-            other => return Err(unknown("projection_scope", other)),
-        };
-        let clustering = match self.clustering.as_str() {
-            "spherical" => Clustering::Spherical,
-            "euclidean" => Clustering::Euclidean,
-            other => return Err(unknown("clustering", other)),
-        };
-        let precision = match self.centroid_dtype.as_str() {
-            "levels" => CentroidPrecision::Nibble,
-            "int8" => CentroidPrecision::Byte,
-            "float16" => CentroidPrecision::Half,
-            other => return Err(unknown("centroid_dtype", other)),
-        };
+        let scopes =
+            [("node", DirectionScope::Node), ("tree", DirectionScope::Tree), ("forest", DirectionScope::Forest)];
+        let direction_scope = one_of("projection_scope", &self.projection_scope, scopes)?;
+        let clusterings = [("spherical", Clustering::Spherical), ("euclidean", Clustering::Euclidean)];
+        let clustering = one_of("clustering", &self.clustering, clusterings)?;
+        let [nibble, byte, half] = [CentroidPrecision::Nibble, CentroidPrecision::Byte, CentroidPrecision::Half];
+        let precisions = [("levels", nibble), ("int8", byte), ("float16", half)];
+        let precision = one_of("centroid_dtype", &self.centroid_dtype, precisions)?;
         let refinement = self.refinement.map_or(Refinement::None, |(scale, rate)| Refinement::Logistic { scale, rate });
         let routing = self.routing.map_or(Routing::Nearest, |(sharpness, least)| Routing::Shared { sharpness, least });
         Ok(CentroidForestConfig::plain()
@@ -127,7 +112,7 @@ fn cost_of_tree(x: &Matrix<'_>, y: &Targets<'_>, config: &CentroidForestConfig) 
 pub(crate) struct PyCentroidForest(Arc<CentroidForest>);
 
 model!(PyCentroidForest, CentroidForest);
-mean_of_trees!(PyCentroidForest, CentroidForest, PyCentroidTree);
+mean_of_trees!(PyCentroidForest, CentroidForest, PyCentroidTree, PyCentroidForestConfig);
 properties! { PyCentroidForest {
     /// The number of bytes of memory that the model takes.
     n_bytes: usize,
@@ -168,48 +153,6 @@ impl PyCentroidForest {
     #[getter]
     fn has_stored_rows(&self) -> bool {
         self.0.trees().iter().any(|tree| tree.leaves().has_rows())
-    }
-
-    /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
-    /// the number of trees that did not draw each sample.
-    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1))]
-    fn oob_predict<'py>(
-        &self,
-        py: Python<'py>,
-        config: PyCentroidForestConfig,
-        x: PyMatrix<'py>,
-        y: PyTargets<'py>,
-        sample_weight: Option<Read1<'py, f64>>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-        let w = contiguous_weights(sample_weight.as_ref())?;
-        let entry = self.entry(&x, self.width(), n_threads);
-        let data = Dataset::new(&x, &y).sample_weight(w.as_deref());
-        let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
-        (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
-    }
-
-    /// Returns the out-of-bag predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data
-    /// float64), and the number of trees that did not draw each sample.
-    #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1))]
-    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
-    fn oob_at_least<'py>(
-        &self,
-        py: Python<'py>,
-        config: PyCentroidForestConfig,
-        x: PyMatrix<'py>,
-        y: PyTargets<'py>,
-        sample_weight: Option<Read1<'py, f64>>,
-        floor: f64,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-        let w = contiguous_weights(sample_weight.as_ref())?;
-        let entry = self.entry(&x, 1, n_threads);
-        let data = Dataset::new(&x, &y).sample_weight(w.as_deref());
-        let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
-        (output::sparse(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 }
 

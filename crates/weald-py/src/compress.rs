@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use weald::{
@@ -55,7 +54,7 @@ impl PyCompressConfig {
                 max_nodes: self.max_nodes.unwrap_or(usize::MAX),
                 candidate_window: self.candidate_window,
             },
-            other => return Err(PyValueError::new_err(format!("method is {other:?}, which is not known"))),
+            other => return Err(unknown("method", other)),
         };
         let loss = CompressLoss::named(&self.loss).ok_or_else(|| unknown("loss", &self.loss))?;
         Ok(CompressConfig::new(method)

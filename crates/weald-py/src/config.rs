@@ -8,11 +8,12 @@ use pyo3::prelude::*;
 use weald::ndarray::Array2;
 use weald::{
     BoostConfig, Criterion, FeatureKind, ForestConfig, LeafEstimation, LineSearch, LossKind, MaxFeatures,
-    OutputProjection, OutputScaling, OutputStrategy, Sampling, Schema, Splitter, StepDtype, TreeConfig,
+    OutputProjection, OutputScaling, OutputStrategy, Sampling, Schema, Splitter, TreeConfig,
 };
 
 use crate::error::raise;
 use crate::loss::{OwnLoss, PyLoss, PyLossObject};
+use crate::names::{CRITERIA, STEP_DTYPES};
 use crate::projection::PyOutputProjection;
 
 /// The keys of the dictionary of a tree's parameters.
@@ -63,19 +64,10 @@ impl PyTreeConfig {
     }
 
     pub(crate) fn into_config(self) -> PyResult<TreeConfig> {
-        let criterion = match self.criterion.as_str() {
-            "gini" => Criterion::Gini,
-            "entropy" | "log_loss" => Criterion::Entropy,
-            "squared_error" => Criterion::Variance,
-            "poisson" => Criterion::Poisson,
-            "absolute_error" => Criterion::AbsoluteError,
-            other => return Err(unknown("criterion", other)),
-        };
-        let splitter = match self.splitter.as_str() {
-            "best" => Splitter::Best,
-            "random" => Splitter::Random,
-            other => return Err(unknown("splitter", other)),
-        };
+        let criterion =
+            one_of("criterion", &self.criterion, CRITERIA.into_iter().chain([("log_loss", Criterion::Entropy)]))?;
+        let splitters = [("best", Splitter::Best), ("random", Splitter::Random)];
+        let splitter = one_of("splitter", &self.splitter, splitters)?;
         let monotonic_cst = self.monotonic_cst.map(|signs| {
             let shape = (signs.len(), signs.first().map_or(0, Vec::len));
             Array2::from_shape_vec(shape, signs.concat())
@@ -215,21 +207,11 @@ impl PyBoostConfig {
             }
             (other, _) => return Err(unknown("output_strategy", other)),
         };
-        let leaf_estimation = match self.leaf_estimation.as_str() {
-            "newton" => LeafEstimation::Newton,
-            "line_search" => LeafEstimation::LineSearch,
-            other => return Err(unknown("leaf_estimation", other)),
-        };
-        let line_search = match self.line_search.as_str() {
-            "newton" => LineSearch::Newton,
-            "brent" => LineSearch::Brent,
-            other => return Err(unknown("line_search", other)),
-        };
-        let step_dtype = match self.step_dtype.as_str() {
-            "float64" => StepDtype::Float64,
-            "float8" => StepDtype::Float8,
-            other => return Err(unknown("step_dtype", other)),
-        };
+        let estimations = [("newton", LeafEstimation::Newton), ("line_search", LeafEstimation::LineSearch)];
+        let leaf_estimation = one_of("leaf_estimation", &self.leaf_estimation, estimations)?;
+        let searches = [("newton", LineSearch::Newton), ("brent", LineSearch::Brent)];
+        let line_search = one_of("line_search", &self.line_search, searches)?;
+        let step_dtype = one_of("step_dtype", &self.step_dtype, STEP_DTYPES)?;
         let config = BoostConfig::new(loss)
             .n_estimators(self.n_estimators)
             .learning_rate(self.learning_rate)
@@ -269,6 +251,17 @@ pub(crate) fn with_parameter(name: &str, parameter: f64) -> PyResult<LossKind> {
     LossKind::with_parameter(name, parameter).ok_or_else(|| unknown("loss with a parameter", name))
 }
 
+/// Returns the value of `parameter` with this name.
+pub(crate) fn one_of<T>(
+    parameter: &str,
+    name: &str,
+    known: impl IntoIterator<Item = (&'static str, T)>,
+) -> PyResult<T> {
+    let found = known.into_iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| value).ok_or_else(|| unknown(parameter, name))
+}
+
+/// Returns the error for a name of a value of `parameter` that is not known.
 pub(crate) fn unknown(parameter: &str, value: &str) -> PyErr {
     PyValueError::new_err(format!("{parameter} is {value:?}, which is not known"))
 }

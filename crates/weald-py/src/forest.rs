@@ -26,7 +26,7 @@ const STEPS_PER_VALUE: usize = 16;
 pub(crate) struct PyForest(Arc<Forest>);
 
 model!(PyForest, Forest);
-mean_of_trees!(PyForest, Forest, PyTree);
+mean_of_trees!(PyForest, Forest, PyTree, PyForestConfig);
 grown!(PyForest);
 
 /// Grows one tree, and returns a forest that contains only this tree.
@@ -49,7 +49,7 @@ pub(crate) fn fit_tree(
     entry
         .run(py, |control| {
             let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask).schema(schema);
-            config.fit(data, control).map(Forest::from)
+            config.fit_controlled(data, control).map(Forest::from)
         })
         .map(PyForest::from)
 }
@@ -99,53 +99,6 @@ impl PyForest {
         let path = self.entry(&x, 1, n_threads).run(py, |control| self.0.decision_path(&x, control))?;
         let (ptr, nodes) = (output::vector(py, path.ptr), output::vector(py, path.nodes));
         (ptr, nodes, output::vector(py, path.tree_offsets)).into_pyobject(py)
-    }
-
-    /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
-    /// the number of trees that did not draw each sample.
-    #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_mask=None))]
-    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
-    fn oob_predict<'py>(
-        &self,
-        py: Python<'py>,
-        config: PyForestConfig,
-        x: PyMatrix<'py>,
-        y: PyTargets<'py>,
-        sample_weight: Option<Read1<'py, f64>>,
-        n_threads: usize,
-        y_mask: Option<PyMask<'py>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-        let w = contiguous_weights(sample_weight.as_ref())?;
-        let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
-        let entry = self.entry(&x, self.width(), n_threads);
-        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
-        let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
-        (output::array(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
-    }
-
-    /// Returns the out-of-bag predictions that are positive and at least `floor`, as CSR (indptr, indices uint32, data
-    /// float64), and the number of trees that did not draw each sample.
-    #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1, y_mask=None))]
-    #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
-    fn oob_at_least<'py>(
-        &self,
-        py: Python<'py>,
-        config: PyForestConfig,
-        x: PyMatrix<'py>,
-        y: PyTargets<'py>,
-        sample_weight: Option<Read1<'py, f64>>,
-        floor: f64,
-        n_threads: usize,
-        y_mask: Option<PyMask<'py>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
-        let w = contiguous_weights(sample_weight.as_ref())?;
-        let y_mask = y_mask.as_ref().map(PyMask::view).transpose()?;
-        let entry = self.entry(&x, 1, n_threads);
-        let data = Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
-        let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
-        (output::sparse(py, oob.scores), output::vector(py, oob.n_trees)).into_pyobject(py)
     }
 
     /// Returns the forest in which each tree is pruned by its loss on held-out samples.

@@ -1,12 +1,13 @@
 //! What the classes around the engine's models have in common: each macro writes methods of a class whose field 0 is an
 //! `Arc` of the model.
 
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use weald::{Additive, Matrix, Precision, Result, Tree};
 
 use crate::boost::PyBoosted;
 use crate::compress::PyCompressed;
+use crate::config::one_of;
 use crate::enter::Entry;
 use crate::forest::PyForest;
 
@@ -130,9 +131,10 @@ macro_rules! model {
     };
 }
 
-/// What classes have whose predictions are means over trees, whose class is `$tree`.
+/// What classes have whose predictions are means over trees, whose class is `$tree`. The dictionary of parameters is
+/// `$config`.
 macro_rules! mean_of_trees {
-    ($class:ident, $model:ident, $tree:ident) => {
+    ($class:ident, $model:ident, $tree:ident, $config:ident) => {
         $crate::model::properties! { $class {
             n_trees: usize,
         }}
@@ -210,6 +212,53 @@ macro_rules! mean_of_trees {
                 let entry = self.entry(&x, 1, n_threads);
                 let found = entry.run(py, |control| self.0.predict_at_least(&x, floor, control))?;
                 Ok($crate::output::sparse(py, found))
+            }
+
+            /// Returns the out-of-bag predictions for the training samples (NaN for samples that every tree drew), and
+            /// the number of trees that did not draw each sample.
+            #[pyo3(signature = (config, x, y, sample_weight, n_threads=1, y_mask=None))]
+            #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+            fn oob_predict<'py>(
+                &self,
+                py: Python<'py>,
+                config: $config,
+                x: $crate::input::PyMatrix<'py>,
+                y: $crate::input::PyTargets<'py>,
+                sample_weight: Option<$crate::array::Read1<'py, f64>>,
+                n_threads: usize,
+                y_mask: Option<$crate::input::PyMask<'py>>,
+            ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+                let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+                let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
+                let y_mask = y_mask.as_ref().map($crate::input::PyMask::view).transpose()?;
+                let entry = self.entry(&x, self.width(), n_threads);
+                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+                let oob = entry.run(py, |control| self.0.oob_predict(&config, &data, control))?;
+                ($crate::output::array(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
+            }
+
+            /// Returns the out-of-bag predictions that are positive and at least `floor`, as CSR (indptr, indices
+            /// uint32, data float64), and the number of trees that did not draw each sample.
+            #[pyo3(signature = (config, x, y, sample_weight, floor, n_threads=1, y_mask=None))]
+            #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+            fn oob_at_least<'py>(
+                &self,
+                py: Python<'py>,
+                config: $config,
+                x: $crate::input::PyMatrix<'py>,
+                y: $crate::input::PyTargets<'py>,
+                sample_weight: Option<$crate::array::Read1<'py, f64>>,
+                floor: f64,
+                n_threads: usize,
+                y_mask: Option<$crate::input::PyMask<'py>>,
+            ) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+                let (x, y, config) = (x.view()?, y.view()?, config.into_config()?);
+                let w = $crate::input::contiguous_weights(sample_weight.as_ref())?;
+                let y_mask = y_mask.as_ref().map($crate::input::PyMask::view).transpose()?;
+                let entry = self.entry(&x, 1, n_threads);
+                let data = weald::Dataset::new(&x, &y).sample_weight(w.as_deref()).y_mask(y_mask);
+                let oob = entry.run(py, |control| self.0.oob_at_least(&config, &data, floor, control))?;
+                ($crate::output::sparse(py, oob.scores), $crate::output::vector(py, oob.n_trees)).into_pyobject(py)
             }
 
             fn __len__(&self) -> usize {
@@ -359,10 +408,5 @@ pub(crate) fn check_node(node: usize, n_nodes: usize) -> PyResult<()> {
 
 /// Returns the type of values in leaves that has this name.
 pub(crate) fn precision(dtype: &str) -> PyResult<Precision> {
-    match dtype {
-        "int8" => Ok(Precision::Byte),
-        "float16" => Ok(Precision::Half),
-        "float32" => Ok(Precision::Single),
-        other => Err(PyValueError::new_err(format!("dtype is {other:?}, which is not known"))),
-    }
+    one_of("dtype", dtype, [("int8", Precision::Byte), ("float16", Precision::Half), ("float32", Precision::Single)])
 }

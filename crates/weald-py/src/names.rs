@@ -5,25 +5,30 @@ use weald::{Additive, Criterion, Domain, Link, Outputs, StepDtype, Term};
 
 const UNNAMED: &str = "without a name";
 
+/// The names of criteria.
+pub(crate) const CRITERIA: [(&str, Criterion); 5] = [
+    ("gini", Criterion::Gini),
+    ("entropy", Criterion::Entropy),
+    ("squared_error", Criterion::Variance),
+    ("poisson", Criterion::Poisson),
+    ("absolute_error", Criterion::AbsoluteError),
+];
+
+/// The names of the types of step sizes.
+pub(crate) const STEP_DTYPES: [(&str, StepDtype); 2] = [("float64", StepDtype::Float64), ("float8", StepDtype::Float8)];
+
+fn name_in<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names.iter().find(|(_, known)| *known == value).map_or(UNNAMED, |(name, _)| name)
+}
+
 /// Returns the name of a criterion as models report it. With projected outputs, it is that of the variance.
 pub(crate) fn name_of(criterion: Criterion) -> &'static str {
-    match criterion {
-        Criterion::Gini => "gini",
-        Criterion::Entropy => "entropy",
-        Criterion::Variance => "squared_error",
-        Criterion::Poisson => "poisson",
-        Criterion::AbsoluteError => "absolute_error",
-        _ => UNNAMED,
-    }
+    name_in(&CRITERIA, criterion)
 }
 
 /// Returns the name of the type of step sizes.
 pub(crate) fn name_of_dtype(dtype: StepDtype) -> &'static str {
-    match dtype {
-        StepDtype::Float64 => "float64",
-        StepDtype::Float8 => "float8",
-        _ => UNNAMED,
-    }
+    name_in(&STEP_DTYPES, dtype)
 }
 
 /// The names of the domains of losses.

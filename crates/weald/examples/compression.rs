@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     let control = Control::with_threads(2);
     let error = |predicted: Array2<f64>| (predicted - y_test).mapv(|e| e * e).mean().unwrap_or(f64::NAN);
 
-    let forest = ForestConfig::extra_trees(Criterion::Variance).n_trees(100).seed(3).fit((x, y), &control)?;
+    let forest = ForestConfig::extra_trees(Criterion::Variance).n_trees(100).seed(3).fit((x, y))?;
     let tests: usize = forest.trees().iter().map(|tree| tree.n_nodes() / 2).sum();
     println!("forest: {tests} test nodes, mean squared error {:.4}", error(forest.predict(x_test, &control)?));
 

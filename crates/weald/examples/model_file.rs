@@ -10,7 +10,7 @@ fn main() -> Result<()> {
     let y = Array2::from_shape_fn((500, 1), |(i, _)| u32::from(x[[i, 0]] > x[[i, 1]]));
     let control = Control::default();
     let config = ForestConfig::random_forest(Criterion::Gini).n_trees(20).max_depth(6);
-    let forest = config.fit((&x, Targets::classes(&y, [2])), &control)?;
+    let forest = config.fit((&x, Targets::classes(&y, [2])))?;
 
     let path = std::env::temp_dir().join(format!("weald-example-{}.safetensors", std::process::id()));
     forest.save(&path)?;

@@ -26,7 +26,7 @@ fn main() -> Result<()> {
 
     let control = Control::with_threads(2);
     let config = ForestConfig::random_forest(Criterion::Gini).n_trees(20);
-    let forest = config.fit((&x, &y), &control)?;
+    let forest = config.fit((&x, &y))?;
 
     let best = forest.predict_topk(&x, 3, &control)?;
     for i in 0..5 {

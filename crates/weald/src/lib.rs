@@ -10,9 +10,10 @@
 //! let y = LabelView::try_new(vec![0, 2, 3, 4, 5], vec![0, 1, 0, 2, 2], 3)?;
 //! let config = ForestConfig::extra_trees(Criterion::Gini).n_trees(20).seed(7);
 //!
-//! let control = Control::with_threads(2); // another thread may call control.clone().stop()
-//! let forest = config.fit((x, y), &control)?;
+//! let forest = config.fit((x, y))?;
 //!
+//! // Another thread may call control.clone().stop(). A fit takes a control, too: see `fit_controlled`.
+//! let control = Control::with_threads(2);
 //! let question = array![[1.0f32, 0.0, 0.0, 0.0, 0.0]];
 //! let best = forest.predict_topk(&question, 1, &control)?;
 //! assert_eq!(best.indices[[0, 0]], 0);

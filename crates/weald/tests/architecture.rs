@@ -96,3 +96,52 @@ fn imports_from_the_same_or_a_higher_layer_are_found() {
     assert!(upward("data", "//! See [`crate::tree`].\nuse crate::error::Result;").is_empty());
     assert!(upward("data", "fn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::tree::Tree;\n}").is_empty());
 }
+
+/// Returns the modules of model files that a module imports.
+fn imports_of_model_files(source: &str) -> BTreeSet<String> {
+    let code = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let imports = code.lines().filter_map(|line| {
+        let line = line.strip_prefix("use ").or_else(|| line.strip_prefix("pub use "))?;
+        line.strip_prefix("super::").or_else(|| line.strip_prefix("crate::model_file::"))
+    });
+    // `use super::{ABOVE, disk, rows};` names modules in lower case.
+    let names = imports.flat_map(|import| match import.strip_prefix('{') {
+        Some(several) => several.split(',').collect(),
+        None => vec![import],
+    });
+    let name = |import: &str| import.trim().chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+    names.map(name).filter(|name: &String| !name.is_empty()).collect()
+}
+
+#[test]
+fn modules_of_model_files_have_no_circle() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/model_file");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut left: Vec<(String, BTreeSet<String>)> = Vec::new();
+    for file in files.iter().filter(|file| !file.components().any(|part| part.as_os_str() == "tests")) {
+        let inside = file.strip_prefix(&root).expect("below the root").with_extension("");
+        let stem = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).expect("a name in UTF-8").to_owned();
+        let name = match stem(&inside) {
+            name if name == "mod" => inside.parent().filter(|folder| folder.file_stem().is_some()).map(stem),
+            name => Some(name),
+        };
+        // The root of the folder declares the modules.
+        if let Some(name) = name {
+            left.push((name, imports_of_model_files(&fs::read_to_string(file).expect("a source"))));
+        }
+    }
+    assert!(left.len() > 20, "only {} modules were found", left.len());
+    // The kinds are files of one module, which declares them.
+    for (name, imports) in &mut left {
+        if name == "kinds" {
+            imports.extend(["boosted", "centroid", "compressed", "forest"].map(String::from));
+        }
+    }
+    while !left.is_empty() {
+        let names: BTreeSet<String> = left.iter().map(|(name, _)| name.clone()).collect();
+        let n = left.len();
+        left.retain(|(_, imports)| imports.iter().any(|name| names.contains(name)));
+        assert!(left.len() < n, "these modules import each other: {left:?}");
+    }
+}

@@ -70,7 +70,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     let classes = || Targets::Classes { codes: codes.view(), n_classes: vec![3] };
     let fit = |y: &Targets<'_>, criterion| {
         let config = ForestConfig::random_forest(criterion).n_trees(2).seed(3).max_leaf_nodes(5);
-        let forest = config.fit((&x, y), &control).unwrap();
+        let forest = config.fit_controlled((&x, y), &control).unwrap();
         (forest, config)
     };
     let rows = |y: &Targets<'_>, criterion| {
@@ -107,7 +107,12 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     let merged = Forest::merge(&[&dense, &rows(&of_numbers, Criterion::Variance)]).unwrap();
     all.push(("all forms of numbers", merged.into()));
     let boost = |loss, strategy, y: &Targets<'_>| {
-        BoostConfig::new(loss).n_estimators(3).strategy(strategy).max_leaf_nodes(4).fit((&x, y), &control).unwrap()
+        BoostConfig::new(loss)
+            .n_estimators(3)
+            .strategy(strategy)
+            .max_leaf_nodes(4)
+            .fit_controlled((&x, y), &control)
+            .unwrap()
     };
     all.push(("boosting, joint", boost(LossKind::SquaredError, OutputStrategy::Joint, &of_numbers).into()));
     let joint = boost(LossKind::SquaredError, OutputStrategy::Joint, &of_numbers);
@@ -120,7 +125,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     };
     let narrow = BoostConfig::new(LossKind::LogLoss).n_estimators(3).strategy(projected).max_leaf_nodes(4);
     let narrow = narrow.step_dtype(StepDtype::Float8);
-    all.push(("boosting, float8", narrow.fit((&x, &of_labels), &control).unwrap().into()));
+    all.push(("boosting, float8", narrow.fit_controlled((&x, &of_labels), &control).unwrap().into()));
     let counts = wide.mapv(|y| y.abs().floor());
     let of_counts = Targets::Real(counts.view());
     all.push(("boosting, logarithms", boost(LossKind::Poisson, OutputStrategy::Joint, &of_counts).into()));
@@ -129,7 +134,7 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     let weak = weak.fit_with(&mut Halves, (N, P), &of_numbers, None, None, &control).unwrap();
     all.push(("boosting of other models", weak.into()));
     let centroids = |y: &Targets<'_>, config: CentroidForestConfig| {
-        config.n_trees(2).n_children(3).max_leaf_samples(3).seed(1).fit((&x, y), &control).unwrap()
+        config.n_trees(2).n_children(3).max_leaf_samples(3).seed(1).fit_controlled((&x, y), &control).unwrap()
     };
     let shared = || CentroidForestConfig::default();
     let listed = || CentroidForestConfig::default().store_rows(false);

@@ -15,13 +15,14 @@ fn nothing_is_allocated() {
     let x = Array2::from_shape_fn((60, 3), |(i, j)| ((7 * i + 5 * j) % 11) as f32);
     let y = Array2::from_shape_fn((60, 2), |(i, j)| f64::from(x[[i, j]]) - f64::from(x[[i, 2]]));
     let control = Control::default();
-    let forest = ForestConfig::random_forest(Criterion::Variance).n_trees(20).fit((&x, &y), &control).unwrap();
+    let forest =
+        ForestConfig::random_forest(Criterion::Variance).n_trees(20).fit_controlled((&x, &y), &control).unwrap();
     for sample in [[0.5, 1.5, 7.0], [f32::NAN, 1.5, 7.0]] {
         assert_eq!(allocations(&forest.additive().unwrap(), &sample), 0);
     }
     for strategy in [OutputStrategy::Joint, OutputStrategy::SingleTarget] {
         let config = BoostConfig::new(LossKind::SquaredError).n_estimators(20).strategy(strategy);
-        let model = config.fit((&x, &y), &control).unwrap();
+        let model = config.fit_controlled((&x, &y), &control).unwrap();
         assert_eq!(allocations(&model.additive().unwrap(), &[0.5, 1.5, 7.0]), 0);
     }
     // The measure sees what is allocated.

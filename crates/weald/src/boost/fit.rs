@@ -18,6 +18,7 @@ use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::bootstrap::Population;
 use crate::loss::column::LeafRule;
 use crate::loss::known_cells::KnownCells;
+use crate::model::plain_fit;
 use crate::rounds::Unobserved;
 
 /// Held-out samples, to which the model is not fitted: their loss tells when to stop.
@@ -28,6 +29,8 @@ pub(super) struct Validation<'a> {
     /// The scores to start from, a column for each score.
     pub(super) margins: Option<ArrayView2<'a, f64>>,
 }
+
+plain_fit!(BoostConfig, Boosted);
 
 impl BoostConfig {
     /// Fits the model to a [`Dataset`], or to a pair of X, (n_samples, n_features), and y.
@@ -43,17 +46,17 @@ impl BoostConfig {
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
     /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
     /// `control` is stopped.
-    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Boosted> {
+    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Boosted> {
         self.fit_observed(None, data, None, &mut Unobserved, control)
     }
 
-    /// Fits the model with held-out samples; see [`BoostConfig::fit`].
+    /// Fits the model with held-out samples; see [`BoostConfig::fit_controlled`].
     ///
     /// Their loss is computed after each stage. With `n_iter_no_change`, it decides when the fit stops, and the model
     /// with the least validation loss is returned.
     ///
     /// # Errors
-    /// The same as for [`BoostConfig::fit`].
+    /// The same as for [`BoostConfig::fit_controlled`].
     pub fn fit_with_validation<'d, 'v>(
         &self,
         data: impl Into<Dataset<'d>>,
@@ -64,11 +67,11 @@ impl BoostConfig {
     }
 
     /// Adds the stages `model.n_stages()..self.n_estimators` to a model. With the same data and parameters, the result
-    /// is that of [`BoostConfig::fit`], or of [`BoostConfig::fit_with_validation`].
+    /// is that of [`BoostConfig::fit_controlled`], or of [`BoostConfig::fit_with_validation`].
     ///
     /// # Errors
-    /// The same as for [`BoostConfig::fit`], and [`crate::ErrorKind::Invalid`] when the model has other features,
-    /// outputs or another strategy, or more than `n_estimators` stages.
+    /// The same as for [`BoostConfig::fit_controlled`], and [`crate::ErrorKind::Invalid`] when the model has other
+    /// features, outputs or another strategy, or more than `n_estimators` stages.
     pub fn fit_more<'d>(
         &self,
         model: &Boosted,

@@ -12,7 +12,7 @@
 //! let few = BoostConfig::new(LossKind::LogLoss).min_weight_leaf(1.0).l2_regularization(0.1);
 //! let config = few.strategy(OutputStrategy::Joint).n_estimators(20).learning_rate(0.5);
 //! let control = Control::default();
-//! let model = config.fit((&x, y), &control)?;
+//! let model = config.fit((&x, y))?;
 //! let losses = model.train_score();
 //! assert!(losses[19] < 0.2 * losses[0]);
 //! let probabilities = model.predict(&x, &control)?;

@@ -144,7 +144,7 @@ proptest! {
                     let control = Control::with_threads(n_threads);
                     let data = Dataset::new(x.view(), y.view());
                     let data = if let Some(w) = &weights { data.sample_weight(&w[..]) } else { data };
-                    let model = config.fit(data, &control).unwrap();
+                    let model = config.fit_controlled(data, &control).unwrap();
                     let found = (model.to_bytes().unwrap(), model.predict_scores(&new, &control).unwrap());
                     let first = first.get_or_insert_with(|| found.clone());
                     prop_assert!(*first == found, "{:?}", config.loss);
@@ -183,7 +183,7 @@ proptest! {
                 let config = with_factors(factors, &y, with_leaves(rule, config(kind.clone())));
                 let data = Dataset::new(x.view(), y.view());
                 let data = if let Some(w) = &weights { data.sample_weight(&w[..]) } else { data };
-                let model = config.fit(data, &control).unwrap();
+                let model = config.fit_controlled(data, &control).unwrap();
                 let losses = model.train_score();
                 // The scores of labels are in float32.
                 prop_assert!(losses.windows(2).all(|w| w[1] <= w[0] + 1e-6 * (1.0 + w[0].abs())), "{kind:?} {losses:?}");
@@ -265,7 +265,7 @@ proptest! {
             let strategy = strategies()[strategy].clone();
             let config = BoostConfig { strategy, n_estimators: 4, seed, subsample: share, ..BoostConfig::new(loss) };
             let data = Dataset::new(&x, &y).sample_weight(&weights[..]);
-            let model = config.fit(&data, &control).unwrap();
+            let model = config.fit_controlled(&data, &control).unwrap();
             let sampling = config.sampling(n_there);
             let urn = Urn::new(&Population::new(&x, Some(&y), None, Some(&weights)), sampling).unwrap();
             let outside = |stage: usize| -> Vec<f64> {
@@ -325,8 +325,8 @@ proptest! {
             };
             let config = BoostConfig { strategy: strategies()[strategy].clone(), n_estimators: 4, seed, max_bins: Some(3), ..BoostConfig::new(kind) };
             let config = with_factors(factors, &weighted, with_leaves(rule, config));
-            let a = config.fit(Dataset::new(&made.x, &weighted).sample_weight(&weights[..]), &control).unwrap();
-            let b = config.fit((&x, &repeated), &control).unwrap();
+            let a = config.fit_controlled(Dataset::new(&made.x, &weighted).sample_weight(&weights[..]), &control).unwrap();
+            let b = config.fit_controlled((&x, &repeated), &control).unwrap();
             prop_assert_eq!(a.step_sizes(), b.step_sizes());
             prop_assert_eq!(a.train_score(), b.train_score());
             let scores = a.predict_scores(&made.x, &control).unwrap();
@@ -359,11 +359,12 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
             ..BoostConfig::new(LossKind::LogLoss)
         };
         let config = with_leaves(rule, config);
-        let fit =
-            |control| config.fit(Dataset::new(&made.x, made.labels()).sample_weight(&weights[..]), &control).unwrap();
+        let fit = |control| {
+            config.fit_controlled(Dataset::new(&made.x, made.labels()).sample_weight(&weights[..]), &control).unwrap()
+        };
         let weighted = fit(of(1));
         assert_eq!(weighted, fit(of(3)));
-        let b = config.fit((&x, &repeated), &of(1)).unwrap();
+        let b = config.fit_controlled((&x, &repeated), &of(1)).unwrap();
         assert_eq!(weighted.step_sizes(), b.step_sizes());
         assert_eq!(weighted.train_score(), b.train_score());
         let scores = weighted.predict_scores(&made.x, &of(1)).unwrap();
@@ -374,7 +375,7 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
 #[test]
 fn errors_name_invalid_regularization() {
     let made = made(1, 20, 3, 2);
-    let fit = |config: BoostConfig| config.fit((&made.x, made.labels()), &Control::default()).unwrap_err().to_string();
+    let fit = |config: BoostConfig| config.fit((&made.x, made.labels())).unwrap_err().to_string();
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         let config = BoostConfig::new(LossKind::LogLoss);
         assert!(fit(config.clone().l2_regularization(bad)).contains("l2_regularization"));
@@ -444,7 +445,7 @@ fn models_and_files_keep_the_name_and_the_link_of_a_loss_of_the_user() {
         let of_labels = link != Link::Log;
         let config =
             |link| BoostConfig::new(LossKind::Custom(std::sync::Arc::new(Named { of_labels, link }))).n_estimators(3);
-        let model = config(None).fit((&made.x, y.clone()), &control).unwrap();
+        let model = config(None).fit_controlled((&made.x, y.clone()), &control).unwrap();
         assert_eq!((model.link(), model.loss_name()), (link, Some("of the user")));
         let found = model.predict(&made.x, &control).unwrap();
         assert!(found.iter().all(|&p| p > 0.0 && (!of_labels || p < 1.0)));
@@ -456,7 +457,7 @@ fn models_and_files_keep_the_name_and_the_link_of_a_loss_of_the_user() {
         }
         let wrong = if of_labels { [Link::Log, Link::Softmax] } else { [Link::Margin, Link::Logistic] };
         for link in wrong {
-            let error = config(Some(link)).fit((&made.x, y.clone()), &control).unwrap_err();
+            let error = config(Some(link)).fit_controlled((&made.x, y.clone()), &control).unwrap_err();
             assert!(error.to_string().contains("the link of the loss"), "{error}");
         }
     }
@@ -471,7 +472,7 @@ fn leaves_of_a_loss_without_curvature_are_the_best_of_their_samples() {
         .strategy(OutputStrategy::Joint)
         .learning_rate(1.0)
         .n_estimators(1);
-    let model = config.fit((&made.x, Targets::Real(made.numbers.view())), &control).unwrap();
+    let model = config.fit_controlled((&made.x, Targets::Real(made.numbers.view())), &control).unwrap();
     let scores = model.predict_scores(&made.x, &control).unwrap();
     let losses = |by: f64, row: usize, j: usize| -> f64 {
         let same = |i: &usize| scores.row(*i) == scores.row(row);
@@ -557,7 +558,7 @@ proptest! {
             let fit = |own: std::sync::Arc<Own>| {
                 let config = BoostConfig { strategy: strategy.clone(), n_estimators: 4, seed, ..BoostConfig::new(LossKind::Custom(own)) };
                 let data = Dataset::new(&made.x, y.clone()).sample_weight(Some(&*weights));
-                with_leaves(rule, config).fit(&data, &control).unwrap()
+                with_leaves(rule, config).fit_controlled(&data, &control).unwrap()
             };
             let (cells, blocks) = (Own::new(&kind, false), Own::new(&kind, true));
             prop_assert_eq!(fit(cells.clone()), fit(blocks.clone()), "{:?}", kind);
@@ -574,7 +575,7 @@ fn scores_of_deviances_are_logarithms_and_errors_name_targets_outside_their_doma
     for kind in [LossKind::Poisson, LossKind::Gamma, LossKind::tweedie(1.5)] {
         let numbers = in_domain(&kind, &made.numbers);
         let config = BoostConfig { n_estimators: 4, ..BoostConfig::new(kind.clone()) };
-        let model = config.fit((&made.x, &numbers), &control).unwrap();
+        let model = config.fit_controlled((&made.x, &numbers), &control).unwrap();
         let scores = model.predict_scores(&made.x, &control).unwrap();
         assert_eq!(model.predict(&made.x, &control).unwrap(), scores.mapv(f64::exp), "{kind:?}");
         assert_eq!(model.to_predictions(scores.view(), &control).unwrap(), scores.mapv(f64::exp));
@@ -587,7 +588,7 @@ fn scores_of_deviances_are_logarithms_and_errors_name_targets_outside_their_doma
         let mut outside = numbers.clone();
         outside[[4, 1]] = -1.0;
         let expected = format!(", got -1 with loss={:?}", kind.name());
-        let message = config.fit((&made.x, &outside), &control).unwrap_err().to_string();
+        let message = config.fit_controlled((&made.x, &outside), &control).unwrap_err().to_string();
         assert!(message.starts_with("y must be ") && message.ends_with(&expected), "{message}");
         let held_out = Dataset::new(&made.x, &outside);
         let message =
@@ -597,7 +598,7 @@ fn scores_of_deviances_are_logarithms_and_errors_name_targets_outside_their_doma
         let weights: Vec<f64> = (0..30).map(|row| if row == 4 { 0.0 } else { 1.0 }).collect();
         let weighted = held_out.sample_weight(&weights[..]);
         assert!(config.fit_with_validation(&weighted, &weighted, &control).is_ok());
-        let message = config.fit((&made.x, made.labels()), &control).unwrap_err().to_string();
+        let message = config.fit_controlled((&made.x, made.labels()), &control).unwrap_err().to_string();
         assert!(message.contains("loss must be a classification loss"), "{message}");
     }
 }
@@ -611,7 +612,7 @@ fn losses_of_outputs_are_as_many_as_these_and_of_one_sort() {
     assert!(refused(vec![]) && refused(vec![LossKind::Poisson, LossKind::Gamma]) && refused(vec![nested]));
     let fit = |levels: &[f64], y: &Targets<'_>| {
         let losses = LossKind::of_outputs(levels.iter().map(|&q| LossKind::quantile(q)).collect()).unwrap();
-        BoostConfig::new(losses).n_estimators(2).fit((&made.x, y), &control)
+        BoostConfig::new(losses).n_estimators(2).fit_controlled((&made.x, y), &control)
     };
     let numbers = || Targets::Real(made.numbers.view());
     assert!(fit(&[0.2, 0.9], &numbers()).is_ok());
@@ -683,9 +684,9 @@ fn losses_out_of_bag_are_there_where_every_stage_left_samples_out() {
     let expected: Vec<_> = half.oob_score().iter().copied().zip(half.oob_improvement().unwrap()).collect();
     assert_eq!((seen.0.len(), seen.0), (3, expected));
     assert_eq!(half.truncated(2).unwrap().oob_improvement().unwrap(), half.oob_improvement().unwrap()[..2]);
-    let all = config(3, 1.0).fit(data(), &control).unwrap();
+    let all = config(3, 1.0).fit_controlled(data(), &control).unwrap();
     let (x, y) = (made.x.select(ndarray::Axis(0), &[0]), made.numbers.select(ndarray::Axis(0), &[0]));
-    let only = config(2, 0.5).fit((&x, &y), &control);
+    let only = config(2, 0.5).fit_controlled((&x, &y), &control);
     let refitted = config(3, 0.5).refit_leaves(&half, data(), &control).unwrap();
     for without in [
         &all,
@@ -706,13 +707,13 @@ fn margins_are_only_for_boosting_and_have_a_column_for_each_score() {
     let zeros = Array2::<f64>::zeros((40, 2));
     let config = BoostConfig::new(LossKind::SquaredError).n_estimators(2);
     let started = Dataset::new(&made.x, Targets::Real(made.numbers.view())).base_margin(zeros.view());
-    assert_eq!(config.fit(&started, &control).unwrap().start(), [0.0, 0.0]);
+    assert_eq!(config.fit_controlled(&started, &control).unwrap().start(), [0.0, 0.0]);
     let narrow = zeros.slice_axis(ndarray::Axis(1), (0..1).into());
     let refused = Dataset::new(&made.x, Targets::Real(made.numbers.view())).base_margin(narrow);
-    let message = config.fit(&refused, &control).unwrap_err().to_string();
+    let message = config.fit_controlled(&refused, &control).unwrap_err().to_string();
     assert!(message.contains("base_margin must have shape (n_samples, n_scores), got shape (40, 1)"), "{message}");
     let forest = crate::ForestConfig::random_forest(crate::Criterion::Variance);
-    let message = forest.fit(&started, &control).unwrap_err().to_string();
+    let message = forest.fit_controlled(&started, &control).unwrap_err().to_string();
     assert!(message.contains("only boosting starts from margins"), "{message}");
 }
 
@@ -723,7 +724,7 @@ fn smaller_leaves_change_scores_by_no_more_than_they_say() {
     for (seed, strategy) in (0..).zip(strategies()) {
         let made = made(seed, 60, 3, 4);
         let config = BoostConfig { n_estimators: 7, strategy, ..BoostConfig::new(LossKind::SquaredError) };
-        let model = config.fit((&made.x, &made.numbers), &control).unwrap();
+        let model = config.fit_controlled((&made.x, &made.numbers), &control).unwrap();
         let scores = model.predict_scores(&made.x, &control).unwrap();
         let check = |small: &Boosted, most: f64| {
             let change = model.largest_change(small, &control).unwrap();
@@ -765,7 +766,7 @@ fn a_fit_that_diverges_names_the_learning_rate() {
             for rate in [2.0, 5.0, 1e10, 1e300] {
                 let config = BoostConfig::new(kind.clone()).strategy(strategy.clone()).n_estimators(30);
                 let config = config.learning_rate(rate).max_leaf_nodes(5);
-                match config.fit((&made.x, &Targets::Real(numbers.view())), &Control::default()) {
+                match config.fit((&made.x, &Targets::Real(numbers.view()))) {
                     Ok(model) => {
                         assert!(model.train_score().iter().all(|loss| loss.is_finite()));
                         #[cfg(feature = "model-files")]
@@ -790,6 +791,6 @@ fn margins_whose_loss_overflows_are_refused() {
     let y = Targets::Real(made.numbers.view());
     let far = Array2::from_elem((20, 1), 1e200);
     let data = Dataset::new(&made.x, &y).base_margin(far.view());
-    let error = BoostConfig::new(LossKind::SquaredError).n_estimators(2).fit(data, &Control::default()).unwrap_err();
+    let error = BoostConfig::new(LossKind::SquaredError).n_estimators(2).fit(data).unwrap_err();
     assert!(error.to_string().contains("base_margin"), "{error}");
 }

@@ -148,7 +148,7 @@ fn config(choice: u64, kind: Kind) -> BoostConfig {
 /// Compares the fit of one worker with those of all workers.
 fn fits(config: &BoostConfig, kind: Kind, is_sparse: bool, samples: &Samples, n_workers: usize, cut: &[usize]) {
     let control = Control::default();
-    let whole = samples.fit(kind, is_sparse, |data| config.fit(data, &control));
+    let whole = samples.fit(kind, is_sparse, |data| config.fit_controlled(data, &control));
     let (parts, _) = on_reduces(n_workers, usize::MAX, |worker, reduce| {
         let fit =
             |data: &Dataset<'_>| config.fit_part(data, Arc::clone(&reduce), &Control::with_threads(1 + worker % 2));
@@ -220,7 +220,7 @@ proptest! {
         prop_assert!(parts.iter().all(|(failed, _)| *failed));
         let fewest = parts.into_iter().map(|(_, done)| done).min_by_key(|done| done.as_ref().map_or(0, Boosted::n_stages));
         let done = fewest.flatten();
-        let whole = samples.fit(kind, is_sparse, |data| config.fit(data, &control)).unwrap();
+        let whole = samples.fit(kind, is_sparse, |data| config.fit_controlled(data, &control)).unwrap();
         let (parts, _) = on_reduces(2, usize::MAX, |worker, reduce| {
             let fit = |data: &Dataset<'_>| {
                 config.fit_part_observed(done.as_ref(), data, Arc::clone(&reduce), &mut Done(None), &control)
@@ -303,7 +303,7 @@ proptest! {
         let config = config(seed, of);
         let reduce: Arc<dyn AllReduce> = Arc::new(Wrong { kind, n_right: n_right.into() });
         let fitted = samples.fit(of, is_sparse, |data| config.fit_part(data.view(), reduce, &Control::default()));
-        let whole = samples.fit(of, is_sparse, |data| config.fit(data.view(), &Control::default()));
+        let whole = samples.fit(of, is_sparse, |data| config.fit(data.view()));
         if let (Ok(fitted), Ok(whole)) = (fitted, whole) {
             // The fit has made fewer calls, or all buffers were ones.
             prop_assert!(fitted == whole || kind >= 5);

@@ -43,7 +43,7 @@ impl BoostConfig {
     /// histogram for each node that waits.
     ///
     /// # Errors
-    /// Returns the errors of [`BoostConfig::fit`], on every worker if any of them has one;
+    /// Returns the errors of [`BoostConfig::fit_controlled`], on every worker if any of them has one;
     /// [`crate::ErrorKind::Invalid`] for what is not supported, and if workers have different parameters, features or
     /// outputs; [`crate::ErrorKind::Workers`] when `reduce` fails. A worker that fails during the fit for a reason of
     /// its own, such as memory or `control`, sends nothing more: the others notice this by the deadline of `reduce`.

@@ -19,6 +19,7 @@ use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_wit
 use crate::exact::reduce::Workers;
 use crate::forest::bootstrap::tree_key;
 use crate::forest::draws::{Draw as TreeDraw, Draws};
+use crate::model::plain_fit;
 use crate::rng::Key;
 use crate::rounds::side_by_side;
 use crate::tree::fill;
@@ -33,6 +34,8 @@ pub(super) const GROWTH: u64 = u64::from_be_bytes(*b"centroid");
 
 /// Whole weights are treated as counts if their mean is at most this, as in a bootstrap.
 const MOST_COPIES: f64 = 64.0;
+
+plain_fit!(CentroidForestConfig, CentroidForest);
 
 impl CentroidForestConfig {
     /// Fits the forest. Trees are grown on `control.n_threads()` threads.
@@ -52,12 +55,12 @@ impl CentroidForestConfig {
     /// let x = Matrix::csr(vec![0, 2, 3, 5, 6], vec![0, 1, 0, 2, 4, 2], vec![2.0, 1.0, 1.0, 3.0, 1.0, 1.0], 5)?;
     /// let y = LabelView::try_new(vec![0, 1, 2, 3, 4], vec![0, 0, 2, 2], 3)?;
     /// let config = CentroidForestConfig::default().n_trees(5).max_leaf_samples(1).leaf_shrinkage(0.0);
-    /// let forest = config.fit((&x, y), &Control::default())?;
+    /// let forest = config.fit((&x, y))?;
     /// let best = forest.predict_topk(&x, 1, &Control::default())?;
     /// assert_eq!(best.indices.column(0).to_vec(), [0, 0, 2, 2]);
     /// # Ok::<(), weald::Error>(())
     /// ```
-    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<CentroidForest> {
+    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<CentroidForest> {
         self.fit_trees(0..self.n_trees, data, control)
     }
 
@@ -65,7 +68,7 @@ impl CentroidForestConfig {
     /// [merged](CentroidForest::merge) in order are equal to the forest that is fitted at once.
     ///
     /// # Errors
-    /// The same as for [`CentroidForestConfig::fit`].
+    /// The same as for [`CentroidForestConfig::fit_controlled`].
     pub fn fit_trees<'d>(
         &self,
         trees: Range<usize>,

@@ -51,8 +51,9 @@ impl CompressConfig {
     /// step of progress, and so does a move of a path.
     ///
     /// # Errors
-    /// The same as for [`crate::ForestConfig::fit`] and [`CompressConfig::path`], and [`crate::ErrorKind::Invalid`] for
-    /// fewer than two folds, and for samples that do not exist or are on both sides of a fold.
+    /// The same as for [`crate::ForestConfig::fit_controlled`] and [`CompressConfig::path`], and
+    /// [`crate::ErrorKind::Invalid`] for fewer than two folds, and for samples that do not exist or are on both sides
+    /// of a fold.
     pub fn cross_validate<'d>(
         &self,
         grow: &ForestConfig,
@@ -110,7 +111,7 @@ impl CompressConfig {
             ));
         }
         let of_fold = data.view().sample_weight(&train[..]);
-        let forest = grow.fit(&of_fold, control)?;
+        let forest = grow.fit_controlled(&of_fold, control)?;
         let (path, full) = self.run(&forest, &of_fold, Some(&test), Keep::Records, control)?;
         let records = path.records;
         Ok(Outcome { l1_norm: records.l1_norm, test_loss: records.test_loss, n_test_nodes: records.n_test_nodes, full })

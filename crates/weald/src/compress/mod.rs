@@ -9,7 +9,7 @@
 //! let x = Array2::from_shape_fn((40, 2), |(i, j)| ((i * (3 + 4 * j)) % 40) as f32);
 //! let y = Array2::from_shape_fn((40, 1), |(i, _)| f64::from(u8::from(x[[i, 0]] > 19.5)));
 //! let (x, y, control) = (Matrix::from(x.view()), Targets::Real(y.view()), Control::default());
-//! let forest = ForestConfig::extra_trees(Criterion::Variance).n_trees(20).fit((&x, &y), &control)?;
+//! let forest = ForestConfig::extra_trees(Criterion::Variance).n_trees(20).fit((&x, &y))?;
 //!
 //! let path = CompressConfig::stagewise(0.01).path(&forest, (&x, &y), None, &control)?;
 //! let small = path.at(1.5, &control)?;

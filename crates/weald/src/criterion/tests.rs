@@ -144,7 +144,7 @@ fn decreases_of_splits_are_those_of_the_impurities_of_their_nodes() {
             let config =
                 crate::TreeConfig { max_depth: Some(1), min_impurity_decrease, ..crate::TreeConfig::new(criterion) };
             let data = crate::Dataset::new(&x, targets()).sample_weight(&weight[..]);
-            config.fit(data, &Control::default()).unwrap()
+            config.fit(data).unwrap()
         };
         let stump = grown(0.0);
         assert_eq!(stump.n_nodes(), 3, "{criterion:?}");

@@ -22,11 +22,11 @@ use crate::error::{Error, Result};
 ///
 /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
 /// let config = TreeConfig::new(Criterion::Variance);
-/// let tree = config.fit((&x, &y), &Control::default())?;
+/// let tree = config.fit((&x, &y))?;
 /// assert_eq!(tree.n_leaves(), 3);
 /// // A sample of weight zero is no sample.
 /// let weighted = Dataset::new(&x, &y).sample_weight(&[1.0, 1.0, 1.0, 0.0][..]);
-/// assert_eq!(config.fit(&weighted, &Control::default())?.n_leaves(), 2);
+/// assert_eq!(config.fit(&weighted)?.n_leaves(), 2);
 /// # Ok::<(), weald::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl<'a> Dataset<'a> {
     /// let y = array![[0.0, 5.0], [0.0, f64::NAN], [1.0, f64::NAN], [1.0, 7.0]];
     /// let mask = y.mapv(f64::is_nan);
     /// let data = Dataset::new(&x, &y).y_mask(Mask::from(&mask));
-    /// let tree = TreeConfig::new(Criterion::Variance).fit(&data, &Control::default())?;
+    /// let tree = TreeConfig::new(Criterion::Variance).fit(&data)?;
     /// // Both leaves have a known cell of each output, whose mean is the prediction.
     /// assert_eq!(tree.n_leaves(), 2);
     /// assert_eq!(tree.leaves().value(0).collect::<Vec<_>>(), [(1, 5.0)]);

@@ -1,7 +1,7 @@
 //! X and labels from the matrices of the crate `sprs`.
 //!
-//! Indices of type `u32` and values are borrowed; those of type `usize`, which is the default of `sprs`, are copied, as are
-//! the offsets of a slice of a matrix.
+//! Indices of type `u32` and values are borrowed; those of type `usize`, which is the default of `sprs`, are copied, as
+//! are the offsets of a slice of a matrix.
 
 use std::borrow::Cow;
 
@@ -110,7 +110,7 @@ mod tests {
         let narrow_csc: CsMatI<f32, u32, usize> = csc.to_other_types();
         let control = Control::default();
         let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
-        let expected = config.fit((&x, &y), &control).unwrap();
+        let expected = config.fit_controlled((&x, &y), &control).unwrap();
         let views = [
             Matrix::try_from(csr.view()).unwrap(),
             Matrix::try_from(csc.view()).unwrap(),
@@ -118,7 +118,7 @@ mod tests {
             Matrix::try_from(narrow_csc.view()).unwrap(),
         ];
         for view in views {
-            assert_eq!(config.fit((view, &y), &control).unwrap(), expected);
+            assert_eq!(config.fit_controlled((view, &y), &control).unwrap(), expected);
         }
     }
 
@@ -126,7 +126,10 @@ mod tests {
     fn slices_begin_at_their_own_offset() {
         let narrow: CsMatI<f32, u32, usize> = triplets(&dense()).to_csr::<usize>().to_other_types();
         let Matrix::Csr(rows) = Matrix::try_from(narrow.slice_outer(2..4)).unwrap() else { panic!("rows") };
-        assert_eq!((rows.ptr(), rows.indices(), rows.values()), (&[0, 2, 4][..], &[0, 2, 1, 3][..], &[3.0, 4.0, 7.0, 1.0][..]));
+        assert_eq!(
+            (rows.ptr(), rows.indices(), rows.values()),
+            (&[0, 2, 4][..], &[0, 2, 1, 3][..], &[3.0, 4.0, 7.0, 1.0][..])
+        );
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl<'a> SparseTargets<'a> {
     ///
     /// let x = array![[0.0f32], [1.0], [2.0]];
     /// let y = SparseTargets::try_new(vec![0, 1, 1, 2], vec![7u32, 2], vec![5.0, 4.0], 1000)?;
-    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, y), &Control::default())?;
+    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, y))?;
     /// assert_eq!(tree.leaves().value(0).collect::<Vec<_>>(), [(7, 5.0)]);
     /// # Ok::<(), weald::Error>(())
     /// ```

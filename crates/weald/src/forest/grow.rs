@@ -15,6 +15,7 @@ use crate::data::{Dataset, Outputs, SparseTargets, Targets, Weights};
 use crate::error::{Error, Result};
 use crate::forest::config::ForestConfig;
 use crate::forest::config::Sampling;
+use crate::model::plain_fit;
 use crate::projection::plan::{Plan, PlanData};
 use crate::rng::Key;
 use crate::rounds::side_by_side;
@@ -22,6 +23,9 @@ use crate::tree::config::TreeConfig;
 use crate::tree::constraints::MonotonicColumns;
 use crate::tree::grower::{Grower, Sample, TreeTargets};
 use crate::tree::{Tree, fill};
+
+plain_fit!(TreeConfig, Tree);
+plain_fit!(ForestConfig, Forest);
 
 impl TreeConfig {
     /// Fits one tree to all samples, on `control.n_threads()` threads. The upper nodes are grown on one thread, and the
@@ -34,7 +38,7 @@ impl TreeConfig {
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
     /// [`crate::ErrorKind::OutOfMemory`] when there is not enough memory, and [`crate::ErrorKind::Interrupted`] when
     /// `control` is stopped.
-    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
+    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Tree> {
         let data = data.into();
         self.check(&data.outputs())?;
         let observed = data.observed()?;
@@ -48,11 +52,12 @@ impl TreeConfig {
 }
 
 impl ForestConfig {
-    /// Fits the forest. Trees are grown on `control.n_threads()` threads. See [`TreeConfig::fit`] about `data`.
+    /// Fits the forest. Trees are grown on `control.n_threads()` threads. See [`TreeConfig::fit_controlled`] about
+    /// `data`.
     ///
     /// # Errors
-    /// The same as for [`TreeConfig::fit`].
-    pub fn fit<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
+    /// The same as for [`TreeConfig::fit_controlled`].
+    pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<Forest> {
         self.fit_trees(0..self.n_trees, data, control)
     }
 
@@ -60,7 +65,7 @@ impl ForestConfig {
     /// [merged](Forest::merge) in order are equal to the forest that is fitted at once.
     ///
     /// # Errors
-    /// The same as for [`TreeConfig::fit`].
+    /// The same as for [`TreeConfig::fit_controlled`].
     pub fn fit_trees<'d>(
         &self,
         trees: Range<usize>,
@@ -283,8 +288,8 @@ mod tests {
             let config = config.output_projection(projections(d)[projection].clone());
             let control = Control::default();
             let given = config.clone().output_scaling(scales.clone()).output_weights(of_outputs.clone());
-            let scaled = given.fit(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();
-            let plain = config.fit(Dataset::new(&x, &multiplied).sample_weight(&weights[..]), &control).unwrap();
+            let scaled = given.fit_controlled(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();
+            let plain = config.fit_controlled(Dataset::new(&x, &multiplied).sample_weight(&weights[..]), &control).unwrap();
             for (a, b) in scaled.trees().iter().zip(plain.trees()) {
                 prop_assert_eq!(&a.nodes, &b.nodes);
                 prop_assert_eq!((&a.impurity, &a.n_node_samples), (&b.impurity, &b.n_node_samples));
@@ -299,9 +304,9 @@ mod tests {
             // Deviations only depend on samples and weights: the forest of repeated samples is the same.
             let rule = config.output_scaling(OutputScaling::Variance);
             let rows: Vec<usize> = (0..n).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
-            let by_weight = rule.fit(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();
+            let by_weight = rule.fit_controlled(Dataset::new(&x, &y).sample_weight(&weights[..]), &control).unwrap();
             let (x_rows, y_rows) = (x.select(Axis(0), &rows), y.select(Axis(0), &rows));
-            let repeated = rule.fit((&x_rows, &y_rows), &Control::with_threads(2)).unwrap();
+            let repeated = rule.fit_controlled((&x_rows, &y_rows), &Control::with_threads(2)).unwrap();
             for (a, b) in by_weight.trees().iter().zip(repeated.trees()) {
                 prop_assert_eq!(&a.nodes, &b.nodes);
                 prop_assert_eq!(&a.impurity, &b.impurity);
@@ -315,14 +320,21 @@ mod tests {
         let labels = crate::data::LabelView::try_new(vec![0, 1, 1, 2, 2], vec![0, 1], 2).unwrap();
         let control = Control::default();
         let poisson = TreeConfig::new(Criterion::Poisson).output_weights(vec![1.0, 2.0]);
-        assert!(poisson.fit((&x, &y), &control).is_err());
+        assert!(poisson.fit_controlled((&x, &y), &control).is_err());
         assert!(
             TreeConfig::new(Criterion::Gini)
                 .output_scaling(OutputScaling::Variance)
-                .fit((&x, labels), &control)
+                .fit_controlled((&x, labels), &control)
                 .is_err()
         );
-        assert!(TreeConfig::new(Criterion::Variance).output_scaling(vec![1.0]).fit((&x, &y), &control).is_err());
-        assert!(TreeConfig::new(Criterion::Variance).output_scaling(vec![1.0, 2.0]).fit((&x, &y), &control).is_ok());
+        assert!(
+            TreeConfig::new(Criterion::Variance).output_scaling(vec![1.0]).fit_controlled((&x, &y), &control).is_err()
+        );
+        assert!(
+            TreeConfig::new(Criterion::Variance)
+                .output_scaling(vec![1.0, 2.0])
+                .fit_controlled((&x, &y), &control)
+                .is_ok()
+        );
     }
 }

@@ -43,4 +43,20 @@ macro_rules! best_columns {
     };
 }
 
-pub(crate) use best_columns;
+/// Adds `fit` to the configuration of a learner that has `fit_controlled`.
+macro_rules! plain_fit {
+    ($config:ident, $model:ident) => {
+        impl $config {
+            /// Fits the model to a [`Dataset`](crate::Dataset), or to a pair of X, (n_samples, n_features), and y, on
+            /// one thread. `fit_controlled` does the same on several threads, and can be stopped.
+            ///
+            /// # Errors
+            /// The same as for `fit_controlled`.
+            pub fn fit<'d>(&self, data: impl Into<$crate::Dataset<'d>>) -> $crate::Result<$model> {
+                self.fit_controlled(data, &$crate::Control::default())
+            }
+        }
+    };
+}
+
+pub(crate) use {best_columns, plain_fit};

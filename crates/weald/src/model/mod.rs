@@ -24,7 +24,7 @@
 //!
 //! let (x, y) = (array![[0.0f32], [1.0], [2.0]], array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]);
 //! let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
-//! let forest = config.fit((&x, &y), &Control::default())?;
+//! let forest = config.fit((&x, &y))?;
 //!
 //! let model = forest.additive()?;
 //! let leaves = forest.apply(&x, &Control::default())?;
@@ -84,7 +84,7 @@ pub use at_least::SparseScores;
 pub use described::{AddsTo, DescribedModel, Description, TreeArrays};
 pub use importance::TreeWeighting;
 pub(crate) use matrix::{into_array, try_matrix};
-pub(crate) use methods::best_columns;
+pub(crate) use methods::{best_columns, plain_fit};
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
 pub(crate) use predict::TREES_AT_ONCE;

@@ -21,7 +21,7 @@ impl Additive<'_> {
     ///
     /// let (x, y) = (array![[0.0f32], [1.0], [2.0]], array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]);
     /// let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
-    /// let forest = config.fit((&x, &y), &Control::default())?;
+    /// let forest = config.fit((&x, &y))?;
     ///
     /// let model = forest.additive()?; // once
     /// let mut scores = [0.0; 2];

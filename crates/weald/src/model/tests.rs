@@ -348,7 +348,7 @@ fn forests_boosted_and_compressed_models_are_readings_of_one_formula() {
     ];
     for y in &problems {
         let forest = crate::ForestConfig { n_trees: 7, ..crate::ForestConfig::extra_trees(crate::Criterion::Gini) };
-        let forest = forest.fit((&x, y), &control).unwrap();
+        let forest = forest.fit_controlled((&x, y), &control).unwrap();
         let (scores, predictions) = by_formula(&forest.additive().unwrap(), &rows.c_order);
         assert_eq!(forest.predict(&x, &control).unwrap(), scores);
         assert_eq!(one_by_one(&forest.additive().unwrap(), &rows.c_order), scores);
@@ -356,7 +356,7 @@ fn forests_boosted_and_compressed_models_are_readings_of_one_formula() {
 
         for strategy in [OutputStrategy::SingleTarget, OutputStrategy::Joint, rank_one.clone()] {
             let config = BoostConfig { strategy, n_estimators: 5, ..BoostConfig::new(LossKind::LogLoss) };
-            let model = config.fit((&x, y), &control).unwrap();
+            let model = config.fit_controlled((&x, y), &control).unwrap();
             let (scores, predictions) = by_formula(&model.additive().unwrap(), &rows.c_order);
             assert_eq!(one_by_one(&model.additive().unwrap(), &rows.c_order), scores);
             for x in rows.layouts() {

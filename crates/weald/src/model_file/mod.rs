@@ -13,7 +13,7 @@
 //!
 //! # let (x, y) = (array![[0.0f32], [1.0]], array![[0.0], [5.0]]);
 //! # let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(3);
-//! # let forest = config.fit((&x, &y), &Control::default())?;
+//! # let forest = config.fit((&x, &y))?;
 //! # let path = std::env::temp_dir().join(format!("weald-{}.safetensors", std::process::id()));
 //! forest.save(&path)?;
 //! assert_eq!(inspect(&path)?.n_trees, 3);

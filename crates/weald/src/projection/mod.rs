@@ -22,7 +22,7 @@
 //!
 //! let projection = OutputProjection::new(Projection::Gaussian); // 4 projections, as ln 60 = 4.09
 //! let config = ForestConfig::extra_trees(Criterion::Variance).n_trees(10).seed(1).output_projection(projection);
-//! let forest = config.fit((&x, &y), &Control::default())?;
+//! let forest = config.fit((&x, &y))?;
 //!
 //! // Fully grown on other targets, but labelled with the original ones: the training rows come back.
 //! let error = forest.predict(&x, &Control::default())? - &y;

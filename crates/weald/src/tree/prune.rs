@@ -70,7 +70,7 @@ impl Tree {
     ///
     /// let (x, y) = (array![[0.0f32], [1.0], [2.0], [3.0]], array![[0.0], [0.0], [5.0], [6.0]]);
     /// let control = Control::default();
-    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, &y), &control)?;
+    /// let tree = TreeConfig::new(Criterion::Variance).fit_controlled((&x, &y), &control)?;
     /// assert_eq!(tree.n_leaves(), 3);
     /// assert_eq!(tree.cost_complexity_pruning_path(&control)?.ccp_alphas, [0.0, 0.125, 7.5625]);
     /// assert_eq!(tree.pruned(0.2, &control)?.n_leaves(), 2);
@@ -230,12 +230,12 @@ mod tests {
         let y = ndarray::Array2::from_shape_simple_fn((60, 2), || stream.below(1000) as f64);
         let control = Control::default();
         let config = TreeConfig::new(Criterion::AbsoluteError);
-        let whole = config.fit((&x, &y), &control).unwrap();
+        let whole = config.fit_controlled((&x, &y), &control).unwrap();
         let alphas = whole.cost_complexity_pruning_path(&control).unwrap().ccp_alphas;
         assert!(alphas.len() > 5);
         // Splits that do not decrease the impurity have a link of 0, at which nothing is pruned.
         for &alpha in alphas.iter().filter(|alpha| **alpha > 0.0) {
-            let tree = TreeConfig { ccp_alpha: alpha, ..config.clone() }.fit((&x, &y), &control).unwrap();
+            let tree = TreeConfig { ccp_alpha: alpha, ..config.clone() }.fit_controlled((&x, &y), &control).unwrap();
             let links = whole.links(&control).unwrap().alpha;
             let n_leaves = naive_leaves(&whole, |i| links[i] <= alpha);
             assert_eq!(tree.n_leaves(), n_leaves);

@@ -76,7 +76,7 @@ proptest! {
         let csc = csr.transposed().unwrap();
         let fortran = x.t().as_standard_layout().into_owned();
         for x in [Matrix::Csr(csr), Matrix::Csc(csc), Matrix::Dense(fortran.t())] {
-            let found = config.fit(
+            let found = config.fit_controlled(
                 Dataset::new(x, y.view()).sample_weight(&weights[..]),
                 &Control::with_threads(2),
             );
@@ -127,7 +127,7 @@ proptest! {
         with_zero.insert(data.n() / 2, 0.0);
         let x_more = more.x();
         let data_more = Dataset::new(&x_more, more.y()).sample_weight(&with_zero[..]);
-        let (with, without) = (config.fit(&data_more, &control()).unwrap(), fit(&config, &data));
+        let (with, without) = (config.fit_controlled(&data_more, &control()).unwrap(), fit(&config, &data));
         prop_assert_eq!(bits(&with.predict(&x, &control()).unwrap()), bits(&without.predict(&x, &control()).unwrap()));
         prop_assert_eq!(with.trees(), without.trees());
     }
@@ -178,7 +178,7 @@ proptest! {
             let weights = vec![0.5; width];
             let weights = if family == 1 && !matches!(y, Targets::Classes { .. }) { Some(weights) } else { None };
             let config = config.clone().output_projection(projection).output_weights(weights);
-            let forest = config.fit((&x, &y), &control()).unwrap();
+            let forest = config.fit_controlled((&x, &y), &control()).unwrap();
             assert_readings_agree(&forest, &x)?;
             for tree in forest.trees() {
                 prop_assert_eq!(tree.n_node_samples()[0] as usize, n);
@@ -267,7 +267,7 @@ fn more_children_than_samples_and_very_many_labels() {
     let indices: Vec<u32> = (0..n).flat_map(|i| [i, 70_000 - 1 - i]).collect();
     let y = LabelView::try_new((0..=n as usize).map(|i| 2 * i).collect::<Vec<_>>(), indices, 70_000).unwrap();
     let config = CentroidForestConfig::plain().n_trees(2).n_children(1000).max_leaf_samples(1);
-    let forest = config.fit((&x, y), &Control::with_threads(2)).unwrap();
+    let forest = config.fit_controlled((&x, y), &Control::with_threads(2)).unwrap();
     // Each sample has its own leaf.
     assert_eq!(forest.tree(0).n_leaves(), 200);
     let best: TopK = forest.predict_topk(&x, 2, &control()).unwrap();
@@ -291,7 +291,7 @@ fn bad_parameters_and_data_are_named() {
     let labels = LabelView::try_new(vec![0, 1, 2, 3, 4, 5, 6], vec![0, 1, 0, 1, 0, 1], 2).unwrap();
     let default = CentroidForestConfig::plain;
     let fault = |config: CentroidForestConfig, x: &Array2<f32>| match config
-        .fit((x, labels.view()), &control())
+        .fit_controlled((x, labels.view()), &control())
         .unwrap_err()
         .kind()
     {
@@ -324,16 +324,16 @@ fn bad_parameters_and_data_are_named() {
         let mut x = x.clone();
         x[[2, 1]] = bad;
         assert_eq!(fault(default(), &x), "X");
-        let forest = default().n_trees(1).fit((&Array2::zeros((6, 2)), labels.view()), &control()).unwrap();
+        let forest = default().n_trees(1).fit_controlled((&Array2::zeros((6, 2)), labels.view()), &control()).unwrap();
         assert!(forest.predict(&x, &control()).is_err());
     }
-    let forest = default().n_trees(1).fit((&x, labels.view()), &control()).unwrap();
+    let forest = default().n_trees(1).fit_controlled((&x, labels.view()), &control()).unwrap();
     let narrow = Array2::zeros((2, 1));
     let error = forest.predict(&narrow, &control()).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::Shape { what: "each row of X", expected: 2, got: 1 });
     let stopped = control();
     stopped.stop();
-    assert_eq!(default().fit((&x, labels.view()), &stopped).unwrap_err().kind(), &ErrorKind::Interrupted);
+    assert_eq!(default().fit_controlled((&x, labels.view()), &stopped).unwrap_err().kind(), &ErrorKind::Interrupted);
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn targets_of_any_size_do_not_overflow() {
         for refinement in [Refinement::None, Refinement::Logistic { scale: 5.0, rate: 1000.0 }] {
             let config = CentroidForestConfig::plain().n_trees(3).max_leaf_samples(1).idf(true);
             let config = config.normalize(normalize).center(center).clustering(clustering).refinement(refinement);
-            let forest = config.fit((&x, &y), &control()).unwrap();
+            let forest = config.fit_controlled((&x, &y), &control()).unwrap();
             assert!(forest.predict(&x, &control()).unwrap().iter().all(|v| v.is_finite()));
             assert!(
                 forest.trees().iter().all(|tree| tree
@@ -400,7 +400,7 @@ fn shrunk_leaves_are_finite_for_weights_and_y_of_any_size() {
     for unit in [2f64.powi(980), 1.0, 2f64.powi(-1000)] {
         let weights: Vec<f64> = (0..30).map(|i| f64::from(1 + i % 3) * unit).collect();
         let data = Dataset::new(&x, Targets::Real(y.view())).sample_weight(&weights[..]);
-        let forest = config.clone().leaf_shrinkage(0.5 * unit).fit(data, &control()).unwrap();
+        let forest = config.clone().leaf_shrinkage(0.5 * unit).fit_controlled(data, &control()).unwrap();
         assert!(forest.trees().iter().any(|tree| tree.n_nodes() > 1));
         assert!(forest.predict(&x, &control()).unwrap().iter().all(|v| (0.0..=4e100).contains(v)));
         #[cfg(feature = "model-files")]

@@ -103,7 +103,7 @@ impl Data {
 
 fn fit(config: &CentroidForestConfig, data: &Data) -> CentroidForest {
     let (x, weights) = (data.x(), data.weights());
-    config.fit(Dataset::new(&x, data.y()).sample_weight(&weights[..]), &Control::default()).unwrap()
+    config.fit(Dataset::new(&x, data.y()).sample_weight(&weights[..])).unwrap()
 }
 
 /// Returns X as a sparse matrix in which some zeros are stored.

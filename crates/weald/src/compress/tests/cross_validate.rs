@@ -53,7 +53,7 @@ fn folds_are_paths_of_forests_grown_on_their_samples_alone() {
                     w
                 };
                 let (train, test) = (of(&fold.train), of(&fold.test));
-                let forest = grow.fit(Dataset::new(&x, p.y()).sample_weight(&train[..]), &Control::default()).unwrap();
+                let forest = grow.fit(Dataset::new(&x, p.y()).sample_weight(&train[..])).unwrap();
                 let path = config
                     .path(&forest, Dataset::new(&x, p.y()).sample_weight(&train[..]), Some(&test), &Control::default())
                     .unwrap();
@@ -85,7 +85,7 @@ fn errors_name_invalid_arguments() {
     let (x, y) = (Matrix::from(x.view()), Targets::Real(y.view()));
     let control = Control::default();
     let grow = ForestConfig { n_trees: 2, ..ForestConfig::extra_trees(Criterion::Variance) };
-    let forest = grow.fit((&x, &y), &control).unwrap();
+    let forest = grow.fit_controlled((&x, &y), &control).unwrap();
     let good = CompressConfig::stagewise(0.01);
     let path = |config: CompressConfig| config.path(&forest, (&x, &y), None, &control).map(|_| ()).unwrap_err();
     let named = |error: crate::Error, name: &str| {

@@ -122,7 +122,7 @@ impl Problem {
         if seed.is_multiple_of(2) {
             config = ForestConfig { sampling: crate::Sampling::All, ..config };
         }
-        config.fit(Dataset::new(&self.x, self.y()).sample_weight(&self.weight[..]), &Control::default()).unwrap()
+        config.fit(Dataset::new(&self.x, self.y()).sample_weight(&self.weight[..])).unwrap()
     }
 }
 

@@ -31,7 +31,7 @@ impl Additive<'_> {
     ///
     /// let x = array![[0.0f32, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
     /// let y = array![[0.0], [1.0], [3.0], [4.0]]; // three times the first feature and once the second
-    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, &y), &Control::default())?;
+    /// let tree = TreeConfig::new(Criterion::Variance).fit((&x, &y))?;
     /// let model = tree.additive();
     /// let values = model.shap_values(&x, None, None, &Control::default())?;
     /// assert!((values[[3, 0, 0]] - 1.5).abs() < 1e-12 && (values[[3, 1, 0]] - 0.5).abs() < 1e-12);

@@ -282,12 +282,12 @@ fn boosted_and_compressed_models_have_shapley_values_of_their_scores() {
     };
     for strategy in [OutputStrategy::SingleTarget, OutputStrategy::Joint, rank_one] {
         let config = BoostConfig { strategy, n_estimators: 3, ..BoostConfig::new(LossKind::LogLoss) };
-        let model = config.fit((&x, &y), &control).unwrap();
+        let model = config.fit_controlled((&x, &y), &control).unwrap();
         assert_is_shapley(&model.additive().unwrap(), &few, None);
         assert_is_shapley(&model.additive().unwrap(), &few, Some(&models::rows(6, 3, 4).c_order));
     }
     let forest = crate::ForestConfig { n_trees: 4, ..crate::ForestConfig::extra_trees(crate::Criterion::Gini) };
-    let forest = forest.fit((&x, &y), &control).unwrap();
+    let forest = forest.fit_controlled((&x, &y), &control).unwrap();
     let method = CompressMethod::Stagewise { step_size: 0.1, max_steps: Some(20) };
     let config = CompressConfig { loss: CompressLoss::LogLoss, method, ..CompressConfig::stagewise(0.1) };
     let path = config.path(&forest, (&x, &y), None, &control).unwrap();

@@ -112,5 +112,5 @@ pub(super) fn boosted() -> Boosted {
         subsample: 0.8,
         ..BoostConfig::new(LossKind::SquaredError)
     };
-    config.fit((&x, &y), &Control::default()).unwrap()
+    config.fit((&x, &y)).unwrap()
 }

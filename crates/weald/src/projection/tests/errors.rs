@@ -116,11 +116,11 @@ fn fits_refuse_what_does_not_go_together() {
     let targets = SomeTargets::new(1, 6, 5);
     let fit = |criterion, family: Projection, y: &Targets<'_>| {
         let tree = TreeConfig { output_projection: Some(OutputProjection::new(family)), ..TreeConfig::new(criterion) };
-        tree.fit((&x, y), &Control::default())
+        tree.fit((&x, y))
     };
     for y in [targets.labels(), targets.classes()] {
         assert_eq!(at_fault(fit(Criterion::Entropy, Projection::Gaussian, &y)), "criterion");
-        let plain = TreeConfig::new(Criterion::Variance).fit((&x, &y), &Control::default());
+        let plain = TreeConfig::new(Criterion::Variance).fit((&x, &y));
         assert_eq!(at_fault(plain), "criterion");
     }
     assert_eq!(at_fault(fit(Criterion::Gini, Projection::Gaussian, &targets.real())), "criterion");
@@ -133,7 +133,7 @@ fn fits_refuse_what_does_not_go_together() {
     assert_eq!(at_fault(fit(Criterion::Gini, Projection::Given(vec![huge]), &targets.labels())), "output_projection");
     let mut config = ForestConfig { n_trees: 3, ..ForestConfig::random_forest(Criterion::Gini) };
     config.tree.output_projection = Some(OutputProjection::new(Projection::Given(vec![matrix; 2])));
-    let forest = config.fit((&x, &targets.labels()), &Control::default());
+    let forest = config.fit((&x, &targets.labels()));
     assert_eq!(at_fault(forest), "matrices of output_projection");
     let two = config.fit_trees(4..6, (&x, &targets.labels()), &Control::default());
     assert_eq!(two.unwrap().n_trees(), 2);

@@ -27,7 +27,7 @@ fn config(family: Projection, q: usize, seed: u64) -> TreeConfig {
 }
 
 fn fit(config: &TreeConfig, x: &Array2<f32>, y: &Targets<'_>, w: Option<&[f64]>) -> Tree {
-    config.fit(Dataset::new(x, y).sample_weight(w), &Control::default()).unwrap()
+    config.fit(Dataset::new(x, y).sample_weight(w)).unwrap()
 }
 
 fn features(seed: u64, n: usize) -> Array2<f32> {
@@ -148,7 +148,7 @@ fn forest(family: Projection, scope: ProjectionScope, sampling: Sampling) -> For
 }
 
 fn fit_forest(config: &ForestConfig, x: &Array2<f32>, y: &Targets<'_>) -> Forest {
-    config.fit((x, y), &Control::default()).unwrap()
+    config.fit((x, y)).unwrap()
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn results_do_not_depend_on_threads_layouts_or_parts() {
                 for x in rows.layouts() {
                     for n_threads in [1, 2] {
                         let control = Control::with_threads(n_threads);
-                        assert_eq!(config.fit((&x, &y), &control).unwrap(), whole, "{family:?}");
+                        assert_eq!(config.fit_controlled((&x, &y), &control).unwrap(), whole, "{family:?}");
                     }
                 }
                 let part = |trees| config.fit_trees(trees, (&rows.c_order, &y), &Control::default()).unwrap();

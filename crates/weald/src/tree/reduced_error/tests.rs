@@ -166,7 +166,7 @@ fn numbers_far_from_zero_lose_no_digits() {
     let x = ndarray::array![[0.0f32], [0.0], [1.0], [1.0]];
     let control = Control::default();
     let config = crate::TreeConfig::new(crate::Criterion::Variance);
-    let tree = config.fit((&x, &y), &control).unwrap();
+    let tree = config.fit_controlled((&x, &y), &control).unwrap();
     assert_eq!(tree.n_leaves(), 2);
     assert_eq!(tree.prune_reduced_error((&x, y.view()), &control).unwrap(), tree);
 }
