@@ -269,6 +269,11 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         Ok((low == high).then_some(low))
     }
 
+    /// Returns whether these are all samples.
+    pub(crate) fn has_all(&self, rows: &[u32]) -> bool {
+        rows.len() == self.weights.len()
+    }
+
     pub(crate) fn workers(&self) -> &Workers {
         &self.workers
     }

@@ -1,11 +1,12 @@
 //! Codes of dense X, which are the numbers of the bins of values: see [`super::bins`].
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use super::FeatureSubset;
 use super::bins::MOST_BINS;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_with_capacity};
+use crate::error::{Result, try_collected, try_filled, try_with_capacity};
 
 const WHAT: &str = "the codes of X";
 
@@ -85,6 +86,8 @@ pub(crate) struct Codes<'a> {
     start: Vec<usize>,
     /// Whether some values of feature j are missing. Its last bin is then that of missing values.
     has_missing: Vec<bool>,
+    /// The number of samples of all bins, once somebody asks.
+    counts: OnceLock<Vec<u32>>,
 }
 
 impl Codes<'_> {
@@ -99,7 +102,13 @@ impl Codes<'_> {
         for (n_bins, &has_missing) in n_bins.zip(&has_missing) {
             start.push(start[start.len() - 1] + n_bins + usize::from(has_missing));
         }
-        Ok(Codes { columns: columns.into(), features: FeatureSubset::default(), start, has_missing })
+        Ok(Codes {
+            columns: columns.into(),
+            features: FeatureSubset::default(),
+            start,
+            has_missing,
+            counts: OnceLock::new(),
+        })
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -119,7 +128,7 @@ impl Codes<'_> {
         }
         let has_missing = try_collected(WHAT, features.iter().map(|&feature| self.has_missing[feature as usize]))?;
         let features = self.features.narrowed(features)?;
-        Ok(Codes { columns: Cow::Borrowed(&self.columns), features, start, has_missing })
+        Ok(Codes { columns: Cow::Borrowed(&self.columns), features, start, has_missing, counts: OnceLock::new() })
     }
 
     /// Returns the code of missing values of a feature, if it has any.
@@ -130,6 +139,37 @@ impl Codes<'_> {
     /// Returns the range of the bins of a feature among those of all features.
     pub(crate) fn bins(&self, feature: u32) -> std::ops::Range<usize> {
         self.start[feature as usize]..self.start[feature as usize + 1]
+    }
+
+    /// Returns the weight of each bin if every sample has this weight, or no weights if that does not pay: the samples
+    /// are counted once, but anew for features that are drawn for one tree.
+    pub(crate) fn weights(&self, of_each: f64) -> Result<Vec<f64>> {
+        if self.features.numbers().is_some() {
+            return Ok(Vec::new());
+        }
+        let counts = match self.counts.get() {
+            Some(counts) => counts,
+            None => {
+                let counts = self.counted()?;
+                self.counts.get_or_init(|| counts)
+            }
+        };
+        try_collected(WHAT, counts.iter().map(|&n| of_each * f64::from(n)))
+    }
+
+    fn counted(&self) -> Result<Vec<u32>> {
+        fn count(codes: &[impl Code], counts: &mut [u32]) {
+            codes.iter().for_each(|code| counts[code.place()] += 1);
+        }
+        let mut counts = try_filled(WHAT, 0u32, self.n_bins())?;
+        for feature in 0..self.n_features() as u32 {
+            let counts = &mut counts[self.bins(feature)];
+            match self.column(feature) {
+                CodeColumn::Narrow(codes) => count(codes, counts),
+                CodeColumn::Wide(codes) => count(codes, counts),
+            }
+        }
+        Ok(counts)
     }
 
     /// Returns the number of bins of all features.

@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count, fill_any, sum_over};
 use super::spare::WHAT;
+use super::words::{Gathered, Gatherings};
 use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::Variance;
 use crate::data::Codes;
 use crate::data::codes::CodeColumn;
-use crate::error::{Result, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Result, try_filled, try_push, try_with_capacity};
 use crate::exact::reduce::Reduce;
 use crate::pool;
 use crate::split::Rules;
@@ -32,30 +33,22 @@ pub(super) enum Counting {
 }
 
 impl Counting {
-    pub(super) fn of<U: Units, M: BinnedSums>(
-        criterion: &Variance<'_, U, M>,
-        rows: &[u32],
-        rules: &Rules,
-    ) -> Result<Self> {
-        Ok(match criterion.common_weight(rows)? {
+    /// `common` is the weight of all samples, if it is the same for all.
+    pub(super) fn of(common: Option<f64>, rules: &Rules) -> Self {
+        match common {
             _ if rules.constraints.leaf_sizes.min_samples <= 1 => Counting::Not,
             Some(weight) => Counting::ByWeight(weight),
             None => Counting::InBins,
-        })
+        }
     }
 
     /// Like [`Counting::of`], for sparse X, where the zeros of a node are known only by their number. Whether category 0
     /// is among them is decided by this number.
-    pub(super) fn of_sparse<U: Units, M: BinnedSums>(
-        criterion: &Variance<'_, U, M>,
-        rows: &[u32],
-        rules: &Rules,
-    ) -> Result<Self> {
-        let counting = Counting::of(criterion, rows, rules)?;
-        Ok(match counting {
+    pub(super) fn of_sparse(common: Option<f64>, rules: &Rules) -> Self {
+        match Counting::of(common, rules) {
             Counting::Not if rules.categories.is_some() => Counting::InBins,
             counting => counting,
-        })
+        }
     }
 }
 
@@ -106,9 +99,10 @@ pub(super) struct Builder<'a> {
     pub(super) n_threads: usize,
     /// The minimum number of additions for which several threads are used.
     pub(super) many_cells: usize,
-    /// Copies of the samples of one node in consecutive memory, and the node.
-    pub(super) gathered: Vec<[f64; 2]>,
-    pub(super) gathered_of: Range<u32>,
+    /// Copies of the samples of one node.
+    pub(super) gathered: Gathered,
+    /// The weight of all samples in each bin, if it is known.
+    pub(super) of_all: Vec<f64>,
     /// A histogram of the features drawn last, for nodes without a histogram of their own.
     pub(super) batch: Histogram,
 }
@@ -188,7 +182,7 @@ impl Builder<'_> {
         (mut sums, mut counts): (&mut [f64], &mut [u32]),
         control: &Control,
     ) -> Result<()> {
-        let x = self.x;
+        let (x, of_all) = (self.x, &self.of_all[..]);
         let (mut columns, mut wide_columns) = (Vec::new(), Vec::new());
         let mut done = 0;
         for (feature, bins) in places {
@@ -204,8 +198,13 @@ impl Builder<'_> {
             };
             let (sums, counts) = (of_feature, counted);
             match x.column(feature) {
-                CodeColumn::Narrow(codes) => try_push(WHAT, &mut columns, BinnedColumn { codes, sums, counts })?,
-                CodeColumn::Wide(codes) => try_push(WHAT, &mut wide_columns, BinnedColumn { codes, sums, counts })?,
+                CodeColumn::Narrow(codes) => {
+                    let of_all = if of_all.is_empty() { &[] } else { &of_all[x.bins(feature)] };
+                    try_push(WHAT, &mut columns, BinnedColumn { codes, sums, counts, of_all })?;
+                }
+                CodeColumn::Wide(codes) => {
+                    try_push(WHAT, &mut wide_columns, BinnedColumn { codes, sums, counts, of_all: &[] })?;
+                }
             }
             done = bins.end;
         }
@@ -214,20 +213,15 @@ impl Builder<'_> {
             return Ok(());
         }
         let table = criterion.samples();
-        let mut gathered = &self.gathered[..];
-        if M::GATHERS {
-            let pairs = table.as_chunks::<2>().0;
-            if rows.len() == pairs.len() {
-                gathered = pairs;
-                // With several workers, the samples of a worker in a node may all be in one child, whose frame differs
-                // from that of the node.
-            } else if self.gathered_of != *node || !criterion.workers().has_all_rows() {
+        let gathered = if M::GATHERS {
+            if !criterion.workers().has_all_rows() {
+                // The samples of a worker in a node may all be in one child, whose frame differs from that of the node.
                 self.gathered.clear();
-                try_extend("the samples of a node", &mut self.gathered, rows.iter().map(|&row| pairs[row as usize]))?;
-                self.gathered_of = node.clone();
-                gathered = &self.gathered;
             }
-        }
+            self.gathered.of(table.as_chunks::<2>().0, rows, node, !of_all.is_empty())?
+        } else {
+            Gatherings::Pairs(&[])
+        };
         let samples = Samples { len: self.len, table, rows, gathered };
         let n_threads = if rows.len() * self.len * n_columns >= self.many_cells { self.n_threads } else { 1 };
         pool::for_each(

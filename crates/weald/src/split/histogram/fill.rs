@@ -1,5 +1,6 @@
 //! The sums of bins, in the innermost loops.
 
+use super::words::{Form, Gatherings};
 use crate::criterion::variance::{Many, MovedSums, One};
 use crate::data::codes::Code;
 use crate::error::{Result, try_extend};
@@ -15,7 +16,7 @@ pub(crate) struct Samples<'a> {
     /// The samples of the node.
     pub(super) rows: &'a [u32],
     /// Copies of these samples in consecutive memory, if [`BinnedSums::GATHERS`].
-    pub(super) gathered: &'a [[f64; 2]],
+    pub(super) gathered: Gatherings<'a>,
 }
 
 /// The codes of one feature and its bins. A bin has the sum of its samples, in the layout of a sample.
@@ -25,6 +26,8 @@ pub(crate) struct BinnedColumn<'a, C = u8> {
     pub(super) sums: &'a mut [f64],
     /// The number of samples in each bin, or empty if it is not needed.
     pub(super) counts: &'a mut [u32],
+    /// The weight of all samples of X in each bin, or empty if it is not known.
+    pub(super) of_all: &'a [f64],
 }
 
 impl<C> BinnedColumn<'_, C> {
@@ -113,32 +116,60 @@ impl BinnedSums for One {
     }
 }
 
-/// Reads every sample once for all columns. Meanwhile, bins are in a table that has one bin for each possible code, so
-/// that no code needs a bounds check.
+/// Reads every sample once for all columns.
 fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColumn<'_>; K]) {
-    let mut bins = [[[0.0f64; 2]; 256]; K];
     let codes: [&[u8]; K] = std::array::from_fn(|k| columns[k].codes);
+    match samples.gathered {
+        Gatherings::Pairs(pairs) => {
+            let bins =
+                summed(codes, samples.rows, pairs, [0.0f64; 2], |bin, sample| [bin[0] + sample[0], bin[1] + sample[1]]);
+            for (column, bins) in columns.into_iter().zip(&bins) {
+                let sums = column.sums.as_chunks_mut::<2>().0;
+                sums.copy_from_slice(&bins[..sums.len()]);
+            }
+        }
+        Gatherings::Words(words, form) => {
+            let bins = summed(codes, samples.rows, words, 0u64, u64::wrapping_add);
+            for (column, bins) in columns.into_iter().zip(&bins) {
+                let pairs = column.sums.as_chunks_mut::<2>().0.iter_mut().zip(bins);
+                match form {
+                    Form::Target => pairs.zip(column.of_all).for_each(|((sum, &bin), &w)| *sum = form.pair(bin, w)),
+                    Form::Shared(_) | Form::Pairs => pairs.for_each(|(sum, &bin)| *sum = form.pair(bin, 0.0)),
+                }
+            }
+        }
+    }
+}
+
+/// Returns the sums of bins. They are in tables that have one bin for each possible code, so that no code needs a bounds
+/// check.
+#[inline(always)]
+fn summed<const K: usize, S: Copy>(
+    codes: [&[u8]; K],
+    rows: &[u32],
+    samples: &[S],
+    zero: S,
+    add: impl Fn(S, S) -> S,
+) -> [[S; 256]; K] {
+    let mut bins = [[zero; 256]; K];
     let n = codes[0].len();
-    if samples.rows.len() == n {
+    if rows.len() == n {
         let codes = codes.map(|codes| &codes[..n]);
-        for (i, sample) in samples.gathered[..n].iter().enumerate() {
+        for (i, &sample) in samples[..n].iter().enumerate() {
             for k in 0..K {
                 let bin = &mut bins[k][usize::from(codes[k][i])];
-                *bin = [bin[0] + sample[0], bin[1] + sample[1]];
+                *bin = add(*bin, sample);
             }
         }
     } else {
-        for (&row, sample) in samples.rows.iter().zip(samples.gathered) {
+        for (&row, &sample) in rows.iter().zip(samples) {
             for k in 0..K {
                 let bin = &mut bins[k][usize::from(codes[k][row as usize])];
-                *bin = [bin[0] + sample[0], bin[1] + sample[1]];
+                *bin = add(*bin, sample);
             }
         }
     }
-    for (column, bins) in columns.into_iter().zip(&bins) {
-        let sums = column.sums.as_chunks_mut::<2>().0;
-        sums.copy_from_slice(&bins[..sums.len()]);
-    }
+    bins
 }
 
 impl BinnedSums for Many {

@@ -20,6 +20,7 @@ mod spare;
 mod sparse;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::ops::Range;
 
@@ -29,6 +30,7 @@ pub(crate) use fill::BinnedSums;
 pub(crate) use spare::Spare;
 use spare::{MOST_BYTES, Unused, WHAT};
 pub(crate) use sparse::SparseHistograms;
+use words::Gathered;
 
 use super::cut::Cut;
 use super::expand::Store;
@@ -85,20 +87,24 @@ impl<'a> Histograms<'a> {
         rules: &Rules,
         control: Control,
     ) -> Result<Self> {
-        let counting = Counting::of(criterion, rows, rules)?;
+        let common = criterion.common_weight(rows)?;
         let share = FEW_SHARE + FEW_SHARE_OF_OUTPUT * (criterion.sample_len() - 2) as f64;
         let few_samples = share.min(MOST_FEW_SHARE) * x.n_bins() as f64 / x.n_features() as f64;
         // Nodes are sorted only if one worker has all samples.
         let has_all_rows = criterion.workers().has_all_rows();
         let few_samples = if has_all_rows { FEW_SAMPLES.max(few_samples as u32) } else { 0 };
+        let of_all = match common {
+            Some(weight) if M::GATHERS && has_all_rows && criterion.has_all(rows) => x.weights(weight)?,
+            Some(_) | None => Vec::new(),
+        };
         let builder = Builder {
             x,
             len: criterion.sample_len(),
-            counting,
+            counting: Counting::of(common, rules),
             n_threads: control.n_threads(),
             many_cells: MANY_CELLS,
-            gathered: Vec::new(),
-            gathered_of: 0..0,
+            gathered: Gathered::new(common),
+            of_all,
             batch: Histogram::default(),
         };
         let histograms = Histograms {

@@ -76,7 +76,7 @@ impl<'a> SparseHistograms<'a> {
             len: criterion.sample_len(),
             samples: Permutation::new(rows, x.by_column.n_minor(), &control)?,
             goes_right: BitSet::new(x.by_column.n_minor())?,
-            counting: Counting::of_sparse(criterion, rows, rules)?,
+            counting: Counting::of_sparse(criterion.common_weight(rows)?, rules),
             control,
             unused: Unused::new(shared),
             n_places: 0,

@@ -1,0 +1,173 @@
+//! Samples and bins of one output in one word each: the weight in the high bits, weight × target in the low ones.
+//!
+//! Both are whole numbers (see [`crate::criterion::variance`]), so that sums of words are exact in any order, as sums of
+//! pairs of floats are. A bin takes half the memory, and one addition of integers, which takes a quarter of the time of
+//! an addition of floats. Three forms of samples are tried, in this order:
+//!
+//! 1. Weight and target share a word, if Σ w and Σ w |t| over the node leave room for each other.
+//! 2. The word is the target, if the node has all samples of X and these have the same weight: then the weight of a bin
+//!    is known from the number of samples that have its code.
+//! 3. Pairs of floats, for which every node has room.
+
+use std::ops::Range;
+
+use super::spare::WHAT;
+use crate::error::{Result, try_extend};
+
+/// How a word is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// There are no words.
+    Pairs,
+    /// The low bits, of this number, are the target.
+    Shared(u32),
+    /// The word is the target.
+    Target,
+}
+
+/// The samples of one node, in consecutive memory.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    /// The weight of every sample of X, if it is the same for all.
+    common: Option<f64>,
+    node: Range<u32>,
+    pairs: Vec<[f64; 2]>,
+    words: Vec<u64>,
+    form: Form,
+}
+
+/// The samples of a node in the form in which they are added up.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Gatherings<'a> {
+    Pairs(&'a [[f64; 2]]),
+    Words(&'a [u64], Form),
+}
+
+impl Gathered {
+    pub(super) fn new(common: Option<f64>) -> Self {
+        Gathered { common, node: 0..0, pairs: Vec::new(), words: Vec::new(), form: Form::Pairs }
+    }
+
+    /// Forgets the samples.
+    pub(super) fn clear(&mut self) {
+        self.node = 0..0;
+    }
+
+    /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples;
+    /// `has_counts` says whether the numbers of samples of all codes are known.
+    pub(super) fn of<'s>(
+        &'s mut self,
+        table: &'s [[f64; 2]],
+        rows: &[u32],
+        node: &Range<u32>,
+        has_counts: bool,
+    ) -> Result<Gatherings<'s>> {
+        let is_whole = rows.len() == table.len();
+        if self.node != *node || rows.is_empty() {
+            self.pairs.clear();
+            if !is_whole {
+                try_extend(WHAT, &mut self.pairs, rows.iter().map(|&row| table[row as usize]))?;
+            }
+            let pairs = if is_whole { table } else { &self.pairs[..] };
+            self.form = Form::of(pairs, self.common.is_some() && has_counts && is_whole);
+            self.words.clear();
+            if self.form != Form::Pairs {
+                try_extend(WHAT, &mut self.words, pairs.iter().map(|&pair| self.form.word(pair)))?;
+            }
+            self.node = node.clone();
+        }
+        Ok(match self.form {
+            Form::Pairs if is_whole => Gatherings::Pairs(table),
+            Form::Pairs => Gatherings::Pairs(&self.pairs),
+            form => Gatherings::Words(&self.words, form),
+        })
+    }
+}
+
+impl Form {
+    /// Returns the form for these samples. `knows_weights` says whether the weights of bins are known.
+    fn of(samples: &[[f64; 2]], knows_weights: bool) -> Self {
+        let add = |sums: [f64; 2], sample: &[f64; 2]| [sums[0] + sample[0], sums[1] + sample[1].abs()];
+        // Four sums are independent of each other, so that no addition waits for the last one.
+        let (fours, rest) = samples.as_chunks::<4>();
+        let of_fours = fours.iter().fold([[0.0; 2]; 4], |sums, four| std::array::from_fn(|i| add(sums[i], &four[i])));
+        let sums = of_fours.iter().chain(rest).fold([0.0; 2], add);
+        // Both are exact, and below 2⁵² (`Total`). The sign takes one bit.
+        let bits = |sum: f64| u64::BITS - (sum as u64).leading_zeros();
+        let of_target = bits(sums[1]) + 1;
+        if bits(sums[0]) + of_target <= u64::BITS {
+            Form::Shared(of_target)
+        } else if knows_weights {
+            Form::Target
+        } else {
+            Form::Pairs
+        }
+    }
+
+    #[inline]
+    fn word(self, [weight, target]: [f64; 2]) -> u64 {
+        let target = target as i64 as u64;
+        match self {
+            Form::Shared(bits) => ((weight as u64) << bits).wrapping_add(target),
+            Form::Target | Form::Pairs => target,
+        }
+    }
+
+    /// Returns the weight and the target of a sum of words; `weight` is the weight if it is not in the word.
+    #[inline]
+    pub(super) fn pair(self, word: u64, weight: f64) -> [f64; 2] {
+        match self {
+            Form::Shared(bits) => {
+                let target = (word << (u64::BITS - bits)) as i64 >> (u64::BITS - bits);
+                [(word.wrapping_sub(target as u64) >> bits) as f64, target as f64]
+            }
+            Form::Target | Form::Pairs => [weight, word as i64 as f64],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Samples whose sums are below 2⁵², some of them large enough for each form.
+    fn samples() -> impl Strategy<Value = Vec<[f64; 2]>> {
+        (1u32..30, 0u32..46).prop_flat_map(|(of_weight, of_target)| {
+            let (weight, target) =
+                (1..=1u64 << of_weight.min(50 - of_target), -(1i64 << of_target)..=1i64 << of_target);
+            prop::collection::vec((weight, target).prop_map(|(w, t)| [w as f64, t as f64]), 1..40)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn sums_of_words_are_those_of_pairs(samples in samples(), bins in prop::collection::vec(0usize..4, 40)) {
+            let form = Form::of(&samples, true);
+            let (mut pairs, mut words) = ([[0.0; 2]; 4], [0u64; 4]);
+            for (sample, bin) in samples.iter().zip(bins) {
+                pairs[bin] = [pairs[bin][0] + sample[0], pairs[bin][1] + sample[1]];
+                words[bin] = words[bin].wrapping_add(form.word(*sample));
+            }
+            for (pair, word) in pairs.into_iter().zip(words) {
+                prop_assert_eq!(form.pair(word, pair[0]), pair, "{:?}", form);
+            }
+        }
+    }
+
+    #[test]
+    fn forms_are_chosen_by_room() {
+        let (large, small) = ([1.0, (1u64 << 44) as f64], [1.0, -3.0]);
+        assert_eq!(Form::of(&[small; 5], false), Form::Shared(5));
+        assert_eq!(Form::of(&[large; 5], false), Form::Shared(48));
+        let heavy = [(1u64 << 20) as f64, (1u64 << 44) as f64];
+        assert_eq!(Form::of(&[heavy], false), Form::Pairs);
+        assert_eq!(Form::of(&[heavy], true), Form::Target);
+        // The largest and the smallest sum of targets have one bit more than their magnitude.
+        for sample in [[1.0, (1u64 << 51) as f64], [(1u64 << 11) as f64 - 1.0, -((1u64 << 51) as f64)]] {
+            let form = Form::of(&[sample], false);
+            assert_eq!((form, form.pair(form.word(sample), 0.0)), (Form::Shared(53), sample));
+        }
+    }
+}
