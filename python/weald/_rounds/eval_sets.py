@@ -94,11 +94,6 @@ def _checked(
         for parameter in ("scoring", "label_weight"):
             if getattr(estimator, parameter, None) is not None:
                 raise ValueError(f"{parameter} does not support eval_sets with NaN in y: it must be None")
-    if target.kind == "classes" and len(target.classes) == 1 and len(target.classes[0]) == 2:
-        # Two classes have one column of scores, that of a label for the second.
-        is_second = engine[0][:, 0] == 1
-        ends = np.concatenate([[0], np.cumsum(is_second)], dtype=np.int64)
-        engine = ends, np.zeros(ends[-1], dtype=np.int64), 1
     y_mask, n_threads = masks.to_engine(mask), estimator._n_threads()
     with checks.renamed(y="its y"):
         _weald.mean_loss(engine, weights, config, y_mask=y_mask)

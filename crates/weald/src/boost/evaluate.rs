@@ -7,7 +7,7 @@ use super::data::Data;
 use super::problem::Problem;
 use crate::control::Control;
 use crate::data::dataset::Names;
-use crate::data::targets::n_scores;
+use crate::data::targets::{in_columns, n_scores};
 use crate::data::{Dataset, Mask, Matrix, Targets, Weights};
 use crate::error::{Error, Result, try_collected, try_filled};
 use crate::loss::known_cells::KnownCells;
@@ -60,6 +60,7 @@ impl BoostConfig {
         let off = config.loss.as_loss().domain().off();
         let numbers = masked.is_some().then(|| data.numbers_with_gaps(off)).transpose()?;
         let y = numbers.as_ref().map_or_else(|| data.y().view(), |numbers| Targets::Real(numbers.view()));
+        let y = in_columns(&y)?;
         let weights = Weights::of_rows(weight.as_deref(), data.n_samples())?;
         let mut scores = try_collected(WHAT, scores.iter().copied())?;
         Data::new(&y, (&problem.loss, problem.label_shares.as_deref()), weights, width)?.mean_loss(&mut scores, control)

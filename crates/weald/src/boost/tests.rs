@@ -174,10 +174,12 @@ proptest! {
         for kind in kinds(d) {
             let domain = kind.as_loss().domain();
             let classes = Targets::Classes { codes: made.codes.view(), n_classes: vec![3] };
+            let codes = made.codes.mapv(|code| code.min(1));
             let numbers = in_domain(&kind, &made.numbers);
             let mut ys = if domain.has_numbers() { vec![Targets::Real(numbers.view())] } else { vec![classes] };
             if domain.has_labels() && !matches!(kind, LossKind::OfOutputs(_)) {
                 ys.push(made.labels());
+                ys.push(Targets::Classes { codes: codes.view(), n_classes: vec![2] });
             }
             for y in ys {
                 let config = with_factors(factors, &y, with_leaves(rule, config(kind.clone())));
