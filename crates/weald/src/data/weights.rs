@@ -4,6 +4,8 @@
 //! of weights and of class counts are exact, whatever the order, and the same for every layout of X and number of
 //! threads. A sample of weight 2 is then equivalent to two samples, and a sample of weight 0 has no effect.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result, try_collected, try_copied};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{PowerOfTwo, Total, exponent_above, lowest_bit};
@@ -150,6 +152,17 @@ impl Weights {
 
     pub(crate) fn units(&self, row: usize) -> u64 {
         self.units.as_ref().map_or(1, |u| u[row])
+    }
+
+    /// Returns the total weight of some samples, in units.
+    pub(crate) fn total(&self, rows: &[u32]) -> u64 {
+        let total = |units: &Vec<u64>| rows.iter().map(|&row| units[row as usize]).sum();
+        self.units.as_ref().map_or(rows.len() as u64, total)
+    }
+
+    /// Returns the weights of consecutive samples, in units; `None` if every sample weighs one unit.
+    pub(crate) fn of_rows_in(&self, rows: Range<usize>) -> Option<&[u64]> {
+        self.units.as_ref().map(|units| &units[rows])
     }
 
     /// Returns the weight of `units` units in sums of weights times terms.

@@ -3,7 +3,7 @@
 
 use pulp::Arch;
 
-use super::rows::{RowLoss, RowTargets};
+use super::rows::{ColumnTargets, RowLoss, RowTargets};
 use super::{Bounds, LogLoss, Loss};
 
 /// Returns e^x for −87 ≤ x ≤ 88, with a relative error of at most 1.2·10⁻⁷ (the polynomial and the split of ln 2 are
@@ -138,6 +138,21 @@ fn all_off(scores: &[f32], out: &mut [f32]) -> f64 {
     loss.total()
 }
 
+/// Writes the gradients of samples with one score each, and the tails of their scores.
+#[inline(always)]
+fn column(y: ColumnTargets<'_>, scores: &[f32], out: &mut [f32], tails: &mut [f32]) {
+    let cells = scores.iter().zip(out).zip(tails);
+    let cell = |is_on: bool, f: f32, (r, e): (&mut f32, &mut f32)| {
+        let sign = if is_on { -1.0 } else { 1.0 };
+        *e = tail(f);
+        *r = -sign * gradient(sign, f, *e);
+    };
+    match y {
+        ColumnTargets::On(on) => cells.zip(on).for_each(|(((&f, r), e), &on)| cell(on, f, (r, e))),
+        ColumnTargets::Numbers(y) => cells.zip(y).for_each(|(((&f, r), e), &y)| cell(y > 0.0, f, (r, e))),
+    }
+}
+
 /// Returns the loss of a row whose labels are all absent.
 #[inline(always)]
 fn loss_off(scores: &[f32]) -> f64 {
@@ -217,6 +232,22 @@ impl RowLoss<f32> for LogLossRows {
             loss -= 2.0 * f64::from(scores[j]);
         });
         loss
+    }
+
+    fn column(&self, y: ColumnTargets<'_>, scores: &[f32], out: &mut [f32], losses: &mut [f64]) {
+        let mut tails = [0.0; BLOCK];
+        let blocks = scores.chunks(BLOCK).zip(out.chunks_mut(BLOCK)).zip(losses.chunks_mut(BLOCK));
+        for (block, ((scores, out), losses)) in blocks.enumerate() {
+            let (y, tails) = (y.part(block * BLOCK..block * BLOCK + scores.len()), &mut tails[..scores.len()]);
+            self.arch.dispatch(
+                #[inline(always)]
+                || column(y, scores, out, tails),
+            );
+            for (i, ((&f, &e), loss)) in scores.iter().zip(&*tails).zip(losses).enumerate() {
+                *loss = (1.0 + f64::from(e)).ln() + 2.0 * f64::from(positive(f));
+                y.of(i).each_on(|_| *loss -= 2.0 * f64::from(f));
+            }
+        }
     }
 
     fn bounds(&self) -> Option<Bounds> {

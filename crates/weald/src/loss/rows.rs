@@ -6,6 +6,8 @@
 //! are the same on any machine.
 
 use std::fmt::Debug;
+use std::ops::Range;
+use std::slice;
 
 use super::Bounds;
 use super::column::ColumnLoss;
@@ -61,10 +63,45 @@ impl<'a> RowTargets<'a> {
     }
 }
 
+/// y of consecutive samples with one score each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ColumnTargets<'a> {
+    Numbers(&'a [f64]),
+    /// Whether the label or class is present.
+    On(&'a [bool]),
+}
+
+impl<'a> ColumnTargets<'a> {
+    /// Returns y of the i-th of these samples.
+    #[inline]
+    pub(crate) fn of(self, i: usize) -> RowTargets<'a> {
+        match self {
+            ColumnTargets::Numbers(y) => RowTargets::Numbers(slice::from_ref(&y[i])),
+            ColumnTargets::On(on) => RowTargets::On(if on[i] { &[0] } else { &[] }),
+        }
+    }
+
+    /// Returns y of some of these samples.
+    pub(crate) fn part(self, range: Range<usize>) -> Self {
+        match self {
+            ColumnTargets::Numbers(y) => ColumnTargets::Numbers(&y[range]),
+            ColumnTargets::On(on) => ColumnTargets::On(&on[range]),
+        }
+    }
+}
+
 /// The loss of one sample, which is a sum over its outputs.
 pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
     /// Writes the negative gradient of every output and returns the loss of the sample.
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64;
+
+    /// Writes the negative gradients and the losses of samples with one score each, which are those of
+    /// [`RowLoss::negative_gradients`].
+    fn column(&self, y: ColumnTargets<'_>, scores: &[T], out: &mut [T], losses: &mut [f64]) {
+        for (i, ((score, r), loss)) in scores.iter().zip(out).zip(losses).enumerate() {
+            *loss = self.negative_gradients(y.of(i), slice::from_ref(score), slice::from_mut(r));
+        }
+    }
 
     /// Returns only the loss of the sample.
     fn loss(&self, y: RowTargets<'_>, scores: &[T]) -> f64;

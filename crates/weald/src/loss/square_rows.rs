@@ -6,7 +6,7 @@
 
 use super::Bounds;
 use super::float::Float;
-use super::rows::{RowLoss, RowTargets};
+use super::rows::{ColumnTargets, RowLoss, RowTargets};
 use super::vector::{Eight, LANES, vectorised};
 
 /// The squared error of scores of any type.
@@ -84,6 +84,25 @@ impl<T: Float> RowLoss<T> for SquareRows {
                 row.loss()
             },
         )
+    }
+
+    fn column(&self, y: ColumnTargets<'_>, scores: &[T], out: &mut [T], losses: &mut [f64]) {
+        let cells = scores.iter().zip(out).zip(losses);
+        vectorised(
+            #[inline(always)]
+            || match y {
+                ColumnTargets::Numbers(y) => cells.zip(y).for_each(|(((f, r), loss), y)| {
+                    *r = T::from_f64(y - f.to_f64());
+                    *loss = 0.5 * (r.to_f64() * r.to_f64());
+                }),
+                ColumnTargets::On(on) => cells.zip(on).for_each(|(((f, r), loss), &on)| {
+                    let exact = if on { 1.0 - f.to_f64() } else { 0.0 - f.to_f64() };
+                    *r = T::from_f64(exact);
+                    let square = r.to_f64() * r.to_f64();
+                    *loss = 0.5 * (square + (exact * exact - square));
+                }),
+            },
+        );
     }
 
     fn bounds(&self) -> Option<Bounds> {

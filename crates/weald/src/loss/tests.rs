@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use super::column::ColumnLoss;
+use super::float::Float;
 use super::log_loss_rows::LogLossRows;
 use super::newton::Regularization;
 use super::outputs::ColumnLosses;
-use super::rows::{Cells, RowLoss, RowTargets};
+use super::rows::{Cells, ColumnTargets, RowLoss, RowTargets};
 use super::working::WorkingLoss;
 use super::*;
 
@@ -429,6 +430,43 @@ proptest! {
                 prop_assert_eq!(r[j], kind.as_column().negative_gradient(y[j], wide[j]));
                 prop_assert!(rows.bounds().is_none_or(|most| r[j].abs() <= most.gradient));
             }
+        }
+    }
+}
+
+/// Checks that samples with one score each are computed as they are one by one.
+fn check_column<T: Float>(loss: &dyn RowLoss<T>, y: ColumnTargets<'_>, scores: &[f64]) {
+    let scores: Vec<T> = scores.iter().map(|&f| T::from_f64(f)).collect();
+    let (mut r, mut losses) = (vec![T::from_f64(0.0); scores.len()], vec![0.0; scores.len()]);
+    loss.column(y, &scores, &mut r, &mut losses);
+    for (i, score) in scores.iter().enumerate() {
+        let mut alone = [T::from_f64(0.0)];
+        let expected = loss.negative_gradients(y.of(i), &[*score], &mut alone);
+        assert_eq!((losses[i].to_bits(), r[i].to_f64().to_bits()), (expected.to_bits(), alone[0].to_f64().to_bits()));
+        assert_eq!(losses[i].to_bits(), loss.loss(y.of(i), &[*score]).to_bits());
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_column_of_scores_has_the_bits_of_its_samples(
+        rows in prop::collection::vec((-4f64..4.0, -40f64..40.0, any::<bool>()), 1..600),
+    ) {
+        let scores: Vec<f64> = rows.iter().map(|row| row.1).collect();
+        let on: Vec<bool> = rows.iter().map(|row| row.2).collect();
+        let signs: Vec<f64> = on.iter().map(|&on| if on { 1.0 } else { -1.0 }).collect();
+        for kind in losses() {
+            let working = WorkingLoss::Columns(ColumnLosses::One(kind.as_column()));
+            for y in [ColumnTargets::On(&on), ColumnTargets::Numbers(&signs)] {
+                check_column(&*working.rows::<f32>(None), y, &scores);
+                check_column(&*working.rows::<f64>(None), y, &scores);
+            }
+        }
+        check_column(&LogLossRows::narrow(), ColumnTargets::On(&on), &scores);
+        for kind in losses_of_numbers().into_iter().chain([LossKind::SquaredError]) {
+            let y: Vec<f64> = rows.iter().map(|row| in_domain(&kind, row.0)).collect();
+            let working = WorkingLoss::Columns(ColumnLosses::One(kind.as_column()));
+            check_column(&*working.rows::<f64>(None), ColumnTargets::Numbers(&y), &scores);
         }
     }
 }

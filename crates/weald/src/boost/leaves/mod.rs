@@ -48,8 +48,7 @@ impl<'s> Leaves<'s> {
     }
 
     pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, weights: &Weights) -> Result<Self> {
-        let rows_of = |range: &Range<u32>| order[range.start as usize..range.end as usize].iter();
-        let total = |range| rows_of(range).map(|&row| weights.units(row as usize)).sum::<u64>() as f64;
+        let total = |range: &Range<u32>| weights.total(&order[range.start as usize..range.end as usize]) as f64;
         let mut totals = try_collected(LEAVES, ranges.iter().map(total))?;
         weights.workers().sum(&mut totals)?;
         let total = Total::of_sum(totals.iter().sum())?;

@@ -4,8 +4,11 @@
 //! order of the samples, and a sample of weight two is the same as two samples, unless weights are themselves rounded.
 
 use super::Fit;
+use std::slice;
+
 use crate::boost::scores::held::{CHUNK_CELLS, Held};
-use crate::error::{Result, try_filled, try_push, try_with_capacity};
+use crate::boost::scores::one::{ColumnMemory, ColumnY};
+use crate::error::{Result, try_extend, try_filled, try_push, try_with_capacity};
 use crate::exact::WeightedGrids;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
@@ -64,6 +67,9 @@ pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: im
     let (Fit { data, leaves, .. }, Held { scores, bounds }) = (fit, held);
     let width = data.width;
     let grids = WeightedGrids::for_sums(bounds.iter().map(|bound| bound.to_f64()), leaves.total)?;
+    if let Some(y) = ColumnY::of(data) {
+        return leaf_sums_of_one(fit, scores, y, &grids, |leaf, sum| visit(leaf, &[sum]));
+    }
     let blocks = data.of_row.in_blocks();
     let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
     let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
@@ -94,6 +100,38 @@ pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: im
         visit(leaf, sums);
         Ok(())
     })
+}
+
+/// Like [`leaf_sums`], for samples with one score each.
+fn leaf_sums_of_one<T: Float>(
+    fit: Fit<'_, T>,
+    scores: &[T],
+    y: ColumnY<'_>,
+    grids: &WeightedGrids<T>,
+    mut visit: impl FnMut(usize, f64),
+) -> Result<()> {
+    let data = fit.data;
+    let add = |memory: &mut ColumnMemory<T>, rows: &[u32], sums: &mut [f64]| {
+        memory.make_room(rows.len())?;
+        let ColumnMemory { scores: of_rows, gradients, losses, y: of_y } = memory;
+        of_rows.clear();
+        try_extend(SUMS, of_rows, rows.iter().map(|&row| scores[row as usize]))?;
+        data.of_row.column(y.of_rows(rows, of_y)?, of_rows, gradients, losses);
+        for (&row, gradient) in rows.iter().zip(&*gradients) {
+            grids.add(data.weights.units(row as usize) as f64, slice::from_ref(gradient), sums);
+        }
+        Ok(())
+    };
+    sum_by_leaf(
+        fit,
+        1,
+        || Ok(ColumnMemory::default()),
+        add,
+        |leaf, sums| {
+            visit(leaf, sums[0]);
+            Ok(())
+        },
+    )
 }
 
 /// Calls `visit`, leaf by leaf, with Σ w r, Σ w h and the weight of the cells that are on, each for all columns one

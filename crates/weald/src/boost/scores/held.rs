@@ -3,9 +3,9 @@
 //! Scores are row-major, one sample after the other: float32 for labels and classes, float64 for numerical outputs.
 //! Nothing else of size n × width is stored. One *sweep* adds the contribution of a stage and, while a sample is in the
 //! cache, computes its loss, its negative gradients, and from these the targets of the next tree. This pass takes scores
-//! of any width. A pass for one score of a sample would have the same arguments and results.
+//! of any width; the pass for one score of a sample is in `one`.
 
-use super::{Moved, Moves, Pass, Start};
+use super::{Moved, Moves, Pass, Start, one};
 use crate::boost::data::{Data, Losses};
 use crate::boost::projector::Projector;
 use crate::control::Control;
@@ -63,6 +63,19 @@ const TILE_CELLS: usize = 1 << 14;
 /// Moves scores that are stored; see [`super::Scores::sweep`]. Returns the loss of each sample, and bounds of the
 /// negative gradients of each score.
 pub(crate) fn sweep<T: Float, M: Moves<T>>(
+    data: &Data<'_, T>,
+    scores: &mut [T],
+    moved: Option<(&[u32], &M)>,
+    pass: &mut Pass<'_>,
+) -> Result<(Vec<f64>, Vec<T>)> {
+    match one::sweep(data, scores, moved, pass)? {
+        Some(found) => Ok(found),
+        None => sweep_rows(data, scores, moved, pass),
+    }
+}
+
+/// Like [`sweep`], for scores of any width.
+pub(super) fn sweep_rows<T: Float, M: Moves<T>>(
     data: &Data<'_, T>,
     scores: &mut [T],
     moved: Option<(&[u32], &M)>,

@@ -6,6 +6,7 @@
 pub(crate) mod booster;
 pub(crate) mod held;
 pub(crate) mod low_rank;
+pub(crate) mod one;
 pub(crate) mod rank_one;
 pub(crate) mod table;
 
