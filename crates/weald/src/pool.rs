@@ -7,11 +7,15 @@
 //!
 //! The global pool of `rayon` is not used, because it belongs to the application.
 
+use std::cell::Cell;
+use std::hint::spin_loop;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 
 use crate::error::{ErrorKind, Result, try_collected, try_push, try_with_capacity};
 
@@ -143,14 +147,62 @@ pub(crate) fn for_each<J: Send, S>(
             lock(&queue).1.get_or_insert(error);
         }
     };
+    let n_left = AtomicUsize::new(n_workers - 1);
     POOLS.get(n_workers - 1, n_threads - 1)?.in_place_scope(|scope| {
         for _ in 1..n_workers {
-            scope.spawn(|_| worker());
+            scope.spawn(|_| {
+                let _done = Done(&n_left);
+                worker();
+                rayon::spawn(linger);
+            });
         }
         worker();
+        await_others(&n_left);
     });
     let failure = lock(&queue).1.take();
     failure.map_or(Ok(()), Err)
+}
+
+/// How long a thread that has no work looks for more before it sleeps. To wake a thread takes the time of a million
+/// additions, and a tree has many loops of fewer.
+const LINGER: Duration = Duration::from_micros(200);
+
+thread_local! {
+    static LINGERS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what comes until nothing has come for a while.
+fn linger() {
+    if LINGERS.replace(true) {
+        // This was run by the same function further down the stack.
+        return;
+    }
+    let mut end = Instant::now() + LINGER;
+    while Instant::now() < end {
+        match rayon::yield_now() {
+            Some(Yield::Executed) => end = Instant::now() + LINGER,
+            Some(Yield::Idle) => spin_loop(),
+            None => break,
+        }
+    }
+    LINGERS.set(false);
+}
+
+/// Counts a thread that has ended its work, even if that panicked.
+struct Done<'a>(&'a AtomicUsize);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Waits for a while until no thread is left: what follows waits for as long as it takes, but would have to be woken.
+fn await_others(n_left: &AtomicUsize) {
+    let end = Instant::now() + LINGER;
+    while n_left.load(Ordering::Acquire) > 0 && Instant::now() < end {
+        spin_loop();
+    }
 }
 
 /// Returns `f(0), …, f(n − 1)`, computed on at most `n_threads` threads.
@@ -209,6 +261,19 @@ mod tests {
             });
             assert_eq!(outcome.unwrap_err().kind(), &ErrorKind::Interrupted);
             assert!(*lock(&done) < 1000);
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_threads_work_on() {
+        for round in 0..20 {
+            let caught = std::panic::catch_unwind(|| {
+                map(2, 50, |i| if i == round { panic!("job {i}") } else { Ok(i) }).unwrap();
+            });
+            assert!(caught.is_err());
+            // Threads that have ended their work look for more, which may have jobs of its own.
+            let sums = map(2, 20, |i| Ok(map(2, 3, |j| Ok(i * j))?.iter().sum::<usize>()));
+            assert_eq!(sums.unwrap(), (0..20).map(|i| 3 * i).collect::<Vec<_>>());
         }
     }
 
