@@ -263,7 +263,10 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 
     /// Returns the weight of all samples, if it is the same for all; `rows` are the samples of this worker.
     pub(crate) fn common_weight(&self, rows: &[u32]) -> Result<Option<f64>> {
-        let weights = rows.iter().map(|&row| self.weights[row as usize].to_f64());
+        let mut weights = rows.iter().map(|&row| self.weights[row as usize].to_f64());
+        if self.workers.has_all_rows() {
+            return Ok(weights.next().filter(|first| weights.all(|weight| weight == *first)));
+        }
         let own = weights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), w| (low.min(w), high.max(w)));
         let (low, high) = self.workers.range(own)?;
         Ok((low == high).then_some(low))

@@ -75,6 +75,7 @@ impl<'a> Slots<'a> {
         Ok(self)
     }
 
+    #[inline]
     pub(crate) fn of(&self, row: u32) -> &[u32] {
         let row = row as usize;
         match self.offsets {

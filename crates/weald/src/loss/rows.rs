@@ -27,6 +27,7 @@ pub(crate) enum RowTargets<'a> {
 }
 
 impl<'a> RowTargets<'a> {
+    #[inline]
     pub(crate) fn new(y: &'a TrainY<'_>, row: u32) -> Self {
         match y {
             TrainY::Slots(y) => RowTargets::On(y.of(row)),
@@ -78,6 +79,21 @@ impl<'a> ColumnTargets<'a> {
         match self {
             ColumnTargets::Numbers(y) => RowTargets::Numbers(slice::from_ref(&y[i])),
             ColumnTargets::On(on) => RowTargets::On(if on[i] { &[0] } else { &[] }),
+        }
+    }
+
+    /// Returns y of the i-th of these samples as a number; `off` is the value of an absent label or class.
+    #[inline]
+    pub(crate) fn number(self, i: usize, off: f64) -> f64 {
+        match self {
+            ColumnTargets::Numbers(y) => y[i],
+            ColumnTargets::On(on) => {
+                if on[i] {
+                    1.0
+                } else {
+                    off
+                }
+            }
         }
     }
 

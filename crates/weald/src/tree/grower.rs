@@ -56,16 +56,17 @@ impl<'a> Sample<'a> {
     ) -> Result<Self> {
         let total = Total::of_all((0..n_samples).map(&units), workers)?;
         debug_assert!(rows.iter().all(|&row| units(row as usize) > 0), "every sample has a weight");
-        let largest = workers.max_of((0..n_samples).map(&units).max().unwrap_or(0))?;
-        let units = if fits_narrow(y, total)? {
-            let mut narrow = try_filled("the weights of a tree", 0u32, n_samples)?;
-            narrow.iter_mut().enumerate().for_each(|(row, u)| *u = units(row) as u32);
-            RowUnits::Narrow(narrow)
+        const WHAT: &str = "the weights of a tree";
+        let (units, largest) = if fits_narrow(y, total)? {
+            let narrow = try_collected(WHAT, (0..n_samples).map(|row| units(row) as u32))?;
+            let largest = narrow.iter().copied().max().map(u64::from);
+            (RowUnits::Narrow(narrow), largest)
         } else {
-            let mut wide = try_filled("the weights of a tree", 0u64, n_samples)?;
-            wide.iter_mut().enumerate().for_each(|(row, u)| *u = units(row));
-            RowUnits::Wide(wide)
+            let wide = try_collected(WHAT, (0..n_samples).map(units))?;
+            let largest = wide.iter().copied().max();
+            (RowUnits::Wide(wide), largest)
         };
+        let largest = workers.max_of(largest.unwrap_or(0))?;
         let of_a_sample = of_a_sample(rows, total, of_one, workers)?;
         Ok(Sample { rows, units, exact: of_one.is_some(), of_a_sample, total, largest, workers })
     }

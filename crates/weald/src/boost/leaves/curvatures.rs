@@ -1,6 +1,7 @@
 //! Second derivatives of the samples of a tree.
 
 use crate::boost::config::{BoostConfig, LeafEstimation};
+use crate::boost::scores::one::{AT_ONCE, ColumnY, YMemory};
 use crate::boost::scores::{Scored, Scores};
 use crate::data::weights::EXACT_BITS;
 use crate::error::{Result, try_collected, try_filled};
@@ -70,6 +71,14 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
             let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, y.len())?, try_filled(WHAT, 0.0, y.len())?);
             loss.derivatives(&y, &scores, &mut gradients, &mut curvatures);
             rows.iter().zip(curvatures).for_each(|(&row, curvature)| found[row as usize] = curvature);
+        } else if let Some(y) = ColumnY::of(data) {
+            let mut memory = YMemory::default();
+            for rows in rows.chunks(AT_ONCE) {
+                let y = y.of_rows(rows, &mut memory)?;
+                for (i, &row) in rows.iter().enumerate() {
+                    found[row as usize] = loss.curvature(y.number(i, off), held.scores[row as usize].to_f64());
+                }
+            }
         } else {
             for &row in rows {
                 let (y, score) = cell(row as usize);

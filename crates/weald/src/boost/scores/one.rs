@@ -19,7 +19,7 @@ use crate::loss::vector::take_largest;
 use crate::pool;
 
 /// The number of samples that are computed at a time, whose columns stay in the innermost cache.
-const AT_ONCE: usize = 1 << 11;
+pub(crate) const AT_ONCE: usize = 1 << 11;
 /// The number of samples of a job.
 const OF_A_JOB: usize = 8 * AT_ONCE;
 

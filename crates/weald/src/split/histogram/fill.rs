@@ -152,9 +152,10 @@ fn summed<const K: usize, S: Copy>(
     add: impl Fn(S, S) -> S,
 ) -> [[S; 256]; K] {
     let mut bins = [[zero; 256]; K];
+    // All columns have the same length, so that one check serves all of them.
     let n = codes[0].len();
+    let codes = codes.map(|codes| &codes[..n]);
     if rows.len() == n {
-        let codes = codes.map(|codes| &codes[..n]);
         for (i, &sample) in samples[..n].iter().enumerate() {
             for k in 0..K {
                 let bin = &mut bins[k][usize::from(codes[k][i])];
