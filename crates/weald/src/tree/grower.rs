@@ -10,7 +10,7 @@ use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::data::worker_bins::{bin_dense_of, bin_sparse_of};
 use crate::data::{Bins, DenseColumns, FeatureSubset, Matrix, SparseColumns, SparseView};
-use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_with_capacity};
 use crate::exact::Total;
 use crate::exact::reduce::{Reduce, Workers};
 use crate::partition::dense::SortedOrder;

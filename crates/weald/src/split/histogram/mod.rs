@@ -5,6 +5,8 @@
 //! × rounded target (see [`crate::criterion::variance`]). Scanning bins instead of samples visits the same cuts with
 //! the same sums, so that the result is bit for bit that of every other search on the same codes.
 //!
+//! While bins are filled, those of one output are one word each where that has room (see [`words`]).
+//!
 //! Sums are exact ([`Total`](crate::exact::Total)): the histogram of the larger child is that of its parent minus that
 //! of the smaller child, and no bit is lost. A bin has no sample if and only if its weight is zero, because each sample
 //! weighs at least one unit. Nodes that wait to be split keep their histograms, up to a number of bytes. If there is no histogram, or if
