@@ -58,31 +58,27 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
     /// steps with second derivatives that differ.
     pub(crate) fn curvatures(&self, config: &BoostConfig, rows: &[u32]) -> Result<Option<Curvatures>> {
         let data = &self.data;
-        let (Some(loss), Some(held)) = (data.loss.curved(), self.scores.held()) else { return Ok(None) };
-        if data.width != 1 || config.leaf_estimation != LeafEstimation::Newton {
+        let (Some(loss), Some(held), Some(y), LeafEstimation::Newton) =
+            (data.loss.curved(), self.scores.held(), ColumnY::of(data), config.leaf_estimation)
+        else {
             return Ok(None);
-        }
+        };
         let off = loss.domain().off();
         let mut found = try_filled(WHAT, 0.0f64, data.n_samples)?;
-        let cell = |row: usize| (data.row(row).of_column(0, off), held.scores[row].to_f64());
+        let (score, mut memory) = (|row: u32| held.scores[row as usize].to_f64(), YMemory::default());
         if loss.takes_blocks() {
-            let y = try_collected(WHAT, rows.iter().map(|&row| cell(row as usize).0))?;
-            let scores = try_collected(WHAT, rows.iter().map(|&row| cell(row as usize).1))?;
+            let y = y.of_rows(rows, &mut memory)?;
+            let y = try_collected(WHAT, (0..rows.len()).map(|i| y.number(i, off)))?;
+            let scores = try_collected(WHAT, rows.iter().map(|&row| score(row)))?;
             let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, y.len())?, try_filled(WHAT, 0.0, y.len())?);
             loss.derivatives(&y, &scores, &mut gradients, &mut curvatures);
             rows.iter().zip(curvatures).for_each(|(&row, curvature)| found[row as usize] = curvature);
-        } else if let Some(y) = ColumnY::of(data) {
-            let mut memory = YMemory::default();
+        } else {
             for rows in rows.chunks(AT_ONCE) {
                 let y = y.of_rows(rows, &mut memory)?;
                 for (i, &row) in rows.iter().enumerate() {
-                    found[row as usize] = loss.curvature(y.number(i, off), held.scores[row as usize].to_f64());
+                    found[row as usize] = loss.curvature(y.number(i, off), score(row));
                 }
-            }
-        } else {
-            for &row in rows {
-                let (y, score) = cell(row as usize);
-                found[row as usize] = loss.curvature(y, score);
             }
         }
         let largest = data.weights.workers().max_of(found.iter().copied().fold(0.0, f64::max))?;

@@ -3,12 +3,12 @@
 //! Every term is rounded to a grid on which all sums are exact (compare `criterion`), so that sums do not depend on the
 //! order of the samples, and a sample of weight two is the same as two samples, unless weights are themselves rounded.
 
-use super::Fit;
 use std::slice;
 
+use super::Fit;
 use crate::boost::scores::held::{CHUNK_CELLS, Held};
-use crate::boost::scores::one::{ColumnMemory, ColumnY};
-use crate::error::{Result, try_extend, try_filled, try_push, try_with_capacity};
+use crate::boost::scores::one::{ColumnY, YMemory};
+use crate::error::{Result, try_extend, try_filled, try_grow, try_push, try_with_capacity};
 use crate::exact::WeightedGrids;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
@@ -67,10 +67,10 @@ pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: im
     let (Fit { data, leaves, .. }, Held { scores, bounds }) = (fit, held);
     let width = data.width;
     let grids = WeightedGrids::for_sums(bounds.iter().map(|bound| bound.to_f64()), leaves.total)?;
-    if let Some(y) = ColumnY::of(data) {
-        return leaf_sums_of_one(fit, scores, y, &grids, |leaf, sum| visit(leaf, &[sum]));
-    }
     let blocks = data.of_row.in_blocks();
+    if let (Some(y), None) = (ColumnY::of(data), blocks) {
+        return leaf_sums_of_one(fit, scores, y, &grids, visit);
+    }
     let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
     let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
         if let Some(blocks) = blocks {
@@ -102,13 +102,35 @@ pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: im
     })
 }
 
+/// The columns of some samples.
+#[derive(Debug, Default)]
+struct ColumnMemory<T> {
+    scores: Vec<T>,
+    gradients: Vec<T>,
+    losses: Vec<f64>,
+    y: YMemory,
+}
+
+impl<T: Float> ColumnMemory<T> {
+    /// Makes room for the negative gradients and the losses of this number of samples.
+    fn make_room(&mut self, n: usize) -> Result<()> {
+        self.gradients.clear();
+        self.losses.clear();
+        try_grow(SUMS, &mut self.gradients, n)?;
+        try_grow(SUMS, &mut self.losses, n)?;
+        self.gradients.resize(n, T::from_f64(0.0));
+        self.losses.resize(n, 0.0);
+        Ok(())
+    }
+}
+
 /// Like [`leaf_sums`], for samples with one score each.
 fn leaf_sums_of_one<T: Float>(
     fit: Fit<'_, T>,
     scores: &[T],
     y: ColumnY<'_>,
     grids: &WeightedGrids<T>,
-    mut visit: impl FnMut(usize, f64),
+    mut visit: impl FnMut(usize, &[f64]),
 ) -> Result<()> {
     let data = fit.data;
     let add = |memory: &mut ColumnMemory<T>, rows: &[u32], sums: &mut [f64]| {
@@ -122,16 +144,11 @@ fn leaf_sums_of_one<T: Float>(
         }
         Ok(())
     };
-    sum_by_leaf(
-        fit,
-        1,
-        || Ok(ColumnMemory::default()),
-        add,
-        |leaf, sums| {
-            visit(leaf, sums[0]);
-            Ok(())
-        },
-    )
+    let scratch = || Ok(ColumnMemory::default());
+    sum_by_leaf(fit, 1, scratch, add, |leaf, sums| {
+        visit(leaf, sums);
+        Ok(())
+    })
 }
 
 /// Calls `visit`, leaf by leaf, with Σ w r, Σ w h and the weight of the cells that are on, each for all columns one

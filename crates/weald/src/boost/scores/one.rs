@@ -11,7 +11,7 @@ use crate::boost::data::Data;
 use crate::boost::projector::Projector;
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
-use crate::error::{Result, try_copied, try_extend, try_filled, try_grow};
+use crate::error::{Result, try_copied, try_extend, try_filled};
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::rows::ColumnTargets;
@@ -33,10 +33,10 @@ pub(crate) enum ColumnY<'y> {
 }
 
 impl<'y> ColumnY<'y> {
-    /// Returns y if samples have one score each, whose loss is not computed for many samples at a time.
+    /// Returns y if samples have one score each.
     pub(crate) fn of<T: Float>(data: &'y Data<'_, T>) -> Option<Self> {
         match &data.y {
-            _ if data.width != 1 || data.of_row.in_blocks().is_some() => None,
+            _ if data.width != 1 => None,
             TrainY::Real(y) => Some(ColumnY::Numbers(&y.values)),
             TrainY::Slots(y) => Some(ColumnY::Slots(y)),
             TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => None,
@@ -82,28 +82,6 @@ impl YMemory {
     }
 }
 
-/// The columns of some samples.
-#[derive(Debug, Default)]
-pub(crate) struct ColumnMemory<T> {
-    pub(crate) scores: Vec<T>,
-    pub(crate) gradients: Vec<T>,
-    pub(crate) losses: Vec<f64>,
-    pub(crate) y: YMemory,
-}
-
-impl<T: Float> ColumnMemory<T> {
-    /// Makes room for the negative gradients and the losses of this number of samples.
-    pub(crate) fn make_room(&mut self, n: usize) -> Result<()> {
-        self.gradients.clear();
-        self.losses.clear();
-        try_grow(COLUMNS, &mut self.gradients, n)?;
-        try_grow(COLUMNS, &mut self.losses, n)?;
-        self.gradients.resize(n, T::from_f64(0.0));
-        self.losses.resize(n, 0.0);
-        Ok(())
-    }
-}
-
 /// Moves scores; see [`super::Scores::sweep`]. Returns the loss of each sample, and a bound of the negative gradients.
 /// Returns `None` if this pass does not compute what is asked for.
 pub(super) fn sweep<T: Float, M: Moves<T>>(
@@ -112,7 +90,10 @@ pub(super) fn sweep<T: Float, M: Moves<T>>(
     moved: Option<(&[u32], &M)>,
     Pass { projector, targets, control, .. }: &mut Pass<'_>,
 ) -> Result<Option<(Vec<f64>, Vec<T>)>> {
-    let (Some(y), None | Some(Projector::Identity(_))) = (ColumnY::of(data), *projector) else { return Ok(None) };
+    let (Some(y), None, None | Some(Projector::Identity(_))) = (ColumnY::of(data), data.of_row.in_blocks(), *projector)
+    else {
+        return Ok(None);
+    };
     let zero = T::from_f64(0.0);
     let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
     let mut largest = try_filled("the bounds of gradients", zero, data.n_samples.div_ceil(OF_A_JOB).max(1))?;

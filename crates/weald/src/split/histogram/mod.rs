@@ -105,7 +105,7 @@ impl<'a> Histograms<'a> {
             counting: Counting::of(common, rules),
             n_threads: control.n_threads(),
             many_cells: MANY_CELLS,
-            gathered: Gathered::new(common),
+            gathered: Gathered::default(),
             of_all,
             batch: Histogram::default(),
         };

@@ -1,8 +1,8 @@
 //! Samples and bins of one output in one word each: the weight in the high bits, weight × target in the low ones.
 //!
 //! Both are whole numbers (see [`crate::criterion::variance`]), so that sums of words are exact in any order, as sums of
-//! pairs of floats are. A bin takes half the memory, and one addition of integers, which takes a quarter of the time of
-//! an addition of floats. Three forms of samples are tried, in this order:
+//! pairs of floats are. A bin takes half the memory, and one addition of integers. Three forms of samples are tried, in
+//! this order:
 //!
 //! 1. Weight and target share a word, if Σ w and Σ w |t| over the node leave room for each other.
 //! 2. The word is the target, if the node has all samples of X and these have the same weight: then the weight of a bin
@@ -15,9 +15,10 @@ use super::spare::WHAT;
 use crate::error::{Result, try_extend};
 
 /// How a word is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {
     /// There are no words.
+    #[default]
     Pairs,
     /// The low bits, of this number, are the target.
     Shared(u32),
@@ -26,10 +27,8 @@ pub(super) enum Form {
 }
 
 /// The samples of one node, in consecutive memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// The weight of every sample of X, if it is the same for all.
-    common: Option<f64>,
     node: Range<u32>,
     pairs: Vec<[f64; 2]>,
     words: Vec<u64>,
@@ -44,23 +43,19 @@ pub(super) enum Gatherings<'a> {
 }
 
 impl Gathered {
-    pub(super) fn new(common: Option<f64>) -> Self {
-        Gathered { common, node: 0..0, pairs: Vec::new(), words: Vec::new(), form: Form::Pairs }
-    }
-
     /// Forgets the samples.
     pub(super) fn clear(&mut self) {
         self.node = 0..0;
     }
 
     /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples;
-    /// `has_counts` says whether the numbers of samples of all codes are known.
+    /// `knows_weights` says whether the weights of the bins of all samples are known.
     pub(super) fn of<'s>(
         &'s mut self,
         table: &'s [[f64; 2]],
         rows: &[u32],
         node: &Range<u32>,
-        has_counts: bool,
+        knows_weights: bool,
     ) -> Result<Gatherings<'s>> {
         let is_whole = rows.len() == table.len();
         if self.node != *node || rows.is_empty() {
@@ -69,7 +64,7 @@ impl Gathered {
                 try_extend(WHAT, &mut self.pairs, rows.iter().map(|&row| table[row as usize]))?;
             }
             let pairs = if is_whole { table } else { &self.pairs[..] };
-            self.form = Form::of(pairs, self.common.is_some() && has_counts && is_whole);
+            self.form = Form::of(pairs, knows_weights && is_whole);
             self.words.clear();
             if self.form != Form::Pairs {
                 try_extend(WHAT, &mut self.words, pairs.iter().map(|&pair| self.form.word(pair)))?;
