@@ -1,14 +1,14 @@
 //! Small systems of linear equations.
 
-use crate::error::{Result, try_copied};
+use crate::error::{Purpose, Result};
 
-const WHAT: &str = "the factor of a matrix";
+const PURPOSE: Purpose = Purpose("the factor of a matrix");
 
 /// Returns the solution x of (A + more·I) x = b, for a symmetric A whose lower half is given in row-major order, or
 /// `None` if A + more·I is not positive definite. O(n³).
 pub(crate) fn solve(a: &[f64], more: f64, b: &[f64]) -> Result<Option<Vec<f64>>> {
     let n = b.len();
-    let mut l = try_copied(WHAT, a)?;
+    let mut l = PURPOSE.copied(a)?;
     for j in 0..n {
         for i in j..n {
             let dot: f64 = (0..j).map(|m| l[i * n + m] * l[j * n + m]).sum();
@@ -20,7 +20,7 @@ pub(crate) fn solve(a: &[f64], more: f64, b: &[f64]) -> Result<Option<Vec<f64>>>
             return Ok(None);
         }
     }
-    let mut x = try_copied(WHAT, b)?;
+    let mut x = PURPOSE.copied(b)?;
     for i in 0..n {
         x[i] = (x[i] - (0..i).map(|m| l[i * n + m] * x[m]).sum::<f64>()) / l[i * n + i];
     }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{ErrorKind, Result, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 
 /// A shared handle on a running computation. A clone is another handle on the same computation.
 ///
@@ -82,10 +82,10 @@ impl Control {
         items.chunks((STEPS / cost.max(1)).max(1)).map(|piece| self.check().map(|()| piece))
     }
 
-    /// Like [`crate::error::try_filled`], but can be interrupted. Writing a large vector for the first time takes
+    /// Like [`Purpose::filled`], but can be interrupted. Writing a large vector for the first time takes
     /// seconds, most of which the operating system needs to provide the memory page by page.
-    pub(crate) fn try_filled<T: Clone>(&self, what: &'static str, value: T, len: usize) -> Result<Vec<T>> {
-        let mut v = try_with_capacity(what, len)?;
+    pub(crate) fn filled<T: Clone>(&self, purpose: Purpose, value: T, len: usize) -> Result<Vec<T>> {
+        let mut v = purpose.with_capacity(len)?;
         self.fill_up(&mut v, value, len)?;
         Ok(v)
     }

@@ -1,9 +1,13 @@
-//! The error type of the whole crate. Its kind states what went wrong, with the values in question.
+//! The error type of the whole crate, whose kind states what went wrong, with the values in question; and allocations
+//! that return it instead of ending the process.
 
 use std::error::Error as StdError;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{fmt, io};
+
+use bytemuck::Zeroable;
+use bytemuck::allocation::try_zeroed_vec;
 
 /// What went wrong, with the name of the argument and the values in question.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,100 +193,109 @@ impl StdError for Error {
     }
 }
 
-/// Returns a vector of `len` copies of `value`, or [`ErrorKind::OutOfMemory`]. It is used for sizes that depend on
-/// data.
-pub(crate) fn try_filled<T: Clone>(what: &'static str, value: T, len: usize) -> Result<Vec<T>> {
-    let mut v = try_with_capacity(what, len)?;
-    v.resize(len, value);
-    Ok(v)
-}
+/// What memory is for, as errors name it. Its methods make and extend vectors, or return
+/// [`ErrorKind::OutOfMemory`] with this name.
+#[derive(Clone, Copy)]
+pub(crate) struct Purpose(pub(crate) &'static str);
 
-/// Collects the items in a vector, or returns [`ErrorKind::OutOfMemory`].
-pub(crate) fn try_collected<T>(what: &'static str, items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
-    let mut v = try_with_capacity(what, items.len())?;
-    v.extend(items);
-    Ok(v)
-}
-
-/// Collects the items in a vector, or returns the first error among them or [`ErrorKind::OutOfMemory`].
-pub(crate) fn try_results<T>(
-    what: &'static str,
-    mut items: impl ExactSizeIterator<Item = Result<T>>,
-) -> Result<Vec<T>> {
-    let mut v = try_with_capacity(what, items.len())?;
-    items.try_for_each(|item| item.map(|item| v.push(item)))?;
-    Ok(v)
-}
-
-/// Returns an empty vector with capacity for `len` values, or [`ErrorKind::OutOfMemory`].
-pub(crate) fn try_with_capacity<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
-    let mut v = Vec::new();
-    try_reserve(what, &mut v, len)?;
-    Ok(v)
-}
-
-/// Appends a value, or returns [`ErrorKind::OutOfMemory`]. The capacity is doubled when it is exhausted, as with
-/// [`Vec::push`].
-#[inline]
-pub(crate) fn try_push<T>(what: &'static str, v: &mut Vec<T>, value: T) -> Result<()> {
-    if v.len() == v.capacity() {
-        try_grow(what, v, 1)?;
+impl Purpose {
+    /// Returns a vector of `len` copies of `value`.
+    pub(crate) fn filled<T: Clone>(self, value: T, len: usize) -> Result<Vec<T>> {
+        let mut v = self.with_capacity(len)?;
+        v.resize(len, value);
+        Ok(v)
     }
-    v.push(value);
-    Ok(())
-}
 
-/// Appends items, or returns [`ErrorKind::OutOfMemory`]. The capacity grows as in [`try_push`].
-#[inline]
-pub(crate) fn try_extend<T>(
-    what: &'static str,
-    v: &mut Vec<T>,
-    items: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T>>,
-) -> Result<()> {
-    let items = items.into_iter();
-    try_grow(what, v, items.len())?;
-    v.extend(items);
-    Ok(())
-}
-
-/// Like [`Vec::resize`], but returns [`ErrorKind::OutOfMemory`] on failure. The capacity grows as in [`try_push`].
-#[inline]
-pub(crate) fn try_resize<T: Clone>(what: &'static str, v: &mut Vec<T>, len: usize, value: T) -> Result<()> {
-    try_grow(what, v, len.saturating_sub(v.len()))?;
-    v.resize(len, value);
-    Ok(())
-}
-
-/// Reserves capacity for `len` more values in a vector that is extended repeatedly, or returns
-/// [`ErrorKind::OutOfMemory`].
-#[inline]
-pub(crate) fn try_grow<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Result<()> {
-    if v.capacity() - v.len() < len {
-        v.try_reserve(len).map_err(|_| out_of_memory::<T>(what, v.len().saturating_add(len)))?;
+    /// Returns `rows * columns` zeros. The memory comes from the system as pages of zeros that have not been touched:
+    /// the first write to a large matrix takes about as long as other work on it, and is left to the caller, who
+    /// writes and checks the stop flag.
+    pub(crate) fn zeros<T: Zeroable>(self, rows: usize, columns: usize) -> Result<Vec<T>> {
+        let len = rows.checked_mul(columns).ok_or_else(|| self.missing::<T>(usize::MAX))?;
+        try_zeroed_vec(len).map_err(|()| self.missing::<T>(len))
     }
-    Ok(())
-}
 
-/// Returns a copy, or [`ErrorKind::OutOfMemory`].
-pub(crate) fn try_copied<T: Copy>(what: &'static str, values: &[T]) -> Result<Vec<T>> {
-    try_collected(what, values.iter().copied())
-}
+    /// Collects the items in a vector.
+    pub(crate) fn collected<T>(self, items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+        let mut v = self.with_capacity(items.len())?;
+        v.extend(items);
+        Ok(v)
+    }
 
-/// Returns a copy of a text, or [`ErrorKind::OutOfMemory`].
-pub(crate) fn try_string(what: &'static str, text: &str) -> Result<String> {
-    let mut copy = String::new();
-    copy.try_reserve_exact(text.len()).map_err(|_| out_of_memory::<u8>(what, text.len()))?;
-    copy.push_str(text);
-    Ok(copy)
-}
+    /// Collects the items in a vector, or returns the first error among them.
+    pub(crate) fn results<T>(self, mut items: impl ExactSizeIterator<Item = Result<T>>) -> Result<Vec<T>> {
+        let mut v = self.with_capacity(items.len())?;
+        items.try_for_each(|item| item.map(|item| v.push(item)))?;
+        Ok(v)
+    }
 
-/// The error for a failed allocation of `len` values.
-#[cold]
-pub(crate) fn out_of_memory<T>(what: &'static str, len: usize) -> Error {
-    ErrorKind::OutOfMemory { what, bytes: len.saturating_mul(size_of::<T>()) }.into()
-}
+    /// Returns an empty vector with capacity for `len` values.
+    pub(crate) fn with_capacity<T>(self, len: usize) -> Result<Vec<T>> {
+        let mut v = Vec::new();
+        self.reserve(&mut v, len)?;
+        Ok(v)
+    }
 
-/// Reserves capacity for exactly `len` more values, or returns [`ErrorKind::OutOfMemory`].
-pub(crate) fn try_reserve<T>(what: &'static str, v: &mut Vec<T>, len: usize) -> Result<()> {
-    v.try_reserve_exact(len).map_err(|_| out_of_memory::<T>(what, len))
+    /// Appends a value. The capacity is doubled when it is exhausted, as with [`Vec::push`].
+    #[inline]
+    pub(crate) fn push<T>(self, v: &mut Vec<T>, value: T) -> Result<()> {
+        if v.len() == v.capacity() {
+            self.grow(v, 1)?;
+        }
+        v.push(value);
+        Ok(())
+    }
+
+    /// Appends items. The capacity grows as in [`Purpose::push`].
+    #[inline]
+    pub(crate) fn extend<T>(
+        self,
+        v: &mut Vec<T>,
+        items: impl IntoIterator<IntoIter: ExactSizeIterator<Item = T>>,
+    ) -> Result<()> {
+        let items = items.into_iter();
+        self.grow(v, items.len())?;
+        v.extend(items);
+        Ok(())
+    }
+
+    /// Like [`Vec::resize`]. The capacity grows as in [`Purpose::push`].
+    #[inline]
+    pub(crate) fn resize<T: Clone>(self, v: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+        self.grow(v, len.saturating_sub(v.len()))?;
+        v.resize(len, value);
+        Ok(())
+    }
+
+    /// Reserves capacity for `len` more values in a vector that is extended repeatedly.
+    #[inline]
+    pub(crate) fn grow<T>(self, v: &mut Vec<T>, len: usize) -> Result<()> {
+        if v.capacity() - v.len() < len {
+            v.try_reserve(len).map_err(|_| self.missing::<T>(v.len().saturating_add(len)))?;
+        }
+        Ok(())
+    }
+
+    /// Reserves capacity for exactly `len` more values.
+    pub(crate) fn reserve<T>(self, v: &mut Vec<T>, len: usize) -> Result<()> {
+        v.try_reserve_exact(len).map_err(|_| self.missing::<T>(len))
+    }
+
+    /// Returns a copy.
+    pub(crate) fn copied<T: Copy>(self, values: &[T]) -> Result<Vec<T>> {
+        self.collected(values.iter().copied())
+    }
+
+    /// Returns a copy of a text.
+    pub(crate) fn string(self, text: &str) -> Result<String> {
+        let mut copy = String::new();
+        copy.try_reserve_exact(text.len()).map_err(|_| self.missing::<u8>(text.len()))?;
+        copy.push_str(text);
+        Ok(copy)
+    }
+
+    /// The error for a failed allocation of `len` values.
+    #[cold]
+    pub(crate) fn missing<T>(self, len: usize) -> Error {
+        ErrorKind::OutOfMemory { what: self.0, bytes: len.saturating_mul(size_of::<T>()) }.into()
+    }
 }

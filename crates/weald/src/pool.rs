@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 
-use crate::error::{ErrorKind, Result, try_collected, try_push, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 
 /// Size of the stack of a thread, in bytes. Unused parts of it take no memory. It is the default of Rust, so other
 /// threads have the same.
@@ -41,7 +41,7 @@ pub fn has_room_for_a_thread() -> bool {
 /// Like [`has_room_for_a_thread`], for one of `n_threads` threads of a pool.
 fn has_room_for_one_of(n_threads: usize) -> bool {
     let bytes = n_threads.saturating_mul(WORK_BYTES).saturating_add(STACK_BYTES + START_BYTES);
-    try_with_capacity::<u8>("threads", bytes).is_ok()
+    Purpose("threads").with_capacity::<u8>(bytes).is_ok()
 }
 
 /// Returns a pool whose threads are started one after another, each after the previous one has allocated what it needs,
@@ -109,7 +109,7 @@ impl Pools {
         // pool end when the last work that uses it ends. Pools of other processes are kept, because dropping one would
         // signal threads that do not exist in this process.
         pools.retain(|e| e.process != process || e.n_threads > n_workers);
-        try_push("threads", &mut pools, Entry { process, n_threads: n_workers, pool: Arc::clone(&pool) })?;
+        Purpose("threads").push(&mut pools, Entry { process, n_threads: n_workers, pool: Arc::clone(&pool) })?;
         Ok(pool)
     }
 }
@@ -210,7 +210,7 @@ fn await_others(n_left: &AtomicUsize) {
 /// # Errors
 /// Returns an error of `f`. Calls that have not begun by then are not made.
 pub(crate) fn map<T: Send>(n_threads: usize, n: usize, f: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
-    let mut slots = try_with_capacity("results", n)?;
+    let mut slots = Purpose("results").with_capacity(n)?;
     slots.resize_with(n, || None);
     for_each(
         n_threads,
@@ -221,7 +221,7 @@ pub(crate) fn map<T: Send>(n_threads: usize, n: usize, f: impl Fn(usize) -> Resu
             Ok(())
         },
     )?;
-    try_collected("results", slots.into_iter().map(|slot| slot.expect("every job was done: no error above")))
+    Purpose("results").collected(slots.into_iter().map(|slot| slot.expect("every job was done: no error above")))
 }
 
 #[cfg(test)]

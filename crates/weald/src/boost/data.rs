@@ -6,7 +6,7 @@ use super::scores::table::TableMoves;
 use crate::control::Control;
 use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::exact_mean_of_all;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
@@ -88,7 +88,7 @@ impl<'a, T: Float> Data<'a, T> {
         if !self.loss.skips_unknown() || rows.iter().all(is_known) {
             return Ok(None);
         }
-        let mut known = try_with_capacity("the rows of a stage", rows.len())?;
+        let mut known = Purpose("the rows of a stage").with_capacity(rows.len())?;
         known.extend(rows.iter().copied().filter(is_known));
         Ok(Some(known))
     }

@@ -9,10 +9,10 @@ use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::{in_columns, n_scores};
 use crate::data::{Dataset, Mask, Matrix, Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_filled};
+use crate::error::{Error, Purpose, Result};
 use crate::loss::known_cells::KnownCells;
 
-const WHAT: &str = "the losses of samples";
+const PURPOSE: Purpose = Purpose("the losses of samples");
 
 impl BoostConfig {
     /// Returns the mean loss of samples: the weighted mean over samples, divided by the number of scores of a sample. If
@@ -35,7 +35,7 @@ impl BoostConfig {
     ) -> Result<Option<f64>> {
         let y = y.into();
         // The loss does not depend on X.
-        let x = Matrix::csr(try_filled(WHAT, 0usize, y.n_samples() + 1)?, Vec::new(), Vec::new(), 1)?;
+        let x = Matrix::csr(PURPOSE.filled(0usize, y.n_samples() + 1)?, Vec::new(), Vec::new(), 1)?;
         let data = Dataset::new(x, y).sample_weight(sample_weight).y_mask(y_mask);
         let observed = data.observed_held_out()?;
         let data = data.with_observed(observed.as_ref());
@@ -62,7 +62,7 @@ impl BoostConfig {
         let y = numbers.as_ref().map_or_else(|| data.y().view(), |numbers| Targets::Real(numbers.view()));
         let y = in_columns(&y)?;
         let weights = Weights::of_rows(weight.as_deref(), data.n_samples())?;
-        let mut scores = try_collected(WHAT, scores.iter().copied())?;
+        let mut scores = PURPOSE.collected(scores.iter().copied())?;
         Data::new(&y, (&problem.loss, problem.label_shares.as_deref()), weights, width)?.mean_loss(&mut scores, control)
     }
 }

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::step_sizes::{StepDtype, StepSizes};
 use crate::control::Control;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::Forest;
 use crate::loss::Link;
 use crate::model::{TreeWeighting, into_array};
@@ -142,7 +142,7 @@ impl Boosted {
     /// # Errors
     /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn oob_improvement(&self) -> Result<Vec<f64>> {
-        try_collected("the stages of a model", self.oob_losses.windows(2).map(|pair| pair[0] - pair[1]))
+        Purpose("the stages of a model").collected(self.oob_losses.windows(2).map(|pair| pair[0] - pair[1]))
     }
 
     /// Returns the out-of-bag loss of the last stage, and its improvement.
@@ -234,7 +234,7 @@ impl Boosted {
     /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn feature_importances(&self) -> Result<Vec<f64>> {
         if self.trees.is_empty() {
-            return try_filled("feature importances", 0.0, self.n_features);
+            return Purpose("feature importances").filled(0.0, self.n_features);
         }
         self.additive()?.feature_importances(None, TreeWeighting::ByDecrease)
     }
@@ -248,16 +248,16 @@ impl Boosted {
             return Err(Error::invalid("n_stages", n_stages, "be at most the number of stages of the model"));
         }
         let per_stage = if self.combine == Combine::Columns { self.width } else { 1 };
-        const WHAT: &str = "the stages of a model";
-        let first = |scores: &[f64]| try_copied(WHAT, &scores[..n_stages.min(scores.len())]);
+        const PURPOSE: Purpose = Purpose("the stages of a model");
+        let first = |scores: &[f64]| PURPOSE.copied(&scores[..n_stages.min(scores.len())]);
         let trees = &self.trees[..(n_stages * per_stage).min(self.trees.len())];
         Ok(Boosted {
-            trees: try_collected(WHAT, trees.iter().cloned())?,
+            trees: PURPOSE.collected(trees.iter().cloned())?,
             step_sizes: self.step_sizes.first(n_stages, self.width)?,
             train_score: first(&self.train_score)?,
             validation_score: first(&self.validation_score)?,
-            oob_losses: try_copied(WHAT, &self.oob_losses[..(n_stages + 1).min(self.oob_losses.len())])?,
-            start: try_copied(WHAT, &self.start)?,
+            oob_losses: PURPOSE.copied(&self.oob_losses[..(n_stages + 1).min(self.oob_losses.len())])?,
+            start: PURPOSE.copied(&self.start)?,
             outputs: self.outputs.clone(),
             loss: self.loss.clone(),
             ..*self
@@ -285,7 +285,7 @@ impl Boosted {
             return Err(Error::shape("each row of scores", self.width, scores.ncols()));
         }
         self.check_probabilities()?;
-        let mut copy = try_with_capacity("scores", scores.len())?;
+        let mut copy = Purpose("scores").with_capacity(scores.len())?;
         let mut pulse = control.pulse();
         for row in scores.rows() {
             copy.extend(row);

@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2};
 use super::model::{Boosted, Combine};
 use crate::control::Control;
 use crate::data::{LabelView, Matrix};
-use crate::error::{Error, Result, try_collected};
+use crate::error::{Error, Purpose, Result};
 use crate::model::{Additive, RankBy, StagedScores, Terms, TopK, borrowed, into_array};
 
 impl Boosted {
@@ -192,6 +192,6 @@ impl Boosted {
     /// Returns the learning rate times the steps of some columns in a stage.
     pub(super) fn direction(&self, stage: usize, columns: Range<usize>) -> Result<Vec<f64>> {
         let steps = self.step_sizes.of_stage(stage, self.width).skip(columns.start).take(columns.len());
-        try_collected("the steps of a stage", steps.map(|step| self.learning_rate * step))
+        Purpose("the steps of a stage").collected(steps.map(|step| self.learning_rate * step))
     }
 }

@@ -5,7 +5,7 @@ use super::model::{Boosted, Combine};
 use super::step_sizes::StepDtype;
 use crate::data::targets::n_scores;
 use crate::data::{Matrix, Outputs};
-use crate::error::{Error, Result, try_push};
+use crate::error::{Error, Purpose, Result};
 use crate::loss::Link;
 use crate::loss::known_cells::KnownCells;
 use crate::loss::working::WorkingLoss;
@@ -57,7 +57,7 @@ impl<'a> Problem<'a> {
         let n_apart = if combine == Combine::Columns { width } else { 0 };
         let mut of_columns = Vec::new();
         for of_column in (0..n_apart).map_while(|column| loss.of_column(column)) {
-            try_push("the losses of outputs", &mut of_columns, of_column)?;
+            Purpose("the losses of outputs").push(&mut of_columns, of_column)?;
         }
         let label_shares = config.tree.output_factors().shares_of_labels(&outputs)?;
         let loss_name = config.loss.name().to_owned();

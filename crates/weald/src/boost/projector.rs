@@ -2,7 +2,7 @@
 //! cache.
 
 use crate::control::Control;
-use crate::error::{Result, try_copied, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::loss::float::Float;
 use crate::loss::vector::{Eight, LANES, products};
 use crate::projection::ProjectionMatrix;
@@ -34,7 +34,7 @@ impl Projector {
 
     /// Builds a dense matrix from its rows, one after the other.
     pub(super) fn dense(rows: &[f64], width: usize) -> Result<Self> {
-        let mut eights = try_with_capacity("a projection", rows.len() / width * width.div_ceil(LANES))?;
+        let mut eights = Purpose("a projection").with_capacity(rows.len() / width * width.div_ceil(LANES))?;
         let cells = |cells: &[f64]| Eight(std::array::from_fn(|lane| cells.get(lane).copied().unwrap_or_default()));
         eights.extend(rows.chunks_exact(width).flat_map(|row| row.chunks(LANES)).map(cells));
         Ok(Projector::Dense { eights, width })
@@ -43,7 +43,7 @@ impl Projector {
     /// Returns the same projection of negative gradients that are first multiplied by the factors of their outputs.
     pub(super) fn of_multiplied(self, factors: &[f64]) -> Result<Self> {
         Ok(match self {
-            Projector::Identity(_) => Projector::Diagonal(try_copied("a projection", factors)?),
+            Projector::Identity(_) => Projector::Diagonal(Purpose("a projection").copied(factors)?),
             Projector::Diagonal(mut diagonal) => {
                 diagonal.iter_mut().zip(factors).for_each(|(cell, factor)| *cell *= factor);
                 Projector::Diagonal(diagonal)

@@ -26,7 +26,7 @@ use crate::data::sparse_targets::SparseNumbers;
 use crate::data::targets::{column, in_columns, starts};
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::data::{Outputs, SparseTargets, Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_results, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::forest::bootstrap::{Population, Urn, tree_key};
 use crate::forest::config::Sampling;
@@ -113,8 +113,8 @@ macro_rules! with_kind {
 }
 pub(super) use with_kind;
 
-const START: &str = "the constants that boosting starts from";
-const FACTORS: &str = "the factors of outputs";
+const START: Purpose = Purpose("the constants that boosting starts from");
+const FACTORS: Purpose = Purpose("the factors of outputs");
 
 impl<'f> Fitting<'f> {
     /// `population` are the samples that stages draw from: the training samples, with their weights and margins.
@@ -224,7 +224,7 @@ impl<'f> Fitting<'f> {
             Outputs::Classes { n_classes } => starts(n_classes)?,
             Outputs::Labels { .. } | Outputs::Real { .. } => Vec::new(),
         };
-        try_results("the columns of y", (0..self.problem.width).map(|j| column(y, &starts, j)))
+        Purpose("the columns of y").results((0..self.problem.width).map(|j| column(y, &starts, j)))
     }
 
     /// Returns a booster for each of these columns of y: one for all scores, or one for each score of single targets.
@@ -235,7 +235,7 @@ impl<'f> Fitting<'f> {
         wants_scores: bool,
     ) -> Result<Vec<Booster<'y, T, S>>> {
         let booster = |(t, y)| self.booster(t, y, held_out.map(|y| &y[t]), wants_scores);
-        try_results("the columns of y", y.iter().enumerate().map(booster))
+        Purpose("the columns of y").results(y.iter().enumerate().map(booster))
     }
 
     /// Returns the scores of these columns of y, the `t`-th group that is boosted together, at the constants of least
@@ -253,7 +253,7 @@ impl<'f> Fitting<'f> {
         let data = Data::new(y, (loss, shares), weights, width)?;
         let start = match self.margins {
             None => loss.start(&data.y, width, &self.rows, &data.weights, self.control)?,
-            Some(_) => try_filled(START, 0.0, width)?,
+            Some(_) => START.filled(0.0, width)?,
         };
         let columns = t..t + width;
         let of_columns = |margins: ArrayView2<'y, f64>| margins.slice_axis_move(Axis(1), columns.clone().into());
@@ -277,7 +277,7 @@ impl<'f> Fitting<'f> {
 
     /// Returns the constants from which the scores start.
     pub(super) fn start<T: Float, S>(&self, boosters: &[Booster<'_, T, S>]) -> Result<Vec<f64>> {
-        let mut start = try_with_capacity(START, self.problem.width)?;
+        let mut start = START.with_capacity(self.problem.width)?;
         boosters.iter().for_each(|booster| start.extend_from_slice(&booster.start));
         Ok(start)
     }
@@ -294,7 +294,7 @@ impl<'f> Fitting<'f> {
         let width = self.problem.width;
         if let Outputs::Labels { .. } = self.problem.outputs {
             // Labels have one scale, and only weights.
-            let roots = |shares: &[f64]| try_collected(FACTORS, shares.iter().map(|share| share.sqrt()));
+            let roots = |shares: &[f64]| FACTORS.collected(shares.iter().map(|share| share.sqrt()));
             return self.problem.shares().map(roots).transpose();
         }
         booster.aim(&Projector::Identity(width), targets, self.control)?;
@@ -329,7 +329,7 @@ impl<'f> Fitting<'f> {
                 _ => TrainY::new(y)?,
             };
             if let Some(factors) = factors {
-                y = y.times(try_copied(FACTORS, factors)?);
+                y = y.times(FACTORS.copied(factors)?);
             }
             of_y = Some(TargetRows { y, weights: &self.weights, rows: &self.rows });
         }
@@ -347,7 +347,7 @@ impl<'f> Fitting<'f> {
         if n_rows == n_all {
             return Ok(None);
         }
-        let mut inside = try_filled("the rows of a stage", false, self.n_samples)?;
+        let mut inside = Purpose("the rows of a stage").filled(false, self.n_samples)?;
         rows.iter().for_each(|&row| inside[row as usize] = true);
         Ok(Some(inside))
     }
@@ -355,7 +355,7 @@ impl<'f> Fitting<'f> {
     /// Returns the samples of positive weight that are drawn at least once.
     fn drawn(&self, counts: &[u32]) -> Result<Vec<u32>> {
         let drawn = || self.rows.iter().copied().filter(|&row| counts[row as usize] > 0);
-        let mut rows = try_with_capacity("the rows of a stage", drawn().count())?;
+        let mut rows = Purpose("the rows of a stage").with_capacity(drawn().count())?;
         rows.extend(drawn());
         Ok(rows)
     }
@@ -370,7 +370,7 @@ impl<'f> Fitting<'f> {
         let n_before = grown.trees.len();
         for Stage { tree, steps, .. } in stages {
             tree.into_iter()
-                .try_for_each(|tree| try_push("the stages of a model", &mut grown.trees, Arc::new(tree)))?;
+                .try_for_each(|tree| Purpose("the stages of a model").push(&mut grown.trees, Arc::new(tree)))?;
             grown.step_sizes.extend(steps)?;
         }
         grown.check_last_stage(grown.trees.len() - n_before)?;
@@ -383,7 +383,7 @@ impl<'f> Fitting<'f> {
         boosters: &mut [Booster<'y, T, S>],
         loss: impl FnMut(&mut Booster<'y, T, S>) -> Result<Option<f64>>,
     ) -> Result<Option<f64>> {
-        let losses = try_results("the losses of scores", boosters.iter_mut().map(loss))?;
+        let losses = Purpose("the losses of scores").results(boosters.iter_mut().map(loss))?;
         Ok(self.mean_of_known(losses.into_iter()))
     }
 

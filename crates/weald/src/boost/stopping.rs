@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::config::BoostConfig;
 use super::model::Boosted;
-use crate::error::{Result, try_copied};
+use crate::error::{Purpose, Result};
 use crate::rounds::Observer;
 
 /// Ends the fit when the validation loss has not improved for `n_iter_no_change` stages, or when an observer says so.
@@ -28,7 +28,7 @@ impl<'c> Stopping<'c> {
         losses: &[f64],
         is_ended: &'c Cell<bool>,
     ) -> Result<Self> {
-        Ok(Stopping { config, at_start, losses: try_copied("the losses of stages", losses)?, is_ended })
+        Ok(Stopping { config, at_start, losses: Purpose("the losses of stages").copied(losses)?, is_ended })
     }
 
     fn is_over(&self) -> bool {

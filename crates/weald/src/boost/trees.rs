@@ -16,7 +16,7 @@ use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::data::{Matrix, Outputs, Targets};
-use crate::error::{Result, try_collected, try_filled, try_results, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::{Total, exact_means_of_all};
 use crate::forest::bootstrap::tree_key;
 use crate::loss::float::Float;
@@ -52,8 +52,8 @@ struct Growing<'t, 'f> {
     observer: &'t mut dyn StageObserver,
 }
 
-const STAGES: &str = "the stages of a model";
-const LEAVES: &str = "the leaves of a stage";
+const STAGES: Purpose = Purpose("the stages of a model");
+const LEAVES: Purpose = Purpose("the leaves of a stage");
 
 /// Purposes of the key of a stage.
 const GROWTH: u64 = 1;
@@ -92,7 +92,7 @@ impl Learner for Growing<'_, '_> {
         }
         // Single targets: all scores independently, in parallel.
         let one = fitting.control.on_one_thread();
-        let mut slots: Vec<Option<Stage>> = try_collected(STAGES, boosters.iter().map(|_| None))?;
+        let mut slots: Vec<Option<Stage>> = STAGES.collected(boosters.iter().map(|_| None))?;
         let jobs = boosters.iter_mut().zip(&mut slots).enumerate();
         pool::for_each(
             fitting.weights.workers().n_threads(fitting.control.n_threads()),
@@ -108,7 +108,7 @@ impl Learner for Growing<'_, '_> {
                 Ok(())
             },
         )?;
-        try_collected(STAGES, slots.into_iter().map(|slot| slot.expect("every score has had its stage")))
+        STAGES.collected(slots.into_iter().map(|slot| slot.expect("every score has had its stage")))
     }
 
     fn wants_scores(&self) -> bool {
@@ -140,7 +140,7 @@ impl<'f> Trees<'f> {
             (None, _) => Vec::new(),
             (Some(_), Combine::Columns) => {
                 let of_score = |score| tree.directions_of_score(score);
-                try_results("the directions of features", (0..width).map(of_score))?
+                Purpose("the directions of features").results((0..width).map(of_score))?
             }
             (Some(_), _) => vec![tree.directions(&Outputs::Real { n_outputs: width })?],
         };
@@ -248,7 +248,7 @@ impl<'f> Trees<'f> {
             let tree = &model.trees[stage * n_boosters + t];
             let direction = model.direction(stage, t..t + booster.train.data.width)?;
             let columns = tree.leaves.width();
-            let mut values = try_filled(LEAVES, 0.0, tree.n_leaves() * columns)?;
+            let mut values = LEAVES.filled(0.0, tree.n_leaves() * columns)?;
             values.chunks_exact_mut(columns).enumerate().for_each(|(leaf, row)| tree.leaves.add_to(leaf, row));
             let moves = S::moves_of_tree(values, direction)?;
             let leaf_of = self.walk.leaves(tree, control)?;
@@ -276,7 +276,7 @@ impl<'f> Trees<'f> {
         refitted.start = fitting.start(&boosters)?;
         let n_boosters = boosters.len();
         rounds(0..model.n_stages(), fitting.control, &mut Unobserved, |stage| {
-            let mut stages = try_with_capacity(STAGES, n_boosters)?;
+            let mut stages = STAGES.with_capacity(n_boosters)?;
             for (t, booster) in boosters.iter_mut().enumerate() {
                 stages.push(self.relabelled(booster, &model.trees[stage * n_boosters + t])?);
             }
@@ -300,7 +300,7 @@ impl<'f> Trees<'f> {
             booster.aim(&Projector::Identity(booster.train.data.width), &mut Vec::new(), control)?;
         }
         let number = |&leaf: &u32| tree.leaves.cells(leaf as usize).map(|(_, value)| value).sum();
-        let numbers = || try_collected(LEAVES, by_leaf.reached.iter().map(number));
+        let numbers = || LEAVES.collected(by_leaf.reached.iter().map(number));
         let Scored { data, scores } = &mut booster.train;
         let fit = Fit { data, leaves: &leaves, config, control };
         let (values, steps) = scores.fit_leaves(fit, numbers)?;

@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
 use crate::data::{Matrix, Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::Workers;
 use crate::forest::bootstrap::Population;
 use crate::loss::float::Float;
@@ -120,7 +120,7 @@ impl BoostConfig {
         let mut problem = Problem::new(self, outputs, None)?;
         problem.combine = combine;
         // Samples are drawn by their positions, because their content is not known here.
-        let places = try_filled("the places of rows", 0.0f32, n_samples)?;
+        let places = Purpose("the places of rows").filled(0.0f32, n_samples)?;
         let places = Matrix::Dense(ArrayView2::from_shape((n_samples, 1), &places).expect("a place for each row"));
         let population = Population::new(&places, None, None, sample_weight);
         let held_out = validation.as_ref();
@@ -150,14 +150,14 @@ impl Learner for Asking<'_> {
         let n = fitting.n_samples;
         let q = targets.len() / n;
         let of_rows = |values: &[f64]| {
-            let mut of_rows = try_with_capacity(WHAT, rows.len() * q)?;
+            let mut of_rows = PURPOSE.with_capacity(rows.len() * q)?;
             rows.iter().for_each(|&row| of_rows.extend_from_slice(&values[row as usize * q..][..q]));
             Ok::<_, Error>(of_rows)
         };
         let of_stage = of_rows(targets)?;
         let view = ArrayView2::from_shape((rows.len(), q), &of_stage).expect("q targets for each row");
         let weight = |&row: &u32| weights.in_sums(weights.units(row as usize));
-        let of_stage = try_collected("the weights of a stage", rows.iter().map(weight))?;
+        let of_stage = Purpose("the weights of a stage").collected(rows.iter().map(weight))?;
         let predictions = self.0.fit_predict(stage, rows, view, &of_stage)?;
         let values = checked(&predictions.train, n, q)?;
         let leaves = Leaves::single_rows(rows, weights)?;
@@ -167,9 +167,9 @@ impl Learner for Asking<'_> {
         let steps = searched(fit, &held.scores, &of_rows(&values)?)?;
         let steps = problem.step_dtype.cut(steps);
         let moves = |values: Vec<f64>| {
-            let leaf_of = try_collected("the leaves of rows", 0..(values.len() / q) as u32)?;
+            let leaf_of = Purpose("the leaves of rows").collected(0..(values.len() / q) as u32)?;
             let direction =
-                try_collected("the steps of a stage", steps.iter().map(|step| config.learning_rate * step))?;
+                Purpose("the steps of a stage").collected(steps.iter().map(|step| config.learning_rate * step))?;
             Ok::<_, Error>((leaf_of, S::moves_of_rows(values, direction)?))
         };
         let (leaf_of, moved) = moves(values)?;
@@ -177,7 +177,7 @@ impl Learner for Asking<'_> {
         let losses = booster.advance(Some((leaf_of, &moved)), next, targets, in_bag.as_deref(), control)?;
         let mut validation_loss = None;
         if let Some(scored) = &booster.validation {
-            let missing = || Error::invalid(WHAT, "too few", "have predictions for all samples");
+            let missing = || Error::invalid(PURPOSE.0, "too few", "have predictions for all samples");
             let values = predictions.validation.as_ref().ok_or_else(missing)?;
             let (leaf_of, moved) = moves(checked(values, scored.data.n_samples, q)?)?;
             validation_loss = booster.validate(Some((leaf_of, &moved)), control)?;
@@ -191,15 +191,15 @@ impl Learner for Asking<'_> {
     }
 }
 
-const WHAT: &str = "predictions of the weak model";
+const PURPOSE: Purpose = Purpose("predictions of the weak model");
 
 /// Returns the values of predictions of this shape, row-major, or an error.
 fn checked(predictions: &Array2<f64>, n_rows: usize, n_columns: usize) -> Result<Vec<f64>> {
     if predictions.dim() != (n_rows, n_columns) {
-        return Err(Error::shape(WHAT, n_rows * n_columns, predictions.len()));
+        return Err(Error::shape(PURPOSE.0, n_rows * n_columns, predictions.len()));
     }
     if !predictions.iter().all(|v| v.is_finite()) {
-        return Err(Error::invalid(WHAT, "NaN or infinity", "have finite values"));
+        return Err(Error::invalid(PURPOSE.0, "NaN or infinity", "have finite values"));
     }
-    try_collected(WHAT, predictions.iter().copied())
+    PURPOSE.collected(predictions.iter().copied())
 }

@@ -15,13 +15,11 @@ use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::targets::n_scores;
 use crate::data::{ClassWeight, Dataset, LabelView, Matrix, Outputs, SparseView, Targets};
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{AllReduce, Reduce, Workers};
 use crate::loss::LossKind;
 use crate::loss::line_search::LineSearch;
 use crate::rounds::Unobserved;
-
-const WHAT: &str = "the samples of a worker";
 
 impl BoostConfig {
     /// Fits one model to the samples of several workers. Each worker calls this function with its own samples and the
@@ -156,7 +154,7 @@ pub(super) fn weights_of_all<'w>(
     }
     match own {
         Some(own) => Ok(Some(own)),
-        None => Ok(Some(try_filled(WHAT, 1.0, n_samples)?.into())),
+        None => Ok(Some(Purpose("the samples of a worker").filled(1.0, n_samples)?.into())),
     }
 }
 

@@ -4,9 +4,9 @@ use super::codes::Codes;
 use super::config::CentroidPrecision;
 use super::gaps::GapLists;
 use super::vectors::Vectors;
-use crate::error::{ErrorKind, Result, try_filled, try_push, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 
-const WHAT: &str = "the centroids of a tree";
+const PURPOSE: Purpose = Purpose("the centroids of a tree");
 
 /// How the length of a centroid is treated.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl Centroids {
 
     /// Returns the features and weights of the centroid of a node.
     pub(super) fn of(&self, node: usize) -> Result<Vec<(u32, f32)>> {
-        let mut entries = try_with_capacity(WHAT, self.n_of(node))?;
+        let mut entries = PURPOSE.with_capacity(self.n_of(node))?;
         self.try_for_each(node, |feature, weight| {
             entries.push((feature, weight));
             Ok(())
@@ -109,7 +109,7 @@ impl Centroids {
                 Length::One => 1.0 / squares.sqrt(),
                 Length::AsItIs => largest / of_largest,
             };
-            try_push(WHAT, &mut self.factors, factor as f32)?;
+            PURPOSE.push(&mut self.factors, factor as f32)?;
         }
         entries.iter().try_for_each(|&(_, stored)| self.codes.push(stored))?;
         self.push_end(self.n_stored() + entries.len())
@@ -122,7 +122,7 @@ impl Centroids {
         self.features.push_of(&others.features, node)?;
         self.codes.push_of(&others.codes, range)?;
         if let Some(&factor) = others.factors.get(node) {
-            try_push(WHAT, &mut self.factors, factor)?;
+            PURPOSE.push(&mut self.factors, factor)?;
         }
         self.push_end(end)
     }
@@ -132,7 +132,7 @@ impl Centroids {
         let limit = u32::MAX as usize;
         let end = u32::try_from(end);
         let end = end.map_err(|_| ErrorKind::TooMany { what: "weights in the centroids of a tree", limit })?;
-        try_push(WHAT, &mut self.ptr, end)
+        PURPOSE.push(&mut self.ptr, end)
     }
 
     /// Removes the nodes from `n_nodes` on.
@@ -165,8 +165,8 @@ pub(super) struct RowSum {
 impl RowSum {
     pub(super) fn new(n_features: usize) -> Result<Self> {
         Ok(RowSum {
-            sums: try_filled(WHAT, 0.0, n_features)?,
-            is_touched: try_filled(WHAT, false, n_features)?,
+            sums: PURPOSE.filled(0.0, n_features)?,
+            is_touched: PURPOSE.filled(false, n_features)?,
             touched: Vec::new(),
             entries: Vec::new(),
         })
@@ -178,7 +178,7 @@ impl RowSum {
             let at = feature as usize;
             if !self.is_touched[at] {
                 self.is_touched[at] = true;
-                try_push(WHAT, &mut self.touched, feature)?;
+                PURPOSE.push(&mut self.touched, feature)?;
             }
             self.sums[at] += weight * f64::from(value);
         }
@@ -192,7 +192,7 @@ impl RowSum {
             let sum = std::mem::take(&mut self.sums[feature as usize]);
             self.is_touched[feature as usize] = false;
             if sum != 0.0 && keep.features.is_none_or(|kept| kept[feature as usize]) {
-                try_push(WHAT, &mut self.entries, (feature, sum))?;
+                PURPOSE.push(&mut self.entries, (feature, sum))?;
             }
         }
         keep.apply(&mut self.entries);

@@ -8,11 +8,11 @@
 use super::config::Clustering;
 use super::project::{LANES, ONE};
 use crate::control::Control;
-use crate::error::{Result, try_extend, try_push, try_resize};
+use crate::error::{Purpose, Result};
 use crate::loss::vector::vectorised;
 use crate::rng::Key;
 
-const WHAT: &str = "the clusters of a node";
+const PURPOSE: Purpose = Purpose("the clusters of a node");
 
 /// The points of a node, and their weights.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ impl Clusters {
     /// Assigns other points, which replace those from which clusters were found, to the nearest cluster.
     pub(super) fn take_in(&mut self, points: Points<'_>, n_centres: usize, control: &Control) -> Result<()> {
         self.of_point.clear();
-        try_resize(WHAT, &mut self.of_point, points.len(), 0)?;
+        PURPOSE.resize(&mut self.of_point, points.len(), 0)?;
         self.assign(points, n_centres, control).map(|_| ())
     }
 
@@ -105,10 +105,10 @@ impl Clusters {
     pub(super) fn rank(&mut self, points: Points<'_>, n_centres: usize) -> Result<usize> {
         let Clusters { of_point, ranks, rank_of, .. } = self;
         ranks.clear();
-        try_extend(WHAT, ranks, (0..n_centres as u32).map(|cluster| (0u64, cluster)))?;
+        PURPOSE.extend(ranks, (0..n_centres as u32).map(|cluster| (0u64, cluster)))?;
         of_point.iter().zip(points.weights).for_each(|(&c, &weight)| ranks[c as usize].0 += u64::from(weight));
         ranks.sort_unstable_by_key(|&(weight, cluster)| (std::cmp::Reverse(weight), cluster));
-        try_resize(WHAT, rank_of, n_centres, 0)?;
+        PURPOSE.resize(rank_of, n_centres, 0)?;
         ranks.iter().zip(0..).for_each(|(&(_, cluster), rank)| rank_of[cluster as usize] = rank);
         of_point.iter_mut().for_each(|cluster| *cluster = rank_of[*cluster as usize]);
         Ok(ranks.iter().filter(|(weight, _)| *weight > 0).count())
@@ -131,20 +131,20 @@ impl Clusters {
         squares.clear();
         of_point.clear();
         nearness.clear();
-        try_resize(WHAT, of_point, n, 0)?;
-        try_resize(WHAT, nearness, n, i32::MIN)?;
+        PURPOSE.resize(of_point, n, 0)?;
+        PURPOSE.resize(nearness, n, i32::MIN)?;
         own.clear();
-        try_extend(WHAT, own, (0..n).map(|at| product(points.of(at), points.of(at))))?;
+        PURPOSE.extend(own, (0..n).map(|at| product(points.of(at), points.of(at))))?;
         distance.clear();
         let may_be_drawn = |own: i32| rule == Clustering::Euclidean || own > 0;
         let of_one = |(&own, &weight): (&i32, &u32)| if may_be_drawn(own) { f64::from(weight) } else { 0.0 };
-        try_extend(WHAT, distance, own.iter().zip(points.weights).map(of_one))?;
+        PURPOSE.extend(distance, own.iter().zip(points.weights).map(of_one))?;
         for cluster in 0..k {
             control.check()?;
             let Some(drawn) = draw(distance, key.uniform(cluster as u64)) else { return Ok(cluster) };
-            try_extend(WHAT, centres, points.of(drawn).iter().copied())?;
+            PURPOSE.extend(centres, points.of(drawn).iter().copied())?;
             let square = own[drawn];
-            try_push(WHAT, squares, if rule == Clustering::Euclidean { square } else { 0 })?;
+            PURPOSE.push(squares, if rule == Clustering::Euclidean { square } else { 0 })?;
             let (centre, taken) = (&centres[cluster * points.stride..], squares[cluster]);
             vectorised(
                 #[inline(always)]
@@ -250,10 +250,10 @@ impl Sums {
         self.wide.clear();
         self.pending.clear();
         self.weights.clear();
-        try_resize(WHAT, &mut self.narrow, n_clusters * stride, 0)?;
-        try_resize(WHAT, &mut self.wide, n_clusters * stride, 0)?;
-        try_resize(WHAT, &mut self.pending, n_clusters, 0)?;
-        try_resize(WHAT, &mut self.weights, n_clusters, 0)
+        PURPOSE.resize(&mut self.narrow, n_clusters * stride, 0)?;
+        PURPOSE.resize(&mut self.wide, n_clusters * stride, 0)?;
+        PURPOSE.resize(&mut self.pending, n_clusters, 0)?;
+        PURPOSE.resize(&mut self.weights, n_clusters, 0)
     }
 
     fn add(&mut self, cluster: usize, point: &[i16], weight: u32) {

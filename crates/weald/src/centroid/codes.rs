@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::config::CentroidPrecision;
-use crate::error::{Result, try_extend, try_push};
+use crate::error::{Purpose, Result};
 use crate::tree::leaves::Half;
 
-const WHAT: &str = "the weights of centroids";
+const PURPOSE: Purpose = Purpose("the weights of centroids");
 
 /// The weights of features, as they are stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ impl Nibbles {
     fn push(&mut self, code: u8) -> Result<()> {
         match self.bytes.last_mut() {
             Some(last) if self.len % 2 == 1 => *last |= code << 4,
-            _ => try_push(WHAT, &mut self.bytes, code)?,
+            _ => PURPOSE.push(&mut self.bytes, code)?,
         }
         self.len += 1;
         Ok(())
@@ -135,8 +135,8 @@ impl Codes {
     pub(super) fn push(&mut self, stored: f64) -> Result<()> {
         match self {
             Codes::Nibble(codes) => Nibbles::code(stored).map_or(Ok(()), |code| codes.push(code)),
-            Codes::Byte(codes) => try_push(WHAT, codes, stored as i8),
-            Codes::Half(codes) => try_push(WHAT, codes, Half::nearest(stored)),
+            Codes::Byte(codes) => PURPOSE.push(codes, stored as i8),
+            Codes::Half(codes) => PURPOSE.push(codes, Half::nearest(stored)),
         }
     }
 
@@ -146,8 +146,8 @@ impl Codes {
             (Codes::Nibble(to), Codes::Nibble(from)) => {
                 range.map(|at| from.bytes[at / 2] >> (at % 2 * 4) & 0xf).try_for_each(|code| to.push(code))
             }
-            (Codes::Byte(to), Codes::Byte(from)) => try_extend(WHAT, to, from[range].iter().copied()),
-            (Codes::Half(to), Codes::Half(from)) => try_extend(WHAT, to, from[range].iter().copied()),
+            (Codes::Byte(to), Codes::Byte(from)) => PURPOSE.extend(to, from[range].iter().copied()),
+            (Codes::Half(to), Codes::Half(from)) => PURPOSE.extend(to, from[range].iter().copied()),
             (Codes::Nibble(_) | Codes::Byte(_) | Codes::Half(_), _) => {
                 unreachable!("the codes of a tree are of one type")
             }

@@ -15,7 +15,7 @@ use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::data::{Dataset, Outputs, SparseTargets, Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::Workers;
 use crate::forest::bootstrap::tree_key;
 use crate::forest::draws::{Draw as TreeDraw, Draws};
@@ -27,7 +27,7 @@ use crate::tree::grower::TreeTargets;
 use crate::tree::leaves::{Amounts, Indices, StoredRows};
 use crate::tree::{LeafTable, grow::Structure};
 
-const WHAT: &str = "the samples of a tree";
+const PURPOSE: Purpose = Purpose("the samples of a tree");
 
 /// Purpose of the key of a tree.
 pub(super) const GROWTH: u64 = u64::from_be_bytes(*b"centroid");
@@ -136,7 +136,7 @@ impl CentroidForestConfig {
     fn weighted<'a>(&self, y: &'a Targets<'_>, targets: &TrainY<'a>) -> Result<Option<TrainY<'a>>> {
         let Some(weights) = &self.output_weights else { return Ok(None) };
         let largest = weights.iter().copied().fold(0.0, f64::max);
-        let factors = try_collected("the weights of outputs", weights.iter().map(|weight| weight / largest))?;
+        let factors = Purpose("the weights of outputs").collected(weights.iter().map(|weight| weight / largest))?;
         Ok(match (targets, y) {
             (TrainY::Slots(_), Targets::Labels(y)) if self.output_projection.is_some() => {
                 let numbers = SparseNumbers::new(SparseTargets::of_labels(y)?);
@@ -171,7 +171,7 @@ fn counts_of_samples(sample_weight: Option<&[f64]>, are_drawn: bool, n_samples: 
         return Ok(None);
     }
     debug_assert_eq!(weights.len(), n_samples);
-    try_collected(WHAT, weights.iter().map(|&w| w as u32)).map(Some)
+    PURPOSE.collected(weights.iter().map(|&w| w as u32)).map(Some)
 }
 
 /// The data that all trees of a fit share.
@@ -218,7 +218,7 @@ impl TrainingSet<'_, '_> {
         let Grown { starts, centroids, n_node_samples, leaf_units, .. } = grown;
         let unit = draw.weights().unit;
         let leaf_of = CentroidTree::number_leaves(&starts)?;
-        let mut weighted_n_node_samples = try_filled(WHAT, 0.0, n_node_samples.len())?;
+        let mut weighted_n_node_samples = PURPOSE.filled(0.0, n_node_samples.len())?;
         let leaf_nodes = (0..n_node_samples.len()).filter(|&node| starts[node] == starts[node + 1]);
         leaf_nodes.zip(leaf_units).for_each(|(node, units)| weighted_n_node_samples[node] = units as f64 * unit);
         CentroidTree::sum_up(&starts, &mut weighted_n_node_samples);
@@ -233,7 +233,7 @@ impl TrainingSet<'_, '_> {
     fn rows_are_fewer(&self, structure: &Structure) -> Result<bool> {
         let TrainY::Slots(y) = self.ground.y else { return Ok(true) };
         let n_rows = structure.leaf_samples.iter().map(ExactSizeIterator::len).sum::<usize>();
-        let mut last_leaf = try_filled(WHAT, 0, self.outputs.width())?;
+        let mut last_leaf = PURPOSE.filled(0, self.outputs.width())?;
         let mut n_cells = 0;
         for leaf in 0..structure.leaf_samples.len() {
             for row in structure.leaf_rows(leaf) {
@@ -251,11 +251,11 @@ impl TrainingSet<'_, '_> {
         let n = self.ground.x.n_rows();
         let largest = rows.iter().map(|&row| draw.units(row as usize)).max().unwrap_or(0);
         if u32::try_from(largest).is_ok() {
-            let mut units = try_filled(WHAT, 0u32, n)?;
+            let mut units = PURPOSE.filled(0u32, n)?;
             rows.iter().for_each(|&row| units[row as usize] = draw.units(row as usize) as u32);
             return Ok(RowUnits::Narrow(units));
         }
-        let mut units = try_filled(WHAT, 0u64, n)?;
+        let mut units = PURPOSE.filled(0u64, n)?;
         rows.iter().for_each(|&row| units[row as usize] = draw.units(row as usize));
         Ok(RowUnits::Wide(units))
     }
@@ -264,10 +264,10 @@ impl TrainingSet<'_, '_> {
     fn counts(&self, draw: &TreeDraw<'_, '_, '_>) -> Result<Option<Vec<u32>>> {
         match (self.counts.as_deref(), draw.counts()) {
             (None, None) => Ok(None),
-            (Some(counts), None) | (None, Some(counts)) => try_copied(WHAT, counts).map(Some),
+            (Some(counts), None) | (None, Some(counts)) => PURPOSE.copied(counts).map(Some),
             (Some(by_weight), Some(drawn)) => {
                 let both = by_weight.iter().zip(drawn).map(|(a, b)| a.saturating_mul(*b));
-                try_collected(WHAT, both).map(Some)
+                PURPOSE.collected(both).map(Some)
             }
         }
     }
@@ -276,9 +276,9 @@ impl TrainingSet<'_, '_> {
     fn leaf_rows(&self, structure: &Structure, sample: &Sample<'_>, stored: &Arc<StoredRows>) -> Result<LeafTable> {
         let n_leaves = structure.leaf_samples.len();
         let mut ids = Indices::for_width(stored.n_rows);
-        ids.try_reserve(WHAT, structure.order.len())?;
+        ids.try_reserve(PURPOSE, structure.order.len())?;
         let mut units = Amounts::U8(Vec::new());
-        let mut ptr = try_with_capacity(WHAT, n_leaves + 1)?;
+        let mut ptr = PURPOSE.with_capacity(n_leaves + 1)?;
         let mut end = 0;
         ptr.push(end);
         for leaf in 0..n_leaves {

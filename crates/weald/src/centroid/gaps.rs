@@ -5,9 +5,9 @@
 //! practical universal noiseless coding techniques*, 1979. Lists are read from their beginning; a number takes a few
 //! nanoseconds.
 
-use crate::error::{ErrorKind, Result, try_extend, try_push};
+use crate::error::{ErrorKind, Purpose, Result};
 
-const WHAT: &str = "the features of centroids";
+const PURPOSE: Purpose = Purpose("the features of centroids");
 
 /// Number of bits of `r`, at the beginning of a list.
 const BITS_OF_R: u32 = 5;
@@ -50,14 +50,14 @@ impl GapLists {
 
     /// Appends list `i` of `others`.
     pub(super) fn push_of(&mut self, others: &GapLists, i: usize) -> Result<()> {
-        try_extend(WHAT, &mut self.bytes, others.bytes[others.start(i)..others.ends[i] as usize].iter().copied())?;
+        PURPOSE.extend(&mut self.bytes, others.bytes[others.start(i)..others.ends[i] as usize].iter().copied())?;
         self.push_end()
     }
 
     fn push_end(&mut self) -> Result<()> {
         let limit = u32::MAX as usize;
         let end = u32::try_from(self.bytes.len());
-        try_push(WHAT, &mut self.ends, end.map_err(|_| ErrorKind::TooMany { what: WHAT, limit })?)
+        PURPOSE.push(&mut self.ends, end.map_err(|_| ErrorKind::TooMany { what: PURPOSE.0, limit })?)
     }
 
     fn start(&self, i: usize) -> usize {
@@ -128,7 +128,7 @@ impl Writer<'_> {
         self.pending |= u64::from(bits) << self.n_pending;
         self.n_pending += n;
         while self.n_pending >= 8 {
-            try_push(WHAT, self.bytes, self.pending as u8)?;
+            PURPOSE.push(self.bytes, self.pending as u8)?;
             self.pending >>= 8;
             self.n_pending -= 8;
         }

@@ -13,13 +13,13 @@ use crate::control::Control;
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
-use crate::error::{ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_resize, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 use crate::exact::reduce::Workers;
 use crate::exact::{Shift, Total};
 use crate::rng::{Key, Stream};
 use crate::tree::grow::Structure;
 
-const WHAT: &str = "the nodes of a tree";
+const PURPOSE: Purpose = Purpose("the nodes of a tree");
 
 /// Number of times that a node is clustered, with different draws, when all its samples go to one child.
 pub(super) const TRIES: u64 = 3;
@@ -64,7 +64,7 @@ impl Sample<'_> {
         let total = Total::of_all(rows.iter().map(|&row| self.units(row)), &Workers::One)?;
         let shift = Shift::to_bits(total.units(), WEIGHT_BITS);
         weights.clear();
-        try_extend(WHAT, weights, rows.iter().map(|&row| shift.units(self.units(row)) as u32))
+        PURPOSE.extend(weights, rows.iter().map(|&row| shift.units(self.units(row)) as u32))
     }
 }
 
@@ -89,9 +89,9 @@ pub(super) struct Alike {
 
 impl Alike {
     pub(super) fn new(y: &Slots<'_>, n_rows: usize) -> Result<Self> {
-        let mut rows = try_collected(WHAT, 0..n_rows as u32)?;
+        let mut rows = PURPOSE.collected(0..n_rows as u32)?;
         rows.sort_unstable_by(|&a, &b| y.of(a).cmp(y.of(b)));
-        let mut number_of = try_filled(WHAT, 0, n_rows)?;
+        let mut number_of = PURPOSE.filled(0, n_rows)?;
         let mut n_numbers = 0;
         for alike in rows.chunk_by(|&a, &b| y.of(a) == y.of(b)) {
             alike.iter().for_each(|&row| number_of[row as usize] = n_numbers);
@@ -131,12 +131,12 @@ pub(super) fn grow(ground: &Ground<'_>, sample: &Sample<'_>, control: &Control) 
         let node = starts.len();
         let first = u32::try_from(growth.nodes.len());
         let limit = u32::MAX as usize;
-        try_push(WHAT, &mut starts, first.map_err(|_| ErrorKind::TooMany { what: WHAT, limit })?)?;
+        PURPOSE.push(&mut starts, first.map_err(|_| ErrorKind::TooMany { what: PURPOSE.0, limit })?)?;
         if growth.may_split(node) {
             growth.split(node, control)?;
         }
     }
-    try_push(WHAT, &mut starts, growth.nodes.len() as u32)?;
+    PURPOSE.push(&mut starts, growth.nodes.len() as u32)?;
     growth.finish(starts)
 }
 
@@ -181,9 +181,9 @@ struct Growth<'a, 'g> {
 impl<'a, 'g> Growth<'a, 'g> {
     fn new(ground: &'g Ground<'a>, sample: &'g Sample<'g>) -> Result<Self> {
         let n = sample.rows.len();
-        let mut order = try_with_capacity(WHAT, n)?;
+        let mut order = PURPOSE.with_capacity(n)?;
         order.extend_from_slice(sample.rows);
-        let mut nodes = try_with_capacity(WHAT, 1)?;
+        let mut nodes = PURPOSE.with_capacity(1)?;
         nodes.push(Node { start: 0, end: n as u32, depth: 0, key: sample.key });
         let n_features = ground.x.n_features();
         let precision = ground.config.centroid_precision;
@@ -195,25 +195,25 @@ impl<'a, 'g> Growth<'a, 'g> {
             nodes,
             centroids,
             order,
-            sorted: try_filled(WHAT, 0, n)?,
+            sorted: PURPOSE.filled(0, n)?,
             projecting: ground.projector.scratch()?,
             clusters: Clusters::default(),
             row_sum: RowSum::new(n_features)?,
             refiner: Refiner::default(),
             router: Router::new(n_features)?,
             features: features_of(ground.config.max_features, n_features, sample.key)?,
-            rows: try_with_capacity(WHAT, n)?,
-            weights: try_with_capacity(WHAT, n)?,
+            rows: PURPOSE.with_capacity(n)?,
+            weights: PURPOSE.with_capacity(n)?,
             different: Vec::new(),
             joint_weights: Vec::new(),
             points: Vec::new(),
             place_of: Vec::new(),
-            place_of_number: try_filled(WHAT, 0, ground.alike.map_or(0, |alike| alike.n_numbers))?,
+            place_of_number: PURPOSE.filled(0, ground.alike.map_or(0, |alike| alike.n_numbers))?,
             some_weights: Vec::new(),
             some_points: Vec::new(),
             entries: Vec::new(),
             tried: Centroids::new(precision),
-            child_of: try_with_capacity(WHAT, n)?,
+            child_of: PURPOSE.with_capacity(n)?,
             ranges: Vec::new(),
         })
     }
@@ -310,7 +310,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         }
         let ranks = self.clusters.rank(all, n_centres)?;
         self.ranges.clear();
-        try_resize(WHAT, &mut self.ranges, ranks, (0, 0))?;
+        PURPOSE.resize(&mut self.ranges, ranks, (0, 0))?;
         let Growth { clusters, place_of, child_of, rows, sorted, ranges, .. } = self;
         child_of.clear();
         child_of.extend(place_of.iter().map(|&place| clusters.of_point[place as usize]));
@@ -327,19 +327,19 @@ impl<'a, 'g> Growth<'a, 'g> {
         joint_weights.clear();
         place_of.clear();
         let Some(alike) = ground.alike else {
-            try_extend(WHAT, different, rows.iter().copied())?;
-            try_extend(WHAT, joint_weights, weights.iter().copied())?;
-            return try_extend(WHAT, place_of, 0..rows.len() as u32);
+            PURPOSE.extend(different, rows.iter().copied())?;
+            PURPOSE.extend(joint_weights, weights.iter().copied())?;
+            return PURPOSE.extend(place_of, 0..rows.len() as u32);
         };
         for (&row, &weight) in rows.iter().zip(&*weights) {
             let place = &mut place_of_number[alike.number_of[row as usize] as usize];
             if *place == 0 {
-                try_push(WHAT, different, row)?;
-                try_push(WHAT, joint_weights, 0)?;
+                PURPOSE.push(different, row)?;
+                PURPOSE.push(joint_weights, 0)?;
                 *place = different.len() as u32;
             }
             joint_weights[*place as usize - 1] += weight;
-            try_push(WHAT, place_of, *place - 1)?;
+            PURPOSE.push(place_of, *place - 1)?;
         }
         different.iter().for_each(|&row| place_of_number[alike.number_of[row as usize] as usize] = 0);
         Ok(())
@@ -351,7 +351,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         let mut stream = Stream::new(key);
         let is_drawn = &mut self.child_of;
         is_drawn.clear();
-        try_resize(WHAT, is_drawn, n, 0)?;
+        PURPOSE.resize(is_drawn, n, 0)?;
         // Floyd's algorithm: after each iteration, the positions drawn are a uniform subset of ..=last.
         for last in n - size..n {
             let drawn = stream.below(last as u64 + 1) as usize;
@@ -362,9 +362,9 @@ impl<'a, 'g> Growth<'a, 'g> {
         self.some_points.clear();
         let stride = self.ground.projector.stride();
         for (at, _) in is_drawn.iter().enumerate().filter(|(_, drawn)| **drawn == 1) {
-            try_push(WHAT, &mut self.some_weights, self.joint_weights[at])?;
+            PURPOSE.push(&mut self.some_weights, self.joint_weights[at])?;
             let point = self.points[at * stride..][..stride].iter().copied();
-            try_extend(WHAT, &mut self.some_points, point)?;
+            PURPOSE.extend(&mut self.some_points, point)?;
         }
         Ok(())
     }
@@ -411,7 +411,7 @@ impl<'a, 'g> Growth<'a, 'g> {
         let Growth { ranges, rows, child_of, weights, refiner, router, tried, entries, .. } = self;
         let (n, k) = (rows.len(), ranges.len());
         child_of.clear();
-        try_resize(WHAT, child_of, n, 0)?;
+        PURPOSE.resize(child_of, n, 0)?;
         for (cluster, &(start, end)) in (0..).zip(&*ranges) {
             child_of[start as usize..end as usize].fill(cluster);
         }
@@ -428,7 +428,7 @@ impl<'a, 'g> Growth<'a, 'g> {
                 let weight = f64::from(weights[child]);
                 // Weights of samples that are not normalised may leave the range of float32.
                 if weight != 0.0 && weight.is_finite() {
-                    try_push(WHAT, entries, (feature, weight))?;
+                    PURPOSE.push(entries, (feature, weight))?;
                 }
             }
             keep.apply(entries);
@@ -457,19 +457,19 @@ impl<'a, 'g> Growth<'a, 'g> {
     fn push_children(&mut self, node: &Node) -> Result<()> {
         for (child, &(start, end)) in self.ranges.iter().enumerate().filter(|(_, range)| range.0 < range.1) {
             let key = node.key.child(CHILDREN + child as u64);
-            try_push(WHAT, &mut self.nodes, Node { start, end, depth: node.depth + 1, key })?;
+            PURPOSE.push(&mut self.nodes, Node { start, end, depth: node.depth + 1, key })?;
             self.centroids.push_of(&self.tried, child)?;
         }
         Ok(())
     }
 
     fn finish(mut self, starts: Vec<u32>) -> Result<Grown> {
-        let mut n_node_samples = try_with_capacity(WHAT, self.nodes.len())?;
+        let mut n_node_samples = PURPOSE.with_capacity(self.nodes.len())?;
         n_node_samples.extend(self.nodes.iter().map(|node| node.end - node.start));
         let (mut leaf_samples, mut leaf_units) = (Vec::new(), Vec::new());
         for (_, node) in self.nodes.iter().enumerate().filter(|(i, _)| starts[*i] == starts[i + 1]) {
-            try_push(WHAT, &mut leaf_units, self.rows_of(node).iter().map(|&row| self.sample.units(row)).sum())?;
-            try_push(WHAT, &mut leaf_samples, node.start..node.end)?;
+            PURPOSE.push(&mut leaf_units, self.rows_of(node).iter().map(|&row| self.sample.units(row)).sum())?;
+            PURPOSE.push(&mut leaf_samples, node.start..node.end)?;
         }
         self.centroids.shrink();
         let structure = Structure { order: self.order, leaf_samples, ..Structure::default() };
@@ -483,5 +483,5 @@ fn features_of(share: f64, n_features: usize, tree: Key) -> Result<Option<Vec<bo
         return Ok(None);
     }
     let key = tree.child(FEATURES);
-    try_collected(WHAT, (0..n_features).map(|feature| key.uniform(feature as u64) < share)).map(Some)
+    PURPOSE.collected((0..n_features).map(|feature| key.uniform(feature as u64) < share)).map(Some)
 }

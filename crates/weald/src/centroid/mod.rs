@@ -76,7 +76,7 @@ pub use tree::{CentroidTree, FeatureWeight};
 use std::sync::Arc;
 
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::forest_methods;
 use crate::tree::leaves::StoredRows;
 
@@ -135,7 +135,7 @@ impl CentroidForest {
     pub fn merge(parts: &[&CentroidForest]) -> Result<CentroidForest> {
         const WHAT: &str = "forests to merge";
         let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "have at least one part"))?;
-        let mut trees = try_with_capacity("the merged forest", parts.iter().map(|part| part.n_trees()).sum())?;
+        let mut trees = Purpose("the merged forest").with_capacity(parts.iter().map(|part| part.n_trees()).sum())?;
         for part in parts {
             if part.n_features != first.n_features {
                 let got = format!("{} and {} features", first.n_features, part.n_features);

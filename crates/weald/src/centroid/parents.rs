@@ -7,12 +7,12 @@
 
 use super::CentroidTree;
 use crate::data::Outputs;
-use crate::error::{Result, try_extend, try_filled, try_push};
+use crate::error::{Purpose, Result};
 use crate::exact::{PowerOfTwo, exponent_above};
 use crate::tree::LeafTable;
 use crate::tree::leaves::LeafTableBuilder;
 
-const WHAT: &str = "the parents of leaves";
+const PURPOSE: Purpose = Purpose("the parents of leaves");
 
 /// Maximum number of labels that a parent keeps.
 const MOST_LABELS: usize = 32;
@@ -37,7 +37,7 @@ impl Parents {
         let width = tree.leaves.width();
         let are_counts = (0..tree.leaves.n_leaves()).all(|leaf| tree.leaves.total(leaf).is_some());
         let mut table = if are_counts { LeafTableBuilder::new(width) } else { LeafTableBuilder::of_means(width) };
-        let mut sum = Sum { sums: try_filled(WHAT, 0.0, width)?, columns: Vec::new(), below: Vec::new() };
+        let mut sum = Sum { sums: PURPOSE.filled(0.0, width)?, columns: Vec::new(), below: Vec::new() };
         tree.parent_nodes().try_for_each(|node| sum.push(tree, node, are_counts, &mut table))?;
         let table = table.finish()?;
         let table = match outputs {
@@ -52,8 +52,8 @@ impl Parents {
     /// Builds the parents from a table, which must have a row for each node with a leaf among its children, in the
     /// order of the nodes.
     pub(crate) fn of_table(tree: &CentroidTree, table: LeafTable, a: f64) -> Result<Self> {
-        let mut of_leaf = try_filled(WHAT, 0, tree.leaves.n_leaves())?;
-        let mut own = try_filled(WHAT, 0.0, tree.leaves.n_leaves())?;
+        let mut of_leaf = PURPOSE.filled(0, tree.leaves.n_leaves())?;
+        let mut own = PURPOSE.filled(0.0, tree.leaves.n_leaves())?;
         for (row, parent) in (0..).zip(tree.parent_nodes()) {
             for child in tree.children(parent).filter(|&child| tree.children(child).is_empty()) {
                 let (leaf, weight) = (tree.leaf_of[child] as usize, tree.weighted_n_node_samples[child]);
@@ -97,18 +97,18 @@ impl Sum {
         // values are finite.
         let scale = PowerOfTwo::new(-exponent_above(tree.weighted_n_node_samples[node]));
         self.columns.clear();
-        try_push(WHAT, &mut self.below, node as u32)?;
+        PURPOSE.push(&mut self.below, node as u32)?;
         while let Some(node) = self.below.pop() {
             let node = node as usize;
             if !tree.children(node).is_empty() {
-                try_extend(WHAT, &mut self.below, (tree.starts[node]..tree.starts[node + 1]).rev())?;
+                PURPOSE.extend(&mut self.below, (tree.starts[node]..tree.starts[node + 1]).rev())?;
                 continue;
             }
             let leaf = tree.leaf_of[node] as usize;
             let weight = if are_counts { 1.0 } else { scale.times(tree.weighted_n_node_samples[node]) };
             total += tree.leaves.total(leaf).filter(|_| are_counts).unwrap_or(weight);
             for (column, amount) in tree.leaves.cells(leaf) {
-                try_push(WHAT, &mut self.columns, column)?;
+                PURPOSE.push(&mut self.columns, column)?;
                 self.sums[column as usize] += weight * amount;
             }
         }
@@ -117,7 +117,7 @@ impl Sum {
         if are_counts {
             let mut cells = Vec::new();
             for &column in &self.columns {
-                try_push(WHAT, &mut cells, (column, std::mem::take(&mut self.sums[column as usize]) as u64))?;
+                PURPOSE.push(&mut cells, (column, std::mem::take(&mut self.sums[column as usize]) as u64))?;
             }
             return table.push_counts(&cells, total as u64);
         }

@@ -9,13 +9,13 @@ use super::vectors::{Preparation, Vectors};
 use super::{CentroidForest, CentroidTree, Routing};
 use crate::control::Control;
 use crate::data::{LabelView, Matrix, Outputs};
-use crate::error::{Error, Result, try_push, try_resize};
+use crate::error::{Error, Purpose, Result};
 use crate::model::means::{self, FindLeaves};
-use crate::model::{SparseScores, TopK, into_array, try_matrix};
+use crate::model::{SparseScores, TopK, into_array};
 use crate::pool;
 use crate::tree::LeafTable;
 
-const WHAT: &str = "the leaves of rows";
+const PURPOSE: Purpose = Purpose("the leaves of rows");
 
 /// Number of leaves that are stored for one block of samples.
 const BLOCK_IDS: usize = 1 << 18;
@@ -50,12 +50,12 @@ impl Scratch {
     fn sort(&mut self, n_rows: usize) -> Result<()> {
         let Scratch { hits, trees, ptr, sorted, .. } = self;
         ptr.clear();
-        try_resize(WHAT, ptr, n_rows + 2, 0)?;
+        PURPOSE.resize(ptr, n_rows + 2, 0)?;
         hits.iter().for_each(|hit| ptr[hit.at as usize + 2] += 1);
         (2..ptr.len()).for_each(|row| ptr[row] += ptr[row - 1]);
         let nothing = (0, Hit { at: 0, leaf: 0, share: 0.0 });
         sorted.clear();
-        try_resize(WHAT, sorted, hits.len(), nothing)?;
+        PURPOSE.resize(sorted, hits.len(), nothing)?;
         for (tree, range) in (0..).zip(trees.windows(2)) {
             for hit in &hits[range[0]..range[1]] {
                 // The next free position of the sample; afterwards, its end.
@@ -104,7 +104,7 @@ impl FindLeaves for Leaves<'_> {
         match self.forest.routing {
             Routing::Nearest => {
                 ids.clear();
-                try_resize(WHAT, ids, rows.len() * n_trees, 0)?;
+                PURPOSE.resize(ids, rows.len() * n_trees, 0)?;
                 for (t, tree) in trees.iter().enumerate() {
                     tree.walk(&self.x, rows.clone(), walker, &mut ids[t..], n_trees, control)?;
                     ids[t..].iter_mut().step_by(n_trees).for_each(|id| *id = tree.leaf_of[*id as usize]);
@@ -114,10 +114,10 @@ impl FindLeaves for Leaves<'_> {
             Routing::Shared { sharpness, least } => {
                 hits.clear();
                 ends.clear();
-                try_push(WHAT, ends, 0)?;
+                PURPOSE.push(ends, 0)?;
                 for tree in trees {
                     tree.walk_shared(&self.x, rows.clone(), (sharpness, least), walker, hits, control)?;
-                    try_push(WHAT, ends, hits.len())?;
+                    PURPOSE.push(ends, hits.len())?;
                 }
                 scratch.sort(rows.len())
             }
@@ -174,7 +174,7 @@ impl CentroidForest {
     pub(super) fn apply_of(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {
         let found = self.leaves_of(x, control)?;
         let (n, n_trees) = (found.n_samples(), self.n_trees());
-        let mut ids = try_matrix("leaf indices", n, n_trees)?;
+        let mut ids = Purpose("leaf indices").zeros(n, n_trees)?;
         let size = found.block_rows(control.n_threads());
         pool::for_each(
             control.n_threads(),

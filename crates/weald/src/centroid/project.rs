@@ -10,9 +10,9 @@ use super::config::{CentroidForestConfig, Clustering, DirectionScope};
 use crate::control::Control;
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
-use crate::error::{Error, Result, try_filled, try_push, try_resize, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::loss::vector::vectorised;
-use crate::projection::{MatrixSource, ProjectionMatrix, RandomFamily, Sparsity, WHAT as OUTPUT_PROJECTION};
+use crate::projection::{MatrixSource, OUTPUT_PROJECTION, ProjectionMatrix, RandomFamily, Sparsity};
 use crate::rng::{Key, Stream};
 
 /// The coordinate that represents one.
@@ -27,7 +27,7 @@ const FINE: f64 = (1 << 20) as f64;
 /// Purpose of the key of directions.
 pub(super) const DIRECTIONS: u64 = u64::from_be_bytes(*b"centrdir");
 
-const POINTS: &str = "the projected samples of a node";
+const POINTS: Purpose = Purpose("the projected samples of a node");
 
 /// What all nodes of a forest share for their directions.
 #[derive(Debug)]
@@ -135,7 +135,7 @@ impl<'a> Projector<'a> {
     /// Returns empty working memory for one tree.
     pub(super) fn scratch(&self) -> Result<Scratch> {
         let n_slots = if matches!(self.source, Source::Signs(..)) { self.n_columns } else { 0 };
-        Ok(Scratch { place: try_filled(POINTS, 0, n_slots)?, ..Scratch::default() })
+        Ok(Scratch { place: POINTS.filled(0, n_slots)?, ..Scratch::default() })
     }
 
     /// Writes the points of `rows`, in their order. `weights` are the weights of these samples.
@@ -150,7 +150,7 @@ impl<'a> Projector<'a> {
     ) -> Result<()> {
         let stride = self.stride();
         points.clear();
-        try_resize(POINTS, points, rows.len() * stride, 0)?;
+        POINTS.resize(points, rows.len() * stride, 0)?;
         let key = match self.scope {
             DirectionScope::Node => keys.node.child(DIRECTIONS),
             DirectionScope::Tree => keys.tree.child(DIRECTIONS),
@@ -159,9 +159,9 @@ impl<'a> Projector<'a> {
         let at_once = self.clustering == Clustering::Spherical && !self.center;
         if let Source::Signs(slots, amplitudes) = &self.source {
             scratch.begin_signs(key);
-            try_resize(POINTS, &mut scratch.sums, stride, 0)?;
+            POINTS.resize(&mut scratch.sums, stride, 0)?;
             let n_fine = if at_once { 0 } else { rows.len() * stride };
-            try_resize(POINTS, &mut scratch.fine, n_fine, 0)?;
+            POINTS.resize(&mut scratch.fine, n_fine, 0)?;
             let mut pulse = control.pulse();
             for (at, &row) in rows.iter().enumerate() {
                 pulse.after(stride * (1 + slots.of(row).len()) / LANES)?;
@@ -193,7 +193,7 @@ impl<'a> Projector<'a> {
     ) -> Result<()> {
         let q = self.n_directions;
         scratch.numbers.clear();
-        try_resize(POINTS, &mut scratch.numbers, rows.len() * q, 0.0)?;
+        POINTS.resize(&mut scratch.numbers, rows.len() * q, 0.0)?;
         let matrix = match &self.source {
             Source::AsTheyAre | Source::Signs(..) => {
                 for (&row, numbers) in rows.iter().zip(scratch.numbers.chunks_exact_mut(q)) {
@@ -236,7 +236,7 @@ impl<'a> Projector<'a> {
             return Ok(());
         }
         fine.clear();
-        try_resize(POINTS, fine, n * stride, 0)?;
+        POINTS.resize(fine, n * stride, 0)?;
         let largest = magnitude(numbers);
         if largest > 0.0 {
             for (row, fine) in numbers.chunks_exact(q).zip(fine.chunks_exact_mut(stride)) {
@@ -282,7 +282,7 @@ impl Amplitudes {
         let Some(weights) = weights else { return Ok(Amplitudes::One) };
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let of_largest = ((1usize << 20) / most.max(1)).clamp(1, (1 << 13) - 1) as f64;
-        let mut amplitudes = try_with_capacity(POINTS, weights.len())?;
+        let mut amplitudes = POINTS.with_capacity(weights.len())?;
         amplitudes.extend(weights.iter().map(|w| (w / largest * of_largest).round_ties_even() as i16));
         Ok(Amplitudes::Of(amplitudes))
     }
@@ -357,8 +357,8 @@ impl Scratch {
     /// Draws the signs of a slot, from the bits of a random stream of its own.
     fn draw(&mut self, slot: u32, amplitude: i16, n: usize, stride: usize) -> Result<()> {
         let start = self.table.len();
-        try_push(POINTS, &mut self.listed, slot)?;
-        try_resize(POINTS, &mut self.table, start + stride, 0)?;
+        POINTS.push(&mut self.listed, slot)?;
+        POINTS.resize(&mut self.table, start + stride, 0)?;
         self.place[slot as usize] = self.listed.len() as u32;
         let mut stream = Stream::new(self.key.expect("set before slots are drawn").child(slot.into()));
         for signs in self.table[start..start + n].chunks_mut(u64::BITS as usize) {

@@ -8,12 +8,12 @@
 use super::route::{Lanes, greatest};
 use super::vectors::Vectors;
 use crate::control::Control;
-use crate::error::{Result, try_extend, try_resize};
+use crate::error::{Purpose, Result};
 use crate::loss::exponentials::exp;
 use crate::loss::vector::vectorised;
 use crate::rng::{Key, Stream};
 
-const WHAT: &str = "the centroids of a node";
+const PURPOSE: Purpose = Purpose("the centroids of a node");
 
 /// Number of children that are side by side in a row of weights.
 const EIGHT: usize = 8;
@@ -48,7 +48,7 @@ impl Refiner {
     ) -> Result<()> {
         let Refiner { order, products } = self;
         let stride = lanes.stride;
-        try_resize(WHAT, products, stride, 0.0)?;
+        PURPOSE.resize(products, stride, 0.0)?;
         shuffle(order, data.rows.len(), key)?;
         let total: u64 = data.weights.iter().map(|&w| u64::from(w)).sum();
         let mean = total as f64 / data.rows.len() as f64;
@@ -105,7 +105,7 @@ fn to_errors(products: &mut [f32], k: usize, cluster: usize) {
 /// Writes the numbers below `n` in a random order (Fisher and Yates).
 fn shuffle(order: &mut Vec<u32>, n: usize, key: Key) -> Result<()> {
     order.clear();
-    try_extend(WHAT, order, 0..n as u32)?;
+    PURPOSE.extend(order, 0..n as u32)?;
     let mut stream = Stream::new(key);
     for last in (1..n).rev() {
         order.swap(last, stream.below(last as u64 + 1) as usize);

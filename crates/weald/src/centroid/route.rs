@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use super::centroids::Centroids;
 use super::vectors::Vectors;
-use crate::error::{Result, try_filled, try_push, try_resize};
+use crate::error::{Purpose, Result};
 use crate::loss::vector::vectorised;
 
-const WHAT: &str = "the centroids of a node";
+const PURPOSE: Purpose = Purpose("the centroids of a node");
 
 /// Number of children side by side, so that a register contains several.
 const LANES: usize = 8;
@@ -35,7 +35,7 @@ pub(super) struct Lanes {
 
 impl Lanes {
     fn new(n_features: usize) -> Result<Self> {
-        Ok(Lanes { place: try_filled(WHAT, 0, n_features)?, listed: Vec::new(), weights: Vec::new(), stride: 0 })
+        Ok(Lanes { place: PURPOSE.filled(0, n_features)?, listed: Vec::new(), weights: Vec::new(), stride: 0 })
     }
 
     /// Clears the weights, and sets the number of children.
@@ -43,15 +43,15 @@ impl Lanes {
         self.listed.drain(..).for_each(|feature| self.place[feature as usize] = 0);
         self.stride = n_children.next_multiple_of(LANES);
         self.weights.clear();
-        try_resize(WHAT, &mut self.weights, self.stride, 0.0)
+        PURPOSE.resize(&mut self.weights, self.stride, 0.0)
     }
 
     pub(super) fn set(&mut self, feature: u32, child: usize, weight: f32) -> Result<()> {
         let place = &mut self.place[feature as usize];
         if *place == 0 {
-            try_push(WHAT, &mut self.listed, feature)?;
+            PURPOSE.push(&mut self.listed, feature)?;
             *place = self.listed.len() as u32;
-            try_resize(WHAT, &mut self.weights, (self.listed.len() + 1) * self.stride, 0.0)?;
+            PURPOSE.resize(&mut self.weights, (self.listed.len() + 1) * self.stride, 0.0)?;
         }
         self.weights[*place as usize * self.stride + child] = weight;
         Ok(())
@@ -69,7 +69,7 @@ pub(super) struct Router {
 
 impl Router {
     pub(super) fn new(n_features: usize) -> Result<Self> {
-        Ok(Router { lanes: Lanes::new(n_features)?, row: try_filled(WHAT, 0.0, n_features)?, products: Vec::new() })
+        Ok(Router { lanes: Lanes::new(n_features)?, row: PURPOSE.filled(0.0, n_features)?, products: Vec::new() })
     }
 
     /// Calls `visit` with the products of each sample, in turn, and the centroids of `children`.
@@ -128,7 +128,7 @@ impl Router {
     ) -> Result<()> {
         let Router { lanes: Lanes { place, weights: lanes, stride, .. }, products, .. } = self;
         let stride = *stride;
-        try_resize(WHAT, products, stride, 0.0)?;
+        PURPOSE.resize(products, stride, 0.0)?;
         for &row in rows {
             let (features, values) = x.of(row);
             vectorised(
@@ -154,7 +154,7 @@ impl Router {
         children: Range<usize>,
         mut visit: impl FnMut(&[f32]),
     ) -> Result<()> {
-        try_resize(WHAT, &mut self.products, children.len(), 0.0)?;
+        PURPOSE.resize(&mut self.products, children.len(), 0.0)?;
         for &row in rows {
             let (features, values) = x.of(row);
             features.iter().zip(values).for_each(|(&feature, &value)| self.row[feature as usize] = value);

@@ -7,13 +7,11 @@ use super::parents::Parents;
 use super::route::{Router, greatest};
 use super::vectors::Vectors;
 use crate::control::Control;
-use crate::error::{
-    Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_resize, try_with_capacity,
-};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 use crate::loss::exponentials::exp;
 use crate::tree::LeafTable;
 
-const WHAT: &str = "the nodes of a tree";
+const PURPOSE: Purpose = Purpose("the nodes of a tree");
 
 /// A tree whose nodes send a sample to the child with the nearest centroid. It is immutable.
 ///
@@ -83,7 +81,7 @@ impl CentroidTree {
     /// # Errors
     /// Returns [`crate::ErrorKind::OutOfMemory`] when there is not enough memory.
     pub fn depth(&self) -> Result<Vec<u32>> {
-        let mut depth = try_filled(WHAT, 0, self.n_nodes())?;
+        let mut depth = PURPOSE.filled(0, self.n_nodes())?;
         for node in 0..self.n_nodes() {
             let below = depth[node] + 1;
             depth[self.children(node)].fill(below);
@@ -115,7 +113,7 @@ impl CentroidTree {
     /// Returns [`crate::ErrorKind::Invalid`] when there is no such node, or [`crate::ErrorKind::OutOfMemory`].
     pub fn heaviest_features(&self, node: usize, k: usize) -> Result<Vec<Vec<FeatureWeight>>> {
         self.check_node(node)?;
-        let mut of_children = try_with_capacity(WHAT, self.children(node).len())?;
+        let mut of_children = PURPOSE.with_capacity(self.children(node).len())?;
         for child in self.children(node) {
             let mut entries = self.centroids.of(child)?;
             entries.sort_unstable_by(|a: &FeatureWeight, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -150,7 +148,7 @@ impl CentroidTree {
     pub(crate) fn weights_of(&self, nodes: impl Iterator<Item = usize>) -> Result<Vec<f64>> {
         let mut weights = Vec::new();
         for node in nodes {
-            try_push(WHAT, &mut weights, self.weighted_n_node_samples[node])?;
+            PURPOSE.push(&mut weights, self.weighted_n_node_samples[node])?;
         }
         Ok(weights)
     }
@@ -173,7 +171,7 @@ impl CentroidTree {
             n_leaves += u32::from(is_leaf);
             if is_leaf { n_leaves - 1 } else { 0 }
         };
-        try_collected(WHAT, starts.windows(2).map(number))
+        PURPOSE.collected(starts.windows(2).map(number))
     }
 
     /// Finds the leaf that each of some samples reaches, and writes the node for sample i to `out[i * stride]`. The
@@ -190,10 +188,10 @@ impl CentroidTree {
         let Walker { router, order, sorted, child_of, ranges, .. } = walker;
         order.clear();
         order.extend(rows.clone().map(|row| row as u32));
-        try_resize(WHAT, sorted, order.len(), 0)?;
+        PURPOSE.resize(sorted, order.len(), 0)?;
         // The samples of node i are order[ranges[i]]: the children of a node divide its range among them.
         ranges.clear();
-        try_resize(WHAT, ranges, self.n_nodes(), (0, 0))?;
+        PURPOSE.resize(ranges, self.n_nodes(), (0, 0))?;
         ranges[0] = (0, order.len() as u32);
         for node in 0..self.n_nodes() {
             let (start, end) = ranges[node];
@@ -272,10 +270,10 @@ impl CentroidTree {
         // children are appended.
         order.clear();
         shares.clear();
-        try_extend(WHAT, order, rows.clone().map(|row| row as u32))?;
-        try_resize(WHAT, shares, order.len(), 1.0)?;
+        PURPOSE.extend(order, rows.clone().map(|row| row as u32))?;
+        PURPOSE.resize(shares, order.len(), 1.0)?;
         ranges.clear();
-        try_resize(WHAT, ranges, self.n_nodes(), (0, 0))?;
+        PURPOSE.resize(ranges, self.n_nodes(), (0, 0))?;
         ranges[0] = (0, order.len() as u32);
         for node in 0..self.n_nodes() {
             let (start, end) = (ranges[node].0 as usize, ranges[node].1 as usize);
@@ -286,7 +284,7 @@ impl CentroidTree {
             if children.is_empty() {
                 let leaf = self.leaf_of[node];
                 let hit = |(&row, &share): (&u32, &f32)| Hit { at: row - rows.start as u32, leaf, share };
-                try_extend(WHAT, hits, order[start..end].iter().zip(&shares[start..end]).map(hit))?;
+                PURPOSE.extend(hits, order[start..end].iter().zip(&shares[start..end]).map(hit))?;
                 continue;
             }
             control.check()?;
@@ -324,8 +322,8 @@ fn append(
         *range = (next, next);
         next = next.checked_add(n).ok_or_else(too_many)?;
     }
-    try_resize(WHAT, order, next as usize, 0)?;
-    try_resize(WHAT, shares, next as usize, 0.0)?;
+    PURPOSE.resize(order, next as usize, 0)?;
+    PURPOSE.resize(shares, next as usize, 0.0)?;
     for (at, choice) in (start..).zip(choices) {
         let (row, share) = (order[at], shares[at]);
         let mut go_to = |child: u32, share: f32| {
@@ -377,9 +375,9 @@ impl Walker {
     pub(super) fn new(n_features: usize, n_rows: usize) -> Result<Self> {
         Ok(Walker {
             router: Router::new(n_features)?,
-            order: try_with_capacity(WHAT, n_rows)?,
-            sorted: try_with_capacity(WHAT, n_rows)?,
-            child_of: try_with_capacity(WHAT, n_rows)?,
+            order: PURPOSE.with_capacity(n_rows)?,
+            sorted: PURPOSE.with_capacity(n_rows)?,
+            child_of: PURPOSE.with_capacity(n_rows)?,
             ranges: Vec::new(),
             shares: Vec::new(),
             choices: Vec::new(),

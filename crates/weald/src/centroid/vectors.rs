@@ -6,9 +6,9 @@
 
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{Error, ErrorKind, Result, try_filled, try_push, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
-const WHAT: &str = "the rows of X";
+const PURPOSE: Purpose = Purpose("the rows of X");
 
 /// The inverse of the number of which entries of normalised samples are multiples.
 const GRID: f32 = (1u32 << 24) as f32;
@@ -37,7 +37,7 @@ impl Vectors {
             return Err(Error::invalid("X", "NaN", "have finite float32 values"));
         }
         let mut vectors = Vectors {
-            ptr: try_with_capacity(WHAT, x.n_samples() + 1)?,
+            ptr: PURPOSE.with_capacity(x.n_samples() + 1)?,
             features: Vec::new(),
             values: Vec::new(),
             n_features: x.n_features(),
@@ -66,7 +66,7 @@ impl Vectors {
         let reserved = self.features.try_reserve_exact(x.values().len());
         let reserved = reserved.and_then(|()| self.values.try_reserve_exact(x.values().len()));
         let bytes = x.values().len().saturating_mul(8);
-        reserved.map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes })?;
+        reserved.map_err(|_| PURPOSE.missing::<u8>(bytes))?;
         let mut pulse = control.pulse();
         (0..x.n_major()).try_for_each(|row| {
             let (features, values) = x.slice(row);
@@ -82,14 +82,14 @@ impl Vectors {
             let factor = preparation.idf.map_or(1.0, |idf| idf[feature as usize]);
             let value = f64::from(value) * f64::from(factor);
             squares += value * value;
-            try_push(WHAT, &mut self.features, feature)?;
+            PURPOSE.push(&mut self.features, feature)?;
             // Products of the largest numbers stay finite.
-            try_push(WHAT, &mut self.values, value.clamp(f32::MIN.into(), f32::MAX.into()) as f32)?;
+            PURPOSE.push(&mut self.values, value.clamp(f32::MIN.into(), f32::MAX.into()) as f32)?;
         }
         if preparation.normalize {
             self.shorten(start, squares.sqrt());
         }
-        try_push(WHAT, &mut self.ptr, self.values.len())
+        PURPOSE.push(&mut self.ptr, self.values.len())
     }
 
     /// Divides the entries from `start` on by `length`, and removes those that become zero.
@@ -128,7 +128,7 @@ pub(super) fn inverse_document_frequencies(
     unit: f64,
     control: &Control,
 ) -> Result<Vec<f32>> {
-    let mut counts = try_filled("the frequencies of features", 0u64, x.n_features())?;
+    let mut counts = Purpose("the frequencies of features").filled(0u64, x.n_features())?;
     let mut pulse = control.pulse();
     let n: u64 = (0..x.n_samples()).map(&units).sum();
     match x {
@@ -158,7 +158,7 @@ pub(super) fn inverse_document_frequencies(
     }
     let weight = |units: u64| units as f64 * unit;
     let factor = |count: u64| (1.0 + ((1.0 + weight(n)) / (1.0 + weight(count))).ln()) as f32;
-    let mut factors = try_with_capacity("the frequencies of features", counts.len())?;
+    let mut factors = Purpose("the frequencies of features").with_capacity(counts.len())?;
     factors.extend(counts.into_iter().map(factor));
     Ok(factors)
 }

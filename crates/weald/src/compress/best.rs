@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 
 /// The scores of nodes, and the maximum of each block of them.
 ///
@@ -23,14 +23,14 @@ pub(crate) const NEVER: f32 = -1.0;
 
 impl Best {
     pub(crate) fn new(n: usize) -> Result<Self> {
-        const WHAT: &str = "scores of nodes";
+        const PURPOSE: Purpose = Purpose("scores of nodes");
         let n_blocks = n.div_ceil(BLOCK);
         Ok(Best {
-            scores: try_filled(WHAT, NEVER, n)?,
-            largest: try_filled(WHAT, NEVER, n_blocks)?,
+            scores: PURPOSE.filled(NEVER, n)?,
+            largest: PURPOSE.filled(NEVER, n_blocks)?,
             // Each block is listed once.
-            changed: try_with_capacity(WHAT, n_blocks)?,
-            is_changed: try_filled(WHAT, false, n_blocks)?,
+            changed: PURPOSE.with_capacity(n_blocks)?,
+            is_changed: PURPOSE.filled(false, n_blocks)?,
         })
     }
 

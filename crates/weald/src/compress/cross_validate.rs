@@ -5,7 +5,7 @@ use ndarray::Array2;
 use super::{CompressConfig, Keep};
 use crate::control::Control;
 use crate::data::{Dataset, Weights};
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::config::ForestConfig;
 use crate::pool;
 
@@ -88,10 +88,10 @@ impl CompressConfig {
     }
 
     fn fold(&self, grow: &ForestConfig, data: &Dataset<'_>, fold: &Fold, control: &Control) -> Result<Outcome> {
-        const WHAT: &str = "the rows of a fold";
+        const PURPOSE: Purpose = Purpose("the rows of a fold");
         let (n, weights) = (data.n_samples(), data.row_weights());
-        let mut train = try_filled(WHAT, 0.0, n)?;
-        let mut test = try_filled(WHAT, 0.0, n)?;
+        let mut train = PURPOSE.filled(0.0, n)?;
+        let mut test = PURPOSE.filled(0.0, n)?;
         let weight = |row: usize| weights.sample_weight.map_or(1.0, |w| w[row]);
         for (rows, into) in [(&fold.train, &mut train), (&fold.test, &mut test)] {
             for &row in rows {

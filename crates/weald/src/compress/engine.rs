@@ -28,7 +28,7 @@ use super::indicators::Indicators;
 use super::mass::NodeMass;
 use super::rows::{CommonRows, FitRows, Gradients, KeptRows, LossRows};
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Purpose, Result};
 use bounds::NormBounds;
 use coefficients::Coefficients;
 use labels::Labels;
@@ -40,7 +40,7 @@ use sums::Sums;
 
 /// Maximum number of scores of a sample for which sums are stored for each node.
 pub(crate) const NARROW: usize = 16;
-const WHAT: &str = "scores of nodes";
+const PURPOSE: Purpose = Purpose("scores of nodes");
 
 /// A step that moves the coefficients of a node by `length · direction`.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,7 @@ use super::engine::Engine;
 use super::path::Track;
 use super::stagewise::{length, round_direction};
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_push};
+use crate::error::{Purpose, Result};
 use crate::forest::Forest;
 use crate::rng::{Key, Stream};
 use crate::rounds::{Unobserved, rounds};
@@ -47,7 +47,7 @@ pub(crate) fn grow(
         if !split.is_leaf() {
             for child in [node + 1, engine.nodes.offsets[tree] + split.right() as usize] {
                 if engine.mass.weight[child] > 0.0 {
-                    try_push("the candidates of a forest that grows", candidates, child as u32)?;
+                    Purpose("the candidates of a forest that grows").push(candidates, child as u32)?;
                     engine.open(child);
                 }
             }
@@ -57,7 +57,7 @@ pub(crate) fn grow(
     for tree in 0..forest.n_trees() {
         add_children(engine.nodes.offsets[tree], engine, &mut candidates)?;
     }
-    let mut direction = try_filled("the step of a move", 0.0, engine.rows().width)?;
+    let mut direction = Purpose("the step of a move").filled(0.0, engine.rows().width)?;
     let mut largest = 0.0f64;
     // A node whose best weight is zero is closed without a move.
     rounds(0..usize::MAX, control, &mut Unobserved, |_| {

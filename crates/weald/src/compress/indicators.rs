@@ -13,11 +13,11 @@ use std::ops::Range;
 
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{ErrorKind, Result, try_extend, try_filled, try_push, try_reserve, try_resize, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 use crate::forest::Forest;
 use crate::tree::rows::Rows;
 
-const WHAT: &str = "the rows of nodes";
+const PURPOSE: Purpose = Purpose("the rows of nodes");
 
 /// The parent of roots.
 pub(crate) const NO_NODE: u32 = u32::MAX;
@@ -54,7 +54,7 @@ impl Indicators {
     pub(crate) fn new(forest: &Forest, x: &Matrix<'_>, rows: &[u32], control: &Control) -> Result<Self> {
         let x = Rows::new(x, forest.n_features, control)?;
         let (n, n_trees) = (rows.len(), forest.n_trees());
-        let mut offsets = try_with_capacity(WHAT, n_trees + 1)?;
+        let mut offsets = PURPOSE.with_capacity(n_trees + 1)?;
         offsets.push(0);
         for tree in &forest.trees {
             offsets.push(offsets[offsets.len() - 1] + tree.n_nodes());
@@ -64,12 +64,12 @@ impl Indicators {
         if n_nodes > limit {
             return Err(ErrorKind::TooMany { what: "nodes", limit }.into());
         }
-        let cells = n.checked_mul(n_trees).ok_or(ErrorKind::OutOfMemory { what: WHAT, bytes: usize::MAX })?;
-        let mut order = control.try_filled(WHAT, 0u32, cells)?;
-        let mut leaf = control.try_filled(WHAT, 0u32, cells)?;
-        let mut start = control.try_filled(WHAT, 0u32, n_nodes)?;
-        let mut end = control.try_filled(WHAT, 0u32, n_nodes)?;
-        let mut parent = control.try_filled(WHAT, NO_NODE, n_nodes)?;
+        let cells = n.checked_mul(n_trees).ok_or(PURPOSE.missing::<u8>(usize::MAX))?;
+        let mut order = control.filled(PURPOSE, 0u32, cells)?;
+        let mut leaf = control.filled(PURPOSE, 0u32, cells)?;
+        let mut start = control.filled(PURPOSE, 0u32, n_nodes)?;
+        let mut end = control.filled(PURPOSE, 0u32, n_nodes)?;
+        let mut parent = control.filled(PURPOSE, NO_NODE, n_nodes)?;
         for (t, tree) in forest.trees.iter().enumerate() {
             control.check()?;
             let nodes = offsets[t]..offsets[t + 1];
@@ -78,9 +78,9 @@ impl Indicators {
             let (order, leaf) = (&mut order[t * n..(t + 1) * n], &mut leaf[t * n..(t + 1) * n]);
             let leaves = x.leaves(tree, control)?;
             // The node of each leaf, then a counting sort of the samples by leaf.
-            let mut node_of = try_with_capacity(WHAT, tree.n_leaves())?;
+            let mut node_of = PURPOSE.with_capacity(tree.n_leaves())?;
             node_of.extend((0u32..).zip(&tree.nodes).filter(|(_, node)| node.is_leaf()).map(|(i, _)| i));
-            let mut next = try_filled(WHAT, 0u32, tree.n_leaves() + 1)?;
+            let mut next = PURPOSE.filled(0u32, tree.n_leaves() + 1)?;
             rows.iter().for_each(|&row| next[leaves[row as usize] as usize + 1] += 1);
             for l in 0..tree.n_leaves() {
                 next[l + 1] += next[l];
@@ -166,15 +166,15 @@ impl Indicators {
         let parent = &self.parent[self.nodes(tree)];
         if scratch.pending.len() < n_nodes {
             let more = n_nodes - scratch.pending.len();
-            try_extend(WHAT, &mut scratch.pending, repeat_n(0, more))?;
+            PURPOSE.extend(&mut scratch.pending, repeat_n(0, more))?;
         }
         if scratch.sums.len() < n_nodes * width {
             let more = n_nodes * width - scratch.sums.len();
-            try_extend(WHAT, &mut scratch.sums, repeat_n(0.0, more))?;
+            PURPOSE.extend(&mut scratch.sums, repeat_n(0.0, more))?;
         }
         let Scratch { sums, pending, leaves } = scratch;
         leaves.clear();
-        try_reserve(WHAT, leaves, n_nodes.div_ceil(2))?;
+        PURPOSE.reserve(leaves, n_nodes.div_ceil(2))?;
         for (&row, values) in rows.iter().zip(values.chunks_exact(width)) {
             let node = leaf[row as usize];
             let at = node as usize;
@@ -253,8 +253,8 @@ impl Indicators {
         let (first, parent) = (nodes.start, &self.parent[nodes.clone()]);
         let order = &self.order[tree * self.n_rows..(tree + 1) * self.n_rows];
         // The right child of each node (0 for a leaf), and the end of its subtree.
-        let mut right = try_filled(WHAT, 0u32, nodes.len())?;
-        let mut end: Vec<u32> = try_with_capacity(WHAT, nodes.len())?;
+        let mut right = PURPOSE.filled(0u32, nodes.len())?;
+        let mut end: Vec<u32> = PURPOSE.with_capacity(nodes.len())?;
         end.extend(1..=nodes.len() as u32);
         for at in (1..nodes.len()).rev() {
             let up = parent[at] as usize;
@@ -270,22 +270,22 @@ impl Indicators {
             if right[i] == 0 {
                 let mut sums = spare.pop().unwrap_or_default();
                 sums.clear();
-                try_resize(WHAT, &mut sums, width, 0.0)?;
+                PURPOSE.resize(&mut sums, width, 0.0)?;
                 let rows = &order[self.start[first + i] as usize..self.end[first + i] as usize];
                 rows.iter().for_each(|&row| add(row as usize, &mut sums));
                 visit(first + i, &sums)?;
-                try_push(WHAT, &mut done, sums)?;
+                PURPOSE.push(&mut done, sums)?;
             } else if ready {
                 let (second, mut sums) = (done.pop().unwrap_or_default(), done.pop().unwrap_or_default());
                 sums.iter_mut().zip(&second).for_each(|(s, v)| *s += v);
-                try_push(WHAT, &mut spare, second)?;
+                PURPOSE.push(&mut spare, second)?;
                 visit(first + i, &sums)?;
-                try_push(WHAT, &mut done, sums)?;
+                PURPOSE.push(&mut done, sums)?;
             } else {
                 let (left, right) = (at + 1, right[i]);
                 let left_is_larger = end[left as usize] - left >= end[right as usize] - right;
                 let (larger, smaller) = if left_is_larger { (left, right) } else { (right, left) };
-                try_extend(WHAT, &mut todo, [(at, true), (smaller, false), (larger, false)])?;
+                PURPOSE.extend(&mut todo, [(at, true), (smaller, false), (larger, false)])?;
             }
         }
         Ok(())

@@ -26,9 +26,7 @@ use super::path::{Records, Solution, Steps};
 use super::rows::{Gradients, KeptRows};
 use super::stagewise::length;
 use crate::control::Control;
-use crate::error::{
-    Result, try_collected, try_copied, try_extend, try_filled, try_push, try_reserve, try_with_capacity,
-};
+use crate::error::{Purpose, Result};
 
 /// The sequence of penalties.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +51,7 @@ pub(crate) struct Lasso {
     knots: Vec<Solution>,
 }
 
-const WHAT: &str = "the path";
+const PURPOSE: Purpose = Purpose("the path");
 /// Maximum number of scores for which the sums of all nodes of a tree are in memory at once.
 const NARROW: usize = 16;
 
@@ -94,9 +92,9 @@ impl Coordinate {
 
 /// Returns a copy of the coefficients of each coordinate.
 fn betas(coordinates: &[Coordinate]) -> Result<Vec<Vec<f64>>> {
-    let mut betas = try_with_capacity(WHAT, coordinates.len())?;
+    let mut betas = PURPOSE.with_capacity(coordinates.len())?;
     for coordinate in coordinates {
-        betas.push(try_copied(WHAT, &coordinate.beta)?);
+        betas.push(PURPOSE.copied(&coordinate.beta)?);
     }
     Ok(betas)
 }
@@ -148,13 +146,13 @@ impl<'a, R: Solved> Solver<'a, R> {
         let mut solver = Solver {
             nodes,
             mass,
-            intercept: try_copied(WHAT, &rows.rows().start)?,
+            intercept: PURPOSE.copied(&rows.rows().start)?,
             rows,
             standardize,
             penalties,
             coordinates: Vec::new(),
-            overall: try_filled(WHAT, 0.0, width)?,
-            slopes: try_filled(WHAT, -1.0, nodes.n_nodes())?,
+            overall: PURPOSE.filled(0.0, width)?,
+            slopes: PURPOSE.filled(-1.0, nodes.n_nodes())?,
             scratch: Scratch::default(),
             lambda_max: 0.0,
         };
@@ -181,7 +179,7 @@ impl<'a, R: Solved> Solver<'a, R> {
 
     /// Adds to the constant.
     fn move_constant(&mut self, step: &[f64], control: &Control) -> Result<()> {
-        let mut change = try_filled(WHAT, 0.0, step.len())?;
+        let mut change = PURPOSE.filled(0.0, step.len())?;
         let mut pulse = control.pulse();
         for i in 0..self.rows.rows().n_rows() {
             pulse.after(step.len())?;
@@ -206,7 +204,7 @@ impl<'a, R: Solved> Solver<'a, R> {
         let train = of_all.of_training()?;
         let mut values = Vec::new();
         if width <= NARROW {
-            try_reserve(WHAT, &mut values, train.len() * width)?;
+            PURPOSE.reserve(&mut values, train.len() * width)?;
             for &i in &train {
                 let w = of_all.weight[i as usize];
                 values.extend(rows.gradient(i as usize).iter().map(|g| w * g));
@@ -242,11 +240,11 @@ impl<'a, R: Solved> Solver<'a, R> {
             }
             let share = self.mass.share[node];
             let curvature = share * (1.0 - share);
-            let (penalty, beta) = (self.penalty(node), try_filled(WHAT, 0.0, self.rows.rows().width)?);
-            try_push(WHAT, &mut new, Coordinate { node: node as u32, share, curvature, penalty, beta })?;
+            let (penalty, beta) = (self.penalty(node), PURPOSE.filled(0.0, self.rows.rows().width)?);
+            PURPOSE.push(&mut new, Coordinate { node: node as u32, share, curvature, penalty, beta })?;
         }
         let some = !new.is_empty();
-        try_extend(WHAT, &mut self.coordinates, new)?;
+        PURPOSE.extend(&mut self.coordinates, new)?;
         self.coordinates.sort_unstable_by_key(|c| c.node);
         Ok(some)
     }
@@ -279,10 +277,10 @@ impl<'a, R: Solved> Solver<'a, R> {
 
     /// Replaces the current state by a solution.
     fn restore(&mut self, solution: &Solution, control: &Control) -> Result<()> {
-        let step = try_collected(WHAT, solution.start.iter().zip(&self.intercept).map(|(b, a)| b - a))?;
+        let step = PURPOSE.collected(solution.start.iter().zip(&self.intercept).map(|(b, a)| b - a))?;
         self.move_constant(&step, control)?;
         self.intercept.copy_from_slice(&solution.start);
-        let mut change = try_filled(WHAT, 0.0, step.len())?;
+        let mut change = PURPOSE.filled(0.0, step.len())?;
         let mut pulse = control.pulse();
         for (&node, beta) in &solution.betas {
             for &i in self.nodes.rows(node as usize) {
@@ -344,7 +342,7 @@ fn solve_all<R: Solved>(
     records.push(0.0, solver.rows.rows().losses(), has_held_out, 0, 0)?;
     let (mut lambdas, mut norms) = (vec![solver.lambda_max], vec![0.0]);
     let mut knots = vec![solver.solution()?];
-    let mut kept = Ancestors { stamp: try_filled(WHAT, 0, nodes.n_nodes())?, now: 0 };
+    let mut kept = Ancestors { stamp: PURPOSE.filled(0, nodes.n_nodes())?, now: 0 };
     if solver.lambda_max > 0.0 {
         for k in 1..penalties.n {
             let lambda = solver.lambda_max * penalties.eps.powf(k as f64 / (penalties.n - 1) as f64);

@@ -4,7 +4,7 @@ use super::rows::check_held_out;
 use super::{CompressConfig, CompressMethod};
 use crate::data::known::Observed;
 use crate::data::{Dataset, Outputs, Weights};
-use crate::error::{Error, Result, try_collected, try_copied};
+use crate::error::{Error, Purpose, Result};
 
 /// The weights that a mask leaves: samples without a known cell have weight zero, in training and held out.
 #[derive(Debug)]
@@ -21,17 +21,17 @@ impl Unmasked {
     /// Returns [`crate::ErrorKind::Invalid`] for a mask of classes or labels, for an output without a known cell, if no
     /// held-out sample has a known cell, and for weights that are not valid.
     pub(super) fn new(data: &Dataset<'_>, held_out: Option<&[f64]>) -> Result<Option<Self>> {
-        const WHAT: &str = "the known cells of y";
+        const PURPOSE: Purpose = Purpose("the known cells of y");
         let (n, train) = (data.n_samples(), data.row_weights().sample_weight);
         check_held_out(held_out, n)?;
         Weights::check(train, n)?;
         // Held-out samples have weight zero in training; their cells are counted like those of training samples.
         let train = match train {
-            Some(weights) => try_copied(WHAT, weights)?,
-            None => try_collected(WHAT, (0..n).map(|_| 1.0))?,
+            Some(weights) => PURPOSE.copied(weights)?,
+            None => PURPOSE.collected((0..n).map(|_| 1.0))?,
         };
         let held = |row: usize| held_out.map_or(0.0, |held| held[row]);
-        let seen = try_collected(WHAT, train.iter().enumerate().map(|(row, w)| w.max(held(row))))?;
+        let seen = PURPOSE.collected(train.iter().enumerate().map(|(row, w)| w.max(held(row))))?;
         let of_all = data.view().sample_weight(&seen[..]);
         let Some(observed) = of_all.observed()? else { return Ok(None) };
         if !matches!(data.outputs(), Outputs::Real { .. }) {
@@ -40,7 +40,7 @@ impl Unmasked {
         let left = of_all.with_observed(Some(&observed));
         let is_there = |row: usize| left.row_weights().sample_weight.is_none_or(|w| w[row] > 0.0);
         let of_known = |(row, w): (usize, &f64)| if is_there(row) { *w } else { 0.0 };
-        let held_out = held_out.map(|held| try_collected(WHAT, held.iter().enumerate().map(of_known))).transpose()?;
+        let held_out = held_out.map(|held| PURPOSE.collected(held.iter().enumerate().map(of_known))).transpose()?;
         if held_out.as_ref().is_some_and(|held| held.iter().all(|w| *w == 0.0)) {
             return Err(Error::invalid(
                 "y_mask",
@@ -48,7 +48,7 @@ impl Unmasked {
                 "leave at least one observed cell among the held-out samples",
             ));
         }
-        let train = try_collected(WHAT, train.iter().enumerate().map(of_known))?;
+        let train = PURPOSE.collected(train.iter().enumerate().map(of_known))?;
         Ok(Some(Unmasked { observed, train, held_out }))
     }
 

@@ -2,9 +2,9 @@
 
 use super::indicators::{Indicators, Scratch};
 use super::rows::CommonRows;
-use crate::error::{Result, try_copied, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 
-const WHAT: &str = "weights of nodes";
+const PURPOSE: Purpose = Purpose("weights of nodes");
 
 /// The training weight in each node.
 #[derive(Clone, Debug)]
@@ -17,10 +17,10 @@ pub(crate) struct NodeMass {
 impl NodeMass {
     pub(crate) fn new(nodes: &Indicators, rows: &CommonRows) -> Result<Self> {
         let train = rows.of_training()?;
-        let mut values = try_with_capacity(WHAT, 2 * train.len())?;
+        let mut values = PURPOSE.with_capacity(2 * train.len())?;
         train.iter().for_each(|&i| values.extend([rows.weight[i as usize], 1.0]));
-        let mut weight = try_filled(WHAT, 0.0, nodes.n_nodes())?;
-        let mut share = try_filled(WHAT, 0.0, nodes.n_nodes())?;
+        let mut weight = PURPOSE.filled(0.0, nodes.n_nodes())?;
+        let mut share = PURPOSE.filled(0.0, nodes.n_nodes())?;
         let mut scratch = Scratch::default();
         for tree in 0..nodes.n_trees() {
             nodes.touched(tree, &train, &values, 2, &mut scratch, |k, sums| {
@@ -32,7 +32,7 @@ impl NodeMass {
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {
-        Ok(NodeMass { weight: try_copied(WHAT, &self.weight)?, share: try_copied(WHAT, &self.share)? })
+        Ok(NodeMass { weight: PURPOSE.copied(&self.weight)?, share: PURPOSE.copied(&self.share)? })
     }
 
     /// Returns the standard deviation of the indicator of a node.

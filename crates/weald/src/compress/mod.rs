@@ -76,7 +76,7 @@ use crate::data::Targets;
 use crate::data::dataset::Names;
 use crate::data::targets::is_binary;
 use crate::data::{Dataset, Outputs};
-use crate::error::{Error, Result, try_copied};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::Forest;
 use crate::loss::Link;
 use engine::{Engine, Scoring};
@@ -158,7 +158,8 @@ impl CompressConfig {
         let nodes = Indicators::new(forest, x, &rows.ids, control)?;
         let mass = NodeMass::new(&nodes, rows)?;
         let what = "the rows of a path";
-        let (width, scale, start) = (rows.width, try_copied(what, &rows.scale)?, try_copied(what, &rows.start)?);
+        let (width, scale, start) =
+            (rows.width, Purpose(what).copied(&rows.scale)?, Purpose(what).copied(&rows.start)?);
         let mut track = Track::new(&nodes, rows, self.max_test_nodes, keep == Keep::All)?;
         let (records, steps) = match self.method {
             CompressMethod::Stagewise { step_size, max_steps } => {

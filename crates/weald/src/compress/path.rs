@@ -12,11 +12,11 @@ use super::rebuild::{Linear, rebuild};
 use super::rows::CommonRows;
 use crate::control::Control;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::Forest;
 use crate::loss::Link;
 
-const WHAT: &str = "the path";
+const PURPOSE: Purpose = Purpose("the path");
 
 /// The coefficients of a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,13 +49,13 @@ impl Records {
         n_test_nodes: usize,
         n: usize,
     ) -> Result<()> {
-        try_push(WHAT, &mut self.l1_norm, l1_norm)?;
-        try_push(WHAT, &mut self.train_loss, losses.0)?;
+        PURPOSE.push(&mut self.l1_norm, l1_norm)?;
+        PURPOSE.push(&mut self.train_loss, losses.0)?;
         if has_test {
-            try_push(WHAT, &mut self.test_loss, losses.1)?;
+            PURPOSE.push(&mut self.test_loss, losses.1)?;
         }
-        try_push(WHAT, &mut self.n_test_nodes, n_test_nodes)?;
-        try_push(WHAT, &mut self.n_nonzero, n)
+        PURPOSE.push(&mut self.n_test_nodes, n_test_nodes)?;
+        PURPOSE.push(&mut self.n_nonzero, n)
     }
 }
 
@@ -109,7 +109,7 @@ impl<'a> Track<'a> {
         records.push(0.0, rows.losses(), rows.has_held_out(), 0, 0)?;
         Ok(Track {
             nodes,
-            is_kept: try_filled(WHAT, false, nodes.n_nodes())?,
+            is_kept: PURPOSE.filled(false, nodes.n_nodes())?,
             n_kept: 0,
             max_test_nodes: max_test_nodes.unwrap_or(usize::MAX),
             l1_norm: 0.0,
@@ -132,9 +132,9 @@ impl<'a> Track<'a> {
     pub(crate) fn push(&mut self, node: usize, length: f64, direction: &[f64], engine: &Engine<'_>) -> Result<()> {
         if self.keep_moves {
             let (nodes, lengths, directions) = &mut self.moves;
-            try_push(WHAT, nodes, node as u32)?;
-            try_push(WHAT, lengths, length)?;
-            try_extend(WHAT, directions, direction.iter().map(|&u| u as f32))?;
+            PURPOSE.push(nodes, node as u32)?;
+            PURPOSE.push(lengths, length)?;
+            PURPOSE.extend(directions, direction.iter().map(|&u| u as f32))?;
         }
         let mut at = self.nodes.parent(node);
         while let Some(up) = at
@@ -291,11 +291,11 @@ impl CompressionPath {
                     pulse.after(self.width)?;
                     let beta = match betas.entry(node) {
                         Entry::Occupied(beta) => beta.into_mut(),
-                        Entry::Vacant(place) => place.insert(try_filled(WHAT, 0.0, self.width)?),
+                        Entry::Vacant(place) => place.insert(PURPOSE.filled(0.0, self.width)?),
                     };
                     beta.iter_mut().zip(direction).for_each(|(b, &u)| *b += length * f64::from(u));
                 }
-                Solution { start: try_copied(WHAT, &self.start)?, betas }
+                Solution { start: PURPOSE.copied(&self.start)?, betas }
             }
             Steps::Knots(lasso) => lasso.knot(step)?,
         })
@@ -303,14 +303,14 @@ impl CompressionPath {
 
     /// Converts a solution to the units of y, for indicators that are 0 and 1.
     fn linear(&self, solution: Solution) -> Result<Linear> {
-        let mut intercept = try_collected(WHAT, solution.start.iter().zip(&self.scale).map(|(b, s)| b * s))?;
+        let mut intercept = PURPOSE.collected(solution.start.iter().zip(&self.scale).map(|(b, s)| b * s))?;
         let offsets = self.forest.trees.iter().scan(0usize, |first, tree| {
             let this = *first;
             *first += tree.n_nodes();
             Some(this)
         });
         let offsets: Vec<usize> = offsets.collect();
-        let mut coefficients = try_with_capacity(WHAT, solution.betas.len())?;
+        let mut coefficients = PURPOSE.with_capacity(solution.betas.len())?;
         for (node, mut beta) in solution.betas {
             let node = node as usize;
             let tree = offsets.partition_point(|&offset| offset <= node) - 1;
@@ -336,7 +336,7 @@ pub(crate) struct Solution {
 impl Solution {
     /// Copies a solution; `betas` must be ordered by node.
     pub(crate) fn copied<'b>(start: &[f64], betas: impl Iterator<Item = (u32, &'b [f64])>) -> Result<Self> {
-        let betas = betas.map(|(node, beta)| Ok((node, try_copied(WHAT, beta)?))).collect::<Result<_>>()?;
-        Ok(Solution { start: try_copied(WHAT, start)?, betas })
+        let betas = betas.map(|(node, beta)| Ok((node, PURPOSE.copied(beta)?))).collect::<Result<_>>()?;
+        Ok(Solution { start: PURPOSE.copied(start)?, betas })
     }
 }

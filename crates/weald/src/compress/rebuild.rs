@@ -15,12 +15,12 @@ use super::path::Coefficient;
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
-use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::forest::Forest;
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
 
-const WHAT: &str = "the compressed forest";
+const PURPOSE: Purpose = Purpose("the compressed forest");
 /// Leaves are treated as sparse if at most one in this number of the coefficients of a node is not zero.
 const FEW: usize = 8;
 
@@ -34,12 +34,12 @@ pub(crate) struct Linear {
 
 pub(crate) fn rebuild(forest: &Forest, linear: &Linear, control: &Control) -> Result<Forest> {
     let outputs = Outputs::Real { n_outputs: linear.intercept.len() };
-    let mut parts: Vec<&[Coefficient]> = try_with_capacity(WHAT, forest.n_trees())?;
+    let mut parts: Vec<&[Coefficient]> = PURPOSE.with_capacity(forest.n_trees())?;
     parts.extend(linear.coefficients.chunk_by(|a, b| a.tree == b.tree));
     let is_sparse = is_sparse(linear);
     let n_kept = (parts.len() + usize::from(is_sparse)) as f64;
-    let mut trees = try_with_capacity(WHAT, parts.len() + 1)?;
-    let zeros = try_filled(WHAT, 0.0, linear.intercept.len())?;
+    let mut trees = PURPOSE.with_capacity(parts.len() + 1)?;
+    let zeros = PURPOSE.filled(0.0, linear.intercept.len())?;
     let of_all = if is_sparse { &zeros } else { &linear.intercept };
     for part in &parts {
         control.check()?;
@@ -47,7 +47,7 @@ pub(crate) fn rebuild(forest: &Forest, linear: &Linear, control: &Control) -> Re
         trees.push(Arc::new(rebuild_tree(tree, part, of_all, n_kept, &outputs)?));
     }
     if trees.is_empty() || is_sparse {
-        let constant = try_collected(WHAT, linear.intercept.iter().map(|b| n_kept.max(1.0) * b))?;
+        let constant = PURPOSE.collected(linear.intercept.iter().map(|b| n_kept.max(1.0) * b))?;
         trees.push(Arc::new(rebuild_tree(&forest.trees[0], &[], &constant, 1.0, &outputs)?));
     }
     Ok(Forest { n_features: forest.n_features, outputs, trees })
@@ -72,9 +72,9 @@ fn rebuild_tree(
     let n = tree.n_nodes();
     let control = Control::default();
     // For each node, the position of its coefficients plus one, and whether it or one of its descendants has any.
-    let mut place = control.try_filled(WHAT, 0u32, n)?;
+    let mut place = control.filled(PURPOSE, 0u32, n)?;
     (1u32..).zip(coefficients).for_each(|(i, c)| place[c.node as usize] = i);
-    let mut below = control.try_filled(WHAT, false, n)?;
+    let mut below = control.filled(PURPOSE, false, n)?;
     for (i, node) in tree.nodes.iter().enumerate().rev() {
         below[i] = place[i] > 0 || (!node.is_leaf() && (below[i + 1] || below[node.right() as usize]));
     }
@@ -87,8 +87,8 @@ fn rebuild_tree(
     let (mut impurity, mut samples, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     let mut n_leaves = 0;
     // The sums along the path to a node: there are never more of them than leaves that are still to come.
-    let mut values = try_filled(WHAT, 0.0, intercept.len())?;
-    let mut todo: Vec<(usize, Option<usize>, Vec<f64>)> = vec![(0, None, try_copied(WHAT, &values)?)];
+    let mut values = PURPOSE.filled(0.0, intercept.len())?;
+    let mut todo: Vec<(usize, Option<usize>, Vec<f64>)> = vec![(0, None, PURPOSE.copied(&values)?)];
     while let Some((i, right_of, mut sums)) = todo.pop() {
         if let Some(parent) = right_of {
             let parent: &mut Node = &mut nodes[parent];
@@ -98,18 +98,18 @@ fn rebuild_tree(
             let beta = &coefficients[place[i] as usize - 1].values;
             sums.iter_mut().zip(beta).for_each(|(s, b)| *s += b);
         }
-        try_push(WHAT, &mut impurity, tree.impurity[i])?;
-        try_push(WHAT, &mut samples, tree.n_node_samples[i])?;
-        try_push(WHAT, &mut weights, tree.weighted_n_node_samples[i])?;
+        PURPOSE.push(&mut impurity, tree.impurity[i])?;
+        PURPOSE.push(&mut samples, tree.n_node_samples[i])?;
+        PURPOSE.push(&mut weights, tree.weighted_n_node_samples[i])?;
         let node = tree.nodes[i];
         if is_kept(i) {
-            try_push(WHAT, &mut todo, (node.right() as usize, Some(nodes.len()), try_copied(WHAT, &sums)?))?;
-            try_push(WHAT, &mut todo, (i + 1, None, sums))?;
-            try_push(WHAT, &mut nodes, node)?;
+            PURPOSE.push(&mut todo, (node.right() as usize, Some(nodes.len()), PURPOSE.copied(&sums)?))?;
+            PURPOSE.push(&mut todo, (i + 1, None, sums))?;
+            PURPOSE.push(&mut nodes, node)?;
         } else {
             values.iter_mut().zip(intercept).zip(&sums).for_each(|((v, b), s)| *v = b + factor * s);
             leaves.push_means(&values)?;
-            try_push(WHAT, &mut nodes, Node::leaf(n_leaves))?;
+            PURPOSE.push(&mut nodes, Node::leaf(n_leaves))?;
             n_leaves += 1;
         }
     }

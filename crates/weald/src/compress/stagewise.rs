@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use super::engine::{Engine, Scoring};
 use super::path::Track;
 use crate::control::Control;
-use crate::error::{Result, try_extend, try_filled};
+use crate::error::{Purpose, Result};
 use crate::rounds::{Unobserved, rounds};
 
 /// The length and number of steps.
@@ -27,7 +27,7 @@ pub(crate) struct Stride {
     pub(crate) outputs: Option<usize>,
 }
 
-const WHAT: &str = "the step of a move";
+const PURPOSE: Purpose = Purpose("the step of a move");
 
 pub(crate) fn stagewise(
     engine: &mut Engine<'_>,
@@ -36,7 +36,7 @@ pub(crate) fn stagewise(
     control: &Control,
 ) -> Result<()> {
     let width = engine.rows().width;
-    let mut direction = try_filled(WHAT, 0.0, width)?;
+    let mut direction = PURPOSE.filled(0.0, width)?;
     let mut columns: Vec<usize> = Vec::new();
     let at_first = engine.rows().losses().0;
     rounds(track.n_moves()..steps.most, control, &mut Unobserved, |_| {
@@ -46,7 +46,7 @@ pub(crate) fn stagewise(
         let Some((node, mut c)) = engine.select(control)? else { return Ok(ControlFlow::Break(())) };
         if let Some(k) = steps.outputs.filter(|&k| k < width) {
             columns.clear();
-            try_extend(WHAT, &mut columns, 0..width)?;
+            PURPOSE.extend(&mut columns, 0..width)?;
             // Of equal columns, the first is chosen.
             columns.select_nth_unstable_by(k, |&a, &b| c[b].abs().total_cmp(&c[a].abs()).then(a.cmp(&b)));
             columns[k..].iter().for_each(|&column| c[column] = 0.0);

@@ -24,7 +24,7 @@ use super::{Criterion, NodeCriterion, NodeStats, Units};
 use crate::control::Control;
 use crate::data::sort::sort_by;
 use crate::data::train_y::{RealTargets, TrainY};
-use crate::error::{ErrorKind, Result, try_filled, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 use crate::exact::{FixedPoint, exponent_above};
 
 /// The absolute error in the table of criteria.
@@ -113,7 +113,7 @@ fn bits_of_numbers(weight: f64) -> i32 {
 
 impl<'a, U: Units> AbsoluteError<'a, U> {
     pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], control: &Control) -> Result<Self> {
-        const WHAT: &str = "the sorted targets of a node";
+        const PURPOSE: Purpose = Purpose("the sorted targets of a node");
         let q = y.n_outputs;
         let limit = u32::MAX as usize;
         let n_cells = weights.len().checked_mul(q).filter(|n| n + q <= limit);
@@ -122,16 +122,16 @@ impl<'a, U: Units> AbsoluteError<'a, U> {
             y,
             weights,
             control: control.clone(),
-            places: control.try_filled(WHAT, 0, n_cells)?,
-            starts: try_filled(WHAT, 0, q + 1)?,
-            numbers: try_with_capacity(WHAT, n_cells)?,
-            up_to: try_with_capacity(WHAT, n_cells)?,
-            moved: control.try_filled(WHAT, Part::default(), n_cells)?,
-            moved_sums: try_filled(WHAT, U::Square::default(), q)?,
-            moved_rows: try_with_capacity(WHAT, weights.len())?,
+            places: control.filled(PURPOSE, 0, n_cells)?,
+            starts: PURPOSE.filled(0, q + 1)?,
+            numbers: PURPOSE.with_capacity(n_cells)?,
+            up_to: PURPOSE.with_capacity(n_cells)?,
+            moved: control.filled(PURPOSE, Part::default(), n_cells)?,
+            moved_sums: PURPOSE.filled(U::Square::default(), q)?,
+            moved_rows: PURPOSE.with_capacity(weights.len())?,
             has_moved_sides: false,
-            sorted: try_with_capacity(WHAT, weights.len())?,
-            centers: try_filled(WHAT, 0.0, q)?,
+            sorted: PURPOSE.with_capacity(weights.len())?,
+            centers: PURPOSE.filled(0.0, q)?,
             weight: U::default(),
             n_samples: 0,
             grid: FixedPoint::ONE,

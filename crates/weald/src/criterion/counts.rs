@@ -15,7 +15,7 @@ use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics,
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
-use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::{Reduce, Workers};
 
@@ -77,7 +77,7 @@ pub(crate) struct OneSlot<U> {
 impl<U: Units> OneSlot<U> {
     pub(crate) fn new(y: &Slots<'_>, weights: &[U]) -> Result<Self> {
         let of_rows = weights.iter().enumerate().map(|(row, &w)| (w, y.of(row as u32)[0]));
-        Ok(OneSlot { of_rows: try_collected("the classes of samples", of_rows)?, n_classes: y.width })
+        Ok(OneSlot { of_rows: Purpose("the classes of samples").collected(of_rows)?, n_classes: y.width })
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) struct Gini<U: Units, Y> {
 
 const FEW_SLOTS: usize = 32;
 
-const WHAT: &str = "the counts of a node";
+const PURPOSE: Purpose = Purpose("the counts of a node");
 
 impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
     /// `slots` determines the meaning of the slots of `y`.
@@ -177,11 +177,11 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
             y,
             workers: Workers::One,
             n: 0,
-            total: try_filled(WHAT, U::default(), slots.width)?,
-            moved: try_filled(WHAT, U::default(), slots.width)?,
-            present: try_with_capacity(WHAT, slots.width)?,
+            total: PURPOSE.filled(U::default(), slots.width)?,
+            moved: PURPOSE.filled(U::default(), slots.width)?,
+            present: PURPOSE.with_capacity(slots.width)?,
             n_cells: 0,
-            touched: try_with_capacity(WHAT, if few_slots { 0 } else { slots.width })?,
+            touched: PURPOSE.with_capacity(if few_slots { 0 } else { slots.width })?,
             few_slots,
             slots_of_a_sample: slots.most_in_a_row(),
             weight: U::default(),
@@ -300,7 +300,7 @@ impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
         (memory.n, memory.weight) = (self.n, self.weight);
         memory.totals.clear();
         let totals = self.present.iter().map(|&slot| (slot, self.total[slot as usize]));
-        try_extend("the waiting nodes of a tree", &mut memory.totals, totals)?;
+        Purpose("the waiting nodes of a tree").extend(&mut memory.totals, totals)?;
         Ok(true)
     }
 

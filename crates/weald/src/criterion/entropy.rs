@@ -9,11 +9,11 @@ use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics,
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
-use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{Total, debug_assert_exact};
 
-const WHAT: &str = "the counts of a node";
+const PURPOSE: Purpose = Purpose("the counts of a node");
 
 /// For total weights below this, x log₂ x is looked up in a table, which takes at most 8 MB.
 const TABLE: usize = 1 << 20;
@@ -77,10 +77,10 @@ impl<'a, U: Units> Entropy<'a, U> {
             y,
             weights,
             workers: Workers::One,
-            table: try_collected(WHAT, (0..len).map(|x| x_log2_x(x as f64)))?,
-            total: try_filled(WHAT, 0.0, y.width)?,
-            moved: try_filled(WHAT, 0.0, y.width)?,
-            present: try_with_capacity(WHAT, y.width)?,
+            table: PURPOSE.collected((0..len).map(|x| x_log2_x(x as f64)))?,
+            total: PURPOSE.filled(0.0, y.width)?,
+            moved: PURPOSE.filled(0.0, y.width)?,
+            present: PURPOSE.with_capacity(y.width)?,
             weight: 0.0,
             node_entropy: 0.0,
         })

@@ -14,11 +14,11 @@ use std::marker::PhantomData;
 
 use super::{NodeCriterion, NodeStats, Units};
 use crate::data::masked::MaskedSlots;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::{Reduce, Workers};
 
-const WHAT: &str = "the counts of a node";
+const PURPOSE: Purpose = Purpose("the counts of a node");
 
 /// The contribution of a slot to the score of a side. The larger the sum, the less impure the sides.
 pub(crate) trait SlotTerm: std::fmt::Debug {
@@ -165,14 +165,14 @@ impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
             y,
             weights,
             workers: Workers::One,
-            counts: try_filled(WHAT, 0.0, width)?,
-            more: try_filled(WHAT, 0.0, n_outputs)?,
-            present: try_with_capacity(WHAT, width)?,
-            outputs: try_with_capacity(WHAT, most_outputs)?,
-            place_of_slot: try_filled(WHAT, ABSENT, width)?,
-            place_of_output: try_filled(WHAT, ABSENT, n_outputs)?,
-            moved: try_with_capacity(WHAT, width)?,
-            moved_more: try_with_capacity(WHAT, most_outputs)?,
+            counts: PURPOSE.filled(0.0, width)?,
+            more: PURPOSE.filled(0.0, n_outputs)?,
+            present: PURPOSE.with_capacity(width)?,
+            outputs: PURPOSE.with_capacity(most_outputs)?,
+            place_of_slot: PURPOSE.filled(ABSENT, width)?,
+            place_of_output: PURPOSE.filled(ABSENT, n_outputs)?,
+            moved: PURPOSE.with_capacity(width)?,
+            moved_more: PURPOSE.with_capacity(most_outputs)?,
             weight: 0.0,
             mostly: 0.0,
             base: 0.0,

@@ -15,7 +15,7 @@ use super::moved_sums::{Many, MovedSums, OUTPUTS};
 use super::{NodeCriterion, NodeStats, Units};
 use crate::control::Control;
 use crate::data::masked::MaskedNumbers;
-use crate::error::{Result, try_filled};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total, debug_assert_exact, exponent_above};
 
@@ -55,14 +55,14 @@ impl<'a, U: Units> MaskedVariance<'a, U> {
             exact_weights,
             workers: Workers::One,
             control: control.clone(),
-            rounded: control.try_filled("the rounded targets", 0.0, weights.len().saturating_mul(2 * q + 1))?,
+            rounded: control.filled(Purpose("the rounded targets"), 0.0, weights.len().saturating_mul(2 * q + 1))?,
             moved: Many::new(2 * q)?,
-            total: try_filled(OUTPUTS, 0.0, 2 * q)?,
+            total: OUTPUTS.filled(0.0, 2 * q)?,
             weight: 0.0,
             base: 0.0,
             grid: PowerOfTwo::ONE,
-            low: try_filled(OUTPUTS, 0.0, q)?,
-            high: try_filled(OUTPUTS, 0.0, q)?,
+            low: OUTPUTS.filled(0.0, q)?,
+            high: OUTPUTS.filled(0.0, q)?,
             square_bits: 30 - (exponent_above(q as f64) - 13).max(0) / 2,
             cells_of_a_sample: None,
         })

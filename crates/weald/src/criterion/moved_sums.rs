@@ -1,7 +1,7 @@
 //! Sums of numerical outputs over the samples that a scan has moved. Those of one output are in registers, those of
 //! several outputs in memory.
 
-use crate::error::{Result, try_filled};
+use crate::error::{Purpose, Result};
 
 /// The sums of the moved side. A sample consists of its weight, followed by weight × target of each output.
 pub(crate) trait MovedSums: std::fmt::Debug {
@@ -89,7 +89,7 @@ impl MovedSums for One {
 }
 
 /// The purpose of memory with one number for each output, for error messages.
-pub(super) const OUTPUTS: &str = "the sums of a node";
+pub(super) const OUTPUTS: Purpose = Purpose("the sums of a node");
 
 /// Any number of outputs.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub(crate) struct Many(Vec<f64>);
 
 impl Many {
     pub(crate) fn new(n_outputs: usize) -> Result<Self> {
-        Ok(Many(try_filled(OUTPUTS, 0.0, n_outputs)?))
+        Ok(Many(OUTPUTS.filled(0.0, n_outputs)?))
     }
 
     /// Returns m_j of each output j.

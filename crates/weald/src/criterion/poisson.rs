@@ -17,7 +17,7 @@ use super::table::{
 };
 use super::{Criterion, NodeCriterion, NodeStats, Units};
 use crate::data::train_y::{RealTargets, TrainY};
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{FixedPoint, Total, debug_assert_exact};
 
@@ -107,18 +107,18 @@ pub(crate) struct Poisson<'a, U> {
 impl<'a, U: Units> Poisson<'a, U> {
     /// `total` is the weight of the root, in units.
     pub(crate) fn new(y: &'a RealTargets<'a>, weights: &'a [U], total: Total) -> Result<Self> {
-        const WHAT: &str = "the sums of a node";
+        const PURPOSE: Purpose = Purpose("the sums of a node");
         Ok(Poisson {
             y,
             weights,
             workers: Workers::One,
             whole: FixedPoint::with_bits(total.as_f64(), 119),
             size: None,
-            rounded: try_filled("the rounded targets", 0, weights.len() * y.n_outputs)?,
-            deviances: try_with_capacity("the deviances of samples", weights.len())?,
-            total: try_filled(WHAT, 0, y.n_outputs)?,
-            moved: try_filled(WHAT, 0, y.n_outputs)?,
-            means: try_filled(WHAT, 0.0, y.n_outputs)?,
+            rounded: Purpose("the rounded targets").filled(0, weights.len() * y.n_outputs)?,
+            deviances: Purpose("the deviances of samples").with_capacity(weights.len())?,
+            total: PURPOSE.filled(0, y.n_outputs)?,
+            moved: PURPOSE.filled(0, y.n_outputs)?,
+            means: PURPOSE.filled(0.0, y.n_outputs)?,
             weight: 0.0,
         })
     }

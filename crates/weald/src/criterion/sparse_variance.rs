@@ -14,11 +14,11 @@
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::control::Control;
 use crate::data::sparse_targets::SparseNumbers;
-use crate::error::{Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{FixedPoint, debug_assert_exact, exponent_above};
 
-const WHAT: &str = "the sums of a node";
+const PURPOSE: Purpose = Purpose("the sums of a node");
 
 /// The number of bits of a sum of amounts, times the root of the number of outputs. Twice the sum of squares over all
 /// outputs then fits in 127 bits.
@@ -117,11 +117,11 @@ impl<'a, U: Units> SparseVariance<'a, U> {
             workers: Workers::One,
             control: control.clone(),
             grid: None,
-            amounts: control.try_filled("the rounded targets", 0, y.numbers().values().len())?,
-            squares_of_rows: control.try_filled("the rounded targets", 0, weights.len())?,
-            of_outputs: try_filled(WHAT, OfOutput::default(), n_outputs)?,
-            present: try_with_capacity(WHAT, n_outputs)?,
-            touched: try_with_capacity(WHAT, n_outputs)?,
+            amounts: control.filled(Purpose("the rounded targets"), 0, y.numbers().values().len())?,
+            squares_of_rows: control.filled(Purpose("the rounded targets"), 0, weights.len())?,
+            of_outputs: PURPOSE.filled(OfOutput::default(), n_outputs)?,
+            present: PURPOSE.with_capacity(n_outputs)?,
+            touched: PURPOSE.with_capacity(n_outputs)?,
             n: 0,
             n_entries: 0,
             weight: U::default(),
@@ -197,7 +197,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         }
         // The smallest and the largest number of each output, from one sample of each worker.
         let width = self.y.n_outputs();
-        let mut range = try_filled(WHAT, f64::NEG_INFINITY, 2 * width)?;
+        let mut range = PURPOSE.filled(f64::NEG_INFINITY, 2 * width)?;
         if let Some(&row) = rows.first() {
             range.fill(0.0);
             numbers(row).for_each(|(j, y)| (range[j as usize], range[width + j as usize]) = (-y, y));
@@ -212,8 +212,8 @@ impl<'a, U: Units> SparseVariance<'a, U> {
         if self.workers.has_all_rows() {
             return Ok(());
         }
-        let mut totals = try_collected(WHAT, self.of_outputs.iter().map(|of| of.total))?;
-        let mut counts = try_collected(WHAT, self.of_outputs.iter().map(|of| of.n))?;
+        let mut totals = PURPOSE.collected(self.of_outputs.iter().map(|of| of.total))?;
+        let mut counts = PURPOSE.collected(self.of_outputs.iter().map(|of| of.n))?;
         self.workers.sum(&mut totals)?;
         self.workers.sum(&mut counts)?;
         self.present.clear();
@@ -289,7 +289,7 @@ impl<U: Units> NodeCriterion for SparseVariance<'_, U> {
         (*n, *n_entries, *weight, *own_squares) = (self.n, self.n_entries, self.weight, self.own_squares);
         totals.clear();
         let of_outputs = self.present.iter().map(|&j| (j, &self.of_outputs[j as usize]));
-        try_extend("the waiting nodes of a tree", totals, of_outputs.map(|(j, of)| (j, of.n, of.total)))?;
+        Purpose("the waiting nodes of a tree").extend(totals, of_outputs.map(|(j, of)| (j, of.n, of.total)))?;
         Ok(true)
     }
 

@@ -22,7 +22,7 @@ use super::table::{CriterionKind, Decrease, NodeData, SideSums, SplitSums, TakeS
 use super::{NodeCriterion, NodeStats, Units, least_weight};
 use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
-use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Part, Reduce, Workers, other_sums};
 use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total, debug_assert_exact, exponent_above};
 
@@ -110,7 +110,7 @@ const FEW_SAMPLES: u32 = 4;
 const BITS_OF_SUMS: i32 = Total::BITS as i32 - 1;
 
 /// The purpose of memory for frames, for error messages.
-const FRAMES: &str = "the grids of nodes";
+const FRAMES: Purpose = Purpose("the grids of nodes");
 
 /// Sums over the samples of a node, in spacings of its frame.
 #[derive(Clone, Debug, Default)]
@@ -123,12 +123,12 @@ struct Sums {
 
 impl Sums {
     fn new(q: usize) -> Result<Self> {
-        Ok(Sums { total: try_filled(OUTPUTS, 0.0, q)?, ..Sums::default() })
+        Ok(Sums { total: OUTPUTS.filled(0.0, q)?, ..Sums::default() })
     }
 
     fn set(&mut self, other: &Sums) -> Result<()> {
         self.total.clear();
-        try_extend("the waiting nodes of a tree", &mut self.total, other.total.iter().copied())?;
+        Purpose("the waiting nodes of a tree").extend(&mut self.total, other.total.iter().copied())?;
         (self.weight, self.squares) = (other.weight, other.squares);
         Ok(())
     }
@@ -193,7 +193,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         moved: M,
         control: &Control,
     ) -> Result<Self> {
-        const WHAT: &str = "the rounded targets";
+        const PURPOSE: Purpose = Purpose("the rounded targets");
         let q = moved.n_outputs();
         Ok(Variance {
             y,
@@ -202,14 +202,14 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             workers: Workers::One,
             control: control.clone(),
             moved,
-            rounded: control.try_filled(WHAT, 0.0, weights.len() * (q + 1))?,
-            squares: control.try_filled(WHAT, 0, weights.len())?,
-            frame_of: control.try_filled(WHAT, 0, weights.len())?,
+            rounded: control.filled(PURPOSE, 0.0, weights.len() * (q + 1))?,
+            squares: control.filled(PURPOSE, 0, weights.len())?,
+            frame_of: control.filled(PURPOSE, 0, weights.len())?,
             frames: Vec::new(),
             centers: Vec::new(),
-            low: try_filled(OUTPUTS, 0.0, q)?,
-            high: try_filled(OUTPUTS, 0.0, q)?,
-            center: try_filled(OUTPUTS, 0.0, q)?,
+            low: OUTPUTS.filled(0.0, q)?,
+            high: OUTPUTS.filled(0.0, q)?,
+            center: OUTPUTS.filled(0.0, q)?,
             square_bits: 30 - (exponent_above(q as f64) - 13).max(0) / 2,
             node: Sums::new(q)?,
             inherited: Sums::new(q)?,
@@ -375,8 +375,8 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         };
         self.sum(rows)?;
         self.frame.level = level(weight, self.variance());
-        try_push(FRAMES, &mut self.frames, self.frame)?;
-        try_extend(FRAMES, &mut self.centers, self.center.iter().copied())?;
+        FRAMES.push(&mut self.frames, self.frame)?;
+        FRAMES.extend(&mut self.centers, self.center.iter().copied())?;
         self.distance = self.find_distance(rows)?;
         Ok(false)
     }
@@ -512,12 +512,12 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
     }
 
     fn hand_over(&self, rows: &[u32]) -> Result<Option<Box<dyn Any + Send>>> {
-        const WHAT: &str = "the rounded targets of a subtree";
+        const PURPOSE: Purpose = Purpose("the rounded targets of a subtree");
         let (q, frame) = (self.moved.n_outputs(), self.frame_of_node(rows)?);
-        let center = try_copied(WHAT, &self.centers[frame.number as usize * q..][..q])?;
-        let mut rounded = try_with_capacity(WHAT, rows.len() * (q + 1))?;
+        let center = PURPOSE.copied(&self.centers[frame.number as usize * q..][..q])?;
+        let mut rounded = PURPOSE.with_capacity(rows.len() * (q + 1))?;
         rows.iter().for_each(|&row| rounded.extend_from_slice(&self.rounded[row as usize * (q + 1)..][..q + 1]));
-        let squares = try_collected(WHAT, rows.iter().map(|&row| self.squares[row as usize]))?;
+        let squares = PURPOSE.collected(rows.iter().map(|&row| self.squares[row as usize]))?;
         Ok(Some(Box::new(Framed { frame: Frame { number: 0, ..frame }, center, rounded, squares })))
     }
 
@@ -529,8 +529,8 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
             self.squares[row as usize] = squares;
             self.frame_of[row as usize] = 0;
         }
-        try_push(FRAMES, &mut self.frames, framed.frame)?;
-        try_extend(FRAMES, &mut self.centers, framed.center)
+        FRAMES.push(&mut self.frames, framed.frame)?;
+        FRAMES.extend(&mut self.centers, framed.center)
     }
 
     fn remember(&self, memory: &mut Memory) -> Result<bool> {

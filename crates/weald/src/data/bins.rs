@@ -18,7 +18,7 @@ use super::{Category, DenseColumns, MOST_CATEGORIES, SparseView};
 use crate::control::Control;
 use crate::data::sort::Entry;
 use crate::data::sort::sort_by_value;
-use crate::error::{Result, try_filled, try_grow, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::pool;
 
 /// The maximum number of bins of a numerical feature: a byte holds their codes and that of missing values.
@@ -44,8 +44,8 @@ pub(crate) struct Bins {
 
 impl Bins {
     pub(super) fn new(of_features: Vec<Vec<Bin>>, zero: Vec<u16>) -> Result<Self> {
-        let mut start = try_with_capacity(WHAT, of_features.len() + 1)?;
-        let mut bins = try_with_capacity(WHAT, of_features.iter().map(Vec::len).sum())?;
+        let mut start = PURPOSE.with_capacity(of_features.len() + 1)?;
+        let mut bins = PURPOSE.with_capacity(of_features.iter().map(Vec::len).sum())?;
         start.push(0);
         for of_feature in of_features {
             bins.extend(of_feature);
@@ -72,7 +72,7 @@ impl Bins {
     }
 }
 
-const WHAT: &str = "the bins of X";
+const PURPOSE: Purpose = Purpose("the bins of X");
 
 /// Computes bins and codes of dense X. `units` returns the weight of a sample.
 pub(crate) fn bin_dense(
@@ -83,11 +83,11 @@ pub(crate) fn bin_dense(
     control: &Control,
 ) -> Result<(Bins, Codes<'static>)> {
     let (n, p) = (x.n_samples(), x.n_features());
-    let mut columns = try_filled(WHAT, CodeColumn::Narrow(Vec::new()), p)?;
-    let mut of_features = try_filled(WHAT, Vec::new(), p)?;
-    let mut has_missing = try_filled(WHAT, false, p)?;
+    let mut columns = PURPOSE.filled(CodeColumn::Narrow(Vec::new()), p)?;
+    let mut of_features = PURPOSE.filled(Vec::new(), p)?;
+    let mut has_missing = PURPOSE.filled(false, p)?;
     let jobs = columns.iter_mut().zip(of_features.iter_mut().zip(&mut has_missing)).enumerate();
-    let scratch = || Ok((try_with_capacity::<Entry>(WHAT, n)?, Vec::new()));
+    let scratch = || Ok((PURPOSE.with_capacity::<Entry>(n)?, Vec::new()));
     pool::for_each(control.n_threads(), jobs, scratch, |(entries, runs), (feature, (codes, (bins, has_missing)))| {
         control.check()?;
         entries.clear();
@@ -110,7 +110,7 @@ pub(crate) fn bin_dense(
         Ok(())
     })?;
     let codes = Codes::new(columns, of_features.iter().map(Vec::len), has_missing)?;
-    Ok((Bins::new(of_features, try_filled(WHAT, 0, p)?)?, codes))
+    Ok((Bins::new(of_features, PURPOSE.filled(0, p)?)?, codes))
 }
 
 /// Computes bins and relative codes of sparse columns.
@@ -124,18 +124,18 @@ pub(crate) fn bin_sparse(
     let (n, p) = (x.n_minor(), x.n_major());
     let total: u64 = (0..n).map(&units).sum();
     let (mut entries, mut runs) = (Vec::new(), Vec::new());
-    let mut of_features = try_with_capacity(WHAT, p)?;
-    let mut zeros = try_with_capacity(WHAT, p)?;
-    let mut ptr = try_with_capacity(WHAT, p + 1)?;
-    let mut indices = try_with_capacity(WHAT, x.values().len())?;
-    let mut codes = try_with_capacity(WHAT, x.values().len())?;
+    let mut of_features = PURPOSE.with_capacity(p)?;
+    let mut zeros = PURPOSE.with_capacity(p)?;
+    let mut ptr = PURPOSE.with_capacity(p + 1)?;
+    let mut indices = PURPOSE.with_capacity(x.values().len())?;
+    let mut codes = PURPOSE.with_capacity(x.values().len())?;
     ptr.push(0);
     for feature in 0..p {
         control.check()?;
         let (rows, values) = x.slice(feature);
         let stored = || rows.iter().zip(values).filter(|&(&row, &value)| value != 0.0 && units(row as usize) > 0);
         entries.clear();
-        try_grow(WHAT, &mut entries, rows.len())?;
+        PURPOSE.grow(&mut entries, rows.len())?;
         entries.extend(stored().map(|(&row, &value)| Entry::new(value, row)));
         sort_by_value(&mut entries, control)?;
         let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
@@ -186,11 +186,11 @@ pub(super) fn find_runs(
 ) -> Result<()> {
     runs.clear();
     for run in entries.chunk_by(|a, b| a.key() == b.key()) {
-        try_push(WHAT, runs, (run[0].value(), run.iter().map(|e| units(e.row() as usize)).sum()))?;
+        PURPOSE.push(runs, (run[0].value(), run.iter().map(|e| units(e.row() as usize)).sum()))?;
     }
     if n_zeros > 0 {
         let place = runs.partition_point(|run| run.0 < 0.0);
-        try_grow(WHAT, runs, 1)?;
+        PURPOSE.grow(runs, 1)?;
         runs.insert(place, (0.0, n_zeros));
     }
     Ok(())
@@ -201,7 +201,7 @@ pub(super) fn find_runs(
 /// in its bin, and later values share the rest.
 pub(super) fn find_bins(runs: &[(f32, u64)], max_bins: usize) -> Result<Vec<Bin>> {
     debug_assert!((1..=MOST_CATEGORIES as usize).contains(&max_bins));
-    let mut bins = try_with_capacity(WHAT, runs.len().min(max_bins))?;
+    let mut bins = PURPOSE.with_capacity(runs.len().min(max_bins))?;
     // Units are below 2⁵², so that their products with a number of bins fit into 64 bits.
     let mut units_left: u64 = runs.iter().map(|run| run.1).sum();
     let mut rest = runs;

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use super::FeatureSubset;
 use super::bins::MOST_BINS;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 
-const WHAT: &str = "the codes of X";
+const PURPOSE: Purpose = Purpose("the codes of X");
 
 /// A type of codes.
 pub(crate) trait Code: Copy + Default + Send + Sync + std::fmt::Debug {
@@ -70,7 +70,7 @@ impl CodeColumn {
 }
 
 fn filled<C: Code>(n: usize, coded: impl Iterator<Item = (u32, usize)>, control: &Control) -> Result<Vec<C>> {
-    let mut codes = control.try_filled(WHAT, C::default(), n)?;
+    let mut codes = control.filled(PURPOSE, C::default(), n)?;
     coded.for_each(|(row, code)| codes[row as usize] = C::new(code));
     Ok(codes)
 }
@@ -97,7 +97,7 @@ impl Codes<'_> {
         n_bins: impl Iterator<Item = usize>,
         has_missing: Vec<bool>,
     ) -> Result<Self> {
-        let mut start = try_with_capacity(WHAT, columns.len() + 1)?;
+        let mut start = PURPOSE.with_capacity(columns.len() + 1)?;
         start.push(0);
         for (n_bins, &has_missing) in n_bins.zip(&has_missing) {
             start.push(start[start.len() - 1] + n_bins + usize::from(has_missing));
@@ -121,12 +121,12 @@ impl Codes<'_> {
 
     /// Returns the codes of some features, which are renumbered. The codes are borrowed.
     pub(crate) fn narrowed(&self, features: &[u32]) -> Result<Codes<'_>> {
-        let mut start = try_with_capacity(WHAT, features.len() + 1)?;
+        let mut start = PURPOSE.with_capacity(features.len() + 1)?;
         start.push(0);
         for &feature in features {
             start.push(start[start.len() - 1] + self.bins(feature).len());
         }
-        let has_missing = try_collected(WHAT, features.iter().map(|&feature| self.has_missing[feature as usize]))?;
+        let has_missing = PURPOSE.collected(features.iter().map(|&feature| self.has_missing[feature as usize]))?;
         let features = self.features.narrowed(features)?;
         Ok(Codes { columns: Cow::Borrowed(&self.columns), features, start, has_missing, counts: OnceLock::new() })
     }
@@ -154,14 +154,14 @@ impl Codes<'_> {
                 self.counts.get_or_init(|| counts)
             }
         };
-        try_collected(WHAT, counts.iter().map(|&n| of_each * f64::from(n)))
+        PURPOSE.collected(counts.iter().map(|&n| of_each * f64::from(n)))
     }
 
     fn counted(&self) -> Result<Vec<u32>> {
         fn count(codes: &[impl Code], counts: &mut [u32]) {
             codes.iter().for_each(|code| counts[code.place()] += 1);
         }
-        let mut counts = try_filled(WHAT, 0u32, self.n_bins())?;
+        let mut counts = PURPOSE.filled(0u32, self.n_bins())?;
         for feature in 0..self.n_features() as u32 {
             let counts = &mut counts[self.bins(feature)];
             match self.column(feature) {

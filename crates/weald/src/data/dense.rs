@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ndarray::ArrayView2;
 
 use super::FeatureSubset;
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Purpose, Result};
 
 /// Column-major float32 values. They are borrowed if the caller's array is Fortran-contiguous, and copied once
 /// otherwise.
@@ -29,7 +29,7 @@ impl<'a> DenseColumns<'a> {
         let values = match columns.to_slice() {
             Some(slice) => Cow::Borrowed(slice),
             None => {
-                let mut values = try_with_capacity("the column-major copy of X", n_samples * n_features)?;
+                let mut values = Purpose("the column-major copy of X").with_capacity(n_samples * n_features)?;
                 values.resize(n_samples * n_features, 0.0);
                 for start in (0..n_samples).step_by(TILE) {
                     let end = (start + TILE).min(n_samples);

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use sprs::{CsMatView, CsMatViewI};
 
 use super::{LabelView, Matrix};
-use crate::error::{Error, ErrorKind, Result, try_collected};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 
-const WHAT: &str = "the indices of a sparse matrix";
+const PURPOSE: Purpose = Purpose("the indices of a sparse matrix");
 
 impl<'a> TryFrom<CsMatViewI<'a, f32, u32, usize>> for Matrix<'a> {
     type Error = Error;
@@ -70,7 +70,7 @@ fn of_arrays<'a>(
 /// Returns the offsets from the first one, which is not zero in a slice of a matrix.
 fn from_zero(ptr: &[usize]) -> Result<Cow<'_, [usize]>> {
     match ptr.first() {
-        Some(&first) if first > 0 => Ok(try_collected(WHAT, ptr.iter().map(|end| end - first))?.into()),
+        Some(&first) if first > 0 => Ok(PURPOSE.collected(ptr.iter().map(|end| end - first))?.into()),
         _ => Ok(ptr.into()),
     }
 }
@@ -80,7 +80,7 @@ fn narrow(indices: &[usize], n_minor: usize) -> Result<Vec<u32>> {
     if n_minor > limit {
         return Err(ErrorKind::TooMany { what: "indices", limit }.into());
     }
-    try_collected(WHAT, indices.iter().map(|&index| index as u32))
+    PURPOSE.collected(indices.iter().map(|&index| index as u32))
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use ndarray::Array2;
 use super::dataset::{Dataset, Mask};
 use super::targets::{LabelView, Targets};
 use super::weights::Weights;
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
-const WHAT: &str = "the mask of y";
+const PURPOSE: Purpose = Purpose("the mask of y");
 
 /// Which cells of y are known. For each sample, the outputs that differ from the majority of its outputs are listed;
 /// these are at most half of them.
@@ -31,12 +31,12 @@ impl Known {
         let (n, n_outputs) = mask.shape();
         let mut known = Known {
             n_outputs,
-            mostly: try_with_capacity(WHAT, n)?,
-            ptr: try_with_capacity(WHAT, n + 1)?,
+            mostly: PURPOSE.with_capacity(n)?,
+            ptr: PURPOSE.with_capacity(n + 1)?,
             listed: Vec::new(),
         };
         known.ptr.push(0);
-        let mut is_masked = try_filled(WHAT, false, n_outputs)?;
+        let mut is_masked = PURPOSE.filled(false, n_outputs)?;
         for row in 0..n {
             match mask {
                 Mask::Dense(mask) => is_masked.iter_mut().zip(mask.row(row)).for_each(|(to, &from)| *to = from),
@@ -49,7 +49,7 @@ impl Known {
             let n_masked = is_masked.iter().filter(|masked| **masked).count();
             let mostly = 2 * n_masked <= n_outputs;
             for (output, _) in (0u32..).zip(&is_masked).filter(|(_, masked)| **masked == mostly) {
-                try_push(WHAT, &mut known.listed, output)?;
+                PURPOSE.push(&mut known.listed, output)?;
             }
             known.mostly.push(mostly);
             known.ptr.push(known.listed.len());
@@ -111,34 +111,34 @@ enum Values {
 impl Values {
     /// `is_there` returns whether a sample has a positive weight.
     fn new(y: &Targets<'_>, known: &Known, is_there: impl Fn(&u32) -> bool) -> Result<Self> {
-        const WHAT: &str = "the known cells of y";
+        const PURPOSE: Purpose = Purpose("the known cells of y");
         Ok(match y {
             Targets::Real(y) => {
-                let mut values = try_collected(WHAT, y.iter().copied())?;
+                let mut values = PURPOSE.collected(y.iter().copied())?;
                 let known_of = |output: usize| {
                     let rows = (0u32..).zip(y.column(output)).filter(|(row, _)| is_there(row));
                     let known = rows.filter(|(row, _)| known.is_known(*row, output as u32));
                     let least = known.map(|(_, &y)| y).fold(f64::INFINITY, f64::min);
                     if least.is_finite() { least } else { 1.0 }
                 };
-                let least = try_collected(WHAT, (0..known.n_outputs).map(known_of))?;
+                let least = PURPOSE.collected((0..known.n_outputs).map(known_of))?;
                 replace(&mut values, known, |output| least[output]);
                 Values::Real(Array2::from_shape_vec(y.dim(), values).expect("as many as y has"))
             }
             Targets::Classes { codes, n_classes } => {
-                let mut values = try_collected(WHAT, codes.iter().copied())?;
+                let mut values = PURPOSE.collected(codes.iter().copied())?;
                 replace(&mut values, known, |_| 0);
                 let codes = Array2::from_shape_vec(codes.dim(), values).expect("as many as y has");
-                Values::Classes(codes, try_copied(WHAT, n_classes)?)
+                Values::Classes(codes, PURPOSE.copied(n_classes)?)
             }
             Targets::SparseReal(_) => {
                 return Err(Error::unsupported("y_mask", "for sparse numerical outputs"));
             }
             Targets::Labels(y) => {
                 let n = y.n_samples();
-                let mut ptr = try_with_capacity(WHAT, n + 1)?;
+                let mut ptr = PURPOSE.with_capacity(n + 1)?;
                 ptr.push(0);
-                let mut kept = try_with_capacity(WHAT, y.indices().len())?;
+                let mut kept = PURPOSE.with_capacity(y.indices().len())?;
                 for row in 0..n {
                     let on = y.indices()[y.ptr()[row]..y.ptr()[row + 1]].iter().copied();
                     kept.extend(on.filter(|&label| known.is_known(row as u32, label)));
@@ -203,7 +203,7 @@ impl Dataset<'_> {
         let known = Known::new(mask)?;
         let weight = |row: u32| row_weights.sample_weight.map_or(1.0, |weights| weights[row as usize]);
         let is_there = |row: &u32| weight(*row) > 0.0;
-        let mut is_output_known = try_filled(WHAT, false, known.n_outputs)?;
+        let mut is_output_known = PURPOSE.filled(false, known.n_outputs)?;
         let (mut some_without, mut some_masked) = (false, false);
         for row in (0..n as u32).filter(is_there) {
             match known.n_known(row) {
@@ -238,7 +238,7 @@ impl Dataset<'_> {
         }
         let sample_weight = if some_without {
             let weights = (0..n as u32).map(|row| if known.n_known(row) == 0 { 0.0 } else { weight(row) });
-            Some(try_collected(WHAT, weights)?)
+            Some(PURPOSE.collected(weights)?)
         } else {
             None
         };
@@ -250,7 +250,7 @@ impl Dataset<'_> {
     /// `off` if it is absent.
     pub(crate) fn numbers_with_gaps(&self, off: f64) -> Result<Array2<f64>> {
         let (n, n_outputs) = (self.y().n_samples(), self.outputs().n_outputs());
-        let mut values = try_filled("the known cells of y", off, n * n_outputs)?;
+        let mut values = Purpose("the known cells of y").filled(off, n * n_outputs)?;
         match self.y() {
             Targets::Real(y) => values.iter_mut().zip(y).for_each(|(to, &y)| *to = y),
             // All cells are known, because masks are not supported for sparse numerical outputs.

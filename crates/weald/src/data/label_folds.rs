@@ -9,9 +9,9 @@ use std::collections::BinaryHeap;
 
 use crate::control::Control;
 use crate::data::LabelView;
-use crate::error::{Error, ErrorKind, Result, out_of_memory, try_collected, try_filled, try_push, try_with_capacity};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 
-const WHAT: &str = "the folds of samples";
+const PURPOSE: Purpose = Purpose("the folds of samples");
 const NONE: u32 = u32::MAX;
 
 /// Returns the fold of each sample, from 0 to `n_folds` − 1.
@@ -36,7 +36,7 @@ pub fn label_folds(labels: &LabelView<'_>, n_folds: usize, priority: &[i64], con
     // A label may have several entries, of which the one with its number of remaining samples is valid.
     let mut queue = BinaryHeap::new();
     let push = |queue: &mut BinaryHeap<_>, label: u32, n_remaining: u32| -> Result<()> {
-        queue.try_reserve(1).map_err(|_| out_of_memory::<(u32, i64, u32)>(WHAT, queue.len() + 1))?;
+        queue.try_reserve(1).map_err(|_| PURPOSE.missing::<(u32, i64, u32)>(queue.len() + 1))?;
         queue.push(Reverse((n_remaining, priority[label as usize], label)));
         Ok(())
     };
@@ -60,17 +60,17 @@ pub fn label_folds(labels: &LabelView<'_>, n_folds: usize, priority: &[i64], con
             }
         }
     }
-    let all: Vec<u32> = try_collected(WHAT, 0..labels.n_samples() as u32)?;
+    let all: Vec<u32> = PURPOSE.collected(0..labels.n_samples() as u32)?;
     dealer.deal(&all, None, &mut changed)?;
     Ok(dealer.folds)
 }
 
 /// Returns the samples of each label, one label after the other, and where those of each label end.
 fn samples_of_labels(labels: &LabelView<'_>) -> Result<(Vec<usize>, Vec<u32>)> {
-    let mut ends = try_filled(WHAT, 0usize, labels.n_labels())?;
+    let mut ends = PURPOSE.filled(0usize, labels.n_labels())?;
     labels.indices().iter().for_each(|&label| ends[label as usize] += 1);
     (1..ends.len()).for_each(|label| ends[label] += ends[label - 1]);
-    let mut samples = try_filled(WHAT, 0u32, labels.indices().len())?;
+    let mut samples = PURPOSE.filled(0u32, labels.indices().len())?;
     // Backwards, so that finally `ends` are the starts.
     for sample in (0..labels.n_samples()).rev() {
         for &label in &labels.indices()[labels.ptr()[sample]..labels.ptr()[sample + 1]] {
@@ -102,14 +102,14 @@ struct Dealer<'l> {
 impl<'l> Dealer<'l> {
     fn new(labels: &'l LabelView<'l>, n_folds: usize) -> Result<Self> {
         let n_labels = labels.n_labels();
-        let mut remaining = try_filled(WHAT, 0u32, n_labels)?;
+        let mut remaining = PURPOSE.filled(0u32, n_labels)?;
         labels.indices().iter().for_each(|&label| remaining[label as usize] += 1);
         Ok(Dealer {
             labels,
             n_folds,
-            folds: try_filled(WHAT, NONE, labels.n_samples())?,
-            n_samples: try_filled(WHAT, 0, n_folds)?,
-            n_with: try_filled(WHAT, 0, n_labels.saturating_mul(n_folds))?,
+            folds: PURPOSE.filled(NONE, labels.n_samples())?,
+            n_samples: PURPOSE.filled(0, n_folds)?,
+            n_with: PURPOSE.filled(0, n_labels.saturating_mul(n_folds))?,
             remaining,
         })
     }
@@ -118,7 +118,7 @@ impl<'l> Dealer<'l> {
     /// labels to `changed`.
     fn deal(&mut self, samples: &[u32], label: Option<u32>, changed: &mut Vec<u32>) -> Result<()> {
         let n_with = |fold: usize| label.map_or(0, |label| self.n_with[label as usize * self.n_folds + fold]);
-        let mut folds = try_with_capacity(WHAT, self.n_folds)?;
+        let mut folds = PURPOSE.with_capacity(self.n_folds)?;
         folds.extend((0..self.n_folds).map(|fold| Reverse((n_with(fold), self.n_samples[fold], fold))));
         let mut folds = BinaryHeap::from(folds);
         for &sample in samples {
@@ -135,7 +135,7 @@ impl<'l> Dealer<'l> {
             {
                 self.n_with[label as usize * self.n_folds + *fold] += 1;
                 self.remaining[label as usize] -= 1;
-                try_push(WHAT, changed, label)?;
+                PURPOSE.push(changed, label)?;
             }
         }
         Ok(())

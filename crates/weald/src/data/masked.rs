@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::known::Known;
 use super::slots::Slots;
 use super::train_y::RealTargets;
-use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::exact_mean;
 
-const WHAT: &str = "the known cells of y";
+const PURPOSE: Purpose = Purpose("the known cells of y");
 
 /// Classes or labels with unknown cells.
 #[derive(Debug)]
@@ -37,12 +37,12 @@ impl<'a> MaskedSlots<'a> {
         let (of_classes, output_of) = match n_classes {
             None => (None, None),
             Some(n_classes) => {
-                let mut output_of = try_with_capacity(WHAT, slots.width)?;
+                let mut output_of = PURPOSE.with_capacity(slots.width)?;
                 let n_outputs = n_classes.len();
                 output_of.extend((0u32..).zip(n_classes).flat_map(|(output, &k)| (0..k).map(move |_| output)));
-                let mut ptr = try_with_capacity(WHAT, n as usize + 1)?;
+                let mut ptr = PURPOSE.with_capacity(n as usize + 1)?;
                 ptr.push(0);
-                let mut kept = try_with_capacity(WHAT, n as usize * n_outputs)?;
+                let mut kept = PURPOSE.with_capacity(n as usize * n_outputs)?;
                 for row in 0..n {
                     let cells = (0u32..).zip(slots.of(row)).filter(|(output, _)| known.is_known(row, *output));
                     kept.extend(cells.map(|(_, &slot)| slot));
@@ -52,7 +52,7 @@ impl<'a> MaskedSlots<'a> {
             }
         };
         let mut masked = MaskedSlots { slots, of_classes, known, output_of, means: Vec::new() };
-        let mut sums = try_filled(WHAT, 0u64, masked.slots.width)?;
+        let mut sums = PURPOSE.filled(0u64, masked.slots.width)?;
         let mut weights = OutputWeights::new(known.n_outputs())?;
         for row in 0..n {
             let units = units(row);
@@ -63,7 +63,7 @@ impl<'a> MaskedSlots<'a> {
             0 => 0.0,
             _ => sum as f64 / weights.of(masked.output(slot as u32)),
         };
-        masked.means = try_collected(WHAT, sums.iter().enumerate().map(mean))?;
+        masked.means = PURPOSE.collected(sums.iter().enumerate().map(mean))?;
         Ok(masked)
     }
 
@@ -114,7 +114,7 @@ impl<'a> MaskedSlots<'a> {
 
     pub(crate) fn slots_of_outputs(&self) -> Result<SlotsOfOutputs> {
         let Some(output_of) = &self.output_of else { return Ok(SlotsOfOutputs(None)) };
-        let mut by_output = try_filled(WHAT, Vec::new(), self.known.n_outputs())?;
+        let mut by_output = PURPOSE.filled(Vec::new(), self.known.n_outputs())?;
         (0u32..).zip(output_of).for_each(|(slot, &output)| by_output[output as usize].push(slot));
         Ok(SlotsOfOutputs(Some(by_output)))
     }
@@ -144,7 +144,7 @@ pub(crate) struct OutputWeights {
 
 impl OutputWeights {
     pub(crate) fn new(n_outputs: usize) -> Result<Self> {
-        Ok(OutputWeights { mostly: 0, more: try_filled(WHAT, 0, n_outputs)? })
+        Ok(OutputWeights { mostly: 0, more: PURPOSE.filled(0, n_outputs)? })
     }
 
     /// Adds a sample; the first argument is the result of [`Known::of`].
@@ -174,7 +174,7 @@ impl MaskedNumbers {
         let (n_outputs, n) = (y.n_outputs, known.n_rows() as u32);
         let mut values = match y.values {
             Cow::Owned(values) => values,
-            Cow::Borrowed(values) => try_collected(WHAT, values.iter().copied())?,
+            Cow::Borrowed(values) => PURPOSE.collected(values.iter().copied())?,
         };
         for (row, values) in (0..n).zip(values.chunks_exact_mut(n_outputs)) {
             known.each_masked(row, |output| values[output as usize] = f64::NAN);
@@ -184,7 +184,7 @@ impl MaskedNumbers {
             let cell = |row: u32| (values.of(row)[output], units(row));
             exact_mean((0..n).map(cell).filter(|(y, units)| *units > 0 && !y.is_nan()))
         };
-        let means = try_collected(WHAT, (0..n_outputs).map(mean))?;
+        let means = PURPOSE.collected((0..n_outputs).map(mean))?;
         Ok(MaskedNumbers { values, means })
     }
 
@@ -223,7 +223,7 @@ impl MaskedNumbers {
     /// Returns all samples, filled in this way.
     pub(crate) fn filled(&self) -> Result<RealTargets<'static>> {
         let n_values = self.values.values.len();
-        let mut values = try_with_capacity(WHAT, n_values)?;
+        let mut values = PURPOSE.with_capacity(n_values)?;
         let n = n_values.checked_div(self.n_outputs()).unwrap_or(0) as u32;
         (0..n).for_each(|row| values.extend(self.filled_row(row)));
         RealTargets::new(values, self.n_outputs())

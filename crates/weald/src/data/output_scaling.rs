@@ -9,7 +9,7 @@ use super::Weights;
 use super::targets::Outputs;
 use super::train_y::TrainY;
 use crate::control::Control;
-use crate::error::{Error, Result, try_collected, try_filled, try_push, try_results};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::exact_deviation_of_all;
 use crate::exact::reduce::Reduce;
 
@@ -108,7 +108,6 @@ impl OutputFactors<'_> {
         weights: &Weights,
         control: &Control,
     ) -> Result<Option<Vec<f64>>> {
-        const WHAT: &str = "the factors of outputs";
         if !self.are_given() {
             return Ok(None);
         }
@@ -131,7 +130,7 @@ impl OutputFactors<'_> {
                 })?;
             }
             // Labels have a common scale.
-            TrainY::Slots(y) => scales.found = try_filled("the factors of outputs", (1.0, 1.0), y.width)?,
+            TrainY::Slots(y) => scales.found = Purpose("the factors of outputs").filled((1.0, 1.0), y.width)?,
             TrainY::MaskedSlots(_) => return Ok(None),
         }
         let factors = scales.found;
@@ -145,7 +144,7 @@ impl OutputFactors<'_> {
             let got = format!("values of up to {:e} in output {j}", factor * largest);
             Err(Error::invalid(self.name(), got, "have scales and weights for which y stays below 1e150"))
         });
-        try_results(WHAT, factors).map(Some)
+        Purpose("the factors of outputs").results(factors).map(Some)
     }
 
     /// Returns the weights of labels divided by their mean, which are the squares of the factors of
@@ -170,7 +169,7 @@ impl OutputFactors<'_> {
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let total: f64 = weights.iter().map(|weight| weight / largest).sum();
         let share = |weight: &f64| weight / largest * n_outputs as f64 / total;
-        try_collected("the weights of outputs", weights.iter().map(share)).map(Some)
+        Purpose("the weights of outputs").collected(weights.iter().map(share)).map(Some)
     }
 }
 
@@ -211,7 +210,7 @@ impl Scales<'_, '_> {
             OutputScaling::By(scales) => scales[self.found.len()],
         };
         let largest = self.weights.workers().max_of(known.map(|(y, _)| y.abs()).fold(0.0, f64::max))?;
-        try_push("the factors of outputs", &mut self.found, (scale, largest))
+        Purpose("the factors of outputs").push(&mut self.found, (scale, largest))
     }
 }
 

@@ -5,7 +5,7 @@ use std::f64::consts::LN_2;
 
 use super::targets::Targets;
 use super::weights::Weights;
-use crate::error::{Error, Result, try_collected, try_filled};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::{PowerOfTwo, RoundedOnce, exponent_above};
 
 /// Weights of samples and of their classes.
@@ -86,7 +86,7 @@ const MOST: f64 = 300.0;
 /// Returns balanced class weights, for samples of weight `weight(row)`. Classes without weight get weight 1. Samples
 /// without weight do not influence the weights of other samples.
 pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result<Vec<f64>> {
-    const WHAT: &str = "class weights";
+    const PURPOSE: Purpose = Purpose("class weights");
     let n = y.n_samples();
     // Only ratios of weights matter. Dividing by the largest prevents overflow of the total.
     let largest = (0..n).map(&weight).fold(0.0, f64::max);
@@ -97,16 +97,16 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
     let mut total = RoundedOnce::default();
     (0..n).try_for_each(|row| total.add(weight(row)))?;
     let total = total.value();
-    let mut logs = try_filled(WHAT, 0.0, n)?;
+    let mut logs = PURPOSE.filled(0.0, n)?;
     match y {
         Targets::Real(_) | Targets::SparseReal(_) => {
             return Err(Error::unsupported("class_weight", "for numerical outputs"));
         }
         Targets::Classes { codes, n_classes } => {
             for (codes, &k) in codes.columns().into_iter().zip(n_classes) {
-                let mut sums = try_filled(WHAT, RoundedOnce::default(), k as usize)?;
+                let mut sums = PURPOSE.filled(RoundedOnce::default(), k as usize)?;
                 codes.iter().enumerate().try_for_each(|(row, &c)| sums[c as usize].add(weight(row)))?;
-                let mut totals = try_collected(WHAT, sums.iter().map(RoundedOnce::value))?;
+                let mut totals = PURPOSE.collected(sums.iter().map(RoundedOnce::value))?;
                 let occurring = totals.iter().filter(|&&t| t > 0.0).count() as f64;
                 let log = |t: f64| if t > 0.0 { ln_of_quotient(total, occurring * t) } else { 0.0 };
                 totals.iter_mut().for_each(|t| *t = log(*t));
@@ -115,12 +115,12 @@ pub(crate) fn balanced(y: &Targets<'_>, weight: impl Fn(usize) -> f64) -> Result
         }
         // The product if all labels are 0, corrected below for the labels that are 1.
         Targets::Labels(y) => {
-            let mut sums = try_filled(WHAT, RoundedOnce::default(), y.n_labels())?;
+            let mut sums = PURPOSE.filled(RoundedOnce::default(), y.n_labels())?;
             for row in 0..n {
                 let labels = &y.indices()[y.ptr()[row]..y.ptr()[row + 1]];
                 labels.iter().try_for_each(|&l| sums[l as usize].add(weight(row)))?;
             }
-            let mut ones = try_collected(WHAT, sums.iter().map(RoundedOnce::value))?;
+            let mut ones = PURPOSE.collected(sums.iter().map(RoundedOnce::value))?;
             let varies = |one: f64| one > 0.0 && one < total;
             let all_zero: f64 =
                 ones.iter().filter(|&&one| varies(one)).map(|one| (total / (2.0 * (total - one))).ln()).sum();
@@ -188,7 +188,7 @@ pub(crate) fn product<'a>(a: Option<&'a [f64]>, b: Option<Cow<'a, [f64]>>) -> Re
                     product
                 }
             };
-            Some(Cow::Owned(try_collected("sample weights", a.iter().zip(b.iter()).map(product))?))
+            Some(Cow::Owned(Purpose("sample weights").collected(a.iter().zip(b.iter()).map(product))?))
         }
     })
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{MOST_CATEGORIES, Matrix};
-use crate::error::{Error, Result, try_collected};
+use crate::error::{Error, Purpose, Result};
 
 /// The code of a category, starting at 0.
 pub type Category = u16;
@@ -56,7 +56,7 @@ impl<'a> Schema<'a> {
         let is_category = |kind: &FeatureKind| matches!(kind, FeatureKind::Category { .. });
         match &self.kinds {
             Some(kinds) if kinds.iter().any(is_category) => {
-                try_collected("the kinds of features", kinds.iter().map(is_category)).map(Some)
+                Purpose("the kinds of features").collected(kinds.iter().map(is_category)).map(Some)
             }
             Some(_) | None => Ok(None),
         }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use ndarray::ArrayView2;
 
 use crate::data::{LabelView, Targets};
-use crate::error::{ErrorKind, Result, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 
 /// The slots of every sample.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl<'a> Slots<'a> {
 
     /// Returns the slots of classes, one for each class of each output.
     pub(crate) fn of_classes(codes: &ArrayView2<'_, u32>, n_classes: &[u32]) -> Result<Self> {
-        let mut slots = try_with_capacity("the classes of samples", codes.len())?;
+        let mut slots = Purpose("the classes of samples").with_capacity(codes.len())?;
         for row in codes.rows() {
             let mut first = 0;
             for (&code, &k) in row.iter().zip(n_classes) {

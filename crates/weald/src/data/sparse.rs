@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::control::{Control, STEPS};
-use crate::error::{Error, ErrorKind, Result, try_filled, try_with_capacity};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 
 /// A compressed sparse matrix in CSR or CSC format: the slices `ptr[i]..ptr[i + 1]` of `indices` and `values` contain
 /// the entries of major index `i` (a row of CSR, a column of CSC). Indices are strictly increasing within a slice.
@@ -77,12 +77,12 @@ impl<'a> SparseView<'a> {
 
     /// Returns a copy of some slices, one after another.
     pub(crate) fn narrowed(&self, majors: &[u32], control: &Control) -> Result<SparseView<'static>> {
-        const WHAT: &str = "some columns of X";
+        const PURPOSE: Purpose = Purpose("some columns of X");
         let slices = || majors.iter().map(|&major| self.slice(major as usize));
         let stored = slices().map(|(indices, _)| indices.len()).sum();
-        let mut ptr = try_with_capacity(WHAT, majors.len() + 1)?;
-        let mut indices: Vec<u32> = try_with_capacity(WHAT, stored)?;
-        let mut values = try_with_capacity(WHAT, stored)?;
+        let mut ptr = PURPOSE.with_capacity(majors.len() + 1)?;
+        let mut indices: Vec<u32> = PURPOSE.with_capacity(stored)?;
+        let mut values = PURPOSE.with_capacity(stored)?;
         let mut pulse = control.pulse();
         ptr.push(0);
         for (of_slice, stored) in slices() {
@@ -106,7 +106,7 @@ impl<'a> SparseView<'a> {
     /// Like [`SparseView::transposed`], but can be interrupted.
     pub(crate) fn try_transposed(&self, control: &Control) -> Result<SparseView<'static>> {
         let nnz = self.indices.len();
-        let mut ptr = try_filled("the transposed X", 0usize, self.n_minor + 1)?;
+        let mut ptr = Purpose("the transposed X").filled(0usize, self.n_minor + 1)?;
         for indices in self.indices.chunks(STEPS) {
             control.check()?;
             for &i in indices {
@@ -116,8 +116,8 @@ impl<'a> SparseView<'a> {
         for i in 0..self.n_minor {
             ptr[i + 1] += ptr[i];
         }
-        let mut indices = control.try_filled("the transposed X", 0u32, nnz)?;
-        let mut values = control.try_filled("the transposed X", 0f32, nnz)?;
+        let mut indices = control.filled(Purpose("the transposed X"), 0u32, nnz)?;
+        let mut values = control.filled(Purpose("the transposed X"), 0f32, nnz)?;
         let mut pulse = control.pulse();
         for major in 0..self.n_major() {
             let (minor, slice) = self.slice(major);

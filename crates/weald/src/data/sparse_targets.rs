@@ -12,9 +12,9 @@ use super::sparse::check_pattern;
 use super::targets::{LabelView, Targets};
 use super::train_y::RealTargets;
 use super::weights::Weights;
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
-const WHAT: &str = "the targets";
+const PURPOSE: Purpose = Purpose("the targets");
 
 /// Sparse numerical outputs: sample `i` has the values `values[ptr[i]..ptr[i + 1]]` in the outputs at the same
 /// positions of `outputs`, which are strictly increasing, and zero in all other outputs.
@@ -62,7 +62,7 @@ impl<'a> SparseTargets<'a> {
         Ok(SparseTargets {
             ptr: Cow::Borrowed(y.ptr()),
             outputs: Cow::Borrowed(y.indices()),
-            values: try_filled("the labels as numbers", 1.0, y.indices().len())?.into(),
+            values: Purpose("the labels as numbers").filled(1.0, y.indices().len())?.into(),
             n_outputs: y.n_labels(),
         })
     }
@@ -120,7 +120,7 @@ impl<'a> SparseTargets<'a> {
     /// Returns a dense array of shape (n_samples, n_outputs).
     pub(crate) fn to_dense(&self) -> Result<Array2<f64>> {
         let (n, width) = (self.n_samples(), self.n_outputs);
-        let mut values = try_filled(WHAT, 0.0, n.saturating_mul(width))?;
+        let mut values = PURPOSE.filled(0.0, n.saturating_mul(width))?;
         for (row, values) in (0u32..).zip(values.chunks_exact_mut(width.max(1))) {
             self.entries(row).for_each(|(output, value)| values[output as usize] = value);
         }
@@ -132,9 +132,9 @@ impl<'a> SparseTargets<'a> {
         rows: impl Iterator<Item = impl Iterator<Item = (u32, f64)>>,
         (n, n_stored, n_outputs): (usize, usize, usize),
     ) -> Result<SparseTargets<'static>> {
-        let mut ptr = try_with_capacity(WHAT, n + 1)?;
-        let mut outputs = try_with_capacity(WHAT, n_stored)?;
-        let mut values = try_with_capacity(WHAT, n_stored)?;
+        let mut ptr = PURPOSE.with_capacity(n + 1)?;
+        let mut outputs = PURPOSE.with_capacity(n_stored)?;
+        let mut values = PURPOSE.with_capacity(n_stored)?;
         ptr.push(0);
         for row in rows {
             for (output, value) in row.filter(|(_, value)| *value != 0.0) {
@@ -280,7 +280,7 @@ impl<'a> SparseNumbers<'a> {
         let (values, _) = self.y.to_dense()?.into_raw_vec_and_offset();
         let rows = RealTargets::new(values, self.n_outputs())?;
         Ok(match &self.factors {
-            Some(factors) => rows.times(try_copied(WHAT, factors)?),
+            Some(factors) => rows.times(PURPOSE.copied(factors)?),
             None => rows,
         })
     }
@@ -293,12 +293,12 @@ impl<'a> SparseNumbers<'a> {
         units: impl Fn(u32) -> u64,
         mut visit: impl FnMut(&[(f64, u64)]) -> Result<()>,
     ) -> Result<()> {
-        let mut ends = try_filled(WHAT, 0usize, self.n_outputs() + 1)?;
+        let mut ends = PURPOSE.filled(0usize, self.n_outputs() + 1)?;
         let outputs = || rows.iter().flat_map(|&row| self.y.of(row).0);
         outputs().for_each(|&output| ends[output as usize + 1] += 1);
         (1..ends.len()).for_each(|output| ends[output] += ends[output - 1]);
-        let mut cells = try_filled(WHAT, (0.0, 0u64), ends[self.n_outputs()])?;
-        let starts = try_collected(WHAT, ends.iter().copied())?;
+        let mut cells = PURPOSE.filled((0.0, 0u64), ends[self.n_outputs()])?;
+        let starts = PURPOSE.collected(ends.iter().copied())?;
         for &row in rows {
             let units = units(row);
             for (output, value) in self.y.entries(row) {

@@ -1,6 +1,6 @@
 //! Subsets of the features of X, which are renumbered.
 
-use crate::error::{Result, try_collected};
+use crate::error::{Purpose, Result};
 
 /// The features of a tree: all features of X, or some of them, which are renumbered in their order.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl FeatureSubset {
     /// Returns a subset of this subset; `features` are numbers in this subset.
     pub(crate) fn narrowed(&self, features: &[u32]) -> Result<Self> {
         let in_x = features.iter().map(|&feature| self.in_x(feature));
-        Ok(FeatureSubset(Some(try_collected("the features of a tree", in_x)?)))
+        Ok(FeatureSubset(Some(Purpose("the features of a tree").collected(in_x)?)))
     }
 
     /// Returns the numbers in X of the features, or `None` if all features are in the subset.

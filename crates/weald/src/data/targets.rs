@@ -6,7 +6,7 @@ use ndarray::{ArrayBase, ArrayView2, Axis, Data, Ix2, Slice};
 
 use super::sparse::check_pattern;
 use super::sparse_targets::SparseTargets;
-use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
 /// Sparse 0/1 labels: `indices[ptr[i]..ptr[i + 1]]` are the labels of sample `i`, in strictly increasing order.
 #[derive(Clone, Debug)]
@@ -246,7 +246,7 @@ impl Outputs {
         Ok(match self {
             Outputs::Real { n_outputs } => Outputs::Real { n_outputs: *n_outputs },
             Outputs::Classes { n_classes } => {
-                Outputs::Classes { n_classes: try_copied("the classes of outputs", n_classes)? }
+                Outputs::Classes { n_classes: Purpose("the classes of outputs").copied(n_classes)? }
             }
             Outputs::Labels { n_labels } => Outputs::Labels { n_labels: *n_labels },
         })
@@ -300,13 +300,13 @@ pub(crate) fn in_columns<'a>(y: &'a Targets<'_>) -> Result<Targets<'a>> {
     match y {
         Targets::Classes { codes, n_classes } if is_binary(n_classes) => {
             let (n, mut n_on) = (codes.nrows(), 0);
-            let mut ptr = try_with_capacity("the classes of samples", n + 1)?;
+            let mut ptr = Purpose("the classes of samples").with_capacity(n + 1)?;
             ptr.push(0);
             ptr.extend(codes.column(0).iter().map(|&code| {
                 n_on += code as usize;
                 n_on
             }));
-            Ok(Targets::Labels(LabelView::try_new(ptr, try_filled("a label", 0, n_on)?, 1)?))
+            Ok(Targets::Labels(LabelView::try_new(ptr, Purpose("a label").filled(0, n_on)?, 1)?))
         }
         other => Ok(other.view()),
     }
@@ -331,19 +331,19 @@ pub(crate) fn column<'a>(y: &'a Targets<'_>, starts: &[usize], j: usize) -> Resu
 
 /// Returns a single label, which is 1 for the samples for which `on` is true.
 fn indicator<'a>(n: usize, on: impl Fn(usize) -> bool) -> Result<Targets<'a>> {
-    let mut ptr = try_with_capacity("a label", n + 1)?;
+    let mut ptr = Purpose("a label").with_capacity(n + 1)?;
     ptr.push(0);
     let mut n_on = 0;
     ptr.extend((0..n).map(|row| {
         n_on += usize::from(on(row));
         n_on
     }));
-    Ok(Targets::Labels(LabelView::try_new(ptr, try_filled("a label", 0, n_on)?, 1)?))
+    Ok(Targets::Labels(LabelView::try_new(ptr, Purpose("a label").filled(0, n_on)?, 1)?))
 }
 
 /// Returns the first column of each output, followed by the total number of columns.
 pub(crate) fn starts(n_classes: &[u32]) -> Result<Vec<usize>> {
-    let mut starts = try_with_capacity("the columns of scores", n_classes.len() + 1)?;
+    let mut starts = Purpose("the columns of scores").with_capacity(n_classes.len() + 1)?;
     starts.push(0);
     starts.extend(n_classes.iter().scan(0, |end, &k| {
         *end += k as usize;

@@ -8,7 +8,7 @@ use super::masked::{MaskedNumbers, MaskedSlots};
 use super::slots::Slots;
 use super::sparse_targets::SparseNumbers;
 use super::targets::Targets;
-use crate::error::{Error, Result, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
 /// y in the form that criteria use.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl<'a> TrainY<'a> {
         let values = match y.to_slice() {
             Some(values) => Cow::Borrowed(values),
             None => {
-                let mut values = try_with_capacity("the targets", y.len())?;
+                let mut values = Purpose("the targets").with_capacity(y.len())?;
                 values.extend(y.iter().copied());
                 Cow::Owned(values)
             }
@@ -87,7 +87,7 @@ impl<'a> RealTargets<'a> {
         Ok(RealTargets {
             values: values.into(),
             n_outputs,
-            factors: try_filled("the factors of outputs", 1.0, n_outputs)?,
+            factors: Purpose("the factors of outputs").filled(1.0, n_outputs)?,
         })
     }
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result, try_collected, try_copied};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers};
 use crate::exact::{PowerOfTwo, Total, exponent_above, lowest_bit};
 
@@ -42,7 +42,7 @@ const LARGEST_UNIT: f64 = two_to(972);
 /// Units between this weight and its inverse count as they are in sums of weights times terms.
 const FAR: f64 = two_to(600);
 
-const WHAT: &str = "sample weights";
+const PURPOSE: Purpose = Purpose("sample weights");
 
 impl Weights {
     /// Returns the weight one in units, if weights are exact multiples of the unit.
@@ -51,7 +51,7 @@ impl Weights {
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {
-        let units = self.units.as_ref().map(|units| try_copied(WHAT, units)).transpose()?;
+        let units = self.units.as_ref().map(|units| PURPOSE.copied(units)).transpose()?;
         Ok(Weights { units, workers: self.workers.clone(), ..*self })
     }
 
@@ -86,7 +86,7 @@ impl Weights {
         let common = -workers.max_of(common.map_or(f64::NEG_INFINITY, |common| -f64::from(common)))? as i32;
         let multiples = |exponent: i32| -> Result<Self> {
             let (scale, unit) = (PowerOfTwo::new(-exponent), PowerOfTwo::new(exponent).value());
-            let units = try_collected(WHAT, w.iter().map(|&w| scale.times(w) as u64))?;
+            let units = PURPOSE.collected(w.iter().map(|&w| scale.times(w) as u64))?;
             Weights::of_units(units, unit, true, workers)
         };
         let fit = |exponent: i32| PowerOfTwo::new(-exponent).times(largest) * draws < EXACT_TOTAL;
@@ -104,7 +104,7 @@ impl Weights {
         let (exponent, most) = ((bits - exponent_above(largest)).min(MOST_BITS), (1 << bits) - 1);
         let to_units =
             |&w: &f64| if w == 0.0 { 0 } else { (PowerOfTwo::new(exponent).times(w).round() as u64).clamp(1, most) };
-        let units = try_collected(WHAT, w.iter().map(to_units))?;
+        let units = PURPOSE.collected(w.iter().map(to_units))?;
         Weights::of_units(units, PowerOfTwo::new(-exponent).value(), false, workers)
     }
 

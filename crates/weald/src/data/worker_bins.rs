@@ -8,11 +8,11 @@ use super::codes::{CodeColumn, Codes};
 use super::sort::{Entry, sort_by_value};
 use super::{DenseColumns, SparseView};
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_grow, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::merge::{Item, merge};
 use crate::exact::reduce::{Reduce, Workers, other_sums};
 
-const WHAT: &str = "the bins of X";
+const PURPOSE: Purpose = Purpose("the bins of X");
 
 /// The maximum number of distinct values that a worker holds at a time, unless a single feature has more.
 const MOST_RUNS: u64 = 1 << 22;
@@ -52,7 +52,7 @@ fn bins_of_all(
 ) -> Result<Found> {
     let at_once = (MOST_RUNS / workers.max_of(most_runs)?.max(1)).clamp(1, MOST_FEATURES) as usize;
     let mut found =
-        Found { bins: try_filled(WHAT, Vec::new(), n_features)?, has_missing: try_filled(WHAT, false, n_features)? };
+        Found { bins: PURPOSE.filled(Vec::new(), n_features)?, has_missing: PURPOSE.filled(false, n_features)? };
     let (mut of_feature, mut own): (_, Vec<Item<2>>) = (Vec::new(), Vec::new());
     for first in (0..n_features).step_by(at_once) {
         let features = first..(first + at_once).min(n_features);
@@ -61,7 +61,7 @@ fn bins_of_all(
             control.check()?;
             let missing = runs_of(feature, &mut of_feature)?;
             let name = ((feature - first) as u64) << 32;
-            try_grow(WHAT, &mut own, of_feature.len() + 1)?;
+            PURPOSE.grow(&mut own, of_feature.len() + 1)?;
             own.extend(of_feature.iter().map(|&(value, units)| [name | key(value), units]));
             own.extend((missing > 0).then_some([name | MISSING, missing]));
         }
@@ -83,7 +83,7 @@ fn bins_of_all(
             }
             match runs.last_mut().filter(|(last, _)| *last == value(key)) {
                 Some((_, sum)) => *sum = sum.saturating_add(units),
-                None => try_push(WHAT, &mut runs, (value(key), units))?,
+                None => PURPOSE.push(&mut runs, (value(key), units))?,
             }
             Ok(())
         })?;
@@ -101,7 +101,7 @@ pub(crate) fn bin_dense_of(
     control: &Control,
 ) -> Result<(Bins, Codes<'static>)> {
     let (n, p) = (x.n_samples(), x.n_features());
-    let mut entries = try_with_capacity::<Entry>(WHAT, n)?;
+    let mut entries = PURPOSE.with_capacity::<Entry>(n)?;
     let mut runs_of = |feature: usize, runs: &mut Vec<(f32, u64)>| {
         entries.clear();
         let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
@@ -112,7 +112,7 @@ pub(crate) fn bin_dense_of(
         Ok(missing.iter().map(|e| units(e.row() as usize)).sum())
     };
     let Found { bins, has_missing } = bins_of_all(workers, p, (max_bins, n as u64), &mut runs_of, control)?;
-    let mut columns = try_with_capacity(WHAT, p)?;
+    let mut columns = PURPOSE.with_capacity(p)?;
     for (feature, bins) in bins.iter().enumerate() {
         control.check()?;
         let code = |value: f32| if value.is_nan() { bins.len() } else { usize::from(code_of(bins, value)) };
@@ -121,7 +121,7 @@ pub(crate) fn bin_dense_of(
         columns.push(CodeColumn::new(n, bins.len(), coded, control)?);
     }
     let codes = Codes::new(columns, bins.iter().map(Vec::len), has_missing)?;
-    Ok((Bins::new(bins, try_filled(WHAT, 0, p)?)?, codes))
+    Ok((Bins::new(bins, PURPOSE.filled(0, p)?)?, codes))
 }
 
 /// Like [`super::bins::bin_sparse`], for numerical features only. It also returns the codes of each feature that any
@@ -142,7 +142,7 @@ pub(crate) fn bin_sparse_of(
     };
     let mut runs_of = |feature: usize, runs: &mut Vec<(f32, u64)>| {
         entries.clear();
-        try_grow(WHAT, &mut entries, x.slice(feature).0.len())?;
+        PURPOSE.grow(&mut entries, x.slice(feature).0.len())?;
         entries.extend(stored(feature).map(|(&row, &value)| Entry::new(value, row)));
         sort_by_value(&mut entries, control)?;
         let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
@@ -152,9 +152,9 @@ pub(crate) fn bin_sparse_of(
     };
     let longest = (0..p).map(|feature| x.slice(feature).0.len() as u64 + 1).max().unwrap_or(0);
     let Found { bins, has_missing } = bins_of_all(workers, p, (max_bins, longest), &mut runs_of, control)?;
-    let (mut zeros, mut cells) = (try_with_capacity(WHAT, p)?, try_with_capacity(WHAT, p)?);
+    let (mut zeros, mut cells) = (PURPOSE.with_capacity(p)?, PURPOSE.with_capacity(p)?);
     let (mut indices, mut codes) = (Vec::new(), Vec::new());
-    let mut ptr = try_with_capacity(WHAT, p + 1)?;
+    let mut ptr = PURPOSE.with_capacity(p + 1)?;
     ptr.push(0);
     for (feature, bins) in bins.iter().enumerate() {
         control.check()?;
@@ -164,12 +164,12 @@ pub(crate) fn bin_sparse_of(
         for (&row, &value) in stored(feature) {
             let code = code_of(bins, value);
             if value.is_nan() || code != zero {
-                try_push(WHAT, &mut indices, row)?;
-                try_push(WHAT, &mut codes, if value.is_nan() { f32::NAN } else { relative(code) })?;
+                PURPOSE.push(&mut indices, row)?;
+                PURPOSE.push(&mut codes, if value.is_nan() { f32::NAN } else { relative(code) })?;
             }
         }
         // Every bin has values on some worker.
-        let mut of_feature = try_with_capacity(WHAT, bins.len() + 1)?;
+        let mut of_feature = PURPOSE.with_capacity(bins.len() + 1)?;
         of_feature.extend((0..bins.len() as u16).filter(|&code| code != zero).map(relative));
         of_feature.extend(has_missing[feature].then_some(f32::NAN));
         ptr.push(indices.len());

@@ -2,7 +2,7 @@
 
 use super::FixedPoint;
 use super::reduce::{Reduce, Workers};
-use crate::error::{Result, try_collected};
+use crate::error::{Purpose, Result};
 
 /// Returns the weighted mean of values with positive weights. It is the same for every order: deviations from the
 /// middle of the range are converted to 61-bit integers, and summed in 128 bits.
@@ -29,20 +29,20 @@ pub(crate) fn exact_means_of_all<I: Iterator<Item = (f64, u64)> + Clone>(
     values: impl Fn(usize) -> I,
     workers: &Workers,
 ) -> Result<Vec<f64>> {
-    const WHAT: &str = "the means of sets";
+    const PURPOSE: Purpose = Purpose("the means of sets");
     if workers.has_all_rows() {
-        return try_collected(WHAT, (0..n_sets).map(|set| exact_mean(values(set))));
+        return PURPOSE.collected((0..n_sets).map(|set| exact_mean(values(set))));
     }
-    let ranges = try_collected(WHAT, (0..n_sets).map(|set| range_of(values(set))))?;
-    let mut low = try_collected(WHAT, ranges.iter().map(|range| range.0))?;
-    let mut high = try_collected(WHAT, ranges.iter().map(|range| range.1))?;
+    let ranges = PURPOSE.collected((0..n_sets).map(|set| range_of(values(set))))?;
+    let mut low = PURPOSE.collected(ranges.iter().map(|range| range.0))?;
+    let mut high = PURPOSE.collected(ranges.iter().map(|range| range.1))?;
     workers.ranges(&mut low, &mut high)?;
     let range = |set: usize| (low[set], high[set]);
     let of_set = |set: usize| around(range(set)).map_or([0; 2], |frame| frame.sums(values(set)));
-    let mut sums = try_collected(WHAT, (0..n_sets).map(of_set))?;
+    let mut sums = PURPOSE.collected((0..n_sets).map(of_set))?;
     workers.sum(sums.as_flattened_mut())?;
     let sums_of = |set: usize| around(range(set)).map(|_| sums[set]);
-    try_collected(WHAT, (0..n_sets).map(|set| mean_of(range(set), sums_of(set))))
+    PURPOSE.collected((0..n_sets).map(|set| mean_of(range(set), sums_of(set))))
 }
 
 /// Returns the smallest and the largest value.

@@ -5,12 +5,12 @@
 //! are.
 
 use super::reduce::{Reduce, Workers, other_sums};
-use crate::error::{Result, try_extend, try_filled};
+use crate::error::{Purpose, Result};
 
 /// The number of items that all workers together send at once.
 const AT_ONCE: usize = 1 << 20;
 
-const WHAT: &str = "the lists of all workers";
+const PURPOSE: Purpose = Purpose("the lists of all workers");
 
 /// An item, whose numbers are sent as they are, whatever they mean.
 pub(crate) type Item<const N: usize> = [u64; N];
@@ -46,7 +46,7 @@ fn merge_in_pieces<const N: usize>(
     let (mut done, mut sent, mut merged, mut left) = (0, Vec::new(), Vec::new(), None);
     loop {
         let piece = &own[done..own.len().min(done + most)];
-        let mut lengths = try_filled(WHAT, 0u64, 2 * n_workers)?;
+        let mut lengths = PURPOSE.filled(0u64, 2 * n_workers)?;
         (lengths[2 * here], lengths[2 * here + 1]) = (piece.len() as u64, (own.len() - done - piece.len()) as u64);
         workers.sum(&mut lengths)?;
         let pieces = || lengths.as_chunks::<2>().0.iter().map(|&[len, n_after]| Piece { len: len as usize, n_after });
@@ -61,7 +61,7 @@ fn merge_in_pieces<const N: usize>(
         }
         sent.clear();
         let start: usize = pieces().take(here).map(|piece| piece.len).sum();
-        try_extend(WHAT, &mut sent, std::iter::repeat_n(0i64, n_sent * N))?;
+        PURPOSE.extend(&mut sent, std::iter::repeat_n(0i64, n_sent * N))?;
         // Adding zeros leaves all bits unchanged.
         let items = piece.iter().flatten().map(|&bits| bits as i64);
         sent[start * N..].iter_mut().zip(items).for_each(|(to, bits)| *to = bits);
@@ -71,7 +71,7 @@ fn merge_in_pieces<const N: usize>(
         }
         merged.clear();
         let items = sent.as_chunks::<N>().0.iter().map(|item| item.map(|bits| bits as u64));
-        try_extend(WHAT, &mut merged, items.enumerate().map(|(at, item)| (item, at)))?;
+        PURPOSE.extend(&mut merged, items.enumerate().map(|(at, item)| (item, at)))?;
         let mut end = None;
         let mut last = 0;
         for piece in pieces() {

@@ -32,7 +32,7 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 
 /// A buffer of values that are reduced over all workers, in place.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ const AT_ONCE: usize = 1 << 24;
 const MARK: i64 = 1_000_003;
 
 /// The name of the buffers in errors about memory.
-const BUFFER: &str = "numbers of all workers";
+const BUFFER: Purpose = Purpose("numbers of all workers");
 
 /// One of several workers.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl Many {
     /// Reduces the values together with the mark, which every worker sends last: the result shows whether the reduction
     /// returned what the workers sent.
     fn with_mark<T: Copy>(&self, own: &[T], mark: T, reduce: impl FnOnce(&mut [T]) -> Result<()>) -> Result<Vec<T>> {
-        let mut sent = try_with_capacity(BUFFER, own.len() + 1)?;
+        let mut sent = BUFFER.with_capacity(own.len() + 1)?;
         sent.extend_from_slice(own);
         sent.push(mark);
         reduce(&mut sent)?;
@@ -165,7 +165,7 @@ impl Many {
         from: impl Fn([i64; N]) -> Result<T>,
     ) -> Result<()> {
         for own in own.chunks_mut(AT_ONCE / N) {
-            let mut sent: Vec<i64> = try_filled(BUFFER, 0, own.len() * N)?;
+            let mut sent: Vec<i64> = BUFFER.filled(0, own.len() * N)?;
             for (to_send, own) in sent.as_chunks_mut::<N>().0.iter_mut().zip(&*own) {
                 *to_send = to(*own)?;
             }
@@ -266,7 +266,7 @@ impl Part<'_> {
 /// Reduces float32 values by float64, which has enough bits for their sums.
 fn floats_over(many: &Many, own: &mut [f32], op: ReduceOp) -> Result<()> {
     for own in own.chunks_mut(AT_ONCE) {
-        let mut sent = try_collected(BUFFER, own.iter().map(|&x| f64::from(x)))?;
+        let mut sent = BUFFER.collected(own.iter().map(|&x| f64::from(x)))?;
         many.floats(&mut sent, op)?;
         own.iter_mut().zip(sent).for_each(|(own, found)| *own = found as f32);
     }
@@ -364,13 +364,13 @@ pub(crate) trait Reduce: Sync {
         if self.has_all_rows() {
             return Ok(());
         }
-        const WHAT: &str = "the places of all workers";
-        let mut is_there = try_filled(WHAT, 0u32, width)?;
+        const PURPOSE: Purpose = Purpose("the places of all workers");
+        let mut is_there = PURPOSE.filled(0u32, width)?;
         places.iter().for_each(|&place| is_there[place as usize] = 1);
         self.max(&mut is_there)?;
         places.clear();
         let there = (0u32..).zip(is_there).filter(|(_, is_there)| *is_there > 0);
-        there.map(|(place, _)| place).try_for_each(|place| try_push(WHAT, places, place))
+        there.map(|(place, _)| place).try_for_each(|place| PURPOSE.push(places, place))
     }
 
     /// Returns the sum of one value over all workers.
@@ -394,7 +394,7 @@ pub(crate) trait Reduce: Sync {
         if self.has_all_rows() {
             return Ok(());
         }
-        let mut sent = try_with_capacity(BUFFER, parts.iter().map(|part| part.n_floats()).sum())?;
+        let mut sent = BUFFER.with_capacity(parts.iter().map(|part| part.n_floats()).sum())?;
         parts.iter().for_each(|part| part.write(&mut sent));
         self.sum(&mut sent)?;
         let mut found = &sent[..];
@@ -428,8 +428,8 @@ pub(crate) trait Reduce: Sync {
         if self.has_all_rows() {
             return Ok(());
         }
-        let mut both = try_collected(BUFFER, low.iter().map(|low| -low))?;
-        try_extend(BUFFER, &mut both, high.iter().copied())?;
+        let mut both = BUFFER.collected(low.iter().map(|low| -low))?;
+        BUFFER.extend(&mut both, high.iter().copied())?;
         self.max(&mut both)?;
         low.iter_mut().zip(&both).for_each(|(low, found)| *low = -found);
         high.iter_mut().zip(&both[low.len()..]).for_each(|(high, found)| *high = *found);

@@ -3,9 +3,9 @@
 //! A sum is kept as a few floats whose exact sum it is (Shewchuk 1997). It therefore depends neither on the order of its
 //! terms, nor on terms that are zero, nor on whether a term is added at once or in parts that add up to it exactly.
 
-use crate::error::{Error, Result, try_filled, try_push};
+use crate::error::{Error, Purpose, Result};
 
-const WHAT: &str = "exact sums";
+const PURPOSE: Purpose = Purpose("exact sums");
 
 /// An exact sum of finite floats.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ impl RoundedOnce {
             carried = sum;
         }
         self.parts.truncate(n_kept);
-        if carried == 0.0 { Ok(()) } else { try_push(WHAT, &mut self.parts, carried) }
+        if carried == 0.0 { Ok(()) } else { PURPOSE.push(&mut self.parts, carried) }
     }
 
     /// Returns the float64 nearest to the sum, with ties to even.
@@ -69,12 +69,12 @@ pub fn exact_sums(groups: &[i64], values: &[f64], n_groups: usize) -> Result<Vec
     if groups.len() != values.len() {
         return Err(Error::shape("groups", values.len(), groups.len()));
     }
-    let mut sums = try_filled(WHAT, RoundedOnce::default(), n_groups)?;
+    let mut sums = PURPOSE.filled(RoundedOnce::default(), n_groups)?;
     for (&group, &value) in groups.iter().zip(values) {
         let sum = usize::try_from(group).ok().and_then(|group| sums.get_mut(group));
         sum.ok_or_else(|| Error::invalid("groups", group, "be from 0 to the number of groups"))?.add(value)?;
     }
-    let mut found = try_filled(WHAT, 0.0, n_groups)?;
+    let mut found = PURPOSE.filled(0.0, n_groups)?;
     found.iter_mut().zip(&sums).for_each(|(found, sum)| *found = sum.value());
     Ok(found)
 }

@@ -4,7 +4,7 @@
 //! adds what two samples add. If the weights have nearly as many bits as a sum, the products are rounded instead.
 
 use super::{Grid, GridFloat, Total, exponent_above, lowest_bit};
-use crate::error::{Result, try_collected};
+use crate::error::{Purpose, Result};
 
 /// The number of bits of sums in float64.
 const BITS_OF_SUMS: i32 = Total::BITS as i32;
@@ -69,13 +69,13 @@ pub(crate) struct WeightedGrids<T> {
 impl<T: GridFloat> WeightedGrids<T> {
     /// Returns the grids for the bounds of the terms of each column, and a total of the weights.
     pub(crate) fn for_sums(bounds: impl ExactSizeIterator<Item = f64>, total: Total) -> Result<Self> {
-        const WHAT: &str = "sums of gradients";
+        const PURPOSE: Purpose = Purpose("sums of gradients");
         let rounds_terms = WeightedGrid::<T>::for_sums(1.0, total).rounded_terms().is_some();
         let grids = bounds.map(|bound| WeightedGrid::<T>::for_sums(bound, total));
         Ok(if rounds_terms {
-            WeightedGrids { terms: try_collected(WHAT, grids.map(|grid| grid.terms))?, products: Vec::new() }
+            WeightedGrids { terms: PURPOSE.collected(grids.map(|grid| grid.terms))?, products: Vec::new() }
         } else {
-            WeightedGrids { terms: Vec::new(), products: try_collected(WHAT, grids.map(|grid| grid.products))? }
+            WeightedGrids { terms: Vec::new(), products: PURPOSE.collected(grids.map(|grid| grid.products))? }
         })
     }
 

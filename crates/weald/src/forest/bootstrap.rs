@@ -6,7 +6,7 @@ use ndarray::ArrayView2;
 
 use crate::data::known::Known;
 use crate::data::{Matrix, SparseView, Targets};
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::merge::merge;
 use crate::exact::reduce::{Reduce, Workers, other_sums};
 use crate::forest::config::Sampling;
@@ -83,7 +83,7 @@ impl Urn {
     /// Copies are not drawn if all samples are taken, or if samples are drawn without replacement.
     pub(crate) fn new(population: &Population<'_, '_, '_>, sampling: Sampling) -> Result<Self> {
         let weight = |row: u32| population.weight(row);
-        let mut rows = try_with_capacity("the rows that trees draw", population.x.n_samples())?;
+        let mut rows = Purpose("the rows that trees draw").with_capacity(population.x.n_samples())?;
         rows.extend((0..population.x.n_samples() as u32).filter(|&row| weight(row) > 0.0));
         if sampling == Sampling::All {
             return Ok(Urn { rows, ends: None, among: None });
@@ -94,7 +94,7 @@ impl Urn {
             let key = |row: u32| keys[row as usize];
             for equal in rows.chunk_by_mut(|&a, &b| key(a) == key(b)).filter(|equal| equal.len() > 1) {
                 let of_row = |&row: &u32| (population.order_of_equal(y, row), row);
-                let mut ordered = try_collected("the rows that trees draw", equal.iter().map(of_row))?;
+                let mut ordered = Purpose("the rows that trees draw").collected(equal.iter().map(of_row))?;
                 ordered.sort_unstable();
                 equal.iter_mut().zip(ordered).for_each(|(row, (.., ordered))| *row = ordered);
             }
@@ -106,7 +106,7 @@ impl Urn {
         let are_counts = rows.iter().all(|&row| weight(row).fract() == 0.0) && total <= MOST_COPIES * rows.len() as f64;
         let mut ends = None;
         if are_counts && total > rows.len() as f64 {
-            let mut copies = try_with_capacity("the rows that trees draw", rows.len())?;
+            let mut copies = Purpose("the rows that trees draw").with_capacity(rows.len())?;
             let mut end = 0;
             copies.extend(rows.iter().map(|&row| {
                 end += weight(row) as u64;
@@ -124,7 +124,7 @@ impl Urn {
         population: &Population<'_, '_, '_>,
         sampling: Sampling,
     ) -> Result<Self> {
-        const WHAT: &str = "the rows that trees draw";
+        const PURPOSE: Purpose = Purpose("the rows that trees draw");
         let mut urn = Urn::new(population, sampling)?;
         if workers.has_all_rows() {
             return Ok(urn);
@@ -138,14 +138,14 @@ impl Urn {
                 let [of_y, weight, _] = population.order_of_equal(y, row);
                 [keys[row as usize], of_y, weight]
             };
-            let mut items = try_collected(WHAT, urn.rows.iter().map(of_row))?;
-            let mut order = try_collected(WHAT, 0..urn.rows.len())?;
+            let mut items = PURPOSE.collected(urn.rows.iter().map(of_row))?;
+            let mut order = PURPOSE.collected(0..urn.rows.len())?;
             // The samples are already in this order, except for those that are equal in X, for which it is decided here
             // as well.
             order.sort_by_key(|&at| items[at]);
             items.sort_unstable();
-            urn.rows = try_collected(WHAT, order.iter().map(|&at| urn.rows[at]))?;
-            places = try_filled(WHAT, 0, urn.rows.len())?;
+            urn.rows = PURPOSE.collected(order.iter().map(|&at| urn.rows[at]))?;
+            places = PURPOSE.filled(0, urn.rows.len())?;
             let mut next = 0;
             merge(&items, workers, |_, own| {
                 if let Some(own) = own {
@@ -170,10 +170,10 @@ impl Urn {
     /// Floyd's algorithm. After each iteration, the positions drawn are a uniform subset of those up to the last one.
     /// Each position is drawn at most once.
     fn draw_places(&self, m: usize, mut stream: Stream, n_samples: usize) -> Result<Vec<u32>> {
-        const WHAT: &str = "the rows that a tree draws";
+        const PURPOSE: Purpose = Purpose("the rows that a tree draws");
         let n = self.n_of_all();
         debug_assert!(m <= n);
-        let mut counts = try_filled(WHAT, 0u32, n_samples)?;
+        let mut counts = PURPOSE.filled(0u32, n_samples)?;
         let Some((places, _)) = &self.among else {
             for last in n - m..n {
                 let drawn = self.rows[stream.below(last as u64 + 1) as usize] as usize;
@@ -182,7 +182,7 @@ impl Urn {
             }
             return Ok(counts);
         };
-        let mut is_drawn = try_filled(WHAT, 0u64, n.div_ceil(64))?;
+        let mut is_drawn = PURPOSE.filled(0u64, n.div_ceil(64))?;
         for last in n - m..n {
             let place = stream.below(last as u64 + 1) as usize;
             let place = if is_drawn[place / 64] >> (place % 64) & 1 == 0 { place } else { last };
@@ -201,7 +201,7 @@ impl Urn {
 
     /// Returns the samples of positive weight in increasing order of index, the order of X.
     pub(crate) fn rows_rising(&self) -> Result<Vec<u32>> {
-        let mut rows = try_with_capacity("the rows that trees draw", self.rows.len())?;
+        let mut rows = Purpose("the rows that trees draw").with_capacity(self.rows.len())?;
         rows.extend_from_slice(&self.rows);
         rows.sort_unstable();
         Ok(rows)
@@ -234,22 +234,22 @@ impl Urn {
 
     /// Returns an error if the number of draws is not possible.
     pub(crate) fn check(&self, sampling: Sampling) -> Result<()> {
-        const WHAT: &str = "sampling";
+        const PURPOSE: Purpose = Purpose("sampling");
         match sampling {
             Sampling::WithoutReplacement(m) if m == 0 || m > self.n_of_all() => Err(Error::invalid(
-                WHAT,
+                PURPOSE.0,
                 format!("{m} rows"),
                 "be between 1 and the number of samples of positive weight",
             )),
-            Sampling::Bootstrap(Some(0)) => Err(Error::invalid(WHAT, "0 draws", "be at least 1")),
+            Sampling::Bootstrap(Some(0)) => Err(Error::invalid(PURPOSE.0, "0 draws", "be at least 1")),
             Sampling::BootstrapShare(share) if !(share > 0.0 && share.is_finite()) => {
-                Err(Error::invalid(WHAT, format!("a share of {share}"), "be a positive fraction"))
+                Err(Error::invalid(PURPOSE.0, format!("a share of {share}"), "be a positive fraction"))
             }
             Sampling::WithoutReplacement(_) | Sampling::Bootstrap(_) | Sampling::BootstrapShare(_) | Sampling::All => {
                 let n_draws = self.n_draws(sampling);
                 // Counts of draws are stored in 32 bits.
                 if n_draws > u32::MAX as usize {
-                    return Err(Error::invalid(WHAT, format!("{n_draws} draws"), "be less than 2^32 draws"));
+                    return Err(Error::invalid(PURPOSE.0, format!("{n_draws} draws"), "be less than 2^32 draws"));
                 }
                 Ok(())
             }
@@ -265,7 +265,7 @@ impl Urn {
         if let Sampling::WithoutReplacement(m) = sampling {
             return self.draw_places(m, stream, n_samples).map(Some);
         }
-        let mut counts = try_filled("the rows that a tree draws", 0u32, n_samples)?;
+        let mut counts = Purpose("the rows that a tree draws").filled(0u32, n_samples)?;
         for _ in 0..self.n_draws(sampling) {
             counts[self.row(stream.below(self.n_copies()))].add_assign(1);
         }
@@ -276,7 +276,7 @@ impl Urn {
 /// Returns a hash of the values of each sample. It is the same in every layout, as it is a sum over the non-zero
 /// entries.
 fn row_keys(x: &Matrix<'_>) -> Result<Vec<u64>> {
-    let mut keys = try_filled("the rows that trees draw", 0u64, x.n_samples())?;
+    let mut keys = Purpose("the rows that trees draw").filled(0u64, x.n_samples())?;
     let mut add = |row: usize, feature: usize, value: f32| {
         if value != 0.0 {
             // All NaN, whatever their bits, are one value: missing.

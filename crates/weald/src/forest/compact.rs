@@ -14,7 +14,7 @@ use crate::control::Control;
 use crate::criterion::LeafValues;
 use crate::data::train_y::TrainY;
 use crate::data::{Dataset, Outputs};
-use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::config::Sampling;
 use crate::pool;
 use crate::rng::Key;
@@ -22,7 +22,7 @@ use crate::tree::leaves::{Amounts, Indices, StoredRows};
 use crate::tree::rows::Rows;
 use crate::tree::{LeafTable, Precision, Tree};
 
-const WHAT: &str = "the rows of leaves";
+const PURPOSE: Purpose = Purpose("the rows of leaves");
 
 /// If the means of a leaf were not computed by growth (but by pruning, for example), they may differ from the means of
 /// its samples by at most this, relative to the largest value of the column.
@@ -144,9 +144,9 @@ impl Forest {
             RowLists::new(&self.trees[t], &leaves, &draws, tree_key(seed, t))
         })?;
         // Samples that are in no tree are not stored; the others keep their order.
-        let mut place = try_filled(WHAT, 0u32, n_samples)?;
+        let mut place = PURPOSE.filled(0u32, n_samples)?;
         lists.iter().flat_map(|list| &list.rows).for_each(|&row| place[row as usize] = 1);
-        let mut kept = try_with_capacity(WHAT, n_samples)?;
+        let mut kept = PURPOSE.with_capacity(n_samples)?;
         for (row, place) in (0..).zip(&mut place).filter(|(_, place)| **place > 0) {
             *place = kept.len() as u32;
             kept.push(row);
@@ -156,9 +156,9 @@ impl Forest {
             control.check()?;
             let RowLists { ptr, rows, units } = &lists[t];
             let mut ids = Indices::for_width(kept.len());
-            ids.try_reserve(WHAT, rows.len())?;
+            ids.try_reserve(PURPOSE, rows.len())?;
             rows.iter().try_for_each(|&row| ids.push(place[row as usize]))?;
-            let leaves = LeafTable::of_rows(try_copied(WHAT, ptr)?, ids, units.try_clone()?, Arc::clone(&stored))?;
+            let leaves = LeafTable::of_rows(PURPOSE.copied(ptr)?, ids, units.try_clone()?, Arc::clone(&stored))?;
             let old = &self.trees[t];
             if !agree(&old.leaves, &leaves)? {
                 return Err(not_reproduced());
@@ -218,8 +218,8 @@ impl RowLists {
     fn new(tree: &Tree, leaves: &[u32], draws: &Draws<'_, '_>, key: Key) -> Result<Self> {
         let draw = draws.of_tree(key)?;
         let n_leaves = tree.n_leaves();
-        let mut ptr = try_filled(WHAT, 0u32, n_leaves + 1)?;
-        let mut total = try_filled(WHAT, 0u64, n_leaves)?;
+        let mut ptr = PURPOSE.filled(0u32, n_leaves + 1)?;
+        let mut total = PURPOSE.filled(0u64, n_leaves)?;
         for row in draw.rows() {
             let leaf = leaves[row as usize] as usize;
             ptr[leaf + 1] += 1;
@@ -235,8 +235,8 @@ impl RowLists {
         for leaf in 0..n_leaves {
             ptr[leaf + 1] += ptr[leaf];
         }
-        let mut next = try_copied(WHAT, &ptr[..n_leaves])?;
-        let mut rows = try_filled(WHAT, 0u32, ptr[n_leaves] as usize)?;
+        let mut next = PURPOSE.copied(&ptr[..n_leaves])?;
+        let mut rows = PURPOSE.filled(0u32, ptr[n_leaves] as usize)?;
         for row in draw.rows() {
             let at = &mut next[leaves[row as usize] as usize];
             rows[*at as usize] = row;
@@ -254,11 +254,11 @@ fn agree(old: &LeafTable, new: &LeafTable) -> Result<bool> {
     if old.totals.is_some() || new.totals.is_some() {
         return Ok(old.totals == new.totals && old.largest_change(new) == 0.0);
     }
-    let mut largest = try_filled(WHAT, 0.0f64, old.width())?;
+    let mut largest = PURPOSE.filled(0.0f64, old.width())?;
     for (column, value) in (0..old.n_leaves()).flat_map(|leaf| old.value(leaf)) {
         largest[column as usize] = largest[column as usize].max(value.abs());
     }
-    let mut differences = try_filled(WHAT, 0.0f64, old.width())?;
+    let mut differences = PURPOSE.filled(0.0f64, old.width())?;
     for leaf in 0..old.n_leaves() {
         for (column, value) in old.value(leaf) {
             differences[column as usize] = -value;

@@ -7,7 +7,7 @@ use super::bootstrap::{Population, Urn};
 use crate::data::known::Known;
 use crate::data::row_weights::{balanced, product};
 use crate::data::{ClassWeight, Matrix, RowWeights, Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_copied, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::config::Sampling;
 use crate::rng::Key;
 
@@ -92,7 +92,7 @@ impl<'a, 't> Draws<'a, 't> {
     }
 }
 
-const WHAT: &str = "sample weights";
+const PURPOSE: Purpose = Purpose("sample weights");
 
 /// Returns 1 for samples of positive weight and 0 for others, if class weights would otherwise give the latter a
 /// weight.
@@ -100,7 +100,7 @@ fn existing(sample_weight: Option<&[f64]>, class_weight: ClassWeight<'_>) -> Res
     match (sample_weight, class_weight) {
         (None, _) | (_, ClassWeight::Equal) => Ok(None),
         (Some(w), _) if w.iter().all(|&w| w > 0.0) => Ok(None),
-        (Some(w), _) => try_collected(WHAT, w.iter().map(|&w| if w > 0.0 { 1.0 } else { 0.0 })).map(Some),
+        (Some(w), _) => PURPOSE.collected(w.iter().map(|&w| if w > 0.0 { 1.0 } else { 0.0 })).map(Some),
     }
 }
 
@@ -108,7 +108,7 @@ fn existing(sample_weight: Option<&[f64]>, class_weight: ClassWeight<'_>) -> Res
 fn copied<'w>(weights: &Cow<'w, [f64]>) -> Result<Cow<'w, [f64]>> {
     Ok(match weights {
         Cow::Borrowed(weights) => Cow::Borrowed(weights),
-        Cow::Owned(weights) => Cow::Owned(try_copied(WHAT, weights)?),
+        Cow::Owned(weights) => Cow::Owned(PURPOSE.copied(weights)?),
     })
 }
 
@@ -135,7 +135,7 @@ impl Draw<'_, '_, '_> {
 
     /// Returns the samples of the tree as a vector.
     pub(crate) fn collected_rows(&self) -> Result<Vec<u32>> {
-        let mut rows = try_with_capacity("rows of a tree", self.rows().count())?;
+        let mut rows = Purpose("rows of a tree").with_capacity(self.rows().count())?;
         rows.extend(self.rows());
         Ok(rows)
     }

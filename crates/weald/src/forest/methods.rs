@@ -60,7 +60,7 @@ macro_rules! forest_methods {
             ) -> crate::error::Result<ndarray::Array2<f64>> {
                 let x = x.into();
                 let (n, width) = (x.n_samples(), self.outputs.width());
-                let mut scores = crate::model::try_matrix("predictions", n, width)?;
+                let mut scores = crate::error::Purpose("predictions").zeros(n, width)?;
                 self.predict_into_of(&x, &mut scores, control)?;
                 Ok(crate::model::into_array(scores, n, width))
             }
@@ -128,7 +128,7 @@ macro_rules! forest_methods {
                 let unseen = self.unseen(config, &data, control)?;
                 let n_trees = unseen.n_trees()?;
                 let (n, width) = (data.n_samples(), self.outputs.width());
-                let mut scores = crate::model::try_matrix("out-of-bag predictions", n, width)?;
+                let mut scores = crate::error::Purpose("out-of-bag predictions").zeros(n, width)?;
                 self.oob_predict_of(data.x(), (&unseen, &n_trees), &mut scores, control)?;
                 Ok(crate::forest::Oob { scores: crate::model::into_array(scores, n, width), n_trees })
             }

@@ -39,7 +39,7 @@ pub use stored_samples::StoredSamples;
 use std::sync::Arc;
 
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::tree::Tree;
 
 /// A fitted forest. It is immutable, and its trees are shared, so that extending a forest costs memory only for the new
@@ -76,7 +76,7 @@ impl Forest {
     pub fn merge(parts: &[&Forest]) -> Result<Forest> {
         const WHAT: &str = "forests to merge";
         let first = parts.first().ok_or_else(|| Error::invalid(WHAT, "none", "have at least one part"))?;
-        let mut trees = try_with_capacity("the merged forest", parts.iter().map(|part| part.n_trees()).sum())?;
+        let mut trees = Purpose("the merged forest").with_capacity(parts.iter().map(|part| part.n_trees()).sum())?;
         for part in parts {
             if part.n_features != first.n_features {
                 let got = format!("{} and {} features", first.n_features, part.n_features);

@@ -6,7 +6,7 @@ use super::Forest;
 use super::bootstrap::{Population, Urn, tree_key};
 use crate::control::Control;
 use crate::data::{Dataset, Matrix};
-use crate::error::{Error, Result, out_of_memory, try_filled};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::config::{ForestConfig, Sampling};
 use crate::model::{SparseScores, TREES_AT_ONCE};
 use crate::pool;
@@ -61,7 +61,7 @@ impl Unseen {
         let urn = Urn::new(&Population::new(data.x(), Some(y), data.known(), sample_weight), sampling)?;
         urn.check(sampling)?;
         let n_groups = n_trees.div_ceil(TREES_AT_ONCE);
-        let mut bits = try_matrix_of(n_groups, n)?;
+        let mut bits = Purpose("out-of-bag rows").zeros(n_groups, n)?;
         for (g, group) in bits.chunks_mut(n.max(1)).enumerate() {
             let first = g * TREES_AT_ONCE;
             let draws = pool::map(control.n_threads(), TREES_AT_ONCE.min(n_trees - first), |t| {
@@ -86,18 +86,12 @@ impl Unseen {
 
     /// Returns the number of trees that did not draw the sample, for each sample.
     pub(crate) fn n_trees(&self) -> Result<Vec<u32>> {
-        let mut n_trees = try_filled("out-of-bag predictions", 0, self.n_rows)?;
+        let mut n_trees = Purpose("out-of-bag predictions").filled(0, self.n_rows)?;
         for group in self.bits.chunks(self.n_rows.max(1)) {
             n_trees.iter_mut().zip(group).for_each(|(n, bits)| *n += bits.count_ones());
         }
         Ok(n_trees)
     }
-}
-
-fn try_matrix_of(n_groups: usize, n_rows: usize) -> Result<Vec<u64>> {
-    const WHAT: &str = "out-of-bag rows";
-    let len = n_groups.checked_mul(n_rows).ok_or_else(|| out_of_memory::<u64>(WHAT, usize::MAX))?;
-    try_filled(WHAT, 0, len)
 }
 
 impl Forest {

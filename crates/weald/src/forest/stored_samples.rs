@@ -12,14 +12,12 @@ use ndarray::{Array3, ArrayView2};
 
 use crate::control::Control;
 use crate::data::Weights;
-use crate::error::{
-    Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_results, try_with_capacity,
-};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 use crate::model::SparseScores;
 use crate::model::touched::TouchedRow;
 use crate::pool;
 
-const WHAT: &str = "the weights of training samples";
+const PURPOSE: Purpose = Purpose("the weights of training samples");
 /// The number of samples of one job.
 const AT_ONCE: usize = 64;
 /// Sums of weights are rounded: a quantile level counts as reached if the cumulated weight is this close to it.
@@ -48,7 +46,7 @@ impl StoredSamples {
     pub fn new(leaves: ArrayView2<'_, u32>, weights: &[f64]) -> Result<Self> {
         let (n_samples, n_trees) = leaves.dim();
         Weights::check(Some(weights), n_samples)?;
-        let mut first = try_with_capacity(WHAT, n_trees + 1)?;
+        let mut first = PURPOSE.with_capacity(n_trees + 1)?;
         first.push(0);
         for tree in leaves.columns() {
             first.push(first[first.len() - 1] + tree.iter().max().map_or(0, |&leaf| leaf as usize + 1));
@@ -57,8 +55,8 @@ impl StoredSamples {
         let there = || (0..n_samples).filter(|&sample| weights[sample] > 0.0);
         let places =
             |sample: usize| leaves.row(sample).into_iter().zip(&first).map(|(&leaf, first)| first + leaf as usize);
-        let mut ptr = try_filled(WHAT, 0usize, n_nodes + 1)?;
-        let mut totals = try_filled(WHAT, 0.0, n_nodes)?;
+        let mut ptr = PURPOSE.filled(0usize, n_nodes + 1)?;
+        let mut totals = PURPOSE.filled(0.0, n_nodes)?;
         for sample in there() {
             for place in places(sample) {
                 ptr[place + 1] += 1;
@@ -66,8 +64,8 @@ impl StoredSamples {
             }
         }
         (1..ptr.len()).for_each(|place| ptr[place] += ptr[place - 1]);
-        let (mut samples, mut shares) = (try_filled(WHAT, 0u32, ptr[n_nodes])?, try_filled(WHAT, 0.0, ptr[n_nodes])?);
-        let mut next = try_collected(WHAT, ptr[..n_nodes].iter().copied())?;
+        let (mut samples, mut shares) = (PURPOSE.filled(0u32, ptr[n_nodes])?, PURPOSE.filled(0.0, ptr[n_nodes])?);
+        let mut next = PURPOSE.collected(ptr[..n_nodes].iter().copied())?;
         for sample in there() {
             for place in places(sample) {
                 samples[next[place]] = sample as u32;
@@ -98,16 +96,16 @@ impl StoredSamples {
             let (mut found, mut row) = (SparseScores::empty()?, TouchedRow::new(self.n_samples)?);
             for i in block * AT_ONCE..reached.nrows().min((block + 1) * AT_ONCE) {
                 let weights = self.of_row(reached, i, &mut row)?;
-                let mut kept = try_collected(WHAT, weights.iter().copied())?;
+                let mut kept = PURPOSE.collected(weights.iter().copied())?;
                 if let Some(k) = k.filter(|&k| k < kept.len()) {
                     let order = |a: &(u32, f64), b: &(u32, f64)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
                     kept.select_nth_unstable_by(k.saturating_sub(1), order);
                     kept.truncate(k);
                     kept.sort_unstable_by_key(|(sample, _)| *sample);
                 }
-                try_extend(WHAT, &mut found.columns, kept.iter().map(|(sample, _)| *sample))?;
-                try_extend(WHAT, &mut found.values, kept.iter().map(|(_, weight)| *weight))?;
-                try_push(WHAT, &mut found.ptr, found.columns.len())?;
+                PURPOSE.extend(&mut found.columns, kept.iter().map(|(sample, _)| *sample))?;
+                PURPOSE.extend(&mut found.values, kept.iter().map(|(_, weight)| *weight))?;
+                PURPOSE.push(&mut found.ptr, found.columns.len())?;
             }
             Ok(found)
         })?;
@@ -130,15 +128,14 @@ impl StoredSamples {
     ) -> Result<Array3<f64>> {
         self.check_targets(targets)?;
         let orders =
-            try_results(WHAT, targets.columns().into_iter().map(|targets| Ranks::new(targets.iter().copied())))?;
+            PURPOSE.results(targets.columns().into_iter().map(|targets| Ranks::new(targets.iter().copied())))?;
         let shape = (reached.nrows(), targets.ncols(), levels.len());
         self.each_row(reached, shape, control, |_, weights, out| {
             let mut ranked = Vec::new();
             for ((order, targets), out) in orders.iter().zip(targets.columns()).zip(out.chunks_exact_mut(levels.len()))
             {
                 ranked.clear();
-                try_extend(
-                    WHAT,
+                PURPOSE.extend(
                     &mut ranked,
                     weights.iter().map(|&(sample, weight)| (order.ranks[sample as usize], weight)),
                 )?;
@@ -174,7 +171,7 @@ impl StoredSamples {
         }
         let shape = (reached.nrows(), targets.ncols(), shares.ncols());
         self.each_row(reached, shape, control, |i, weights, out| {
-            let mut sums = try_collected(WHAT, weights.iter().copied())?;
+            let mut sums = PURPOSE.collected(weights.iter().copied())?;
             cumulate(&mut sums)?;
             for (draw, &share) in shares.row(i).iter().enumerate() {
                 let sample = reached_at(&sums, share, Ordering::is_le);
@@ -211,7 +208,7 @@ impl StoredSamples {
     ) -> Result<Array3<f64>> {
         self.check(reached)?;
         let n_cells = shape.1 * shape.2;
-        let mut found = try_filled("targets by weights", 0.0, shape.0.saturating_mul(n_cells))?;
+        let mut found = Purpose("targets by weights").filled(0.0, shape.0.saturating_mul(n_cells))?;
         let jobs = found.chunks_mut((AT_ONCE * n_cells).max(1)).enumerate();
         let scratch = || TouchedRow::new(self.n_samples);
         pool::for_each(control.n_threads(), jobs, scratch, |row, (block, out)| {
@@ -234,7 +231,7 @@ impl StoredSamples {
             }
         }
         row.sort_columns();
-        let weights = try_collected(WHAT, row.columns().iter().map(|&sample| (sample, row.sum(sample))))?;
+        let weights = PURPOSE.collected(row.columns().iter().map(|&sample| (sample, row.sum(sample))))?;
         row.forget();
         Ok(weights)
     }
@@ -254,12 +251,12 @@ struct Ranks {
 
 impl Ranks {
     fn new(targets: impl ExactSizeIterator<Item = f64>) -> Result<Self> {
-        let targets = try_collected(WHAT, targets)?;
-        let mut samples = try_collected(WHAT, 0..targets.len() as u32)?;
+        let targets = PURPOSE.collected(targets)?;
+        let mut samples = PURPOSE.collected(0..targets.len() as u32)?;
         samples.retain(|&sample| !targets[sample as usize].is_nan());
         let target = |sample: u32| targets[sample as usize];
         samples.sort_unstable_by(|&a, &b| target(a).partial_cmp(&target(b)).expect("no NaN").then(a.cmp(&b)));
-        let mut ranks = try_filled(WHAT, UNKNOWN, targets.len())?;
+        let mut ranks = PURPOSE.filled(UNKNOWN, targets.len())?;
         (0..).zip(&samples).for_each(|(rank, &sample)| ranks[sample as usize] = rank);
         Ok(Ranks { samples, ranks })
     }

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::error::{ErrorKind, Result, try_push, try_string, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 
 use super::lines::{Line, Lines, error_of_line, is_blank, shown, split_word, trimmed, without_leading_blanks};
 
-const WHAT: &str = "the header of a file";
+const PURPOSE: Purpose = Purpose("the header of a file");
 
 /// Maximum number of categories, because their codes are float32 in X.
 const MOST_CATEGORIES: usize = 1 << 24;
@@ -34,7 +34,7 @@ impl Categories {
         if names.len() > MOST_CATEGORIES {
             return Err(ErrorKind::TooMany { what: "categories of an attribute", limit: MOST_CATEGORIES }.into());
         }
-        let mut by_name = try_with_capacity(WHAT, names.len())?;
+        let mut by_name = PURPOSE.with_capacity(names.len())?;
         by_name.extend(0..names.len() as u32);
         by_name.sort_unstable_by_key(|&code| &names[code as usize]);
         if let Some(twice) = by_name.windows(2).find(|pair| names[pair[0] as usize] == names[pair[1] as usize]) {
@@ -63,7 +63,7 @@ pub(super) fn read_header(lines: &mut Lines<'_>) -> Result<Vec<Attribute>> {
         if keyword.eq_ignore_ascii_case(b"@relation") && !has_relation && attributes.is_empty() {
             has_relation = true;
         } else if keyword.eq_ignore_ascii_case(b"@attribute") {
-            try_push(WHAT, &mut attributes, attribute(&line, without_leading_blanks(rest))?)?;
+            PURPOSE.push(&mut attributes, attribute(&line, without_leading_blanks(rest))?)?;
         } else if keyword.eq_ignore_ascii_case(b"@data") {
             if !rest.is_empty() || attributes.is_empty() {
                 return Err(line.error(shown(line.text), "@data alone in its line, after the attributes"));
@@ -85,7 +85,7 @@ pub(super) fn is_comment(text: &[u8]) -> bool {
 }
 
 fn check_names(attributes: &[Attribute]) -> Result<()> {
-    let mut by_name: Vec<&Attribute> = try_with_capacity(WHAT, attributes.len())?;
+    let mut by_name: Vec<&Attribute> = PURPOSE.with_capacity(attributes.len())?;
     by_name.extend(attributes);
     by_name.sort_unstable_by_key(|attribute| (&attribute.name, attribute.line));
     match by_name.windows(2).find(|pair| pair[0].name == pair[1].name) {
@@ -127,7 +127,7 @@ fn categories(line: &Line<'_>, text: &[u8]) -> Result<Categories> {
                 line.error("the category ?, which means a missing value", "'?' between quotes, or another name")
             );
         };
-        try_push(WHAT, &mut names, text_of(line, &name)?)?;
+        PURPOSE.push(&mut names, text_of(line, &name)?)?;
         rest = match rest {
             [b',', rest @ ..] => without_leading_blanks(rest),
             [b'}'] => return Categories::of(names, line),
@@ -138,7 +138,7 @@ fn categories(line: &Line<'_>, text: &[u8]) -> Result<Categories> {
 
 fn text_of(line: &Line<'_>, bytes: &[u8]) -> Result<String> {
     match std::str::from_utf8(bytes) {
-        Ok(text) => try_string(WHAT, text),
+        Ok(text) => PURPOSE.string(text),
         Err(_) => Err(line.error(shown(bytes), "text in UTF-8")),
     }
 }
@@ -188,7 +188,7 @@ fn quoted<'a>(line: &Line<'_>, text: &'a [u8], quote: u8) -> Result<(Cow<'a, [u8
         }
         let escaped = if byte == b'\\' { text.get(at + 1) } else { None };
         if escaped.is_some() && unescaped.is_none() {
-            let mut before = try_with_capacity(WHAT, text.len())?;
+            let mut before = PURPOSE.with_capacity(text.len())?;
             before.extend_from_slice(&text[..at]);
             unescaped = Some(before);
         }

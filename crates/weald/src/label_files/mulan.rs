@@ -1,7 +1,7 @@
 //! Data sets of Mulan (Tsoumakas et al., 2011): an ARFF file some of whose attributes are labels.
 
 use crate::control::Control;
-use crate::error::{Error, Result, try_filled, try_push, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
 use super::arff::{Attribute, Value, is_comment, read_header, value};
 use super::lines::{Line, Lines, error_of_line, shown, split_word, trimmed, without_leading_blanks};
@@ -46,7 +46,7 @@ enum Column {
     Label(u32),
 }
 
-const WHAT: &str = "the rows of a file";
+const PURPOSE: Purpose = Purpose("the rows of a file");
 
 /// Reads an ARFF file whose attributes with the names `labels` are labels. Features and labels keep the order of the
 /// file.
@@ -69,7 +69,7 @@ pub fn read_mulan<S: AsRef<str>>(text: &[u8], labels: &[S], control: &Control) -
         attributes: &attributes,
         columns: &columns,
         rows: Rows::with_room(0, 0, 0)?,
-        told: try_filled(WHAT, 0, attributes.len())?,
+        told: PURPOSE.filled(0, attributes.len())?,
         is_sparse: None,
     };
     let mut pulse = control.pulse();
@@ -91,10 +91,10 @@ fn named(x: Features, y: LabelRows, attributes: Vec<Attribute>, columns: &[Colum
     let mut mulan = Mulan { x, y, feature_names: Vec::new(), label_names: Vec::new(), categories: Vec::new() };
     for (attribute, column) in attributes.into_iter().zip(columns) {
         match column {
-            Column::Label(_) => try_push(WHAT, &mut mulan.label_names, attribute.name)?,
+            Column::Label(_) => PURPOSE.push(&mut mulan.label_names, attribute.name)?,
             Column::Feature(_) => {
-                try_push(WHAT, &mut mulan.feature_names, attribute.name)?;
-                try_push(WHAT, &mut mulan.categories, attribute.categories.map(|categories| categories.names))?;
+                PURPOSE.push(&mut mulan.feature_names, attribute.name)?;
+                PURPOSE.push(&mut mulan.categories, attribute.categories.map(|categories| categories.names))?;
             }
         }
     }
@@ -103,12 +103,12 @@ fn named(x: Features, y: LabelRows, attributes: Vec<Attribute>, columns: &[Colum
 
 /// Returns how each attribute is used.
 fn columns<S: AsRef<str>>(attributes: &[Attribute], labels: &[S]) -> Result<Vec<Column>> {
-    let mut names: Vec<&str> = try_with_capacity(WHAT, labels.len())?;
+    let mut names: Vec<&str> = PURPOSE.with_capacity(labels.len())?;
     names.extend(labels.iter().map(AsRef::as_ref));
     names.sort_unstable();
     let (mut n_features, mut n_labels) = (0, 0);
-    let mut columns = try_with_capacity(WHAT, attributes.len())?;
-    let mut is_there = try_filled(WHAT, false, names.len())?;
+    let mut columns = PURPOSE.with_capacity(attributes.len())?;
+    let mut is_there = PURPOSE.filled(false, names.len())?;
     for attribute in attributes {
         let Ok(at) = names.binary_search(&attribute.name.as_str()) else {
             columns.push(Column::Feature(n_features));
@@ -166,7 +166,7 @@ impl Reader<'_> {
             let found;
             (found, rest) = value(line, rest, |byte| byte == b',')?;
             if let Some(value) = self.take(line, at, &found)? {
-                try_push(WHAT, &mut self.rows.x.values, value)?;
+                PURPOSE.push(&mut self.rows.x.values, value)?;
             }
             rest = match rest {
                 [b',', rest @ ..] if at + 1 < n_attributes => without_leading_blanks(rest),

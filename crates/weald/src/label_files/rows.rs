@@ -1,6 +1,6 @@
 //! CSR arrays as they are read from a file.
 
-use crate::error::{Result, try_extend, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 
 use super::lines::Line;
 
@@ -42,7 +42,7 @@ pub struct LabelData {
     pub y: LabelRows,
 }
 
-const WHAT: &str = "the rows of a file";
+const PURPOSE: Purpose = Purpose("the rows of a file");
 
 /// The samples that were read so far. A sample is pushed entry by entry, and then ended.
 #[derive(Debug)]
@@ -57,13 +57,13 @@ impl Rows {
     /// Returns no samples, with room for these numbers of samples, entries and labels.
     pub(super) fn with_room(n_rows: usize, n_entries: usize, n_labels: usize) -> Result<Self> {
         let ptr = || -> Result<Vec<usize>> {
-            let mut ptr = try_with_capacity(WHAT, n_rows.saturating_add(1))?;
+            let mut ptr = PURPOSE.with_capacity(n_rows.saturating_add(1))?;
             ptr.push(0);
             Ok(ptr)
         };
-        let (indices, values) = (try_with_capacity(WHAT, n_entries)?, try_with_capacity(WHAT, n_entries)?);
+        let (indices, values) = (PURPOSE.with_capacity(n_entries)?, PURPOSE.with_capacity(n_entries)?);
         let x = SparseRows { ptr: ptr()?, indices, values, n_features: 0 };
-        let y = LabelRows { ptr: ptr()?, indices: try_with_capacity(WHAT, n_labels)?, n_labels: 0 };
+        let y = LabelRows { ptr: ptr()?, indices: PURPOSE.with_capacity(n_labels)?, n_labels: 0 };
         Ok(Rows { x, y, row: Vec::new() })
     }
 
@@ -84,13 +84,13 @@ impl Rows {
 
     #[inline]
     pub(super) fn push_entry(&mut self, feature: u32, value: f32) -> Result<()> {
-        try_push(WHAT, &mut self.x.indices, feature)?;
-        try_push(WHAT, &mut self.x.values, value)
+        PURPOSE.push(&mut self.x.indices, feature)?;
+        PURPOSE.push(&mut self.x.values, value)
     }
 
     #[inline]
     pub(super) fn push_label(&mut self, label: u32) -> Result<()> {
-        try_push(WHAT, &mut self.y.indices, label)
+        PURPOSE.push(&mut self.y.indices, label)
     }
 
     /// Ends the sample of `line`, and sorts its entries and labels.
@@ -107,7 +107,7 @@ impl Rows {
         let (indices, values) = (&mut self.x.indices[start..], &mut self.x.values[start..]);
         if !indices.is_sorted_by(|a, b| a < b) {
             self.row.clear();
-            try_extend(WHAT, &mut self.row, indices.iter().copied().zip(values.iter().copied()))?;
+            PURPOSE.extend(&mut self.row, indices.iter().copied().zip(values.iter().copied()))?;
             self.row.sort_unstable_by_key(|&(feature, _)| feature);
             if let Some(twice) = self.row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
                 let feature = twice[0].0;
@@ -117,7 +117,7 @@ impl Rows {
                 (*index, *value) = (feature, of_feature);
             }
         }
-        try_push(WHAT, &mut self.x.ptr, self.x.indices.len())
+        PURPOSE.push(&mut self.x.ptr, self.x.indices.len())
     }
 
     pub(super) fn end_labels(&mut self, line: &Line<'_>) -> Result<()> {
@@ -129,7 +129,7 @@ impl Rows {
                 return Err(line.error(format!("the label {} twice", twice[0]), "each label once in a line"));
             }
         }
-        try_push(WHAT, &mut self.y.ptr, self.y.indices.len())
+        PURPOSE.push(&mut self.y.ptr, self.y.indices.len())
     }
 
     pub(super) fn into_data(self) -> LabelData {

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use crate::control::Control;
 use crate::data::{LabelView, SparseView};
-use crate::error::{Error, Result, try_grow};
+use crate::error::{Error, Purpose, Result};
 
 use super::lines::{Line, Lines, error_of_line, is_blank, shown, trimmed};
 use super::number::whole;
@@ -96,19 +96,19 @@ const ENTRY: usize = 32;
 /// Returns [`crate::ErrorKind::Shape`] if the numbers of samples differ, [`crate::ErrorKind::Invalid`] if X contains
 /// infinity, [`crate::ErrorKind::Interrupted`] or [`crate::ErrorKind::OutOfMemory`].
 pub fn write_xmc(x: &SparseView<'_>, y: &LabelView<'_>, control: &Control) -> Result<Vec<u8>> {
-    const WHAT: &str = "the text of a file";
+    const PURPOSE: Purpose = Purpose("the text of a file");
     if x.n_major() != y.n_samples() {
         return Err(Error::shape("y", x.n_major(), y.n_samples()));
     }
     let mut text = Vec::new();
-    try_grow(WHAT, &mut text, 3 * ENTRY)?;
+    PURPOSE.grow(&mut text, 3 * ENTRY)?;
     put(&mut text, format_args!("{} {} {}\n", x.n_major(), x.n_minor(), y.n_labels()));
     let mut pulse = control.pulse();
     for (row, of_row) in y.ptr().windows(2).enumerate() {
         let labels = &y.indices()[of_row[0]..of_row[1]];
         let (features, values) = x.slice(row);
         pulse.after(labels.len() + features.len())?;
-        try_grow(WHAT, &mut text, ENTRY * (labels.len() + features.len() + 1))?;
+        PURPOSE.grow(&mut text, ENTRY * (labels.len() + features.len() + 1))?;
         for (i, label) in labels.iter().enumerate() {
             put(&mut text, format_args!("{}{label}", if i > 0 { "," } else { "" }));
         }

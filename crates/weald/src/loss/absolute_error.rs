@@ -4,7 +4,7 @@ use super::column::ColumnLoss;
 use super::newton::Regularization;
 use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, ROWS};
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_with_capacity};
+use crate::error::Result;
 use crate::exact::Rounding;
 use crate::loss::line_search::{LineSearch, weighted_median};
 
@@ -37,7 +37,7 @@ impl Loss for AbsoluteError {
 
     /// Returns the lower weighted median.
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
-        let mut pairs = try_collected(ROWS, y.iter().copied().zip(weights.iter().copied()))?;
+        let mut pairs = ROWS.collected(y.iter().copied().zip(weights.iter().copied()))?;
         weighted_median(&mut pairs, control)
     }
 
@@ -45,7 +45,7 @@ impl Loss for AbsoluteError {
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
         let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
-        let mut pairs = try_with_capacity(ROWS, problem.y.len())?;
+        let mut pairs = ROWS.with_capacity(problem.y.len())?;
         pairs.extend(problem.moving().map(|(y, f, g, w)| (ratio(y, f, g), grid.product(w, g.abs()))));
         problem.unless_worse(self, weighted_median(&mut pairs, problem.control)?)
     }
@@ -55,7 +55,7 @@ impl ColumnLoss for AbsoluteError {
     /// Returns the lower weighted median of the residuals, without a bound on its magnitude.
     fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
         let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);
-        let mut pairs = try_collected(ROWS, residuals.zip(problem.weights.iter().copied()))?;
+        let mut pairs = ROWS.collected(residuals.zip(problem.weights.iter().copied()))?;
         weighted_median(&mut pairs, problem.control)
     }
 }

@@ -9,7 +9,7 @@ use super::{Bounds, Domain, LineProblem, Link, Loss, ROWS};
 use crate::control::Control;
 use crate::data::train_y::RealTargets;
 use crate::data::{Outputs, Weights};
-use crate::error::{Result, try_collected};
+use crate::error::Result;
 
 /// How the leaves and the steps of a stage are computed. Leaves are Newton steps or, if they hold mean negative
 /// gradients, steps along these are searched.
@@ -84,8 +84,8 @@ pub(crate) trait ColumnLoss: Loss {
 
     /// Returns [`Loss::start`] for a column of numerical targets.
     fn start_of(&self, column: &NumberColumn<'_>, control: &Control) -> Result<f64> {
-        let y = try_collected(ROWS, column.values().map(|(y, _)| y))?;
-        let weights = try_collected(ROWS, column.values().map(|(_, units)| column.weights.in_sums(units)))?;
+        let y = ROWS.collected(column.values().map(|(y, _)| y))?;
+        let weights = ROWS.collected(column.values().map(|(_, units)| column.weights.in_sums(units)))?;
         self.start(&y, &weights, control)
     }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::column::ColumnLoss;
 use super::{Bounds, Domain, LineProblem, Loss, ROWS};
 use crate::control::Control;
-use crate::error::{Result, try_with_capacity};
+use crate::error::Result;
 use crate::exact::Rounding;
 use crate::loss::line_search::{Kink, LineSearch, piecewise_linear_minimum};
 
@@ -55,7 +55,7 @@ impl Loss for Hinge {
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
         let mut first_slope = 0.0;
-        let mut kinks = try_with_capacity(ROWS, problem.y.len())?;
+        let mut kinks = ROWS.with_capacity(problem.y.len())?;
         for (y, f, g, w) in problem.moving() {
             let bend = grid.product(w, g.abs());
             // Samples whose margin increases along the line have a non-zero loss before their kink, the others after

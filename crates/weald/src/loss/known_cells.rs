@@ -13,7 +13,7 @@ use super::{Bounds, Domain, LineProblem, Link, Loss, ROWS};
 use crate::control::Control;
 use crate::data::train_y::RealTargets;
 use crate::data::{Outputs, Weights};
-use crate::error::{Result, try_collected, try_filled, try_push};
+use crate::error::{Purpose, Result};
 use crate::exact::exact_mean;
 use crate::pool;
 
@@ -25,7 +25,7 @@ pub(crate) struct KnownCells<'l>(pub(crate) &'l dyn ColumnLoss);
 fn of_known(y: &[f64], items: &[f64]) -> Result<Vec<f64>> {
     let mut kept = Vec::new();
     for (_, &item) in y.iter().zip(items).filter(|(y, _)| !y.is_nan()) {
-        try_push(ROWS, &mut kept, item)?;
+        ROWS.push(&mut kept, item)?;
     }
     Ok(kept)
 }
@@ -33,7 +33,7 @@ fn of_known(y: &[f64], items: &[f64]) -> Result<Vec<f64>> {
 impl<'l> KnownCells<'l> {
     /// Returns these losses for the losses of columns, which are one for all columns or one for each.
     pub(crate) fn of(losses: ColumnLosses<'l>) -> Result<Vec<KnownCells<'l>>> {
-        try_collected("the losses of outputs", (0..losses.n_losses()).map(|column| KnownCells(losses.of(column))))
+        Purpose("the losses of outputs").collected((0..losses.n_losses()).map(|column| KnownCells(losses.of(column))))
     }
 
     /// Calls `search` with the samples whose y is known. If there are none, the step is zero.
@@ -132,12 +132,12 @@ pub(crate) fn mean_of_columns<T: Float>(
         for row in (0..scores.len() / width).filter(is_there) {
             let y = y.of(row as u32)[column];
             if !y.is_nan() {
-                try_push(ROWS, &mut known_y, y)?;
-                try_push(ROWS, &mut of_known, scores[row * width + column].to_f64())?;
-                try_push(ROWS, &mut units, weights.units(row))?;
+                ROWS.push(&mut known_y, y)?;
+                ROWS.push(&mut of_known, scores[row * width + column].to_f64())?;
+                ROWS.push(&mut units, weights.units(row))?;
             }
         }
-        let mut values = try_filled(ROWS, 0.0, units.len())?;
+        let mut values = ROWS.filled(0.0, units.len())?;
         losses.of(column).values(&known_y, &of_known, &mut values);
         Ok((!units.is_empty()).then(|| exact_mean(values.iter().copied().zip(units.iter().copied()))))
     };
@@ -192,7 +192,7 @@ impl ColumnLoss for KnownCells<'_> {
     fn start_of(&self, column: &NumberColumn<'_>, control: &Control) -> Result<f64> {
         let mut rows = Vec::new();
         for &row in column.rows.iter().filter(|&&row| !column.y.of(row)[column.column].is_nan()) {
-            try_push(ROWS, &mut rows, row)?;
+            ROWS.push(&mut rows, row)?;
         }
         if rows.is_empty() { Ok(0.0) } else { self.0.start_of(&NumberColumn { rows: &rows, ..*column }, control) }
     }

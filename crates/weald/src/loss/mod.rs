@@ -91,7 +91,7 @@ use std::fmt::Debug;
 
 use crate::control::{Control, STEPS};
 use crate::data::Outputs;
-use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::weighted_sum;
 pub use absolute_error::AbsoluteError;
 pub use exponential::Exponential;
@@ -112,7 +112,7 @@ pub use tweedie::Tweedie;
 pub const LARGEST_STEP: f64 = 1000.0;
 
 /// The name in errors of the arrays of a search that have one value for each sample.
-pub(crate) const ROWS: &str = "the rows of a line search";
+pub(crate) const ROWS: Purpose = Purpose("the rows of a line search");
 
 /// A loss that is a sum over samples and outputs. y is a numerical output, or −1 or +1.
 ///
@@ -189,8 +189,8 @@ pub trait Loss: Debug + Send + Sync {
     /// Returns the best constant score, arg min_c Σ w ℓ(y, c). By default, it is searched from 0, like a step;
     /// `control` can stop the search.
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
-        let scores = try_filled(ROWS, 0.0, y.len())?;
-        let direction = try_filled(ROWS, 1.0, y.len())?;
+        let scores = ROWS.filled(0.0, y.len())?;
+        let direction = ROWS.filled(1.0, y.len())?;
         self.step(&LineProblem { y, scores: &scores, direction: &direction, weights, control }, LineSearch::Newton)
     }
 
@@ -291,7 +291,7 @@ impl LineProblem<'_> {
     /// terms are stored with 8 bytes for each sample, or [`Interrupted`](crate::ErrorKind::Interrupted).
     pub fn loss<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<f64> {
         if loss.takes_blocks() {
-            let mut values = try_filled(ROWS, 0.0, self.y.len())?;
+            let mut values = ROWS.filled(0.0, self.y.len())?;
             loss.values(self.y, &self.moved(step)?, &mut values);
             self.control.check()?;
             return Ok(weighted_sum(self.weights, &values));
@@ -325,8 +325,7 @@ impl LineProblem<'_> {
 
     /// Returns the negative gradient and the curvature of each sample, computed as a block.
     fn derivatives_of_rows<L: Loss + ?Sized>(&self, loss: &L, step: f64) -> Result<(Vec<f64>, Vec<f64>)> {
-        let (mut gradients, mut curvatures) =
-            (try_filled(ROWS, 0.0, self.y.len())?, try_filled(ROWS, 0.0, self.y.len())?);
+        let (mut gradients, mut curvatures) = (ROWS.filled(0.0, self.y.len())?, ROWS.filled(0.0, self.y.len())?);
         loss.derivatives(self.y, &self.moved(step)?, &mut gradients, &mut curvatures);
         self.control.check()?;
         Ok((gradients, curvatures))
@@ -334,12 +333,12 @@ impl LineProblem<'_> {
 
     /// Returns the scores f + ρ g.
     fn moved(&self, step: f64) -> Result<Vec<f64>> {
-        try_collected(ROWS, self.scores.iter().zip(self.direction).map(|(f, g)| f + step * g))
+        ROWS.collected(self.scores.iter().zip(self.direction).map(|(f, g)| f + step * g))
     }
 
     /// Returns Σ w · term(y, f, g).
     pub(crate) fn sum(&self, term: impl Fn(f64, f64, f64) -> f64) -> Result<f64> {
-        let mut terms = try_with_capacity(ROWS, self.y.len())?;
+        let mut terms = ROWS.with_capacity(self.y.len())?;
         let pieces = self.y.chunks(STEPS).zip(self.scores.chunks(STEPS)).zip(self.direction.chunks(STEPS));
         for ((y, scores), direction) in pieces {
             self.control.check()?;

@@ -15,7 +15,7 @@
 
 use super::line_search::LineSearch;
 use super::{LARGEST_STEP, LineProblem, Loss};
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Purpose, Result};
 
 /// The regularization of steps that are computed from sums over samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,10 +177,10 @@ pub(crate) fn halve_each(
     steps: &mut [f64],
     mut raises: impl FnMut(&[usize], &[f64], &mut Vec<bool>) -> Result<()>,
 ) -> Result<()> {
-    const WHAT: &str = "the steps of a leaf";
-    let mut left = try_with_capacity(WHAT, steps.len())?;
+    const PURPOSE: Purpose = Purpose("the steps of a leaf");
+    let mut left = PURPOSE.with_capacity(steps.len())?;
     left.extend((0..steps.len()).filter(|&i| steps[i] != 0.0));
-    let mut raised = try_with_capacity(WHAT, steps.len())?;
+    let mut raised = PURPOSE.with_capacity(steps.len())?;
     for _ in 0..MOST_HALVINGS {
         if left.is_empty() {
             return Ok(());

@@ -9,7 +9,7 @@
 
 use super::rows::{LeafRows, RowSums};
 use super::vector::vectorised;
-use crate::error::{Result, try_filled};
+use crate::error::{Purpose, Result};
 use crate::exact::{Grid, Total, WeightedGrid};
 
 /// The maximum number of terms of a sum.
@@ -155,9 +155,9 @@ struct Lanes {
 
 impl Lanes {
     fn new(width: usize) -> Result<Self> {
-        const WHAT: &str = "sums of gradients";
-        let bits = || try_filled(WHAT, 0u32, width.next_multiple_of(LANES));
-        let still = try_filled(WHAT, 0.0, width - width % LANES)?;
+        const PURPOSE: Purpose = Purpose("sums of gradients");
+        let bits = || PURPOSE.filled(0u32, width.next_multiple_of(LANES));
+        let still = PURPOSE.filled(0.0, width - width % LANES)?;
         Ok(Lanes { gradients: bits()?, curvatures: bits()?, still })
     }
 

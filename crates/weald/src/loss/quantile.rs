@@ -8,7 +8,7 @@ use super::line_search::{LineSearch, first_with_weight};
 use super::newton::Regularization;
 use super::{Bounds, Domain, LARGEST_STEP, LineProblem, Loss, LossKind, LossParameter, ROWS};
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_with_capacity};
+use crate::error::Result;
 use crate::exact::Rounding;
 
 /// The quantile loss.
@@ -79,7 +79,7 @@ impl Loss for Quantile {
 
     /// Returns the smallest value such that a fraction q of the total weight is at or below it.
     fn start(&self, y: &[f64], weights: &[f64], control: &Control) -> Result<f64> {
-        let mut pairs = try_collected(ROWS, y.iter().copied().zip(weights.iter().copied()))?;
+        let mut pairs = ROWS.collected(y.iter().copied().zip(weights.iter().copied()))?;
         self.weighted(&mut pairs, control)
     }
 
@@ -88,7 +88,7 @@ impl Loss for Quantile {
     fn step(&self, problem: &LineProblem<'_>, _: LineSearch) -> Result<f64> {
         let grid = Rounding::of(problem.weights).grid(problem.largest_direction());
         let ratio = |y: f64, f: f64, g: f64| ((y - f) / g).clamp(-LARGEST_STEP, LARGEST_STEP);
-        let mut pairs = try_with_capacity(ROWS, problem.y.len())?;
+        let mut pairs = ROWS.with_capacity(problem.y.len())?;
         let (mut rising, mut falling) = (0.0, 0.0);
         for (y, f, g, w) in problem.moving() {
             let bend = grid.product(w, g.abs());
@@ -104,7 +104,7 @@ impl ColumnLoss for Quantile {
     /// Returns the quantile of the residuals, without a bound on its magnitude.
     fn leaf_value(&self, problem: &LineProblem<'_>, _: Regularization, _: LineSearch) -> Result<f64> {
         let residuals = problem.y.iter().zip(problem.scores).map(|(y, f)| y - f);
-        let mut pairs = try_collected(ROWS, residuals.zip(problem.weights.iter().copied()))?;
+        let mut pairs = ROWS.collected(residuals.zip(problem.weights.iter().copied()))?;
         self.weighted(&mut pairs, problem.control)
     }
 }

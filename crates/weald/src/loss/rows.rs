@@ -14,7 +14,7 @@ use super::column::ColumnLoss;
 use super::float::Float;
 use super::outputs::ColumnLosses;
 use crate::data::train_y::TrainY;
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::Total;
 
 /// y of one sample.
@@ -256,17 +256,17 @@ impl Cells<'_> {
         out: Option<&mut [T]>,
     ) -> Result<()> {
         let (n, loss) = (scores.len(), self.losses.first());
-        let mut cells = try_with_capacity(BLOCK, n)?;
+        let mut cells = BLOCK.with_capacity(n)?;
         (0..n / width).for_each(|i| self.each(y(i), width, |_, _, y| cells.push(y)));
-        let scores = try_collected(BLOCK, scores.iter().map(|score| score.to_f64()))?;
-        let mut values = try_filled(BLOCK, 0.0, n)?;
+        let scores = BLOCK.collected(scores.iter().map(|score| score.to_f64()))?;
+        let mut values = BLOCK.filled(0.0, n)?;
         loss.values(&cells, &scores, &mut values);
         check_finite(&values)?;
         for (of_row, values) in losses.iter_mut().zip(values.chunks_exact(width)) {
             *of_row = values.iter().enumerate().map(|(j, &value)| self.weighed(j, value)).sum();
         }
         if let Some(out) = out {
-            let mut curvatures = try_filled(BLOCK, 0.0, n)?;
+            let mut curvatures = BLOCK.filled(0.0, n)?;
             loss.derivatives(&cells, &scores, &mut values, &mut curvatures);
             check_finite(&values)?;
             check_finite(&curvatures)?;
@@ -285,4 +285,4 @@ fn check_finite(found: &[f64]) -> Result<()> {
 }
 
 /// The purpose of memory with one number for each cell of a block, for error messages.
-const BLOCK: &str = "a block of scores";
+const BLOCK: Purpose = Purpose("a block of scores");

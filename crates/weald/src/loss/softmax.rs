@@ -9,10 +9,10 @@ use super::exponentials::{RowSums, largest};
 use super::float::Float;
 use super::vector::LANES;
 use super::weight_of_absent;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::{Purpose, Result};
 
 /// The purpose of memory with one number for each class, or for each pair of few classes, for error messages.
-pub(super) const CLASSES: &str = "the steps of classes";
+pub(super) const CLASSES: Purpose = Purpose("the steps of classes");
 
 /// Writes the negative gradients of a sample, onehot − p, and returns its loss.
 pub(crate) fn negative_gradients<T: Float>(class: usize, scores: &[T], out: &mut [T]) -> f64 {
@@ -88,10 +88,10 @@ pub(crate) fn probabilities(scores: &[f64], out: &mut [f64]) {
 pub(crate) fn start(class_weights: &[f64]) -> Result<Vec<f64>> {
     let total: f64 = class_weights.iter().sum();
     if total == 0.0 {
-        return try_filled(CLASSES, 0.0, class_weights.len());
+        return CLASSES.filled(0.0, class_weights.len());
     }
     let of = |&w: &f64| (if w == 0.0 { weight_of_absent(total) } else { w }).ln();
-    let mut logs = try_collected(CLASSES, class_weights.iter().map(of))?;
+    let mut logs = CLASSES.collected(class_weights.iter().map(of))?;
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     logs.iter_mut().for_each(|log| *log -= mean);
     Ok(logs)

@@ -12,7 +12,7 @@ use super::working::Line;
 use super::{Bounds, ROWS};
 use crate::control::Control;
 use crate::data::targets::starts;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::{Purpose, Result};
 use crate::exact::WeightedGrids;
 
 /// The accuracy of gradients and curvatures of samples, and of means of probabilities, which are computed from gradients
@@ -92,7 +92,7 @@ impl Softmax {
     /// Returns the steps of the classes of an output.
     pub(crate) fn step<T: Float>(&self, output: usize, line: &Line<'_, T>, control: &Control) -> Result<Vec<f64>> {
         let n = line.weights.len();
-        let classes = try_collected(ROWS, (0..n).map(|at| self.class((line.y)(at), output) as u32))?;
+        let classes = ROWS.collected((0..n).map(|at| self.class((line.y)(at), output) as u32))?;
         let Line { scores, directions, leaf_of, weights, .. } = *line;
         let n_classes = self.columns(output).len();
         let per_leaf = line.per_leaf();
@@ -121,9 +121,8 @@ impl<T: Float> RowLoss<T> for &Softmax {
 impl<T: Float> RowSums<T> for Softmax {
     /// The curvatures are the diagonal of the Hessian, p (1 − p), which is |r| (1 − |r|) for the negative gradient r.
     fn add(&self, rows: &LeafRows<'_, '_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
-        const WHAT: &str = "sums of gradients";
         let width = gradients.len();
-        let zeros = || try_filled(WHAT, T::from_f64(0.0), width);
+        let zeros = || Purpose("sums of gradients").filled(T::from_f64(0.0), width);
         let (mut r, mut h) = (zeros()?, zeros()?);
         let grids = WeightedGrids::for_sums((0..width).map(|_| 1.0), rows.total)?;
         for &row in rows.ids {

@@ -15,7 +15,7 @@ use super::softmax::CLASSES;
 use super::vector::{add, dot, vectorised};
 use crate::cholesky;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_copied, try_filled};
+use crate::error::{Purpose, Result};
 use crate::exact::{Rounding, WeightedGrid, WeightedPair, weighted_sum};
 use crate::pool;
 
@@ -145,11 +145,11 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         let n_curvatures = if self.is_whole() { k * k } else { k };
         let (size, n) = (self.chunk_rows(), self.weights.len());
         let n_sums = 2 * k + n_curvatures;
-        let mut sums = try_filled(CLASSES, 0.0, n.div_ceil(size) * n_sums)?;
+        let mut sums = CLASSES.filled(0.0, n.div_ceil(size) * n_sums)?;
         let mut shares = of_rows.shares.chunks_mut(size * k);
         let chunks = of_rows.losses.chunks_mut(size).zip(sums.chunks_exact_mut(n_sums)).enumerate();
         let jobs = chunks.map(|(i, (losses, sums))| (i * size, losses, sums, shares.next().unwrap_or_default()));
-        let zeros = || try_filled(CLASSES, 0.0, k);
+        let zeros = || CLASSES.filled(0.0, k);
         let scratch = || Ok(Scratch { moved: zeros()?, shares: zeros()?, directions: zeros()? });
         pool::for_each(control.n_threads(), jobs, scratch, |scratch, (first, losses, sums, shares)| {
             control.check()?;
@@ -170,11 +170,11 @@ impl<T: Float> SoftmaxProblem<'_, T> {
             );
             Ok(())
         })?;
-        let mut all = try_filled(CLASSES, 0.0, n_sums)?;
+        let mut all = CLASSES.filled(0.0, n_sums)?;
         sums.chunks_exact(n_sums).for_each(|sums| add(&mut all, sums));
-        let curvature = try_copied(CLASSES, &all[2 * k..])?;
+        let curvature = CLASSES.copied(&all[2 * k..])?;
         let (high, low) = all[..2 * k].split_at(k);
-        let gradient = try_collected(CLASSES, high.iter().zip(low).map(|(high, low)| high + low))?;
+        let gradient = CLASSES.collected(high.iter().zip(low).map(|(high, low)| high + low))?;
         Ok(Derivatives { value: weighted_sum(self.weights, &of_rows.losses), gradient, curvature })
     }
 
@@ -241,9 +241,9 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         // Probabilities in float32 may add up to slightly more than 1.
         let grid = grids.rounding.grid(4.0 * grids.largest * grids.largest * most(v));
         let (size, n) = (self.chunk_rows(), self.weights.len());
-        let mut sums = try_filled(CLASSES, 0.0, n.div_ceil(size) * k)?;
+        let mut sums = CLASSES.filled(0.0, n.div_ceil(size) * k)?;
         let jobs = shares.chunks(size * k).zip(sums.chunks_exact_mut(k)).enumerate();
-        let zeros = || try_filled(CLASSES, 0.0, k);
+        let zeros = || CLASSES.filled(0.0, k);
         let scratch = || Ok((zeros()?, zeros()?));
         pool::for_each(control.n_threads(), jobs, scratch, |(directions, apart), (chunk, (shares, sums))| {
             control.check()?;
@@ -288,12 +288,11 @@ impl<T: Float> SoftmaxProblem<'_, T> {
         control: &Control,
     ) -> Result<Vec<f64>> {
         let more = here.damping();
-        let scaled =
-            |r: &[f64]| try_collected(CLASSES, r.iter().zip(&here.curvature).map(|(r, d)| r / (d.max(0.0) + more)));
+        let scaled = |r: &[f64]| CLASSES.collected(r.iter().zip(&here.curvature).map(|(r, d)| r / (d.max(0.0) + more)));
         let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-        let downhill = || try_collected(CLASSES, here.gradient.iter().map(|g| -g));
+        let downhill = || CLASSES.collected(here.gradient.iter().map(|g| -g));
         let mut rest = downhill()?;
-        let mut descent = try_filled(CLASSES, 0.0, rest.len())?;
+        let mut descent = CLASSES.filled(0.0, rest.len())?;
         let mut along = scaled(&rest)?;
         let mut size = dot(&rest, &along);
         let least = LEFT_OF_GRADIENT * LEFT_OF_GRADIENT * size;
@@ -326,10 +325,14 @@ impl<T: Float> SoftmaxProblem<'_, T> {
     /// and the first is 0. The bits are the same for any number of threads.
     pub(crate) fn step(&self, control: &Control) -> Result<Vec<f64>> {
         let (k, n) = (self.n_classes, self.weights.len());
-        let mut steps = try_filled(CLASSES, 0.0, k)?;
+        let mut steps = CLASSES.filled(0.0, k)?;
         let mut of_rows = OfRows {
-            losses: control.try_filled("the losses of rows", 0.0, n)?,
-            shares: control.try_filled("the probabilities of classes", 0.0, if self.is_whole() { 0 } else { n * k })?,
+            losses: control.filled(Purpose("the losses of rows"), 0.0, n)?,
+            shares: control.filled(
+                Purpose("the probabilities of classes"),
+                0.0,
+                if self.is_whole() { 0 } else { n * k },
+            )?,
         };
         let grids = StepGrids::new(self.largest_direction(), Rounding::of(self.weights));
         let mut here = self.derivatives(&steps, &mut of_rows, grids, control)?;
@@ -354,7 +357,7 @@ impl<T: Float> SoftmaxProblem<'_, T> {
             let whole: f64 = here.gradient.iter().zip(&descent).map(|(g, d)| -g * d).sum();
             let moved = |length: f64| {
                 let moved = steps.iter().zip(&descent).map(|(s, d)| s + length * d);
-                try_collected(CLASSES, moved.map(|s| s.clamp(-LARGEST_STEP, LARGEST_STEP)))
+                CLASSES.collected(moved.map(|s| s.clamp(-LARGEST_STEP, LARGEST_STEP)))
             };
             if whole <= LOST * here.value {
                 // Values determine a step only to half of their digits. The last step doubles the number of digits.
@@ -427,7 +430,7 @@ impl Derivatives {
         let more = self.damping();
         let by_diagonal = |i: usize| -self.gradient[i] / (2.0 * self.curvature[i * k + i].max(0.0) + more);
         let Some(mut descent) = cholesky::solve(&self.curvature, more, &self.gradient)? else {
-            return try_collected(CLASSES, (0..k).map(by_diagonal));
+            return CLASSES.collected((0..k).map(by_diagonal));
         };
         descent.iter_mut().for_each(|x| *x = -*x);
         Ok(descent)

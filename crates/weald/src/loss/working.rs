@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::data::targets::is_binary;
 use crate::data::train_y::TrainY;
 use crate::data::{Outputs, Weights};
-use crate::error::{Result, try_collected, try_extend, try_filled, try_results, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
 
 /// The loss over all scores of a sample. It is created once for a fit, from the loss and the outputs.
@@ -213,14 +213,14 @@ impl<'l> WorkingLoss<'l> {
         weights: &Weights,
         control: &Control,
     ) -> Result<Vec<f64>> {
-        const WHAT: &str = "the constants that boosting starts from";
+        const PURPOSE: Purpose = Purpose("the constants that boosting starts from");
         let units = |row: u32| weights.units(row as usize);
         let of_units = |units: u64| weights.in_sums(units);
         if let (WorkingLoss::Columns(losses), TrainY::Real(y)) = (self, y) {
             let start = |column| losses.of(column).start_of(&NumberColumn { y, column, rows, weights }, control);
-            return try_results(WHAT, (0..width).map(start));
+            return PURPOSE.results((0..width).map(start));
         }
-        let mut on = try_filled(WHAT, 0u64, width)?;
+        let mut on = PURPOSE.filled(0u64, width)?;
         rows.iter().for_each(|&row| RowTargets::new(y, row).each_on(|j| on[j] += units(row)));
         weights.workers().sum(&mut on)?;
         match self {
@@ -229,13 +229,13 @@ impl<'l> WorkingLoss<'l> {
                 let total: u64 = weights.workers().sum_of(rows.iter().map(|&row| units(row)).sum())?;
                 let labels = [loss.domain().off(), 1.0];
                 let start = |&on: &u64| loss.start(&labels, &[of_units(total - on), of_units(on)], control);
-                try_results(WHAT, on.iter().map(start))
+                PURPOSE.results(on.iter().map(start))
             }
             WorkingLoss::Classes(softmax) => {
-                let of_classes = try_collected(WHAT, on.iter().map(|&on| of_units(on)))?;
-                let mut all = try_with_capacity(WHAT, width)?;
+                let of_classes = PURPOSE.collected(on.iter().map(|&on| of_units(on)))?;
+                let mut all = PURPOSE.with_capacity(width)?;
                 for output in 0..softmax.n_outputs() {
-                    try_extend(WHAT, &mut all, softmax.start(output, &of_classes)?)?;
+                    PURPOSE.extend(&mut all, softmax.start(output, &of_classes)?)?;
                 }
                 Ok(all)
             }
@@ -270,16 +270,16 @@ impl<'l> WorkingLoss<'l> {
             WorkingLoss::Columns(losses) => {
                 let (loss, weights) = (losses.of(line), rows.weights);
                 let direction = rows.leaf_of.iter().map(|&leaf| rows.directions[leaf as usize]);
-                let direction = try_collected(ROWS, direction)?;
+                let direction = ROWS.collected(direction)?;
                 let mut step = 0.0;
                 if direction.iter().any(|g| *g != 0.0) {
                     let off = loss.domain().off();
-                    let y = try_collected(ROWS, (0..weights.len()).map(|at| (rows.y)(at).of_column(line, off)))?;
-                    let scores = try_collected(ROWS, rows.scores.iter().map(|score| score.to_f64()))?;
+                    let y = ROWS.collected((0..weights.len()).map(|at| (rows.y)(at).of_column(line, off)))?;
+                    let scores = ROWS.collected(rows.scores.iter().map(|score| score.to_f64()))?;
                     let problem = LineProblem { y: &y, scores: &scores, direction: &direction, weights, control };
                     step = loss.step(&problem, search)?;
                 }
-                try_filled(ROWS, step, 1)
+                ROWS.filled(step, 1)
             }
             WorkingLoss::Classes(softmax) => softmax.step(line, rows, control),
         }

@@ -4,10 +4,10 @@ use super::predict::LeavesOfRows;
 use super::touched::TouchedRow;
 use super::{Additive, Terms, means};
 use crate::control::Control;
-use crate::error::{Result, try_extend, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::tree::rows::Rows;
 
-const LISTED: &str = "sparse predictions";
+const LISTED: Purpose = Purpose("sparse predictions");
 
 /// Predictions as a sparse matrix in CSR form: sample i has the columns and values from `ptr[i]` to `ptr[i + 1]`, with
 /// increasing columns. The predictions of columns that are not stored are zero, or below the floor that was asked for.
@@ -25,14 +25,14 @@ pub struct SparseScores {
 impl SparseScores {
     /// Returns a matrix without rows.
     pub(crate) fn empty() -> Result<Self> {
-        let mut ptr = try_with_capacity(LISTED, 1)?;
+        let mut ptr = LISTED.with_capacity(1)?;
         ptr.push(0);
         Ok(SparseScores { ptr, columns: Vec::new(), values: Vec::new() })
     }
 
     /// Returns `n` empty matrices.
     pub(super) fn empty_blocks(n: usize) -> Result<Vec<Self>> {
-        let mut blocks = try_with_capacity(LISTED, n)?;
+        let mut blocks = LISTED.with_capacity(n)?;
         for _ in 0..n {
             blocks.push(SparseScores::empty()?);
         }
@@ -45,12 +45,12 @@ impl SparseScores {
         for &column in sums.columns() {
             let value = sums.sum(column) / divisor;
             if value > 0.0 && value >= floor {
-                try_push(LISTED, &mut self.columns, column)?;
-                try_push(LISTED, &mut self.values, value)?;
+                LISTED.push(&mut self.columns, column)?;
+                LISTED.push(&mut self.values, value)?;
             }
         }
         sums.forget();
-        try_push(LISTED, &mut self.ptr, self.columns.len())
+        LISTED.push(&mut self.ptr, self.columns.len())
     }
 
     /// Concatenates the samples of all blocks. Each block is freed after it is copied.
@@ -58,16 +58,16 @@ impl SparseScores {
         let n_rows = blocks.iter().map(|block| block.ptr.len() - 1).sum::<usize>();
         let n_stored = blocks.iter().map(|block| block.columns.len()).sum();
         let mut all = SparseScores {
-            ptr: try_with_capacity(LISTED, n_rows + 1)?,
-            columns: try_with_capacity(LISTED, n_stored)?,
-            values: try_with_capacity(LISTED, n_stored)?,
+            ptr: LISTED.with_capacity(n_rows + 1)?,
+            columns: LISTED.with_capacity(n_stored)?,
+            values: LISTED.with_capacity(n_stored)?,
         };
         all.ptr.push(0);
         for block in blocks {
             let before = all.columns.len();
             all.ptr.extend(block.ptr[1..].iter().map(|end| before + end));
-            try_extend(LISTED, &mut all.columns, block.columns)?;
-            try_extend(LISTED, &mut all.values, block.values)?;
+            LISTED.extend(&mut all.columns, block.columns)?;
+            LISTED.extend(&mut all.values, block.values)?;
         }
         Ok(all)
     }

@@ -10,14 +10,14 @@ use super::{Additive, Terms, borrowed};
 use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::{Category, MOST_FEATURES, Matrix, Outputs};
-use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 use crate::loss::Link;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Side;
 use crate::tree::leaves::LeafTableBuilder;
 use crate::tree::{Node, Tree};
 
-const WHAT: &str = "the trees of a model";
+const PURPOSE: Purpose = Purpose("the trees of a model");
 
 /// What a [`DescribedModel`] is made of, besides its trees.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl DescribedModel {
         }
         let form = form(trees, n_scores)?;
         let outputs_of_trees = Arc::new(Outputs::Real { n_outputs: n_scores });
-        let mut built = try_with_capacity(WHAT, trees.len())?;
+        let mut built = PURPOSE.with_capacity(trees.len())?;
         for (t, arrays) in trees.iter().enumerate() {
             let says = |fault: String| Error::corrupt(format!("tree {t} must {fault}"));
             arrays.check(n_features, n_scores).map_err(says)?;
@@ -200,7 +200,7 @@ fn form(trees: &[TreeArrays<'_>], n_scores: usize) -> Result<Form> {
         if factors.len() != n_scores {
             return Err(Error::shape("the factors of a tree", n_scores, factors.len()));
         }
-        try_extend(WHAT, &mut steps, factors.iter().copied())?;
+        PURPOSE.extend(&mut steps, factors.iter().copied())?;
     }
     Ok(Form::RankOne(StepSizes::Float64(steps)))
 }
@@ -268,9 +268,9 @@ impl TreeArrays<'_> {
     /// Returns the checked tree, with its nodes in pre-order.
     fn tree(&self, n_features: usize, width: usize, adds_to: AddsTo<'_>, outputs: Arc<Outputs>) -> Result<Tree> {
         let n = self.features.len();
-        let mut set_of = try_filled(WHAT, None, if self.categories.is_empty() { 0 } else { n })?;
+        let mut set_of = PURPOSE.filled(None, if self.categories.is_empty() { 0 } else { n })?;
         self.categories.iter().for_each(|(node, codes)| set_of[*node] = Some(codes));
-        let (mut nodes, mut sets) = (try_with_capacity::<Node>(WHAT, n)?, CategorySets::default());
+        let (mut nodes, mut sets) = (PURPOSE.with_capacity::<Node>(n)?, CategorySets::default());
         let mut leaves = LeafTableBuilder::of_means(width);
         let mut n_leaves = 0u32;
         let mut cells: Vec<(u32, f64)> = Vec::new();
@@ -286,11 +286,11 @@ impl TreeArrays<'_> {
                 cells.clear();
                 for (&column, &value) in self.leaf_columns[range.clone()].iter().zip(&self.leaf_values[range]) {
                     match adds_to {
-                        AddsTo::Columns => try_push(WHAT, &mut cells, (column as u32, value))?,
-                        AddsTo::Column(column) => try_push(WHAT, &mut cells, (column as u32, value))?,
+                        AddsTo::Columns => PURPOSE.push(&mut cells, (column as u32, value))?,
+                        AddsTo::Column(column) => PURPOSE.push(&mut cells, (column as u32, value))?,
                         AddsTo::Factors(factors) => {
                             let products = (0..).zip(factors.iter().map(|factor| value * factor));
-                            products.into_iter().try_for_each(|cell| try_push(WHAT, &mut cells, cell))?;
+                            products.into_iter().try_for_each(|cell| PURPOSE.push(&mut cells, cell))?;
                         }
                     }
                 }
@@ -301,21 +301,21 @@ impl TreeArrays<'_> {
             }
             let mut node = Node::split(self.features[i] as u32, self.thresholds[i]);
             if let Some(codes) = set_of.get(i).copied().flatten() {
-                node.set_categories(sets.push(try_collected(WHAT, codes.iter().map(|&c| c as Category))?.into_iter())?);
+                node.set_categories(sets.push(PURPOSE.collected(codes.iter().map(|&c| c as Category))?.into_iter())?);
             }
             node.set_missing(if self.missing_left[i] { Side::Left } else { Side::Right }, false);
             nodes.push(node);
-            try_push(WHAT, &mut stack, (self.right[i] as usize, Some(at)))?;
-            try_push(WHAT, &mut stack, (self.left[i] as usize, None))?;
+            PURPOSE.push(&mut stack, (self.right[i] as usize, Some(at)))?;
+            PURPOSE.push(&mut stack, (self.left[i] as usize, None))?;
         }
         Ok(Tree {
             n_features,
             outputs,
             criterion: Criterion::Variance,
             // Statistics of training samples are not described.
-            impurity: try_filled(WHAT, 0.0, n)?,
-            n_node_samples: try_filled(WHAT, 1, n)?,
-            weighted_n_node_samples: try_filled(WHAT, 1.0, n)?,
+            impurity: PURPOSE.filled(0.0, n)?,
+            n_node_samples: PURPOSE.filled(1, n)?,
+            weighted_n_node_samples: PURPOSE.filled(1.0, n)?,
             nodes,
             sets,
             leaves: leaves.finish()?,

@@ -1,7 +1,7 @@
 //! Feature importances: how much the splits on each feature reduced the impurity, over all trees of a model.
 
 use super::Additive;
-use crate::error::{Result, try_filled};
+use crate::error::{Purpose, Result};
 use crate::tree::importance::normalize;
 
 /// How the trees of a model are weighted in its feature importances. With either choice, the importances are divided by
@@ -28,7 +28,7 @@ impl Additive<'_> {
     /// # Errors
     /// The same as for [`crate::Tree::feature_importances`].
     pub fn feature_importances(&self, outputs: Option<&[usize]>, weighting: TreeWeighting) -> Result<Vec<f64>> {
-        let mut sums = try_filled("feature importances", 0.0, self.n_features)?;
+        let mut sums = Purpose("feature importances").filled(0.0, self.n_features)?;
         for tree in self.trees.iter().filter(|tree| tree.n_nodes() > 1) {
             let of_tree = match weighting {
                 TreeWeighting::Equal => tree.feature_importances(outputs)?,

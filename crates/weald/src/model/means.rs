@@ -7,13 +7,13 @@
 use std::ops::Range;
 
 use super::at_least::SparseScores;
+use super::into_array;
 use super::ranking::Ranking;
 use super::topk::{TopK, check_topk};
 use super::touched::TouchedRow;
-use super::{into_array, try_matrix};
 use crate::control::Control;
 use crate::data::LabelView;
-use crate::error::{Error, Result};
+use crate::error::{Error, Purpose, Result};
 use crate::pool;
 use crate::tree::LeafTable;
 
@@ -100,8 +100,8 @@ pub(crate) fn topk<L: FindLeaves>(
 ) -> Result<TopK> {
     let n = found.n_samples();
     check_topk((n, columns), k, excluded)?;
-    let mut indices = try_matrix("the best columns", n, k)?;
-    let mut scores = try_matrix("the best scores", n, k)?;
+    let mut indices = Purpose("the best columns").zeros(n, k)?;
+    let mut scores = Purpose("the best scores").zeros(n, k)?;
     let size = found.block_rows(control.n_threads());
     pool::for_each(
         control.n_threads(),

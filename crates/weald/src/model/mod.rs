@@ -83,7 +83,7 @@ mod true_ranks;
 pub use at_least::SparseScores;
 pub use described::{AddsTo, DescribedModel, Description, TreeArrays};
 pub use importance::TreeWeighting;
-pub(crate) use matrix::{into_array, try_matrix};
+pub(crate) use matrix::into_array;
 pub(crate) use methods::{best_columns, plain_fit};
 pub use paths::DecisionPath;
 pub use predict::StagedScores;
@@ -97,7 +97,7 @@ pub use true_ranks::{coverage, label_precision};
 use std::sync::Arc;
 
 use crate::data::Outputs;
-use crate::error::{Result, try_collected};
+use crate::error::{Purpose, Result};
 use crate::loss::Link;
 use crate::tree::Tree;
 use step_sizes::StepSizes;
@@ -251,5 +251,5 @@ impl<'a> Additive<'a> {
 
 /// Borrows the trees, as a model reads them.
 pub(crate) fn borrowed(trees: &[Arc<Tree>]) -> Result<Vec<&Tree>> {
-    try_collected("the trees of a model", trees.iter().map(|tree| &**tree))
+    Purpose("the trees of a model").collected(trees.iter().map(|tree| &**tree))
 }

@@ -2,10 +2,10 @@
 
 use ndarray::Array2;
 
-use super::{Additive, into_array, try_matrix};
+use super::{Additive, into_array};
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{ErrorKind, Result, try_reserve, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 use crate::pool;
 use crate::tree::traverse::path;
 
@@ -26,7 +26,7 @@ impl Additive<'_> {
     pub(crate) fn apply(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<u32>> {
         let rows = self.rows(x, control)?;
         let (n, n_trees) = (rows.n_samples(), self.trees.len());
-        let mut ids = try_matrix("leaf indices", n, n_trees)?;
+        let mut ids = Purpose("leaf indices").zeros(n, n_trees)?;
         // The leaves are the result itself, so that larger blocks need no more memory.
         let block = rows.block_rows(1, control.n_threads());
         pool::for_each(
@@ -59,7 +59,7 @@ impl Additive<'_> {
         let blocks = pool::map(control.n_threads(), n.div_ceil(block), |b| {
             control.check()?;
             let range = b * block..(b * block + block).min(n);
-            let (mut nodes, mut ends) = (Vec::new(), try_with_capacity("decision paths", range.len())?);
+            let (mut nodes, mut ends) = (Vec::new(), Purpose("decision paths").with_capacity(range.len())?);
             let mut grown = Ok(());
             rows.for_each(range, &mut rows.scratch()?, |row| {
                 for (tree, &offset) in self.trees.iter().zip(&tree_offsets) {
@@ -68,7 +68,7 @@ impl Additive<'_> {
                         // stored.
                         if grown.is_ok() && nodes.len() == nodes.capacity() {
                             let more = nodes.len().max(1 << 10);
-                            grown = try_reserve("decision paths", &mut nodes, more);
+                            grown = Purpose("decision paths").reserve(&mut nodes, more);
                         }
                         if grown.is_ok() {
                             nodes.push(offset as u32 + node);
@@ -80,8 +80,8 @@ impl Additive<'_> {
             grown.map(|()| (nodes, ends))
         })?;
         let n_passed = blocks.iter().map(|(nodes, _)| nodes.len()).sum();
-        let mut nodes = try_with_capacity("decision paths", n_passed)?;
-        let mut ptr = try_with_capacity("decision paths", n + 1)?;
+        let mut nodes = Purpose("decision paths").with_capacity(n_passed)?;
+        let mut ptr = Purpose("decision paths").with_capacity(n + 1)?;
         ptr.push(0);
         for (block, ends) in blocks {
             ptr.extend(ends.iter().map(|end| nodes.len() + end));

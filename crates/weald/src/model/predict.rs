@@ -10,10 +10,10 @@ use std::ops::Range;
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::means::FindLeaves;
-use super::{Additive, Direction, Terms, into_array, try_matrix};
+use super::{Additive, Direction, Terms, into_array};
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{Error, Result, try_extend, try_filled, try_resize};
+use crate::error::{Error, Purpose, Result};
 use crate::pool;
 use crate::tree::rows::{Rows, Scratch};
 use crate::tree::{LeafTable, Tree};
@@ -34,7 +34,7 @@ pub(crate) const TREES_AT_ONCE: usize = 64;
 /// The same for sparse samples, which are scattered anew each time.
 const TREES_OF_SPARSE_ROWS: usize = 1 << 13;
 
-const WHAT: &str = "the leaves of rows";
+const PURPOSE: Purpose = Purpose("the leaves of rows");
 
 /// Returns the row of the table of leaves for the node of a leaf.
 pub(super) fn leaf(tree: &Tree, id: u32) -> usize {
@@ -52,7 +52,7 @@ pub(crate) struct Worker {
 impl Worker {
     /// Returns the nodes of the leaves that samples reach: sample after sample, one node for each tree.
     pub(super) fn walk(&mut self, x: &Rows<'_>, rows: Range<usize>, trees: &[&Tree]) -> Result<&[u32]> {
-        try_resize(WHAT, &mut self.ids, rows.len() * trees.len(), 0)?;
+        PURPOSE.resize(&mut self.ids, rows.len() * trees.len(), 0)?;
         x.walk(rows, trees, &mut self.rows, &mut self.ids);
         Ok(&self.ids)
     }
@@ -200,7 +200,7 @@ impl<'a> Additive<'a> {
                     let stage = first_stage + range.start + t;
                     direction.clear();
                     let factors = Direction { steps, learning_rate, stage, width: self.width }.factors();
-                    try_extend("the direction of a stage", direction, factors)?;
+                    Purpose("the direction of a stage").extend(direction, factors)?;
                     for ((r, ids), sums) in rows().zip(sums.chunks_exact_mut(self.width)) {
                         if counts(r, t) {
                             let mut number = [0.0];
@@ -267,7 +267,7 @@ impl<'a> Additive<'a> {
 
     /// Returns the initial values of the sums for each sample.
     pub(crate) fn start_of_rows(&self, n_samples: usize, control: &Control) -> Result<Vec<f64>> {
-        let mut scores = try_matrix("scores", n_samples, self.width)?;
+        let mut scores = Purpose("scores").zeros(n_samples, self.width)?;
         let rows_at_once = (BLOCK_SCORES / self.width.max(1)).max(1);
         for rows in scores.chunks_mut((rows_at_once * self.width).max(1)) {
             control.check()?;
@@ -281,7 +281,7 @@ impl<'a> Additive<'a> {
     /// # Errors
     /// The same as for [`crate::Forest::predict`], and [`crate::ErrorKind::Invalid`] for a mean of no trees.
     pub fn scores(&self, x: &Matrix<'_>, control: &Control) -> Result<Array2<f64>> {
-        let mut scores = try_matrix("predictions", x.n_samples(), self.width)?;
+        let mut scores = Purpose("predictions").zeros(x.n_samples(), self.width)?;
         self.scores_into(x, &mut scores, control)?;
         Ok(into_array(scores, x.n_samples(), self.width))
     }
@@ -326,7 +326,7 @@ impl<'a> Additive<'a> {
         let starts = self.outputs.class_starts()?;
         let mut pulse = control.pulse();
         if columns == scores.ncols() {
-            let mut out = try_filled("a row of predictions", 0.0, columns)?;
+            let mut out = Purpose("a row of predictions").filled(0.0, columns)?;
             for mut row in scores.axis_iter_mut(Axis(0)) {
                 let row = row.as_slice_mut().expect("scores are made in rows");
                 self.link.apply(&starts, row, &mut out);
@@ -335,7 +335,7 @@ impl<'a> Additive<'a> {
             }
             return Ok(scores);
         }
-        let mut out = try_matrix("predictions", scores.nrows(), columns)?;
+        let mut out = Purpose("predictions").zeros(scores.nrows(), columns)?;
         for (row, out) in scores.axis_iter(Axis(0)).zip(out.chunks_exact_mut(columns.max(1))) {
             self.link.apply(&starts, row.as_slice().expect("scores are made in rows"), out);
             pulse.after(columns)?;

@@ -8,12 +8,12 @@ use std::cmp::Ordering;
 
 use ndarray::ArrayView2;
 
+use super::into_array;
 use super::topk::{TopK, check_excluded};
-use super::{into_array, try_matrix};
 use crate::control::{Control, STEPS};
 use crate::data::LabelView;
 use crate::data::sparse::check_offsets;
-use crate::error::{Error, ErrorKind, Result, try_filled, try_grow};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 use crate::pool;
 
 /// Scores of labels for each sample, in the layout of the caller.
@@ -126,15 +126,15 @@ pub fn rank_rows(
 ) -> Result<TopK> {
     let (n, width) = (scores.n_samples(), scores.n_labels());
     check_excluded((n, width), excluded)?;
-    let mut labels = try_matrix("the best labels", n, k)?;
-    let mut values = try_matrix("the best scores", n, k)?;
+    let mut labels = Purpose("the best labels").zeros(n, k)?;
+    let mut values = Purpose("the best scores").zeros(n, k)?;
     let size = scores.samples_at_once();
     let has_zeros = matches!(scores, LabelScores::Sparse(_));
     if k > 0 {
         pool::for_each(
             control.n_threads(),
             labels.chunks_mut(size * k).zip(values.chunks_mut(size * k)).enumerate(),
-            || Ok((Ranking::new(width, excluded)?, try_filled(RANKING, false, if has_zeros { width } else { 0 })?)),
+            || Ok((Ranking::new(width, excluded)?, RANKING.filled(false, if has_zeros { width } else { 0 })?)),
             |(ranking, is_stored), (b, (labels, values))| {
                 control.check()?;
                 let places = labels.chunks_exact_mut(k).zip(values.chunks_exact_mut(k));
@@ -167,7 +167,7 @@ pub fn rank_rows(
     Ok(TopK { indices: into_array(labels, n, k), scores: into_array(values, n, k) })
 }
 
-const RANKING: &str = "a row of predictions";
+const RANKING: Purpose = Purpose("a row of predictions");
 
 /// The places of the best columns of one sample, and of their scores.
 pub(super) type Places<'p> = (&'p mut [u32], &'p mut [f64]);
@@ -183,7 +183,7 @@ pub(super) struct Ranking<'a> {
 
 impl<'a> Ranking<'a> {
     pub(super) fn new(width: usize, excluded: Option<&'a LabelView<'a>>) -> Result<Self> {
-        let is_excluded = try_filled(RANKING, false, if excluded.is_some() { width } else { 0 })?;
+        let is_excluded = RANKING.filled(false, if excluded.is_some() { width } else { 0 })?;
         Ok(Ranking { excluded, is_excluded, best: Best::new() })
     }
 
@@ -310,7 +310,7 @@ impl Best {
         self.kept.clear();
         (self.k, self.bar, self.least) = (k, Candidate::LAST, f64::NEG_INFINITY);
         let most = self.most();
-        try_grow(RANKING, &mut self.kept, n_candidates.min(most))
+        RANKING.grow(&mut self.kept, n_candidates.min(most))
     }
 
     /// Takes a candidate, if it can be among the best. Returns whether it can.
@@ -334,7 +334,7 @@ impl Best {
 
     /// Like [`Best::offer`], for more candidates than there is room for.
     fn offer_growing(&mut self, score: f64, column: u32) -> Result<bool> {
-        try_grow(RANKING, &mut self.kept, 1)?;
+        RANKING.grow(&mut self.kept, 1)?;
         Ok(self.offer(score, column))
     }
 

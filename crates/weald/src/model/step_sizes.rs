@@ -9,9 +9,9 @@
 //! A step is rounded towards zero. The loss along a direction is convex, so that a step between zero and the best one
 //! does not raise it; a step that is shorter by a share δ ≤ 1/8 keeps 1 − δ² of what a parabola would have gained.
 
-use crate::error::{Result, try_copied, try_extend, try_filled, try_push};
+use crate::error::{Purpose, Result};
 
-const WHAT: &str = "the stages of a model";
+const PURPOSE: Purpose = Purpose("the stages of a model");
 
 /// Type in which a model keeps its step sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,11 +141,11 @@ impl StepSizes {
     /// appended one after the other.
     pub(crate) fn extend(&mut self, steps: Vec<f64>) -> Result<()> {
         match self {
-            StepSizes::Float64(kept) => try_extend(WHAT, kept, steps),
+            StepSizes::Float64(kept) => PURPOSE.extend(kept, steps),
             StepSizes::Float8 { codes, exponents } => {
                 let e = exponent(&steps).unwrap_or(0);
-                try_push(WHAT, exponents, e as i16)?;
-                try_extend(WHAT, codes, steps.into_iter().map(|step| code(step * power(-e))))
+                PURPOSE.push(exponents, e as i16)?;
+                PURPOSE.extend(codes, steps.into_iter().map(|step| code(step * power(-e))))
             }
         }
     }
@@ -162,7 +162,7 @@ impl StepSizes {
 
     /// Returns all steps.
     pub(crate) fn all(&self, width: usize) -> Result<Vec<f64>> {
-        let mut all = try_filled(WHAT, 0.0, self.len())?;
+        let mut all = PURPOSE.filled(0.0, self.len())?;
         for (stage, steps) in all.chunks_exact_mut(width).enumerate() {
             steps.iter_mut().zip(self.of_stage(stage, width)).for_each(|(to, step)| *to = step);
         }
@@ -172,10 +172,10 @@ impl StepSizes {
     /// Returns the steps of the first stages.
     pub(crate) fn first(&self, n_stages: usize, width: usize) -> Result<Self> {
         Ok(match self {
-            StepSizes::Float64(steps) => StepSizes::Float64(try_copied(WHAT, &steps[..n_stages * width])?),
+            StepSizes::Float64(steps) => StepSizes::Float64(PURPOSE.copied(&steps[..n_stages * width])?),
             StepSizes::Float8 { codes, exponents } => StepSizes::Float8 {
-                codes: try_copied(WHAT, &codes[..n_stages * width])?,
-                exponents: try_copied(WHAT, &exponents[..n_stages])?,
+                codes: PURPOSE.copied(&codes[..n_stages * width])?,
+                exponents: PURPOSE.copied(&exponents[..n_stages])?,
             },
         })
     }

@@ -9,10 +9,10 @@ use ndarray::Array2;
 
 use super::predict::{LeavesOfRows, Worker};
 use super::ranking::Ranking;
-use super::{Additive, Terms, into_array, means, try_matrix};
+use super::{Additive, Terms, into_array, means};
 use crate::control::Control;
 use crate::data::{LabelView, Matrix};
-use crate::error::{Error, Result};
+use crate::error::{Error, Purpose, Result};
 use crate::pool;
 use crate::tree::rows::Rows;
 
@@ -101,8 +101,8 @@ impl Additive<'_> {
         }
         let n = rows.n_samples();
         check_topk((n, columns), k, excluded)?;
-        let mut indices = try_matrix("the best columns", n, k)?;
-        let mut scores = try_matrix("the best scores", n, k)?;
+        let mut indices = Purpose("the best columns").zeros(n, k)?;
+        let mut scores = Purpose("the best scores").zeros(n, k)?;
         let n_threads = self.threads_for(n, self.trees.len(), control.n_threads());
         let size = self.rows_at_once(&rows, n_threads);
         pool::for_each(
@@ -132,7 +132,7 @@ impl Additive<'_> {
         control: &Control,
     ) -> Result<Vec<f64>> {
         let n = rows.len();
-        let mut scores = try_matrix("a block of scores", n, self.width)?;
+        let mut scores = Purpose("a block of scores").zeros(n, self.width)?;
         self.scores_of_block(x, rows, worker, &mut scores, control)?;
         match by {
             RankBy::Scores => Ok(scores),

@@ -1,9 +1,9 @@
 //! Sums for one sample whose leaves store few of many columns.
 
-use crate::error::{Result, try_filled, try_grow};
+use crate::error::{Purpose, Result};
 use crate::tree::LeafTable;
 
-const ROW: &str = "a row of predictions";
+const ROW: Purpose = Purpose("a row of predictions");
 
 /// The sums of one sample, and the columns that its leaves store.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct TouchedRow {
 
 impl TouchedRow {
     pub(crate) fn new(width: usize) -> Result<Self> {
-        let (sums, seen) = (try_filled(ROW, 0.0, width)?, try_filled(ROW, false, width)?);
+        let (sums, seen) = (ROW.filled(0.0, width)?, ROW.filled(false, width)?);
         Ok(TouchedRow { sums, seen, columns: Vec::new() })
     }
 
@@ -24,7 +24,7 @@ impl TouchedRow {
     pub(super) fn add(&mut self, leaves: &LeafTable, leaf: usize, factor: f64) -> Result<()> {
         let TouchedRow { sums, seen, columns } = self;
         // Room for all columns is reserved once, as none is listed twice.
-        try_grow(ROW, columns, sums.len() - columns.len())?;
+        ROW.grow(columns, sums.len() - columns.len())?;
         leaves.visit(leaf, |column, value| {
             sums[column as usize] += factor * value;
             if !std::mem::replace(&mut seen[column as usize], true) {
@@ -37,7 +37,7 @@ impl TouchedRow {
     /// Adds a value to each of some columns, which are distinct.
     pub(crate) fn add_each(&mut self, more: &[u32], values: &[f64]) -> Result<()> {
         let TouchedRow { sums, seen, columns } = self;
-        try_grow(ROW, columns, sums.len() - columns.len())?;
+        ROW.grow(columns, sums.len() - columns.len())?;
         for (&column, &value) in more.iter().zip(values) {
             sums[column as usize] += value;
             if !std::mem::replace(&mut seen[column as usize], true) {

@@ -5,13 +5,12 @@
 
 use super::ranking::{LabelScores, by_score};
 use super::topk::check_excluded;
-use super::try_matrix;
 use crate::control::Control;
 use crate::data::LabelView;
-use crate::error::{Error, Result, try_filled, try_grow};
+use crate::error::{Error, Purpose, Result};
 use crate::pool;
 
-const SCORES: &str = "a row of scores";
+const SCORES: Purpose = Purpose("a row of scores");
 
 /// Returns the label ranking average precision of each sample: for each of its labels, the fraction of true labels among
 /// those with at least the same score, averaged over its labels. It is 1 for a sample without labels or with all of them.
@@ -62,12 +61,12 @@ fn of_samples(
     if truth.n_samples() != n {
         return Err(Error::shape("y", n, truth.n_samples()));
     }
-    let mut found = try_matrix("a value for each sample", n, 1)?;
+    let mut found = Purpose("a value for each sample").zeros(n, 1)?;
     let size = scores.samples_at_once();
     pool::for_each(
         control.n_threads(),
         found.chunks_mut(size).enumerate(),
-        || Ok(Known { scores, truth, masked, marks: try_filled(SCORES, 0, width)?, scored: Vec::new() }),
+        || Ok(Known { scores, truth, masked, marks: SCORES.filled(0, width)?, scored: Vec::new() }),
         |known, (b, found)| {
             control.check()?;
             for (row, found) in (b * size..).zip(found) {
@@ -163,7 +162,7 @@ impl Known<'_, '_> {
         };
         let mut all = std::mem::take(&mut self.scored);
         all.clear();
-        try_grow(SCORES, &mut all, n_stored + 1)?;
+        SCORES.grow(&mut all, n_stored + 1)?;
         self.visit(row, &mut |scored| all.push(scored));
         all.sort_unstable_by(|a, b| by_score(a.score, b.score));
         let found = precision(&all);

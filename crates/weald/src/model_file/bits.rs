@@ -4,7 +4,7 @@
 use safetensors::Dtype;
 
 use super::read::Whole;
-use super::tensor::{Tensor, WHAT};
+use super::tensor::{PURPOSE, Tensor};
 use crate::error::{Error, Result};
 
 /// Returns the number of bits, at least one, that the numbers below `n` need.
@@ -38,7 +38,9 @@ pub(super) fn packed(name: &'static str, width: u32, mut values: impl Iterator<I
             // The capacity is doubled, so that growing is cheap. Unlike a push, this reports if there is not enough
             // memory.
             let more = bytes.len().max(4096);
-            bytes.try_reserve_exact(more).map_err(|_| crate::ErrorKind::OutOfMemory { what: WHAT, bytes: more })?;
+            bytes
+                .try_reserve_exact(more)
+                .map_err(|_| crate::ErrorKind::OutOfMemory { what: PURPOSE.0, bytes: more })?;
         }
         bytes.push(byte);
     }

@@ -9,9 +9,9 @@ use super::disk;
 use super::extra::{self, Extra};
 use super::header::{self, Head, Header, quoted};
 use super::read::File;
-use super::tensor::{Tensor, WHAT};
+use super::tensor::{PURPOSE, Tensor};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Result};
 
 /// The names of tensors, with the types that each may have.
 pub(super) type Names = &'static [(&'static str, &'static [Dtype])];
@@ -112,7 +112,7 @@ impl Parts {
     /// Returns the file as one array of bytes.
     pub(super) fn into_bytes(self) -> Result<Vec<u8>> {
         let n_data: usize = self.tensors.iter().map(|tensor| tensor.bytes.len()).sum();
-        let mut file = try_with_capacity(WHAT, self.start.len() + n_data)?;
+        let mut file = PURPOSE.with_capacity(self.start.len() + n_data)?;
         file.extend_from_slice(&self.start);
         self.tensors.iter().for_each(|tensor| file.extend_from_slice(&tensor.bytes));
         Ok(file)

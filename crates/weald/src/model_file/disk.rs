@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::header::{Head, MOST_HEADER_BYTES};
-use crate::error::{Error, ErrorKind, Result, try_with_capacity};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 
 /// The number of names that are tried. A name is skipped if another process has left a file with this name.
 const ATTEMPTS: usize = 100;
@@ -198,7 +198,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     look(path).map_err(in_file)?;
     let mut file = File::open(path).map_err(in_file)?;
     let length = file.metadata().map_err(in_file)?.len();
-    let mut start = try_with_capacity("the header of the model", 8)?;
+    let mut start = Purpose("the header of the model").with_capacity(8)?;
     // For a folder, the operating system reports the error here.
     (&mut file).take(8).read_to_end(&mut start).map_err(in_file)?;
     let n_header = header_bytes(&start, length)?;

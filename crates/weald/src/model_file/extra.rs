@@ -8,7 +8,7 @@ use safetensors::tensor::TensorInfo;
 use super::header::{Head, MOST_DIMENSIONS, MOST_TENSORS};
 use super::read::File;
 use super::tensor::Tensor;
-use crate::error::{Error, Result, try_string, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
 /// The prefix of the names of tensors that are arrays of an [`Extra`].
 pub(super) const PREFIX: &str = "estimator.";
@@ -16,7 +16,7 @@ pub(super) const PREFIX: &str = "estimator.";
 const MOST_NAME_BYTES: usize = 256;
 /// The number of tensors that are reserved for the model.
 const RESERVED: usize = 64;
-const WHAT: &str = "the arrays of the estimator";
+const PURPOSE: Purpose = Purpose("the arrays of the estimator");
 
 /// Data that a caller stores with a model. The Python package stores what an estimator knows in addition to its trees.
 ///
@@ -153,7 +153,7 @@ impl Array {
 }
 
 fn encoded<T: Copy, const N: usize>(values: &[T], encode: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>> {
-    let mut bytes = try_with_capacity(WHAT, values.len().saturating_mul(N))?;
+    let mut bytes = PURPOSE.with_capacity(values.len().saturating_mul(N))?;
     values.iter().for_each(|&value| bytes.extend_from_slice(&encode(value)));
     Ok(bytes)
 }
@@ -163,7 +163,7 @@ fn decoded<T, const N: usize>(
     place: (usize, usize),
     mut decode: impl FnMut([u8; N]) -> T,
 ) -> Result<Vec<T>> {
-    let mut values = try_with_capacity(WHAT, (place.1 - place.0) / N)?;
+    let mut values = PURPOSE.with_capacity((place.1 - place.0) / N)?;
     file.pieces(place, |piece| {
         values.extend(piece.as_chunks().0.iter().map(|&chunk| decode(chunk)));
         Ok(())
@@ -205,7 +205,8 @@ impl Extra {
                 arrays.insert(short.to_owned(), Array::read(file, info)?);
             }
         }
-        let estimator = estimator.as_deref().map(|text| try_string("the text of the estimator", text)).transpose()?;
+        let estimator =
+            estimator.as_deref().map(|text| Purpose("the text of the estimator").string(text)).transpose()?;
         Ok(Extra { estimator, arrays })
     }
 }

@@ -17,9 +17,9 @@ use serde_json::{Map, Value};
 use super::FORMAT_VERSION;
 use crate::criterion::Criterion;
 use crate::data::{MOST_FEATURES, Outputs};
-use crate::error::{Error, Result, out_of_memory, try_copied, try_extend, try_resize, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
-const WHAT: &str = "the header of the model";
+const PURPOSE: Purpose = Purpose("the header of the model");
 /// The maximum length of a header, which is the limit of the safetensors format.
 pub(super) const MOST_HEADER_BYTES: u64 = 100_000_000;
 /// The maximum number of tensors of a file. This crate writes a few tens.
@@ -219,7 +219,7 @@ fn decode_outputs(outputs: &str, sizes: &Sizes) -> Result<Outputs> {
     let outputs = match (outputs, sizes) {
         ("real", Sizes::One(n)) => Outputs::Real { n_outputs: *n },
         ("labels", Sizes::One(n)) => Outputs::Labels { n_labels: *n },
-        ("classes", Sizes::Many(n_classes)) => Outputs::Classes { n_classes: try_copied(WHAT, n_classes)? },
+        ("classes", Sizes::Many(n_classes)) => Outputs::Classes { n_classes: PURPOSE.copied(n_classes)? },
         _ => return Err(Error::corrupt("`outputs` is unknown, or `sizes` does not fit it")),
     };
     let width = match &outputs {
@@ -301,7 +301,7 @@ impl Header {
 /// parser's own requests cannot be handled. Memory that is not touched costs nothing.
 fn ask_for_parser(text: &str) -> Result<()> {
     let n_bytes = if text.len() > SHORT_BYTES { text.len().saturating_mul(PARSED_BYTES) } else { 0 };
-    try_with_capacity::<u8>(WHAT, n_bytes).map(drop)
+    PURPOSE.with_capacity::<u8>(n_bytes).map(drop)
 }
 
 /// Returns the beginning of a text of a file, for a message.
@@ -472,9 +472,9 @@ pub(super) fn text<'t>(
     let Text(mut bytes) = text;
     let length = (bytes.len() - 8).next_multiple_of(8);
     if length as u64 > MOST_HEADER_BYTES {
-        return Err(Error::invalid(WHAT, format!("{length} bytes"), "have at most 100 000 000 bytes"));
+        return Err(Error::invalid(PURPOSE.0, format!("{length} bytes"), "have at most 100 000 000 bytes"));
     }
-    try_resize(WHAT, &mut bytes, 8 + length, b' ')?;
+    PURPOSE.resize(&mut bytes, 8 + length, b' ')?;
     bytes[..8].copy_from_slice(&(length as u64).to_le_bytes());
     Ok(bytes)
 }
@@ -484,13 +484,13 @@ struct Text(Vec<u8>);
 
 impl Text {
     fn push(&mut self, bytes: &[u8]) -> Result<()> {
-        try_extend(WHAT, &mut self.0, bytes.iter().copied())
+        PURPOSE.extend(&mut self.0, bytes.iter().copied())
     }
 
     /// Appends a JSON string.
     fn push_quoted(&mut self, text: &str) -> Result<()> {
         // Writing a string to memory can fail only if there is not enough memory.
-        serde_json::to_writer(&mut *self, text).map_err(|_| out_of_memory::<u8>(WHAT, self.0.len() + text.len()))
+        serde_json::to_writer(&mut *self, text).map_err(|_| PURPOSE.missing::<u8>(self.0.len() + text.len()))
     }
 }
 

@@ -8,11 +8,11 @@ use super::read::{File, TensorReader, with_whole};
 use super::rows::{Packed, RowLists, RowTensors};
 use super::{BYTES, COUNTS, HALF, PARTIAL, ROWS, SCALED, SINGLE, SPARSE};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::tree::LeafTable;
 use crate::tree::leaves::{Amounts, Indices, Layout};
 
-const WHAT: &str = "the model";
+const PURPOSE: Purpose = Purpose("the model");
 
 /// The parts of the tensors of leaves that later trees will read.
 #[derive(Debug)]
@@ -118,8 +118,8 @@ impl<'f> LeafTensors<'f> {
 
     fn totals(&mut self, weights: impl ExactSizeIterator<Item = f64>) -> Result<Vec<f64>> {
         let totals = match &mut self.totals {
-            Some(stored) => stored.collect(WHAT, weights.len(), |total| total)?,
-            None => try_collected(WHAT, weights)?,
+            Some(stored) => stored.collect(PURPOSE, weights.len(), |total| total)?,
+            None => PURPOSE.collected(weights)?,
         };
         if totals.iter().fold(true, |all, &total| all & (total > 0.0) & (total < f64::INFINITY)) {
             Ok(totals)
@@ -130,7 +130,7 @@ impl<'f> LeafTensors<'f> {
 
     fn sparse_layout(&mut self, n_leaves: usize, width: usize) -> Result<(Layout, usize)> {
         self.sizes.check(n_leaves)?;
-        let mut ptr = try_with_capacity(WHAT, n_leaves + 1)?;
+        let mut ptr = PURPOSE.with_capacity(n_leaves + 1)?;
         let mut end = 0u32;
         ptr.push(end);
         self.sizes.pieces(n_leaves, |sizes| {
@@ -146,7 +146,7 @@ impl<'f> LeafTensors<'f> {
         let n_cells = end as usize;
         self.columns.check(n_cells)?;
         let mut columns = Indices::for_width(width);
-        columns.try_reserve(WHAT, n_cells)?;
+        columns.try_reserve(PURPOSE, n_cells)?;
         let mut most = 0;
         self.columns.pieces(n_cells, |piece| {
             most = most.max(with_whole!(piece, "leaf_columns", |columns| Ok(columns.fold(0, u32::max)))?);

@@ -3,10 +3,8 @@
 use std::ops::Add;
 
 use super::read::{TensorReader, with_numbers};
-use crate::error::{Error, Result, try_reserve};
+use crate::error::{Error, Purpose, Result};
 use crate::tree::Node;
-
-const WHAT: &str = "the model";
 
 /// Which nodes of a tree are leaves and which are splits. With these lists, loops over either need no branch, which the
 /// processor could not predict.
@@ -32,7 +30,7 @@ impl Places {
         // There is one element more than needed, because `grow` writes a node to all lists before it knows its kind.
         let n = n_nodes / 2 + 1;
         for places in [&mut self.leaves, &mut self.splits, &mut self.open] {
-            try_reserve(WHAT, places, n.saturating_sub(places.len()))?;
+            Purpose("the model").reserve(places, n.saturating_sub(places.len()))?;
             places.resize(n, 0);
         }
         (self.n_leaves, self.n_splits) = (0, 0);

@@ -7,7 +7,7 @@ use safetensors::tensor::TensorInfo;
 
 use super::disk::{self, Disk};
 use super::header::Head;
-use crate::error::{Error, Result, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::tree::leaves::Half;
 
 /// The maximum length of a piece. The pieces of all tensors of trees together fit into the cache of a core.
@@ -171,7 +171,7 @@ impl<'a> File<'a> {
     pub(super) fn codes(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let Some((Dtype::F8_E4M3, place)) = self.place(name) else { return Ok(None) };
         match self.bytes(place)? {
-            Cow::Borrowed(bytes) => try_copied("the model", bytes).map(Some),
+            Cow::Borrowed(bytes) => Purpose("the model").copied(bytes).map(Some),
             Cow::Owned(bytes) => Ok(Some(bytes)),
         }
     }
@@ -187,7 +187,7 @@ impl<'a> File<'a> {
         match &self.arrays {
             Arrays::Memory(data) => each(lent(data, "an array", (start, end))?),
             Arrays::Disk(disk) => {
-                let mut piece = try_filled("a piece of the file", 0, PIECE_BYTES.min(end - start))?;
+                let mut piece = Purpose("a piece of the file").filled(0, PIECE_BYTES.min(end - start))?;
                 (start..end).step_by(PIECE_BYTES).try_for_each(|at| {
                     let piece = &mut piece[..PIECE_BYTES.min(end - at)];
                     disk.read(disk.place(at), piece)?;
@@ -202,7 +202,7 @@ impl<'a> File<'a> {
         match &self.arrays {
             Arrays::Memory(data) => lent(data, "an array", (start, end)).map(Cow::Borrowed),
             Arrays::Disk(disk) => {
-                let mut bytes = try_filled("an array of the model", 0, end - start)?;
+                let mut bytes = Purpose("an array of the model").filled(0, end - start)?;
                 disk.read(disk.place(start), &mut bytes)?;
                 Ok(Cow::Owned(bytes))
             }
@@ -260,7 +260,7 @@ impl TensorReader<'_> {
                     if *used == piece.len() {
                         let n_bytes = PIECE_BYTES.min(self.left * item);
                         if n_bytes > piece.capacity() {
-                            *piece = try_with_capacity("a piece of the file", n_bytes)?;
+                            *piece = Purpose("a piece of the file").with_capacity(n_bytes)?;
                         }
                         piece.resize(n_bytes, 0);
                         disk.read(*at, piece)?;
@@ -291,9 +291,9 @@ impl TensorReader<'_> {
     }
 
     /// Reads the next `n` numbers, converted by `cast`.
-    pub(super) fn collect<T>(&mut self, what: &'static str, n: usize, cast: impl Fn(f64) -> T) -> Result<Vec<T>> {
+    pub(super) fn collect<T>(&mut self, purpose: Purpose, n: usize, cast: impl Fn(f64) -> T) -> Result<Vec<T>> {
         self.check(n)?;
-        let mut v = try_with_capacity(what, n)?;
+        let mut v = purpose.with_capacity(n)?;
         self.pieces(n, |piece| {
             with_numbers!(piece, |numbers| v.extend(numbers.map(&cast)));
             Ok(())
@@ -302,9 +302,9 @@ impl TensorReader<'_> {
     }
 
     /// Reads the next `n` numbers, which must be whole and below 2³².
-    pub(super) fn whole(&mut self, what: &'static str, n: usize) -> Result<Vec<u32>> {
+    pub(super) fn whole(&mut self, purpose: Purpose, n: usize) -> Result<Vec<u32>> {
         self.check(n)?;
-        let mut v = try_with_capacity(what, n)?;
+        let mut v = purpose.with_capacity(n)?;
         let name = self.name;
         self.pieces(n, |piece| {
             with_whole!(piece, name, |numbers| {

@@ -14,11 +14,11 @@ use super::read::{File, TensorReader, Whole, with_whole};
 use super::tensor::{Tensor, narrowest, type_bits};
 use super::{COUNTS, HALF, SCALED, SINGLE};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_filled, try_reserve, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::tree::leaves::{Amounts, Indices, Layout, StoredRows, StoredValues};
 use crate::tree::{LeafTable, Node, Tree};
 
-const WHAT: &str = "the model";
+const PURPOSE: Purpose = Purpose("the model");
 
 /// One bit for each unit takes at most one byte per sample if samples have at most this many units on average.
 /// Bootstrap samples have 1.6 to 2.
@@ -205,7 +205,7 @@ impl<'f> RowTensors<'f> {
         let set = if set.fract() == 0.0 && set >= 0.0 { self.sets.get(set as usize) } else { None };
         let stored =
             Arc::clone(set.ok_or_else(|| Error::corrupt("a tree refers to a set of samples that does not exist"))?);
-        let mut ptr = try_with_capacity(WHAT, n_samples.len() + 1)?;
+        let mut ptr = PURPOSE.with_capacity(n_samples.len() + 1)?;
         let mut end = 0u32;
         ptr.push(end);
         for n in n_samples {
@@ -220,7 +220,7 @@ impl<'f> RowTensors<'f> {
         let found = self.ids.as_mut().ok_or_else(|| Error::corrupt("there is no `row_ids`"))?;
         let mut found = found.take(end as usize, self.id_bits)?;
         let mut ids = Indices::for_width(stored.n_rows);
-        ids.try_reserve(WHAT, found.len())?;
+        ids.try_reserve(PURPOSE, found.len())?;
         for leaf in ptr.windows(2) {
             let mut least = 0;
             for id in found.by_ref().take((leaf[1] - leaf[0]) as usize) {
@@ -234,13 +234,13 @@ impl<'f> RowTensors<'f> {
         let units = match (&mut self.units, &mut self.ends) {
             (Some(units), _) => counts(units, end as usize)?,
             (None, Some(ends)) => {
-                let mut units = Amounts::U8(try_with_capacity(WHAT, end as usize)?);
+                let mut units = Amounts::U8(PURPOSE.with_capacity(end as usize)?);
                 for _ in 0..end {
                     units.push(ends.zeros()? + 1)?;
                 }
                 units
             }
-            (None, None) => Amounts::U8(try_filled(WHAT, 1, end as usize)?),
+            (None, None) => Amounts::U8(PURPOSE.filled(1, end as usize)?),
         };
         let all = || (0..units.len()).map(|row| units.at(row));
         if all().any(|units| units < 1.0) || all().sum::<f64>() > MOST_UNITS {
@@ -258,7 +258,7 @@ impl RowLists {
 
     /// Returns the sums of the units of the samples of all nodes.
     pub(super) fn weights(&self, nodes: &[Node], places: &Places) -> Result<Vec<f64>> {
-        let mut weights = try_filled(WHAT, 0.0, nodes.len())?;
+        let mut weights = PURPOSE.filled(0.0, nodes.len())?;
         for (&place, weight) in places.leaves.iter().zip(self.leaf_weights()) {
             weights[place as usize] = weight;
         }
@@ -276,11 +276,11 @@ fn sets(file: &File<'_>) -> Result<Vec<Arc<StoredRows>>> {
     let (mut values, mut factors) = (file.optional("set_values")?, file.optional("set_scales")?);
     let mut sets = Vec::new();
     if let Some(mut set_rows) = file.optional("set_rows")? {
-        try_reserve(WHAT, &mut sets, set_rows.len())?;
+        PURPOSE.reserve(&mut sets, set_rows.len())?;
         let width = file.head.header.outputs.width();
         let is_real = matches!(file.head.header.outputs, Outputs::Real { .. });
         let n_sets = set_rows.len();
-        for n_rows in set_rows.whole(WHAT, n_sets)? {
+        for n_rows in set_rows.whole(PURPOSE, n_sets)? {
             let n_rows = n_rows as usize;
             let layout = there(&mut layouts, "set_layout")?.one()?;
             let known = if is_real { [0, SINGLE, HALF, SINGLE | SCALED, HALF | SCALED].as_slice() } else { &[COUNTS] };
@@ -320,7 +320,7 @@ fn slots_of(
     width: usize,
 ) -> Result<StoredValues> {
     sizes.check(n_rows)?;
-    let mut ptr = try_with_capacity(WHAT, n_rows + 1)?;
+    let mut ptr = PURPOSE.with_capacity(n_rows + 1)?;
     let mut end = 0u32;
     ptr.push(end);
     sizes.pieces(n_rows, |sizes| {
@@ -340,7 +340,7 @@ fn slots_of(
     let stored = stored.as_mut().ok_or_else(|| Error::corrupt("there is no `set_slots`"))?;
     let mut stored = stored.take(end as usize, width_below(width))?;
     let mut slots = Indices::for_width(width);
-    slots.try_reserve(WHAT, stored.len())?;
+    slots.try_reserve(PURPOSE, stored.len())?;
     for row in ptr.windows(2) {
         let mut least = 0;
         for slot in stored.by_ref().take((row[1] - row[0]) as usize) {

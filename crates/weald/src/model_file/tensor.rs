@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use safetensors::Dtype;
 
 use super::{BYTES, HALF, SCALED, SINGLE};
-use crate::error::{Result, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::tree::leaves::{Amounts, Half};
 
-pub(super) const WHAT: &str = "the bytes of the model";
+pub(super) const PURPOSE: Purpose = Purpose("the bytes of the model");
 
 /// A named array in little-endian bytes.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub(super) fn whole<'t, I: Iterator<Item = Whole<'t>>>(name: &'static str, parts
     });
     Ok(match largest {
         l if l <= u8::MAX.into() => {
-            let mut bytes: Vec<u8> = try_with_capacity(WHAT, n)?;
+            let mut bytes: Vec<u8> = PURPOSE.with_capacity(n)?;
             parts().for_each(|part| with_slice!(part, |slice| bytes.extend(slice.iter().map(|&v| v as u8))));
             Tensor::new(name, Dtype::U8, bytes)
         }
@@ -95,7 +95,7 @@ fn spread<'t, const N: usize>(
 ) -> Result<Tensor> {
     /// The number of values that are encoded at a time, so that they stay in the cache.
     const AT_ONCE: usize = 1 << 12;
-    let mut bytes: Vec<u8> = try_with_capacity(WHAT, n * N)?;
+    let mut bytes: Vec<u8> = PURPOSE.with_capacity(n * N)?;
     let mut encoded = [[0; N]; AT_ONCE];
     parts.for_each(|part| {
         with_slice!(part, |slice| for few in slice.chunks(AT_ONCE) {
@@ -142,7 +142,7 @@ pub(super) fn bytes<const N: usize>(
     n: usize,
     values: impl Iterator<Item = [u8; N]>,
 ) -> Result<Tensor> {
-    let mut bytes: Vec<u8> = try_with_capacity(WHAT, n * N)?;
+    let mut bytes: Vec<u8> = PURPOSE.with_capacity(n * N)?;
     values.for_each(|value| bytes.extend_from_slice(&value));
     Ok(Tensor::new(name, dtype, bytes))
 }

@@ -15,13 +15,13 @@ use super::read::{File, TensorReader, with_numbers, with_whole};
 use super::rows::Packed;
 use crate::data::Category;
 use crate::data::{MOST_CATEGORIES, Outputs};
-use crate::error::{Error, Result, try_collected, try_filled, try_reserve, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Side;
 use crate::tree::leaves::Half;
 use crate::tree::{Node, Tree};
 
-const WHAT: &str = "the model";
+const PURPOSE: Purpose = Purpose("the model");
 
 /// Returns a lower bound, from the header, on the bytes of memory that the trees of a file take. If there is not as
 /// much memory, this is found before the arrays are read.
@@ -41,15 +41,15 @@ fn least_bytes(head: &Head) -> u128 {
 pub(super) fn trees(file: &File<'_>) -> Result<Vec<Arc<Tree>>> {
     // Memory that is not touched costs nothing. The operating system refuses a request for more than it has, or than
     // the process may use.
-    drop(try_with_capacity::<u8>(WHAT, usize::try_from(least_bytes(&file.head)).unwrap_or(usize::MAX))?);
+    drop(PURPOSE.with_capacity::<u8>(usize::try_from(least_bytes(&file.head)).unwrap_or(usize::MAX))?);
     let packed = Packed::new(file)?;
     let mut tensors = Tensors::new(file, &packed)?;
     let mut n_nodes = file.required("n_nodes")?;
     let n_trees = n_nodes.len();
     // There are as many trees as layouts of leaves, which take a byte each, and at least as many nodes. This was
     // checked with the header.
-    let mut trees = try_with_capacity(WHAT, n_trees)?;
-    for n_nodes in n_nodes.whole(WHAT, n_trees)? {
+    let mut trees = PURPOSE.with_capacity(n_trees)?;
+    for n_nodes in n_nodes.whole(PURPOSE, n_trees)? {
         trees.push(Arc::new(tensors.next_tree(file, n_nodes as usize)?));
     }
     tensors.finish()?;
@@ -131,7 +131,7 @@ impl<'f> Tensors<'f> {
         let weighted_n_node_samples = match (&mut self.weights, &lists) {
             (Some(weights), _) => weights.numbers(&nodes, &self.places)?,
             (None, Some(lists)) => lists.weights(&nodes, &self.places)?,
-            (None, None) => try_collected(WHAT, n_node_samples.iter().map(|&n| f64::from(n)))?,
+            (None, None) => PURPOSE.collected(n_node_samples.iter().map(|&n| f64::from(n)))?,
         };
         self.send_missing(&mut nodes, &weighted_n_node_samples)?;
         let of_leaves = self.places.leaves.iter().map(|&leaf| weighted_n_node_samples[leaf as usize]);
@@ -158,7 +158,7 @@ impl<'f> Tensors<'f> {
             return Err(Error::corrupt(format!("a tree has {n_nodes} nodes, more than {}", Node::MOST)));
         }
         self.thresholds.check(n_splits)?;
-        let mut nodes = try_with_capacity(WHAT, n_nodes)?;
+        let mut nodes = PURPOSE.with_capacity(n_nodes)?;
         let places = &mut self.places;
         places.begin(n_nodes)?;
         let leaf_mark = if self.features.dtype() == Dtype::U16 { u16::MAX.into() } else { u32::MAX };
@@ -230,7 +230,7 @@ impl<'f> Tensors<'f> {
             }
             categories.check(size as usize)?;
             set.clear();
-            try_reserve(WHAT, &mut set, size as usize)?;
+            PURPOSE.reserve(&mut set, size as usize)?;
             categories.pieces(size as usize, |piece| {
                 with_whole!(piece, "categories", |piece| {
                     let mut rise = true;
@@ -256,7 +256,7 @@ impl<'f> Tensors<'f> {
         let is_impurity = |v: f64| (0.0..f64::INFINITY).contains(&v);
         let negative = || Error::corrupt("an impurity is negative or not finite");
         self.split_impurity.check(splits.len())?;
-        let mut impurity = try_filled(WHAT, 0.0, n_nodes)?;
+        let mut impurity = PURPOSE.filled(0.0, n_nodes)?;
         place(&mut self.split_impurity, splits, &mut impurity, |v| v, is_impurity, negative)?;
         if let Some(leaf_impurity) = &mut self.leaf_impurity {
             place(leaf_impurity, leaves, &mut impurity, |v| v, is_impurity, negative)?;
@@ -272,11 +272,11 @@ impl Statistic<'_> {
         let name = self.stream.name();
         let wrong = || Error::corrupt(format!("`{name}` are not positive and finite"));
         if self.of_all_nodes {
-            let values = self.stream.collect(WHAT, nodes.len(), |v| v)?;
+            let values = self.stream.collect(PURPOSE, nodes.len(), |v| v)?;
             return if values.iter().fold(true, |all, &v| all & is_positive(v)) { Ok(values) } else { Err(wrong()) };
         }
         self.stream.check(places.leaves.len())?;
-        let mut values = try_filled(WHAT, 0.0, nodes.len())?;
+        let mut values = PURPOSE.filled(0.0, nodes.len())?;
         place(&mut self.stream, &places.leaves, &mut values, |v| v, is_positive, wrong)?;
         sum_up(nodes, places, &mut values);
         // No number is larger than the sum of all, which is that of the root.
@@ -288,11 +288,11 @@ impl Statistic<'_> {
         let name = self.stream.name();
         let wrong = || Error::corrupt(format!("`{name}` are not positive and finite"));
         if self.of_all_nodes {
-            let values = self.stream.whole(WHAT, nodes.len())?;
+            let values = self.stream.whole(PURPOSE, nodes.len())?;
             return if values.iter().fold(true, |all, &v| all & (v > 0)) { Ok(values) } else { Err(wrong()) };
         }
         self.stream.check(places.leaves.len())?;
-        let mut values = try_filled(WHAT, 0u32, nodes.len())?;
+        let mut values = PURPOSE.filled(0u32, nodes.len())?;
         place(&mut self.stream, &places.leaves, &mut values, |v| v as u32, is_positive, wrong)?;
         // The elements of splits are still zero. No sum is larger than that of the root.
         if values.iter().map(|&n| u64::from(n)).sum::<u64>() > u32::MAX.into() {

@@ -6,10 +6,10 @@ use safetensors::Dtype;
 
 use super::bits::packed;
 use super::frequencies::{Sums, sums};
-use super::tensor::{Tensor, WHAT, Whole, bytes, floats, narrowest, type_bits, whole};
+use super::tensor::{PURPOSE, Tensor, Whole, bytes, floats, narrowest, type_bits, whole};
 use super::{ABOVE, COUNTS, PARTIAL, ROWS, SPARSE, rows};
 use crate::data::Outputs;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::Result;
 use crate::partition::decision::{Decision, Side};
 use crate::tree::leaves::{Amounts, Indices, Layout};
 use crate::tree::{LeafTable, Node, Tree};
@@ -20,7 +20,7 @@ pub(super) fn tensors(all: &[Arc<Tree>], n_features: usize) -> Result<Vec<Tensor
     let placed: Vec<Placed<'_>> = trees().map(Placed::new).collect::<Result<_>>()?;
     let splits = || placed.iter().flat_map(Placed::splits);
     let leaves = || placed.iter().flat_map(Placed::leaves);
-    let tables = try_collected(WHAT, all.iter().map(|tree| &tree.leaves))?;
+    let tables = PURPOSE.collected(all.iter().map(|tree| &tree.leaves))?;
     let mut tensors = vec![
         narrowest("n_nodes", || trees().map(|tree| tree.n_nodes() as f64))?,
         features(all, n_features)?,
@@ -91,7 +91,7 @@ pub(super) fn leaf_tensors(tables: &[&LeafTable], outputs: &Outputs) -> Result<V
             Amounts::I8(_) | Amounts::F16(_) | Amounts::F32(_) | Amounts::F64(_) => None,
         })
     };
-    let layouts = try_collected(WHAT, tables.iter().map(|leaves| layout(leaves, outputs)))?;
+    let layouts = PURPOSE.collected(tables.iter().map(|leaves| layout(leaves, outputs)))?;
     let mut tensors = vec![
         narrowest("leaf_layout", || layouts.iter().copied().map(f64::from))?,
         narrowest("leaf_sizes", || {
@@ -159,8 +159,8 @@ impl<'t> Placed<'t> {
         // Each node is written to both lists, and kept in one of them. This avoids a branch, which the processor could
         // not predict. There is one leaf more than there are splits, and the last node is a leaf.
         let n_splits = tree.n_nodes() / 2;
-        let mut splits = try_filled(WHAT, 0, n_splits + 1)?;
-        let mut leaves = try_filled(WHAT, 0, n_splits + 1)?;
+        let mut splits = PURPOSE.filled(0, n_splits + 1)?;
+        let mut leaves = PURPOSE.filled(0, n_splits + 1)?;
         let mut ends = [0, 0];
         for (i, node) in tree.nodes.iter().enumerate() {
             splits[ends[0]] = i as u32;

@@ -4,9 +4,9 @@
 //! numbers of samples of its nodes, whatever the number of categories of a feature.
 
 use crate::data::Category;
-use crate::error::{Result, try_copied, try_extend, try_push};
+use crate::error::{Purpose, Result};
 
-const WHAT: &str = "the categories of splits";
+const PURPOSE: Purpose = Purpose("the categories of splits");
 
 /// The sets of one tree, numbered from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,13 +31,13 @@ impl CategorySets {
 
     /// Adds a set of categories, which must be in increasing order, and returns its number.
     pub(crate) fn push(&mut self, categories: impl ExactSizeIterator<Item = Category>) -> Result<u32> {
-        try_extend(WHAT, &mut self.categories, categories)?;
-        try_push(WHAT, &mut self.ends, self.categories.len())?;
+        PURPOSE.extend(&mut self.categories, categories)?;
+        PURPOSE.push(&mut self.ends, self.categories.len())?;
         debug_assert!(self.of(self.ends.len() as u32 - 1).is_sorted_by(|a, b| a < b));
         Ok(self.ends.len() as u32 - 1)
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {
-        Ok(CategorySets { ends: try_copied(WHAT, &self.ends)?, categories: try_copied(WHAT, &self.categories)? })
+        Ok(CategorySets { ends: PURPOSE.copied(&self.ends)?, categories: PURPOSE.copied(&self.categories)? })
     }
 }

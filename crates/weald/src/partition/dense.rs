@@ -7,7 +7,7 @@ use super::{Column, Entry, KnownConstants, Partitioner, PlainColumn, Span, Visit
 use crate::control::Control;
 use crate::data::DenseColumns;
 use crate::data::sort::sort_by_value;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::partition::lottery::Lottery;
 
 /// Gathers the values of the node's samples in each drawn column. The cost is drawn features × samples of the node.
@@ -26,8 +26,8 @@ impl<'a> DensePartitioner<'a> {
             x,
             samples: Permutation::new(rows, x.n_samples(), control)?,
             constants: KnownConstants::new(x.n_features())?,
-            buffer: control.try_filled("a column of X", Entry::default(), rows.len())?,
-            values: try_with_capacity("a column of X", rows.len())?,
+            buffer: control.filled(Purpose("a column of X"), Entry::default(), rows.len())?,
+            values: Purpose("a column of X").with_capacity(rows.len())?,
         })
     }
 
@@ -132,7 +132,7 @@ pub(crate) struct SortedOrder {
 impl SortedOrder {
     pub(crate) fn new(x: &DenseColumns<'_>, control: &Control) -> Result<Self> {
         let (n, p) = (x.n_samples(), x.n_features());
-        let mut entries = try_with_capacity("the sorted columns of X", n * p)?;
+        let mut entries = Purpose("the sorted columns of X").with_capacity(n * p)?;
         for feature in 0..p as u32 {
             control.check()?;
             let start = entries.len();
@@ -164,7 +164,7 @@ pub(crate) struct SortedColumns<'a> {
 
 impl<'a> SortedColumns<'a> {
     pub(crate) fn new(x: &'a DenseColumns<'a>, order: &SortedOrder, rows: &[u32], control: &Control) -> Result<Self> {
-        let mut lists = try_with_capacity("the sorted columns of a tree", rows.len() * x.n_features())?;
+        let mut lists = Purpose("the sorted columns of a tree").with_capacity(rows.len() * x.n_features())?;
         let columns = (0..x.n_features() as u32).map(|feature| order.column(x.place(feature)));
         if rows.len() == x.n_samples() {
             for column in columns {
@@ -173,7 +173,7 @@ impl<'a> SortedColumns<'a> {
                 }
             }
         } else {
-            let mut inside = try_filled("the rows of a tree", false, x.n_samples())?;
+            let mut inside = Purpose("the rows of a tree").filled(false, x.n_samples())?;
             rows.iter().for_each(|&row| inside[row as usize] = true);
             for column in columns {
                 for piece in control.pieces(column, 1) {
@@ -186,8 +186,8 @@ impl<'a> SortedColumns<'a> {
             samples: Permutation::new(rows, order.n_samples, control)?,
             n: rows.len(),
             lists,
-            scratch: control.try_filled("a column of X", Entry::default(), rows.len())?,
-            goes_right: try_filled("the sides of samples", false, order.n_samples)?,
+            scratch: control.filled(Purpose("a column of X"), Entry::default(), rows.len())?,
+            goes_right: Purpose("the sides of samples").filled(false, order.n_samples)?,
             control: control.clone(),
         })
     }

@@ -15,7 +15,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::BitSet;
-use crate::error::{Result, try_collected, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::rng::{Key, Stream};
 
 const ROUNDS: usize = 6;
@@ -90,9 +90,9 @@ struct Shuffle {
 
 impl Shuffle {
     fn new(n: usize, n_drawn: usize) -> Result<Self> {
-        const WHAT: &str = "the lottery of features";
-        let identity = || try_collected(WHAT, (0..n).map(|i| i as u16));
-        Ok(Shuffle { feature: identity()?, place: identity()?, swaps: try_with_capacity(WHAT, n_drawn)? })
+        const PURPOSE: Purpose = Purpose("the lottery of features");
+        let identity = || PURPOSE.collected((0..n).map(|i| i as u16));
+        Ok(Shuffle { feature: identity()?, place: identity()?, swaps: PURPOSE.with_capacity(n_drawn)? })
     }
 
     fn draw(&mut self, key: Key, n_drawn: usize) {

@@ -27,7 +27,7 @@ pub(crate) mod stored_column;
 use std::ops::Range;
 
 pub(crate) use crate::data::sort::Entry;
-use crate::error::{Result, try_filled};
+use crate::error::{Purpose, Result};
 use decision::Decision;
 use lottery::Lottery;
 
@@ -145,7 +145,7 @@ pub(crate) struct KnownConstants {
 
 impl KnownConstants {
     pub(crate) fn new(n_features: usize) -> Result<Self> {
-        Ok(KnownConstants { ranges: try_filled("the features known to be constant", (0, 0), n_features)? })
+        Ok(KnownConstants { ranges: Purpose("the features known to be constant").filled((0, 0), n_features)? })
     }
 
     pub(crate) fn contains(&self, feature: u32, node: &Range<u32>) -> bool {
@@ -164,7 +164,7 @@ pub(crate) struct BitSet(Vec<u64>);
 
 impl BitSet {
     pub(crate) fn new(len: usize) -> Result<Self> {
-        Ok(BitSet(try_filled("a set of rows or features", 0, len.div_ceil(64))?))
+        Ok(BitSet(Purpose("a set of rows or features").filled(0, len.div_ceil(64))?))
     }
 
     pub(crate) fn insert(&mut self, i: u32) {

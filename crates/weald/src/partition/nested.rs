@@ -12,7 +12,7 @@ use super::permutation::Permutation;
 use super::stored_column::StoredColumn;
 use super::{Entry, Span};
 use crate::data::SparseColumns;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 
 /// A node gets a level if its number of samples is less than that of the last level divided by this.
 const SHRINKAGE: u32 = 4;
@@ -24,7 +24,7 @@ const FEWEST: u32 = 16;
 /// columns does not pay.
 const MOST_PER_DRAWN: usize = 64;
 
-const WHAT: &str = "the columns of a node";
+const PURPOSE: Purpose = Purpose("the columns of a node");
 
 /// The columns, and the levels that contain the node visited last.
 #[derive(Debug)]
@@ -120,8 +120,8 @@ impl<'a> NestedColumns<'a> {
 
 impl Level {
     fn new(n_features: usize) -> Result<Self> {
-        let columns = try_filled(WHAT, (0, 0), n_features)?;
-        Ok(Level { samples: 0..0, columns, features: try_with_capacity(WHAT, n_features)?, entries: Vec::new() })
+        let columns = PURPOSE.filled((0, 0), n_features)?;
+        Ok(Level { samples: 0..0, columns, features: PURPOSE.with_capacity(n_features)?, entries: Vec::new() })
     }
 
     /// Reads the node's rows twice, in O(stored entries of these rows) time.
@@ -146,7 +146,7 @@ impl Level {
             *column = (start, start);
         }
         if self.entries.len() < next as usize {
-            self.entries = try_filled(WHAT, Entry::default(), next as usize)?;
+            self.entries = PURPOSE.filled(Entry::default(), next as usize)?;
         }
         let entries = &mut self.entries[..];
         for &row in rows {

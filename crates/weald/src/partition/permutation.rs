@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::control::Control;
-use crate::error::{Result, try_collected};
+use crate::error::{Purpose, Result};
 
 /// `order` lists the samples of the tree, and `mapping` is its inverse.
 ///
@@ -22,7 +22,7 @@ const OUT: u32 = u32::MAX;
 impl Permutation {
     /// `rows` must be strictly increasing and below `n_samples`.
     pub(crate) fn new(rows: &[u32], n_samples: usize, control: &Control) -> Result<Self> {
-        let mut mapping = control.try_filled("the mapping of samples", OUT, n_samples)?;
+        let mut mapping = control.filled(Purpose("the mapping of samples"), OUT, n_samples)?;
         let mut places = 0..;
         for piece in control.pieces(rows, 1) {
             for (&row, place) in piece?.iter().zip(&mut places) {
@@ -34,8 +34,8 @@ impl Permutation {
 
     /// Creates a permutation without a mapping, in which samples cannot be looked up.
     pub(crate) fn one_way(rows: &[u32], control: &Control) -> Result<Self> {
-        let scratch = control.try_filled("the order of samples", 0, rows.len())?;
-        let order = try_collected("the order of samples", rows.iter().copied())?;
+        let scratch = control.filled(Purpose("the order of samples"), 0, rows.len())?;
+        let order = Purpose("the order of samples").collected(rows.iter().copied())?;
         Ok(Permutation { order, mapping: Vec::new(), scratch })
     }
 

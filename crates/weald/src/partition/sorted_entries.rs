@@ -9,7 +9,7 @@ use super::{BitSet, Column, Entry, Partitioner, Span, Visitor};
 use crate::control::Control;
 use crate::data::SparseView;
 use crate::data::sort::sort_by_value;
-use crate::error::{Result, try_extend, try_push, try_reserve, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::partition::lottery::{Lottery, NEVER};
 
 /// All entries of X, sorted by feature, then by value. They are computed once and shared by all trees. `features[i]` is
@@ -35,8 +35,8 @@ impl SortedOrder {
     /// `x` holds columns.
     pub(crate) fn new(x: &SparseView<'_>, control: &Control) -> Result<Self> {
         let stored = x.values().len();
-        let mut features: Vec<u32> = try_with_capacity(WHAT, stored)?;
-        let mut entries: Vec<Entry> = try_with_capacity(WHAT, stored)?;
+        let mut features: Vec<u32> = PURPOSE.with_capacity(stored)?;
+        let mut entries: Vec<Entry> = PURPOSE.with_capacity(stored)?;
         for feature in 0..x.n_major() {
             control.check()?;
             let (rows, values) = x.slice(feature);
@@ -56,8 +56,8 @@ impl SortedOrder {
             control.check()?;
             let start = self.features.partition_point(|&f| f < feature);
             let len = self.features[start..].partition_point(|&f| f == feature);
-            try_extend(WHAT, &mut entries, self.entries[start..start + len].iter().copied())?;
-            try_extend(WHAT, &mut features, std::iter::repeat_n(new, len))?;
+            PURPOSE.extend(&mut entries, self.entries[start..start + len].iter().copied())?;
+            PURPOSE.extend(&mut features, std::iter::repeat_n(new, len))?;
         }
         Ok(SortedOrder { features, entries, spare: Mutex::default() })
     }
@@ -74,8 +74,8 @@ impl SortedOrder {
         features.clear();
         entries.clear();
         if n == n_samples {
-            try_reserve(WHAT, features, self.features.len())?;
-            try_reserve(WHAT, entries, self.entries.len())?;
+            PURPOSE.reserve(features, self.features.len())?;
+            PURPOSE.reserve(entries, self.entries.len())?;
             for piece in control.pieces(&self.features, 1) {
                 features.extend_from_slice(piece?);
             }
@@ -90,8 +90,8 @@ impl SortedOrder {
         for piece in control.pieces(&self.entries, 1) {
             stored += piece?.iter().filter(|e| inside(e)).count();
         }
-        try_reserve(WHAT, features, stored)?;
-        try_reserve(WHAT, entries, stored)?;
+        PURPOSE.reserve(features, stored)?;
+        PURPOSE.reserve(entries, stored)?;
         let mut features_of = self.features.iter();
         for piece in control.pieces(&self.entries, 1) {
             let pairs = piece?.iter().zip(&mut features_of);
@@ -104,7 +104,7 @@ impl SortedOrder {
     }
 }
 
-const WHAT: &str = "the sorted entries of X";
+const PURPOSE: Purpose = Purpose("the sorted entries of X");
 
 /// Holds all entries of a tree, sorted by feature, then by value, and splits them stably at each node. A node costs the
 /// stored entries of its samples, nothing is sorted twice, and features that are zero in the whole node are never
@@ -206,7 +206,7 @@ impl<'a> SortedEntries<'a> {
             for i in 0..entries.len() {
                 let (feature, entry) = (features[i], entries[i]);
                 if marked.contains(entry.row()) {
-                    try_push(WHAT, &mut self.buffers.scratch, (feature, entry))?;
+                    PURPOSE.push(&mut self.buffers.scratch, (feature, entry))?;
                 } else {
                     features[kept] = feature;
                     entries[kept] = entry;
@@ -228,7 +228,7 @@ impl<'a> SortedEntries<'a> {
                     features[kept] = feature;
                     entries[kept] = entry;
                 } else {
-                    try_push(WHAT, &mut self.buffers.scratch, (feature, entry))?;
+                    PURPOSE.push(&mut self.buffers.scratch, (feature, entry))?;
                 }
             }
             for (i, &(feature, entry)) in self.buffers.scratch.iter().rev().enumerate() {

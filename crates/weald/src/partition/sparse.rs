@@ -18,7 +18,7 @@ use super::stored_column::{Lookup, split_by_column};
 use super::{BitSet, Column, Entry, KnownConstants, Partitioner, Span, Visitor};
 use crate::control::Control;
 use crate::data::SparseColumns;
-use crate::error::{self, try_extend, try_grow, try_with_capacity};
+use crate::error::{self, Purpose};
 use crate::partition::lottery::{Lottery, NEVER};
 
 /// Costs in nanoseconds, which are set by hand to reproduce the measurements of `benches/rust/extraction.rs`. They
@@ -44,7 +44,7 @@ pub(super) mod cost {
     pub(crate) const FOUND_IN_ROW: f64 = 40.0;
 }
 
-const WHAT: &str = "the entries of a node";
+const PURPOSE: Purpose = Purpose("the entries of a node");
 
 /// The number of columns that are requested from memory at once.
 const BATCH: usize = 32;
@@ -118,7 +118,7 @@ impl<'a> SparsePartitioner<'a> {
             presence: Vec::new(),
             spare: Vec::new(),
             n_drawn: 0,
-            buffer: try_with_capacity("a column of X", rows.len())?,
+            buffer: Purpose("a column of X").with_capacity(rows.len())?,
             drawn: BitSet::new(n_features)?,
             found: Vec::new(),
             places: Vec::new(),
@@ -343,7 +343,7 @@ impl<'a> SparsePartitioner<'a> {
         self.found.clear();
         for &row in self.samples.rows(span.samples.clone()) {
             let (features, values) = self.x.by_row.slice(row as usize);
-            try_grow(WHAT, &mut self.found, features.len())?;
+            PURPOSE.grow(&mut self.found, features.len())?;
             for (i, &feature) in features.iter().enumerate() {
                 if self.drawn.contains(feature) && values[i] != 0.0 {
                     self.found.push((feature, Entry::new(values[i], row)));
@@ -373,7 +373,7 @@ impl<'a> SparsePartitioner<'a> {
         let mut places = self.places.iter();
         for &row in self.samples.rows(span.samples.clone()) {
             let (features, values) = self.x.by_row.slice(row as usize);
-            try_grow(WHAT, &mut self.found, features.len())?;
+            PURPOSE.grow(&mut self.found, features.len())?;
             for ((&feature, &value), &place) in features.iter().zip(values).zip(places.by_ref().take(features.len())) {
                 if place < n_drawn && value != 0.0 {
                     self.found.push((feature, Entry::new(value, row)));
@@ -391,7 +391,7 @@ impl<'a> SparsePartitioner<'a> {
         self.places.clear();
         for &row in self.samples.rows(span.samples.clone()) {
             let features = self.x.by_row.slice(row as usize).0;
-            try_extend(WHAT, &mut self.places, features.iter().map(|&feature| lottery.position(feature)))?;
+            PURPOSE.extend(&mut self.places, features.iter().map(|&feature| lottery.position(feature)))?;
         }
         Ok(())
     }

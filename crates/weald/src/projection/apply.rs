@@ -8,7 +8,7 @@
 use super::matrix::{MatrixLayout, ProjectionMatrix};
 use crate::control::Control;
 use crate::data::train_y::TrainY;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 
 /// A non-zero entry of y.
 pub(super) trait Summed: Copy {
@@ -87,7 +87,7 @@ impl ProjectionMatrix {
                 }
             }
             TrainY::Real(y) => {
-                let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.n_outputs)?;
+                let mut entries: Vec<(u32, f64)> = Purpose("a row of y").with_capacity(y.n_outputs)?;
                 for (at, &row) in rows.iter().enumerate() {
                     pulse.after(q.saturating_mul(1 + y.n_outputs))?;
                     entries.clear();
@@ -96,7 +96,7 @@ impl ProjectionMatrix {
                 }
             }
             TrainY::SparseReal(y) => {
-                let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.numbers().most_in_a_row())?;
+                let mut entries: Vec<(u32, f64)> = Purpose("a row of y").with_capacity(y.numbers().most_in_a_row())?;
                 for (at, &row) in rows.iter().enumerate() {
                     entries.clear();
                     entries.extend(y.searched(row).filter(|(_, v)| *v != 0.0));
@@ -106,7 +106,7 @@ impl ProjectionMatrix {
             }
             TrainY::MaskedSlots(y) => {
                 let slots_of = y.slots_of_outputs()?;
-                let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.width())?;
+                let mut entries: Vec<(u32, f64)> = Purpose("a row of y").with_capacity(y.width())?;
                 for (at, &row) in rows.iter().enumerate() {
                     y.fill_row(row, &slots_of, &mut entries);
                     pulse.after(q.saturating_mul(1 + entries.len()))?;
@@ -114,7 +114,7 @@ impl ProjectionMatrix {
                 }
             }
             TrainY::MaskedReal(y) => {
-                let mut entries: Vec<(u32, f64)> = try_with_capacity("a row of y", y.n_outputs())?;
+                let mut entries: Vec<(u32, f64)> = Purpose("a row of y").with_capacity(y.n_outputs())?;
                 for (at, &row) in rows.iter().enumerate() {
                     pulse.after(q.saturating_mul(1 + y.n_outputs()))?;
                     entries.clear();
@@ -153,7 +153,7 @@ impl ProjectionMatrix {
         if q.saturating_mul(d) > CACHED || n_rows < d / 8 {
             return Ok(None);
         }
-        let mut columns = try_filled("the columns of a projection", 0.0, q * d)?;
+        let mut columns = Purpose("the columns of a projection").filled(0.0, q * d)?;
         match &self.layout {
             MatrixLayout::Dense(_) => return Ok(None),
             MatrixLayout::Sparse { ptr, projections, values } => {

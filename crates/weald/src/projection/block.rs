@@ -2,9 +2,9 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
-use super::pca::WHAT;
+use super::pca::PURPOSE;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::Result;
 use crate::rng::{Key, Stream};
 
 /// Purpose of the key of the initial block. It is the same for all seeds, as the result does not depend on it.
@@ -20,7 +20,7 @@ pub(super) struct Block {
 impl Block {
     /// Returns random vectors, or the unit vectors if the block is the whole space.
     pub(super) fn start(n_outputs: usize, width: usize, control: &Control) -> Result<Self> {
-        let mut values = control.try_filled(WHAT, 0.0, n_outputs.saturating_mul(width))?;
+        let mut values = control.filled(PURPOSE, 0.0, n_outputs.saturating_mul(width))?;
         if width == n_outputs {
             (0..width).for_each(|k| values[k * width + k] = 1.0);
         } else {
@@ -45,26 +45,26 @@ impl Block {
     pub(super) fn norms(&self, control: &Control) -> Result<Vec<f64>> {
         // Entries are scaled by the largest one, so that squares neither overflow nor underflow.
         let mut pulse = control.pulse();
-        let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
+        let mut largest = PURPOSE.filled(0.0f64, self.width)?;
         for row in self.rows() {
             pulse.after(self.width)?;
             largest.iter_mut().zip(row).for_each(|(m, x)| *m = m.max(x.abs()));
         }
-        let mut squares = try_filled(WHAT, 0.0, self.width)?;
+        let mut squares = PURPOSE.filled(0.0, self.width)?;
         for row in self.rows() {
             pulse.after(self.width)?;
             for (k, x) in row.iter().enumerate().filter(|(k, _)| largest[*k] > 0.0) {
                 squares[k] += (x / largest[k]).powi(2);
             }
         }
-        try_collected(WHAT, largest.into_iter().zip(squares).map(|(m, s): (f64, f64)| m * s.sqrt()))
+        PURPOSE.collected(largest.into_iter().zip(squares).map(|(m, s): (f64, f64)| m * s.sqrt()))
     }
 
     /// Makes the vectors orthonormal by Gram–Schmidt, each vector twice. A vector in the span of the previous ones is
     /// replaced by a unit vector, so that the vectors are orthonormal even if y has fewer dimensions.
     pub(super) fn make_orthonormal(&mut self, control: &Control) -> Result<()> {
         let norms = self.norms(control)?;
-        let mut dots = try_filled(WHAT, 0.0, self.width)?;
+        let mut dots = PURPOSE.filled(0.0, self.width)?;
         for (k, norm) in norms.into_iter().enumerate() {
             if norm > 0.0 {
                 self.scale(k, 1.0 / norm);
@@ -121,7 +121,7 @@ impl Block {
     /// Returns Vᵀ C V, made symmetric.
     pub(super) fn gram(&self, image: &Block, control: &Control) -> Result<Vec<f64>> {
         let l = self.width;
-        let mut gram = try_filled(WHAT, 0.0, l * l)?;
+        let mut gram = PURPOSE.filled(0.0, l * l)?;
         let mut pulse = control.pulse();
         for (v, c) in self.rows().zip(image.rows()) {
             for (row, x) in gram.chunks_exact_mut(l).zip(v) {
@@ -129,13 +129,13 @@ impl Block {
                 row.iter_mut().zip(c).for_each(|(sum, c)| *sum += x * c);
             }
         }
-        try_collected(WHAT, (0..l * l).map(|at| (gram[at] + gram[at % l * l + at / l]) / 2.0))
+        PURPOSE.collected((0..l * l).map(|at| (gram[at] + gram[at % l * l + at / l]) / 2.0))
     }
 
     /// Returns the block times an l × l matrix.
     pub(super) fn rotated(&self, rotation: &[f64], control: &Control) -> Result<Block> {
         let l = self.width;
-        let mut values = control.try_filled(WHAT, 0.0, self.values.len())?;
+        let mut values = control.filled(PURPOSE, 0.0, self.values.len())?;
         let mut pulse = control.pulse();
         for (to, row) in values.chunks_exact_mut(l).zip(self.rows()) {
             for (x, rotation) in row.iter().zip(rotation.chunks_exact(l)) {

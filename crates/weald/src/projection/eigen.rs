@@ -1,8 +1,8 @@
 //! Eigenvectors of small symmetric matrices.
 
-use super::pca::WHAT;
+use super::pca::PURPOSE;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::error::Result;
 use crate::exact::FixedPoint;
 
 /// Maximum number of sweeps; ten are sufficient for any matrix met in practice.
@@ -20,7 +20,7 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize, control: &Control) -> R
     let (down, up) = FixedPoint::with_bits(largest, 0).values();
     a.iter_mut().for_each(|x| *x *= down);
     // Row k contains vector k, so that rotations run along rows.
-    let mut vectors = try_filled(WHAT, 0.0, n * n)?;
+    let mut vectors = PURPOSE.filled(0.0, n * n)?;
     (0..n).for_each(|k| vectors[k * n + k] = 1.0);
     let mut pulse = control.pulse();
     let all: f64 = a.iter().map(|x| x * x).sum();
@@ -43,10 +43,10 @@ pub(super) fn symmetric_eigen(mut a: Vec<f64>, n: usize, control: &Control) -> R
             }
         }
     }
-    let mut order = try_collected(WHAT, 0..n)?;
+    let mut order = PURPOSE.collected(0..n)?;
     order.sort_unstable_by(|&i, &j| a[j * n + j].total_cmp(&a[i * n + i]).then(i.cmp(&j)));
-    let values = try_collected(WHAT, order.iter().map(|&k| a[k * n + k] * up))?;
-    let mut by_column = try_with_capacity(WHAT, n * n)?;
+    let values = PURPOSE.collected(order.iter().map(|&k| a[k * n + k] * up))?;
+    let mut by_column = PURPOSE.with_capacity(n * n)?;
     (0..n).for_each(|i| by_column.extend(order.iter().map(|&k| vectors[k * n + i])));
     Ok((values, by_column))
 }

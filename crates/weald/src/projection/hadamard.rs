@@ -7,7 +7,7 @@
 
 use super::apply::{Scratch, Summed, sum_columns};
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::{Purpose, Result};
 use crate::rng::Key;
 
 /// Some rows of a Hadamard matrix, scaled.
@@ -33,7 +33,7 @@ impl HadamardRows {
         let log_order = log_order(n_outputs);
         let rows = super::subsample::distinct(n_projections, 1 << log_order, key, control)?;
         let n_words = n_projections.div_ceil(64);
-        let mut words = try_filled(super::WHAT, 0u64, n_words * log_order as usize)?;
+        let mut words = super::PURPOSE.filled(0u64, n_words * log_order as usize)?;
         let mut pulse = control.pulse();
         for (k, row) in rows.iter().enumerate() {
             pulse.after(log_order as usize)?;
@@ -46,8 +46,8 @@ impl HadamardRows {
 
     /// Returns a copy, or an error if there is not enough memory.
     pub(super) fn try_clone(&self) -> Result<Self> {
-        let rows = try_collected(super::WHAT, self.rows.iter().copied())?;
-        Ok(HadamardRows { rows, words: try_collected(super::WHAT, self.words.iter().copied())?, ..*self })
+        let rows = super::PURPOSE.collected(self.rows.iter().copied())?;
+        Ok(HadamardRows { rows, words: super::PURPOSE.collected(self.words.iter().copied())?, ..*self })
     }
 
     pub(super) fn entry(&self, projection: usize, output: usize) -> f64 {
@@ -63,7 +63,7 @@ impl HadamardRows {
         // The logarithm is replaced by at least 1, because a transform also clears and reads its buffer.
         if (entries.len() * out.len()) as u64 > order as u64 * u64::from(self.log_order.max(1)) {
             if scratch.row.len() != order {
-                scratch.row = try_filled("a Hadamard transform", 0.0, order)?;
+                scratch.row = Purpose("a Hadamard transform").filled(0.0, order)?;
             }
             self.transform(entries, out, &mut scratch.row);
         } else if let Some(columns) = &scratch.columns {

@@ -2,11 +2,11 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::WHAT;
 use super::hadamard::HadamardRows;
+use super::{OUTPUT_PROJECTION, PURPOSE};
 use crate::control::Control;
 use crate::data::sparse::check_pattern;
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::rng::Key;
 
 /// A projection matrix Φ with q rows (projections) and d columns (outputs). It is immutable.
@@ -38,7 +38,7 @@ impl ProjectionMatrix {
     pub fn from_dense(matrix: ArrayView2<'_, f64>) -> Result<Self> {
         let (n_projections, n_outputs) = matrix.dim();
         check(n_projections, n_outputs, matrix.iter())?;
-        let mut values = try_with_capacity(WHAT, n_projections.saturating_mul(n_outputs))?;
+        let mut values = PURPOSE.with_capacity(n_projections.saturating_mul(n_outputs))?;
         matrix.columns().into_iter().for_each(|column| values.extend(column));
         Ok(ProjectionMatrix { n_projections, n_outputs, layout: MatrixLayout::Dense(values) })
     }
@@ -73,7 +73,7 @@ impl ProjectionMatrix {
     /// Returns [`crate::ErrorKind::SparseFormat`] or [`crate::ErrorKind::Shape`] if the arrays contradict each other,
     /// and the errors of [`ProjectionMatrix::from_dense`].
     pub fn from_csr(ptr: &[usize], indices: &[u32], values: &[f64], n_outputs: usize) -> Result<Self> {
-        check_pattern(WHAT, ptr, indices, n_outputs)?;
+        check_pattern(OUTPUT_PROJECTION, ptr, indices, n_outputs)?;
         if values.len() != indices.len() {
             return Err(Error::shape("values of output_projection", indices.len(), values.len()));
         }
@@ -91,7 +91,7 @@ impl ProjectionMatrix {
     ) -> Result<Self> {
         // Rows side by side fill a cache line before the next one is fetched.
         const SIDE_BY_SIDE: usize = 8;
-        let mut values = control.try_filled(WHAT, 0.0, n_projections.saturating_mul(n_outputs))?;
+        let mut values = control.filled(PURPOSE, 0.0, n_projections.saturating_mul(n_outputs))?;
         let mut pulse = control.pulse();
         for first in (0..n_projections).step_by(SIDE_BY_SIDE) {
             let mut rows: Vec<F> = (first..n_projections.min(first + SIDE_BY_SIDE)).map(&row).collect();
@@ -117,7 +117,7 @@ impl ProjectionMatrix {
         n_outputs: usize,
         control: &Control,
     ) -> Result<Self> {
-        let mut ends = control.try_filled(WHAT, 0usize, n_outputs + 1)?;
+        let mut ends = control.filled(PURPOSE, 0usize, n_outputs + 1)?;
         let mut pulse = control.pulse();
         for &output in indices {
             ends[output as usize + 1] += 1;
@@ -127,8 +127,8 @@ impl ProjectionMatrix {
             ends[output + 1] += ends[output];
             pulse.after(1)?;
         }
-        let mut projections = control.try_filled(WHAT, 0u32, indices.len())?;
-        let mut moved = control.try_filled(WHAT, 0.0, indices.len())?;
+        let mut projections = control.filled(PURPOSE, 0u32, indices.len())?;
+        let mut moved = control.filled(PURPOSE, 0.0, indices.len())?;
         for (row, range) in ptr.windows(2).enumerate() {
             pulse.after(1)?;
             for at in range[0]..range[1] {
@@ -159,7 +159,7 @@ impl ProjectionMatrix {
     /// Returns a copy, or an error if there is not enough memory.
     pub(super) fn try_clone(&self, control: &Control) -> Result<Self> {
         fn copied<T: Copy>(values: &[T], control: &Control) -> Result<Vec<T>> {
-            let mut copy = try_with_capacity(WHAT, values.len())?;
+            let mut copy = PURPOSE.with_capacity(values.len())?;
             for values in values.chunks(COPIED_AT_ONCE) {
                 control.check()?;
                 copy.extend_from_slice(values);
@@ -203,7 +203,7 @@ impl ProjectionMatrix {
     /// when `control` is stopped.
     pub fn to_dense(&self, control: &Control) -> Result<Array2<f64>> {
         let (q, d) = (self.n_projections, self.n_outputs);
-        let mut matrix = control.try_filled(DENSE, 0.0, q.saturating_mul(d))?;
+        let mut matrix = control.filled(Purpose("a projection as a dense array"), 0.0, q.saturating_mul(d))?;
         self.visit(control, |projection, output, value| matrix[projection * d + output] = value)?;
         Ok(Array2::from_shape_vec((q, d), matrix).expect("q × d numbers were made"))
     }
@@ -215,11 +215,11 @@ impl ProjectionMatrix {
     /// The same as for [`ProjectionMatrix::to_dense`].
     pub fn to_csr(&self, control: &Control) -> Result<(Vec<usize>, Vec<u32>, Vec<f64>)> {
         let is_stored = |value: f64| self.is_sparse() || value != 0.0;
-        let mut ends = control.try_filled(SPARSE, 0usize, self.n_projections + 1)?;
+        let mut ends = control.filled(SPARSE, 0usize, self.n_projections + 1)?;
         self.visit(control, |projection, _, value| ends[projection + 1] += usize::from(is_stored(value)))?;
         (0..self.n_projections).for_each(|projection| ends[projection + 1] += ends[projection]);
-        let mut indices = control.try_filled(SPARSE, 0u32, ends[self.n_projections])?;
-        let mut values = control.try_filled(SPARSE, 0.0, ends[self.n_projections])?;
+        let mut indices = control.filled(SPARSE, 0u32, ends[self.n_projections])?;
+        let mut values = control.filled(SPARSE, 0.0, ends[self.n_projections])?;
         self.visit(control, |projection, output, value| {
             if is_stored(value) {
                 // The next free position of the row; at the end, the end of its slice.
@@ -268,21 +268,24 @@ impl ProjectionMatrix {
 }
 
 /// What memory was requested for, in errors.
-const DENSE: &str = "a projection as a dense array";
-const SPARSE: &str = "a projection as sparse rows";
+const SPARSE: Purpose = Purpose("a projection as sparse rows");
 
 /// Number of values that are read or copied between two checks of the stop flag.
 const COPIED_AT_ONCE: usize = 1 << 18;
 
 fn check<'a>(n_projections: usize, n_outputs: usize, mut values: impl Iterator<Item = &'a f64>) -> Result<()> {
     if n_projections == 0 || n_projections > u32::MAX as usize {
-        return Err(Error::invalid(WHAT, format!("a matrix of {n_projections} rows"), "have 1 to 2^32 - 1 rows"));
+        return Err(Error::invalid(PURPOSE.0, format!("a matrix of {n_projections} rows"), "have 1 to 2^32 - 1 rows"));
     }
     if n_outputs == 0 || n_outputs > u32::MAX as usize {
-        return Err(Error::invalid(WHAT, format!("a matrix of {n_outputs} columns"), "have 1 to 2^32 - 1 columns"));
+        return Err(Error::invalid(
+            PURPOSE.0,
+            format!("a matrix of {n_outputs} columns"),
+            "have 1 to 2^32 - 1 columns",
+        ));
     }
     if values.any(|v| !v.is_finite()) {
-        return Err(Error::invalid(WHAT, "NaN or infinity", "have finite values"));
+        return Err(Error::invalid(PURPOSE.0, "NaN or infinity", "have finite values"));
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ pub use matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::data::train_y::TrainY;
 use crate::data::{Outputs, Targets, Weights};
-use crate::error::{Error, Result, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::rng::Key;
 use crate::setters::setters;
 
@@ -79,7 +79,8 @@ use crate::setters::setters;
 pub(crate) const PROJECTION: u64 = u64::from_be_bytes(*b"outproj\0");
 
 /// The argument that most errors of this module name.
-pub(crate) const WHAT: &str = "output_projection";
+pub(crate) const OUTPUT_PROJECTION: &str = "output_projection";
+const PURPOSE: Purpose = Purpose(OUTPUT_PROJECTION);
 
 /// How a q × d projection matrix Φ is obtained, where d is the number of columns of predictions
 /// ([`crate::Outputs::width`]).
@@ -231,10 +232,12 @@ impl Projection {
             }
             (MatrixSource::Given(matrices), _) => match matrices {
                 [matrix] => matrix.try_clone(control),
-                several => Err(Error::invalid(WHAT, format!("{} matrices", several.len()), "be a single matrix")),
+                several => {
+                    Err(Error::invalid(OUTPUT_PROJECTION, format!("{} matrices", several.len()), "be a single matrix"))
+                }
             },
             (MatrixSource::Principal, None) => {
-                Err(Error::unsupported(WHAT, "without y, from which its directions come"))
+                Err(Error::unsupported(OUTPUT_PROJECTION, "without y, from which its directions come"))
             }
             (MatrixSource::Principal, Some(y)) => {
                 let n_samples = y.n_samples();
@@ -247,7 +250,7 @@ impl Projection {
                 }
                 Weights::check(sample_weight, n_samples)?;
                 let is_there = |row: &u32| sample_weight.is_none_or(|w| w[*row as usize] > 0.0);
-                let mut rows = try_with_capacity("the rows of y", n_samples)?;
+                let mut rows = Purpose("the rows of y").with_capacity(n_samples)?;
                 rows.extend((0..n_samples as u32).filter(is_there));
                 let y = TrainY::new(y)?;
                 principal(&y, n_outputs, q, sample_weight, n_samples, &rows, control)
@@ -278,13 +281,14 @@ impl Projection {
             ),
             Projection::Pca => at_most(n_outputs, "be at most the number of outputs"),
             Projection::Given(matrices) => {
-                let first =
-                    matrices.first().ok_or_else(|| Error::invalid(WHAT, "no matrices", "have at least one matrix"))?;
+                let first = matrices
+                    .first()
+                    .ok_or_else(|| Error::invalid(OUTPUT_PROJECTION, "no matrices", "have at least one matrix"))?;
                 if let Some(bad) = matrices.iter().find(|m| m.n_outputs() != n_outputs) {
                     return Err(Error::shape("a row of output_projection", n_outputs, bad.n_outputs()));
                 }
                 match matrices.iter().find(|m| n_projections != NProjections::Log && m.n_projections() != q) {
-                    Some(bad) => Err(Error::shape(WHAT, q, bad.n_projections())),
+                    Some(bad) => Err(Error::shape(OUTPUT_PROJECTION, q, bad.n_projections())),
                     None => Ok(first.n_projections()),
                 }
             }
@@ -347,7 +351,7 @@ impl OutputProjection {
         if let Outputs::Classes { n_classes } = outputs
             && n_classes.len() == 1
         {
-            return Err(Error::unsupported(WHAT, "for a single output of classes"));
+            return Err(Error::unsupported(OUTPUT_PROJECTION, "for a single output of classes"));
         }
         self.family.resolve(outputs.width(), self.n_projections).map(|_| ())
     }

@@ -17,11 +17,11 @@ use super::matrix::ProjectionMatrix;
 use crate::control::Control;
 use crate::data::Weights;
 use crate::data::train_y::TrainY;
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::reduce::Reduce;
 use crate::exact::{FixedPoint, exact_mean_of_all, exponent_above};
 
-pub(super) const WHAT: &str = "the principal directions of y";
+pub(super) const PURPOSE: Purpose = Purpose("the principal directions of y");
 /// Maximum number of outputs for which the block is the whole space.
 const FEW_OUTPUTS: usize = 64;
 /// Minimum number of vectors in the block beyond those that are wanted: they determine the convergence of the last
@@ -61,7 +61,7 @@ pub(super) fn directions(
     let wide = n_projections + n_projections.max(OVERSAMPLING);
     let width = if n_outputs <= FEW_OUTPUTS { n_outputs } else { wide.min(n_outputs) };
     let vectors = Covariance::new(y, n_outputs, weights, rows, control)?.eigenvectors(n_projections, width)?;
-    let signs = try_collected(WHAT, (0..n_projections).map(|k| vectors.sign(k)))?;
+    let signs = PURPOSE.collected((0..n_projections).map(|k| vectors.sign(k)))?;
     let entry = |k: usize, j: usize| vectors.row(j)[k] * signs[k];
     ProjectionMatrix::dense_by_rows(n_projections, n_outputs, control, |k| move |j| entry(k, j))
 }
@@ -98,13 +98,13 @@ impl<'a> Covariance<'a> {
         let mut pulse = control.pulse();
         let workers = weights.workers();
         let total_weight = workers.sum_of(rows.iter().map(|&row| weights.units(row as usize)).sum::<u64>())? as f64;
-        let mut mean = try_filled(WHAT, 0.0, n_outputs)?;
+        let mut mean = PURPOSE.filled(0.0, n_outputs)?;
         let mut below_one = FixedPoint::ONE;
         // An upper bound of the contribution of a sample of weight 1, for vectors of norm 1.
         let bound = match y {
             TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
             TrainY::Slots(y) => {
-                let mut counts = try_filled(WHAT, 0u64, n_outputs)?;
+                let mut counts = PURPOSE.filled(0u64, n_outputs)?;
                 for &row in rows {
                     pulse.after(1 + y.of(row).len())?;
                     y.of(row).iter().for_each(|&slot| counts[slot as usize] += weights.units(row as usize));
@@ -152,9 +152,9 @@ impl<'a> Covariance<'a> {
         // Vectors are scaled by powers of two to norms below 1. Groups of vectors that are summed side by side are
         // filled up with zeros.
         let below_one = |norm: f64| FixedPoint::with_bits(norm.max(f64::MIN_POSITIVE), 0).values();
-        let factors = try_collected(WHAT, block.norms(self.control)?.into_iter().map(below_one))?;
+        let factors = PURPOSE.collected(block.norms(self.control)?.into_iter().map(below_one))?;
         let stride = l.next_multiple_of(SIDE_BY_SIDE);
-        let mut scaled = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(stride))?;
+        let mut scaled = self.control.filled(PURPOSE, 0.0, self.n_outputs.saturating_mul(stride))?;
         for (to, row) in scaled.chunks_exact_mut(stride).zip(block.rows()) {
             to.iter_mut().zip(row).zip(&factors).for_each(|((to, x), (factor, _))| *to = x * factor);
         }
@@ -163,15 +163,15 @@ impl<'a> Covariance<'a> {
         let n_rows = self.rows.len().div_ceil(n_threads.min(self.rows.len().div_ceil(ROWS_PER_THREAD)).max(1)).max(1);
         let parts: Vec<&[u32]> = self.rows.chunks(n_rows).collect();
         let mut sums =
-            Sums { by_output: self.control.try_filled(WHAT, 0, scaled.len())?, of_rows: try_filled(WHAT, 0, stride)? };
+            Sums { by_output: self.control.filled(PURPOSE, 0, scaled.len())?, of_rows: PURPOSE.filled(0, stride)? };
         for part in crate::pool::map(n_threads, parts.len(), |i| self.sums(parts[i], &scaled, stride))? {
             add(&mut sums.by_output, &part.by_output);
             add(&mut sums.of_rows, &part.of_rows);
         }
         self.weights.workers().sum(&mut sums.by_output)?;
         self.weights.workers().sum(&mut sums.of_rows)?;
-        let scales = try_collected(WHAT, factors.iter().map(|(_, inverse)| inverse * self.per_whole))?;
-        let mut values = self.control.try_filled(WHAT, 0.0, self.n_outputs.saturating_mul(l))?;
+        let scales = PURPOSE.collected(factors.iter().map(|(_, inverse)| inverse * self.per_whole))?;
+        let mut values = self.control.filled(PURPOSE, 0.0, self.n_outputs.saturating_mul(l))?;
         let mut pulse = self.control.pulse();
         for (j, row) in values.chunks_exact_mut(l).enumerate() {
             pulse.after(l)?;
@@ -186,16 +186,16 @@ impl<'a> Covariance<'a> {
     /// Returns the contribution of `rows` to the product with `vectors`, whose row j is `vectors[j *
     /// stride..][..stride]`.
     fn sums(&self, rows: &[u32], vectors: &[f64], stride: usize) -> Result<Sums> {
-        let mut by_output = self.control.try_filled(WHAT, 0i64, vectors.len())?;
-        let mut of_rows = try_filled(WHAT, 0i64, stride)?;
-        let mut product = try_filled(WHAT, 0.0, stride)?;
+        let mut by_output = self.control.filled(PURPOSE, 0i64, vectors.len())?;
+        let mut of_rows = PURPOSE.filled(0i64, stride)?;
+        let mut product = PURPOSE.filled(0.0, stride)?;
         let mut pulse = self.control.pulse();
         match self.y {
             TrainY::SparseReal(_) | TrainY::MaskedSlots(_) | TrainY::MaskedReal(_) => return Err(masked()),
             TrainY::Slots(y) => {
-                let means = try_collected(WHAT, self.mean.iter().enumerate().map(|(j, &mean)| (j as u32, mean)))?;
-                let mut center = try_filled(WHAT, 0.0, stride)?;
-                let mut steps = try_filled(WHAT, 0i64, stride)?;
+                let means = PURPOSE.collected(self.mean.iter().enumerate().map(|(j, &mean)| (j as u32, mean)))?;
+                let mut center = PURPOSE.filled(0.0, stride)?;
+                let mut steps = PURPOSE.filled(0i64, stride)?;
                 sum_columns(vectors, &means, &mut center);
                 for &row in rows {
                     let slots = y.of(row);
@@ -210,7 +210,7 @@ impl<'a> Covariance<'a> {
                 }
             }
             TrainY::Real(y) => {
-                let mut deviations: Vec<(u32, f64)> = try_with_capacity(WHAT, self.n_outputs)?;
+                let mut deviations: Vec<(u32, f64)> = PURPOSE.with_capacity(self.n_outputs)?;
                 let mut parts = SignedParts::new(stride)?;
                 for &row in rows {
                     let values = y.searched(row).zip(&self.mean).map(|(y, mean)| self.below_one.up(y - mean));
@@ -274,7 +274,7 @@ impl<'a> Covariance<'a> {
         let shifted = |image: &Block, block: &Block, before: Option<&Block>| -> Result<Block> {
             let of = |at: usize| 2.0 * image.values[at] / edge - block.values[at];
             let next = |at: usize| before.map_or(of(at), |before| 2.0 * of(at) - before.values[at]);
-            Ok(Block { width: block.width, values: try_collected(WHAT, (0..block.values.len()).map(next))? })
+            Ok(Block { width: block.width, values: PURPOSE.collected((0..block.values.len()).map(next))? })
         };
         let mut last = shifted(&image, &block, None)?;
         let mut before = block;
@@ -310,7 +310,7 @@ const SHIFT: f64 = (1u64 << 52) as f64;
 
 impl SignedParts {
     fn new(len: usize) -> Result<Self> {
-        Ok(SignedParts { magnitudes: try_filled(WHAT, 0.0, len)?, largest: 0.0, signs: try_filled(WHAT, 0, len)? })
+        Ok(SignedParts { magnitudes: PURPOSE.filled(0.0, len)?, largest: 0.0, signs: PURPOSE.filled(0, len)? })
     }
 
     fn split(&mut self, numbers: &[f64]) {

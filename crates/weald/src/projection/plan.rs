@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
-use super::{MatrixSource, OutputProjection, PROJECTION, ProjectionMatrix, ProjectionScope, RandomFamily, WHAT};
+use super::{MatrixSource, OutputProjection, PROJECTION, PURPOSE, ProjectionMatrix, ProjectionScope, RandomFamily};
 use crate::control::Control;
 use crate::data::train_y::RealTargets;
 use crate::data::train_y::TrainY;
@@ -118,7 +118,7 @@ impl<'a> Plan<'a> {
         let bound = matrix.largest(control)? * self.reach;
         if bound > LARGEST {
             let must = "have values for which the products with y stay below 1e150";
-            return Err(Error::invalid(WHAT, format!("values that may reach {bound:e}"), must));
+            return Err(Error::invalid(PURPOSE.0, format!("values that may reach {bound:e}"), must));
         }
         if matches!(y, TrainY::SparseReal(_)) && matrix.is_identity() {
             return Ok(None);

@@ -2,7 +2,7 @@
 
 use super::matrix::ProjectionMatrix;
 use crate::control::Control;
-use crate::error::{ErrorKind, Result, try_with_capacity};
+use crate::error::Result;
 use crate::rng::{Key, Stream};
 
 /// Draws entries ±1/√q, 64 signs from each random word. Row k has a random stream of its own.
@@ -37,9 +37,9 @@ pub(super) fn draw_sparse(
     let scale = (s / n_projections as f64).sqrt();
     let gaps = Gaps::new(1.0 / s, n_outputs);
     let expected = (n_outputs as f64 / s * 1.1 + 2.0) * n_projections as f64;
-    let mut ptr = try_with_capacity(super::WHAT, n_projections + 1)?;
-    let mut indices: Vec<u32> = try_with_capacity(super::WHAT, expected as usize)?;
-    let mut values: Vec<f64> = try_with_capacity(super::WHAT, expected as usize)?;
+    let mut ptr = super::PURPOSE.with_capacity(n_projections + 1)?;
+    let mut indices: Vec<u32> = super::PURPOSE.with_capacity(expected as usize)?;
+    let mut values: Vec<f64> = super::PURPOSE.with_capacity(expected as usize)?;
     let mut pulse = control.pulse();
     ptr.push(0);
     for k in 0..n_projections {
@@ -67,7 +67,7 @@ pub(super) fn draw_sparse(
 fn push<T>(v: &mut Vec<T>, value: T) -> Result<()> {
     if v.len() == v.capacity() {
         let bytes = v.len().saturating_mul(2 * size_of::<T>());
-        v.try_reserve(1).map_err(|_| ErrorKind::OutOfMemory { what: super::WHAT, bytes })?;
+        v.try_reserve(1).map_err(|_| super::PURPOSE.missing::<u8>(bytes))?;
     }
     v.push(value);
     Ok(())

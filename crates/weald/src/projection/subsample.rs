@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::WHAT;
+use super::PURPOSE;
 use super::matrix::ProjectionMatrix;
 use crate::control::Control;
-use crate::error::{ErrorKind, Result, try_collected, try_with_capacity};
+use crate::error::Result;
 use crate::rng::{Key, Stream};
 
 /// Draws q rows of the identity, which are not scaled.
@@ -17,7 +17,7 @@ pub(super) fn draw(
     control: &Control,
 ) -> Result<ProjectionMatrix> {
     let outputs = if replacement {
-        let mut outputs = try_with_capacity(WHAT, n_projections)?;
+        let mut outputs = PURPOSE.with_capacity(n_projections)?;
         let mut pulse = control.pulse();
         for k in 0..n_projections {
             outputs.push(Stream::new(key.child(k as u64)).below(n_outputs as u64) as u32);
@@ -27,8 +27,8 @@ pub(super) fn draw(
     } else {
         distinct(n_projections, n_outputs as u64, key, control)?
     };
-    let ptr = try_collected(WHAT, 0..n_projections + 1)?;
-    let values = control.try_filled(WHAT, 1.0, n_projections)?;
+    let ptr = PURPOSE.collected(0..n_projections + 1)?;
+    let values = control.filled(PURPOSE, 1.0, n_projections)?;
     ProjectionMatrix::by_output(&ptr, &outputs, &values, n_outputs, control)
 }
 
@@ -37,10 +37,10 @@ pub(super) fn draw(
 /// O(count) expected time, or O(n ln n) if count is close to n.
 pub(super) fn distinct(count: usize, n: u64, key: Key, control: &Control) -> Result<Vec<u32>> {
     debug_assert!(count as u64 <= n && n <= 1 << 32);
-    let mut numbers = try_with_capacity(WHAT, count)?;
+    let mut numbers = PURPOSE.with_capacity(count)?;
     let mut drawn = HashSet::new();
     let bytes = count.saturating_mul(size_of::<u32>());
-    drawn.try_reserve(count).map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes })?;
+    drawn.try_reserve(count).map_err(|_| PURPOSE.missing::<u8>(bytes))?;
     let mut pulse = control.pulse();
     for k in 0..count {
         let mut stream = Stream::new(key.child(k as u64));

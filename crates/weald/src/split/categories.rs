@@ -26,7 +26,7 @@ use crate::criterion::{NodeCriterion, SideSum};
 use crate::data::MOST_CATEGORIES;
 use crate::data::sort::{sort_by, sort_by_value};
 use crate::data::{Category, category_of};
-use crate::error::{Result, try_push, try_reserve};
+use crate::error::{Purpose, Result};
 use crate::partition::decision::Side;
 use crate::partition::{BitSet, Column, Entry, PlainColumn};
 use crate::rng::Key;
@@ -43,7 +43,7 @@ const MOST_STEPS: usize = 10;
 /// The number of sets between two checks of the stop flag.
 pub(super) const PULSE: usize = 256;
 
-const WHAT: &str = "the categories of a node";
+const PURPOSE: Purpose = Purpose("the categories of a node");
 
 /// Memory for the categories of a feature in a node, which is reused for other features and nodes.
 #[derive(Debug, Default)]
@@ -112,14 +112,14 @@ impl<S: SideSum> CategorySums<S> {
         let mut outcome = Ok(());
         let weight = show(&mut |number, sum| {
             if sum != S::default() && outcome.is_ok() {
-                outcome = try_push(WHAT, sums, (number, sum));
+                outcome = PURPOSE.push(sums, (number, sum));
             }
         });
         outcome?;
-        try_push(WHAT, &mut self.categories, category.unwrap_or_default())?;
-        try_push(WHAT, &mut self.n, n)?;
-        try_push(WHAT, &mut self.weight, weight)?;
-        try_push(WHAT, &mut self.ends, self.sums.len())
+        PURPOSE.push(&mut self.categories, category.unwrap_or_default())?;
+        PURPOSE.push(&mut self.n, n)?;
+        PURPOSE.push(&mut self.weight, weight)?;
+        PURPOSE.push(&mut self.ends, self.sums.len())
     }
 
     /// Returns whether there is more than one place.
@@ -170,7 +170,7 @@ impl Order {
         control: &Control,
     ) -> Result<()> {
         self.keys.clear();
-        try_reserve(WHAT, &mut self.keys, sums.categories.len())?;
+        PURPOSE.reserve(&mut self.keys, sums.categories.len())?;
         match by_mean {
             Some(number) => self.keys.extend((0..sums.categories.len()).map(|at| {
                 let sum = sums.of(at).iter().find(|sum| sum.0 == number).map_or(0.0, |sum| sum.1.as_f64());
@@ -179,7 +179,7 @@ impl Order {
             None => self.find_keys_along_direction(sums, n_sums, control)?,
         }
         self.places.clear();
-        try_reserve(WHAT, &mut self.places, sums.categories.len())?;
+        PURPOSE.reserve(&mut self.places, sums.categories.len())?;
         self.places.extend(sums.places().map(|at| at as u32));
         let keys = &self.keys;
         let category = |at: u32| sums.categories[at as usize];
@@ -190,7 +190,7 @@ impl Order {
         };
         sort_by(&mut self.places, order, control)?;
         self.group_ends.clear();
-        try_reserve(WHAT, &mut self.group_ends, self.places.len())?;
+        PURPOSE.reserve(&mut self.group_ends, self.places.len())?;
         let mut end = 0;
         let is_same = |a: u32, b: u32| keys[a as usize] == keys[b as usize];
         let are_all_same = self.places.windows(2).all(|pair| is_same(pair[0], pair[1]));
@@ -277,14 +277,14 @@ impl Order {
                 let width = number as usize + 1;
                 for of_numbers in [&mut self.mean, &mut self.direction, &mut self.next] {
                     if of_numbers.len() < width {
-                        try_reserve(WHAT, of_numbers, width - of_numbers.len())?;
+                        PURPOSE.reserve(of_numbers, width - of_numbers.len())?;
                         of_numbers.resize(width, 0.0);
                     }
                 }
                 // The number is marked until the numbers are sorted.
                 if self.next[number as usize] == 0.0 {
                     self.next[number as usize] = 1.0;
-                    try_push(WHAT, &mut self.numbers, number)?;
+                    PURPOSE.push(&mut self.numbers, number)?;
                 }
                 self.mean[number as usize] += sum.as_f64() / total;
             }
@@ -346,7 +346,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         let mut outcome = Ok(());
         let whole = self.criterion.node_sums(|number, sum| {
             if outcome.is_ok() {
-                outcome = try_push(WHAT, rest, (number, sum));
+                outcome = PURPOSE.push(rest, (number, sum));
             }
         });
         outcome?;
@@ -397,7 +397,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         if let Some(place) = self.best_subset_of(feature) {
             let listed = &mut categories.listed;
             listed.clear();
-            try_reserve(WHAT, listed, sets.order.places.len())?;
+            PURPOSE.reserve(listed, sets.order.places.len())?;
             let n_sets = sets.len();
             // The sets, each without and with missing values; missing values alone; and the further sets likewise.
             let (moved, moves_missing): (Box<dyn Fn(usize) -> bool>, bool) = match place.checked_sub(2 * n_sets) {
@@ -484,7 +484,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
                 match category_of(value) {
                     Some(category) if !is_present.contains(category.into()) => {
                         is_present.insert(category.into());
-                        try_push(WHAT, present, category)?;
+                        PURPOSE.push(present, category)?;
                     }
                     Some(_) => {}
                     None => has_missing = true,
@@ -502,7 +502,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             let weight_drawn = if moves_drawn { weight_moved } else { scan.weight - weight_moved };
             let lists_drawn = has_missing || 2.0 * weight_drawn <= scan.weight;
             listed.clear();
-            try_reserve(WHAT, listed, present.len())?;
+            PURPOSE.reserve(listed, present.len())?;
             listed.extend(present.iter().filter(|&&category| drawn.contains(category.into()) == lists_drawn));
             Ok(())
         });

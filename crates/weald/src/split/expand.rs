@@ -14,7 +14,7 @@ use super::{HandedOver, LOTTERY, Limits, Rules, Split, SplitSearch, Splitter, Ta
 use crate::control::Control;
 use crate::criterion::{NodeCriterion, NodeStats};
 use crate::data::Category;
-use crate::error::{Result, try_copied, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers, other_sums};
 use crate::partition::Span;
 use crate::partition::category_sets::CategorySets;
@@ -103,7 +103,7 @@ struct Waiting<M, S> {
 }
 
 /// The purpose of memory for waiting nodes, for error messages.
-const WAITING: &str = "the waiting nodes of a tree";
+const WAITING: Purpose = Purpose("the waiting nodes of a tree");
 
 impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
     pub(crate) fn new(store: S, criterion: C, rules: Rules, control: Control) -> Result<Self> {
@@ -121,7 +121,7 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
             rules,
             control,
             workers: Workers::One,
-            picked: try_with_capacity("a column of X", n_picked as usize)?,
+            picked: Purpose("a column of X").with_capacity(n_picked as usize)?,
             waiting: Vec::new(),
             free: Vec::new(),
         })
@@ -188,10 +188,10 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
             return Ok(place);
         }
         // This reserves memory for giving the place back.
-        try_push(WAITING, &mut self.free, self.waiting.len())?;
+        WAITING.push(&mut self.free, self.waiting.len())?;
         self.free.clear();
         let waiting = Waiting { memory: C::Memory::default(), is_remembered: false, sums: None };
-        try_push(WAITING, &mut self.waiting, waiting)?;
+        WAITING.push(&mut self.waiting, waiting)?;
         Ok(self.waiting.len() - 1)
     }
 
@@ -290,7 +290,7 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
         children[larger].stats = self.enter_rest(parent, &children[larger].span)?;
         is_as_expected(larger, &children)?;
         if let Some(place) = parent.place {
-            try_push(WAITING, &mut self.free, place)?;
+            WAITING.push(&mut self.free, place)?;
         }
 
         let searched = [0, 1].map(|side: usize| search && self.rules.may_split(&children[side]));
@@ -328,7 +328,7 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
     fn hand_over(&mut self, task: &Task) -> Result<HandedOver> {
         debug_assert!(self.ranges.is_none() && self.allowed.is_none());
         let listed = task.split.as_ref().map_or(&[][..], |split| self.listed(split));
-        let listed = try_copied("the categories of a split", listed)?;
+        let listed = Purpose("the categories of a split").copied(listed)?;
         let waiting = task.place.map(|place| &mut self.waiting[place]).filter(|waiting| waiting.is_remembered);
         let memory = waiting.map(|waiting| Box::new(std::mem::take(&mut waiting.memory)) as Box<dyn Any + Send>);
         let made = self.criterion.hand_over(self.store.rows(&task.span))?;

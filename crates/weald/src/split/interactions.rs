@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::error::{Result, try_copied, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::partition::lottery::FeatureSet;
 
-const WHAT: &str = "the groups of features";
+const PURPOSE: Purpose = Purpose("the groups of features");
 
 /// Groups of features that may interact. Every feature is in at least one group.
 #[derive(Debug)]
@@ -26,20 +26,20 @@ impl Groups {
     /// Creates groups from the features of each, which must be below `n_features` and distinct. All other features form
     /// one more group.
     pub(crate) fn new(n_features: usize, mut members: Vec<Vec<u32>>) -> Result<Self> {
-        let mut of_feature: Vec<Vec<u32>> = try_with_capacity(WHAT, n_features)?;
+        let mut of_feature: Vec<Vec<u32>> = PURPOSE.with_capacity(n_features)?;
         of_feature.resize_with(n_features, Vec::new);
         let mut add = |group: usize, features: &[u32]| {
-            features.iter().try_for_each(|&feature| try_push(WHAT, &mut of_feature[feature as usize], group as u32))
+            features.iter().try_for_each(|&feature| PURPOSE.push(&mut of_feature[feature as usize], group as u32))
         };
         members.iter().enumerate().try_for_each(|(group, features)| add(group, features))?;
-        let mut others = try_with_capacity(WHAT, n_features)?;
+        let mut others = PURPOSE.with_capacity(n_features)?;
         others.extend((0..n_features as u32).filter(|&feature| of_feature[feature as usize].is_empty()));
         if !others.is_empty() {
             let group = members.len() as u32;
             for &feature in &others {
-                try_push(WHAT, &mut of_feature[feature as usize], group)?;
+                PURPOSE.push(&mut of_feature[feature as usize], group)?;
             }
-            try_push(WHAT, &mut members, others)?;
+            PURPOSE.push(&mut members, others)?;
         }
         Ok(Groups { n_features, members, of_feature })
     }
@@ -58,7 +58,7 @@ impl AllowedFeatures {
     /// Starts with the set of the root, which has place 0 and contains all features.
     pub(super) fn new(groups: &Arc<Groups>) -> Result<Self> {
         let mut allowed = AllowedFeatures { groups: Arc::clone(groups), sets: Vec::new(), places: HashMap::new() };
-        let mut all = try_with_capacity(WHAT, groups.members.len())?;
+        let mut all = PURPOSE.with_capacity(groups.members.len())?;
         all.extend(0..groups.members.len() as u32);
         allowed.place(all)?;
         Ok(allowed)
@@ -73,7 +73,7 @@ impl AllowedFeatures {
     pub(super) fn below(&mut self, place: u32, feature: u32) -> Result<u32> {
         let of_feature = &self.groups.of_feature[feature as usize];
         let here = &self.sets[place as usize].0;
-        let mut left = try_with_capacity(WHAT, here.len())?;
+        let mut left = PURPOSE.with_capacity(here.len())?;
         left.extend(here.iter().filter(|group| of_feature.binary_search(group).is_ok()));
         self.place(left)
     }
@@ -85,8 +85,8 @@ impl AllowedFeatures {
         let members = groups.iter().flat_map(|&group| &self.groups.members[group as usize]).copied();
         let features = Arc::new(FeatureSet::new(self.groups.n_features, members)?);
         let place = self.sets.len() as u32;
-        self.places.insert(try_copied(WHAT, &groups)?, place);
-        try_push(WHAT, &mut self.sets, (groups, features))?;
+        self.places.insert(PURPOSE.copied(&groups)?, place);
+        PURPOSE.push(&mut self.sets, (groups, features))?;
         Ok(place)
     }
 }

@@ -10,10 +10,10 @@
 //! constraints.
 
 use crate::criterion::NodeCriterion;
-use crate::error::{Result, try_extend, try_reserve};
+use crate::error::{Purpose, Result};
 use crate::partition::decision::Side;
 
-const WHAT: &str = "the ranges of nodes";
+const PURPOSE: Purpose = Purpose("the ranges of nodes");
 
 /// The directions of columns with respect to features.
 #[derive(Debug)]
@@ -57,10 +57,10 @@ impl Ranges {
     /// Starts with the range of the root, which has place 0.
     pub(super) fn new(directions: &Directions) -> Result<Self> {
         let mut values = Vec::new();
-        try_extend(WHAT, &mut values, directions.columns.iter().map(|_| [f64::NEG_INFINITY, f64::INFINITY]))?;
+        PURPOSE.extend(&mut values, directions.columns.iter().map(|_| [f64::NEG_INFINITY, f64::INFINITY]))?;
         let mut middles = Middles::default();
-        try_reserve(WHAT, &mut middles.tested, directions.columns.len())?;
-        try_reserve(WHAT, &mut middles.best, directions.columns.len())?;
+        PURPOSE.reserve(&mut middles.tested, directions.columns.len())?;
+        PURPOSE.reserve(&mut middles.best, directions.columns.len())?;
         Ok(Ranges { values, middles })
     }
 
@@ -79,7 +79,7 @@ impl Ranges {
         let n = signs.len();
         let first = (self.values.len() / n) as u32;
         let start = place as usize * n;
-        try_reserve(WHAT, &mut self.values, 2 * n)?;
+        PURPOSE.reserve(&mut self.values, 2 * n)?;
         for is_right in [false, true] {
             for (at, (&sign, &middle)) in signs.iter().zip(&self.middles.best).enumerate() {
                 let [low, high] = self.values[start + at];

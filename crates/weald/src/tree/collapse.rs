@@ -15,9 +15,9 @@ use super::{Node, Tree};
 use crate::control::Control;
 use crate::criterion::LeafValues;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
-const WHAT: &str = "a pruned tree";
+const PURPOSE: Purpose = Purpose("a pruned tree");
 
 impl Tree {
     /// Returns whether leaves hold whole numbers of units and their total, and not means.
@@ -69,7 +69,7 @@ impl Structure {
     /// values yet. A new leaf has the samples of the leaves below it.
     pub(crate) fn collapsed(mut self, is_leaf: impl Fn(usize) -> bool, control: &Control) -> Result<Structure> {
         let left = Left::new(&self.nodes, is_leaf)?;
-        let mut leaf_samples = try_with_capacity(WHAT, left.leaves.len())?;
+        let mut leaf_samples = PURPOSE.with_capacity(left.leaves.len())?;
         let mut pulse = control.pulse();
         for (_, below) in &left.leaves {
             // Samples are in the order of their leaves, from left to right.
@@ -108,16 +108,16 @@ impl Left {
     fn new(old: &[Node], is_leaf: impl Fn(usize) -> bool) -> Result<Self> {
         let ends = ends_of(old)?;
         // The nodes that remain, and the position of each one among them.
-        let mut kept: Vec<u32> = try_with_capacity(WHAT, old.len())?;
-        let mut place = try_filled(WHAT, 0u32, old.len())?;
+        let mut kept: Vec<u32> = PURPOSE.with_capacity(old.len())?;
+        let mut place = PURPOSE.filled(0u32, old.len())?;
         let mut i = 0;
         while i < old.len() {
             place[i] = kept.len() as u32;
             kept.push(i as u32);
             i = if is_leaf(i) { ends[i] as usize } else { i + 1 };
         }
-        let mut nodes = try_with_capacity(WHAT, kept.len())?;
-        let mut leaves: Vec<(Range<usize>, Range<usize>)> = try_with_capacity(WHAT, kept.len().div_ceil(2))?;
+        let mut nodes = PURPOSE.with_capacity(kept.len())?;
+        let mut leaves: Vec<(Range<usize>, Range<usize>)> = PURPOSE.with_capacity(kept.len().div_ceil(2))?;
         let mut n_old_leaves = 0;
         for (at, &i) in kept.iter().enumerate() {
             let (i, node) = (i as usize, old[i as usize]);
@@ -138,7 +138,7 @@ impl Left {
 
 /// Returns the ends of subtrees, see [`Tree::subtree_ends`].
 fn ends_of(nodes: &[Node]) -> Result<Vec<u32>> {
-    let mut ends = try_filled("the ends of subtrees", 0u32, nodes.len())?;
+    let mut ends = Purpose("the ends of subtrees").filled(0u32, nodes.len())?;
     for (i, node) in nodes.iter().enumerate().rev() {
         ends[i] = if node.is_leaf() { i as u32 + 1 } else { ends[node.right() as usize] };
     }
@@ -146,7 +146,7 @@ fn ends_of(nodes: &[Node]) -> Result<Vec<u32>> {
 }
 
 fn kept_of<T: Copy>(values: &[T], kept: &[u32]) -> Result<Vec<T>> {
-    try_collected(WHAT, kept.iter().map(|&i| values[i as usize]))
+    PURPOSE.collected(kept.iter().map(|&i| values[i as usize]))
 }
 
 /// The leaves of the new tree, each computed from the old leaves below it.
@@ -174,7 +174,7 @@ const UNSEEN: Seen = Seen { n_leaves: 0, low: f64::INFINITY, high: f64::NEG_INFI
 
 impl LeafSums {
     fn new(tree: &Tree) -> Result<Self> {
-        const WHAT: &str = "the sums of leaves";
+        const PURPOSE: Purpose = Purpose("the sums of leaves");
         let width = tree.leaves.width();
         // Either the first array or the other two are used.
         let (n_counts, n_means) = if tree.holds_counts() { (width, 0) } else { (0, width) };
@@ -182,9 +182,9 @@ impl LeafSums {
             table: LeafTableBuilder::new(width),
             touched: Vec::new(),
             cells: Vec::new(),
-            counts: try_filled(WHAT, 0, n_counts)?,
-            means: try_filled(WHAT, 0.0, n_means)?,
-            ranges: try_filled(WHAT, UNSEEN, n_means)?,
+            counts: PURPOSE.filled(0, n_counts)?,
+            means: PURPOSE.filled(0.0, n_means)?,
+            ranges: PURPOSE.filled(UNSEEN, n_means)?,
         })
     }
 

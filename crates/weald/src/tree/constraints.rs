@@ -12,13 +12,13 @@ use crate::criterion::LeafValues;
 use crate::data::FeatureSubset;
 use crate::data::targets::{Outputs, starts};
 use crate::data::{Dataset, FeatureKind};
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::split::interactions::Groups;
 use crate::split::monotonic::Directions;
 
 const MONOTONIC: &str = "monotonic_cst";
 const INTERACTION: &str = "interaction_cst";
-const WHAT: &str = "the directions of features";
+const PURPOSE: Purpose = Purpose("the directions of features");
 
 impl TreeConfig {
     /// Checks the constraints against the data. `is_masked` is whether some cells of y are unknown.
@@ -84,13 +84,10 @@ impl TreeConfig {
             Outputs::Classes { n_classes } => {
                 let starts = starts(n_classes)?;
                 // The constrained column is the second of two classes. A single class is not constrained.
-                try_collected(
-                    WHAT,
-                    n_classes.iter().zip(starts).map(|(&k, start)| (k == 2).then_some(start as u32 + 1)),
-                )
+                PURPOSE.collected(n_classes.iter().zip(starts).map(|(&k, start)| (k == 2).then_some(start as u32 + 1)))
             }
             Outputs::Real { .. } | Outputs::Labels { .. } => {
-                try_collected(WHAT, (0..outputs.n_outputs()).map(|output| Some(output as u32)))
+                PURPOSE.collected((0..outputs.n_outputs()).map(|output| Some(output as u32)))
             }
         }?;
         match &self.monotonic_cst {
@@ -111,9 +108,9 @@ impl TreeConfig {
     /// tree.
     pub(crate) fn groups(&self, features: &FeatureSubset, n_held: usize) -> Result<Option<Arc<Groups>>> {
         let Some(groups) = &self.interaction_cst else { return Ok(None) };
-        let mut held = try_with_capacity("the groups of features", groups.len())?;
+        let mut held = Purpose("the groups of features").with_capacity(groups.len())?;
         for group in groups {
-            let mut members = try_with_capacity("the groups of features", group.len())?;
+            let mut members = Purpose("the groups of features").with_capacity(group.len())?;
             members.extend(group.iter().filter_map(|&feature| features.number_of(feature)));
             members.sort_unstable();
             members.dedup();
@@ -139,16 +136,16 @@ impl MonotonicColumns {
         let directed = |&(output, column): &(usize, &Option<u32>)| {
             column.is_some() && of_output(output).iter().any(|&sign| sign != 0)
         };
-        let mut outputs = try_with_capacity(WHAT, columns.len())?;
+        let mut outputs = PURPOSE.with_capacity(columns.len())?;
         outputs.extend(columns.iter().enumerate().filter(directed).map(|(output, _)| output));
         if outputs.is_empty() {
             return Ok(None);
         }
-        let mut by_feature = try_with_capacity(WHAT, signs.nrows() * outputs.len())?;
+        let mut by_feature = PURPOSE.with_capacity(signs.nrows() * outputs.len())?;
         for feature in 0..signs.nrows() {
             by_feature.extend(outputs.iter().map(|&output| of_output(output)[feature]));
         }
-        let mut kept = try_with_capacity(WHAT, outputs.len())?;
+        let mut kept = PURPOSE.with_capacity(outputs.len())?;
         kept.extend(outputs.iter().filter_map(|&output| columns[output]));
         Ok(Some(MonotonicColumns { columns: kept, signs: by_feature }))
     }
@@ -165,11 +162,11 @@ impl MonotonicColumns {
 
     /// Returns the directions of the features that a tree uses.
     pub(crate) fn held(&self, features: &FeatureSubset) -> Result<Directions> {
-        let columns = try_copied(WHAT, &self.columns)?;
+        let columns = PURPOSE.copied(&self.columns)?;
         let signs = match features.numbers() {
-            None => try_copied(WHAT, &self.signs)?,
+            None => PURPOSE.copied(&self.signs)?,
             Some(numbers) => {
-                let mut signs = try_with_capacity(WHAT, numbers.len() * columns.len())?;
+                let mut signs = PURPOSE.with_capacity(numbers.len() * columns.len())?;
                 numbers.iter().for_each(|&feature| signs.extend_from_slice(self.of(feature as usize)));
                 signs
             }
@@ -191,11 +188,11 @@ impl MonotonicColumns {
         values: &mut [f64],
         width: usize,
     ) -> Result<bool> {
-        const WHAT: &str = "the ranges of nodes";
+        const PURPOSE: Purpose = Purpose("the ranges of nodes");
         let (nodes, n) = (&structure.nodes[..], self.columns.len());
         let leaf = |node: &Node| node.right() as usize;
-        let mut weights = try_filled(WHAT, 0.0, nodes.len())?;
-        let mut means = try_filled(WHAT, 0.0, nodes.len() * n)?;
+        let mut weights = PURPOSE.filled(0.0, nodes.len())?;
+        let mut means = PURPOSE.filled(0.0, nodes.len() * n)?;
         // Children come after their parents.
         for (i, node) in nodes.iter().enumerate().rev() {
             if node.is_leaf() {
@@ -213,7 +210,7 @@ impl MonotonicColumns {
                 means[i * n + at] = a * (left / (left + right)) + b * (right / (left + right));
             }
         }
-        let mut ranges = try_filled(WHAT, [f64::NEG_INFINITY, f64::INFINITY], nodes.len() * n)?;
+        let mut ranges = PURPOSE.filled([f64::NEG_INFINITY, f64::INFINITY], nodes.len() * n)?;
         let mut is_changed = false;
         for (i, node) in nodes.iter().enumerate() {
             for (at, &column) in self.columns.iter().enumerate() {

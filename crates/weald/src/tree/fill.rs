@@ -16,7 +16,7 @@ use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::RealTargets;
 use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
-use crate::error::{Result, try_filled, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::exact_mean_of_all;
 use crate::exact::reduce::{Reduce, Workers};
 
@@ -65,10 +65,10 @@ fn fill_counts(
     table: &mut LeafTableBuilder,
     workers: &Workers,
 ) -> Result<()> {
-    const WHAT: &str = "the counts of a leaf";
-    let mut counts = try_filled(WHAT, 0u64, y.width)?;
-    let mut touched: Vec<u32> = try_with_capacity(WHAT, y.width)?;
-    let mut cells: Vec<(u32, u64)> = try_with_capacity(WHAT, y.width)?;
+    const PURPOSE: Purpose = Purpose("the counts of a leaf");
+    let mut counts = PURPOSE.filled(0u64, y.width)?;
+    let mut touched: Vec<u32> = PURPOSE.with_capacity(y.width)?;
+    let mut cells: Vec<(u32, u64)> = PURPOSE.with_capacity(y.width)?;
     for leaf in 0..structure.leaf_samples.len() {
         let rows = structure.leaf_rows(leaf);
         cells.clear();
@@ -108,9 +108,9 @@ fn in_order(
     monotonic: &MonotonicColumns,
     are_classes: bool,
 ) -> Result<LeafTable> {
-    const WHAT: &str = "the frequencies of leaves";
+    const PURPOSE: Purpose = Purpose("the frequencies of leaves");
     let width = table.width();
-    let mut values = try_filled(WHAT, 0.0, table.n_leaves() * width)?;
+    let mut values = PURPOSE.filled(0.0, table.n_leaves() * width)?;
     values.chunks_exact_mut(width).enumerate().for_each(|(leaf, row)| table.add_to(leaf, row));
     let Some(weights) = table.totals.as_deref() else { return Ok(table) };
     if !monotonic.order_leaves(structure, weights, &mut values, width)? {
@@ -143,7 +143,7 @@ fn fill_means(
         Ok(())
     };
     let Some(monotonic) = monotonic else {
-        let mut means = try_filled("the means of a leaf", 0.0, y.n_outputs)?;
+        let mut means = Purpose("the means of a leaf").filled(0.0, y.n_outputs)?;
         return (0..n_leaves).try_for_each(|leaf| {
             fill(leaf, &mut means)?;
             table.push_means(&means)
@@ -151,8 +151,8 @@ fn fill_means(
     };
     // Apart from the rounding during growth and from splits on features without a direction, these means are in order:
     // see `order_leaves`.
-    let mut means = try_filled("the means of leaves", 0.0, n_leaves * y.n_outputs)?;
-    let mut weights = try_with_capacity("the weights of leaves", n_leaves)?;
+    let mut means = Purpose("the means of leaves").filled(0.0, n_leaves * y.n_outputs)?;
+    let mut weights = Purpose("the weights of leaves").with_capacity(n_leaves)?;
     for (leaf, means) in means.chunks_exact_mut(y.n_outputs).enumerate() {
         fill(leaf, means)?;
         weights.push(workers.sum_of(structure.leaf_rows(leaf).iter().map(|&row| units(row)).sum::<u64>())? as f64);
@@ -169,7 +169,7 @@ fn fill_sparse_means(
     table: &mut LeafTableBuilder,
     workers: &Workers,
 ) -> Result<()> {
-    const WHAT: &str = "the means of a leaf";
+    const PURPOSE: Purpose = Purpose("the means of a leaf");
     *table = LeafTableBuilder::of_means(y.n_outputs());
     let (mut entries, mut outputs, mut means) = (Vec::new(), Vec::new(), Vec::new());
     for leaf in 0..structure.leaf_samples.len() {
@@ -177,14 +177,14 @@ fn fill_sparse_means(
         entries.clear();
         for &row in rows {
             let mut of_row = y.numbers().entries(row).map(|(output, number)| (output, number, units(row)));
-            of_row.try_for_each(|entry| try_push(WHAT, &mut entries, entry))?;
+            of_row.try_for_each(|entry| PURPOSE.push(&mut entries, entry))?;
         }
         entries.sort_unstable_by_key(|&(output, ..)| output);
         let own = rows.iter().map(|&row| units(row)).sum::<u64>();
         // All workers must list the same outputs, in the same order.
         outputs.clear();
         let mut of_each = entries.chunk_by(|a, b| a.0 == b.0).map(|of_one| of_one[0].0);
-        of_each.try_for_each(|output| try_push(WHAT, &mut outputs, output))?;
+        of_each.try_for_each(|output| PURPOSE.push(&mut outputs, output))?;
         workers.union(y.n_outputs(), &mut outputs)?;
         means.clear();
         let mut rest = &entries[..];
@@ -193,7 +193,7 @@ fn fill_sparse_means(
             rest = others;
             let zeros = own - of_output.iter().map(|entry| entry.2).sum::<u64>();
             let cells = of_output.iter().map(|entry| (entry.1, entry.2)).chain((zeros > 0).then_some((0.0, zeros)));
-            try_push(WHAT, &mut means, (output, exact_mean_of_all(cells, workers)?))?;
+            PURPOSE.push(&mut means, (output, exact_mean_of_all(cells, workers)?))?;
         }
         table.push_rounded(means.iter().copied().filter(|(_, mean)| *mean != 0.0))?;
     }
@@ -207,10 +207,10 @@ fn fill_medians(
     table: &mut LeafTableBuilder,
     control: &Control,
 ) -> Result<()> {
-    const WHAT: &str = "the medians of a leaf";
+    const PURPOSE: Purpose = Purpose("the medians of a leaf");
     let largest = structure.leaf_samples.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
-    let mut values: Vec<(f64, u64)> = try_with_capacity(WHAT, largest)?;
-    let mut medians = try_filled(WHAT, 0.0, y.n_outputs)?;
+    let mut values: Vec<(f64, u64)> = PURPOSE.with_capacity(largest)?;
+    let mut medians = PURPOSE.filled(0.0, y.n_outputs)?;
     for leaf in 0..structure.leaf_samples.len() {
         for (output, median) in medians.iter_mut().enumerate() {
             values.clear();

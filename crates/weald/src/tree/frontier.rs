@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::error::{Result, out_of_memory, try_push};
+use crate::error::{Purpose, Result};
 use crate::split::{Split, Task};
 
-const WHAT: &str = "the waiting nodes of a tree";
+const PURPOSE: Purpose = Purpose("the waiting nodes of a tree");
 
 /// A node with a split, and its index in the growing tree.
 #[derive(Debug)]
@@ -27,10 +27,10 @@ pub(crate) enum Frontier {
 impl Frontier {
     pub(crate) fn push(&mut self, candidate: WaitingNode) -> Result<()> {
         match self {
-            Frontier::DepthFirst(stack) => try_push(WHAT, stack, candidate),
+            Frontier::DepthFirst(stack) => PURPOSE.push(stack, candidate),
             Frontier::BestFirst(heap) => {
                 if heap.len() == heap.capacity() {
-                    heap.try_reserve(1).map_err(|_| out_of_memory::<Ranked>(WHAT, heap.len() + 1))?;
+                    heap.try_reserve(1).map_err(|_| PURPOSE.missing::<Ranked>(heap.len() + 1))?;
                 }
                 heap.push(Ranked(candidate));
                 Ok(())

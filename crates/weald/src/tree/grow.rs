@@ -9,13 +9,13 @@ use crate::control::Control;
 use crate::criterion::Criterion;
 use crate::data::Category;
 use crate::data::Outputs;
-use crate::error::{ErrorKind, Result, try_copied, try_extend, try_push, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Side;
 use crate::rng::Key;
 use crate::split::{Split, SplitSearch, Task};
 
-const WHAT: &str = "the nodes of a tree";
+const PURPOSE: Purpose = Purpose("the nodes of a tree");
 
 /// A tree without leaf values.
 #[derive(Debug, Default)]
@@ -98,7 +98,7 @@ pub(super) fn expanded(
         if let Some(split) = task.split.filter(|_| task.stats.n > until) {
             frontier.push(WaitingNode { node, task: task.clone(), split })?;
         }
-        try_push(WHAT, nodes, Growing { task, left: None })
+        PURPOSE.push(nodes, Growing { task, left: None })
     };
     add(root, &mut nodes, &mut frontier)?;
     let mut n_leaves = 1;
@@ -144,17 +144,17 @@ pub(super) fn in_pre_order(
     let n_nodes = grown.len() + subtrees.iter().map(|(_, subtree)| subtree.nodes.len() - 1).sum::<usize>();
     check_size(n_nodes)?;
     let mut out = Structure {
-        nodes: try_with_capacity(WHAT, n_nodes)?,
+        nodes: PURPOSE.with_capacity(n_nodes)?,
         sets: CategorySets::default(),
-        impurity: try_with_capacity(WHAT, n_nodes)?,
-        n_node_samples: try_with_capacity(WHAT, n_nodes)?,
-        weight: try_with_capacity(WHAT, n_nodes)?,
-        leaf_samples: try_with_capacity(WHAT, n_nodes.div_ceil(2))?,
-        order: try_copied("the order of samples", search.rows(&grown[0].task.span))?,
+        impurity: PURPOSE.with_capacity(n_nodes)?,
+        n_node_samples: PURPOSE.with_capacity(n_nodes)?,
+        weight: PURPOSE.with_capacity(n_nodes)?,
+        leaf_samples: PURPOSE.with_capacity(n_nodes.div_ceil(2))?,
+        order: Purpose("the order of samples").copied(search.rows(&grown[0].task.span))?,
     };
     let mut listed = Vec::new();
     let mut stack = Vec::new();
-    try_push(WHAT, &mut stack, Visit::Node(0))?;
+    PURPOSE.push(&mut stack, Visit::Node(0))?;
     while let Some(visit) = stack.pop() {
         let old = match visit {
             Visit::RightOf(parent) => {
@@ -186,7 +186,7 @@ pub(super) fn in_pre_order(
                 let missing = split.cut.missing();
                 node.set_missing(missing.unwrap_or(unseen), missing.is_some());
                 out.nodes.push(node);
-                try_extend(WHAT, &mut stack, [Visit::Node(left + 1), Visit::RightOf(new), Visit::Node(*left)])?;
+                PURPOSE.extend(&mut stack, [Visit::Node(left + 1), Visit::RightOf(new), Visit::Node(*left)])?;
             }
             (None, _) | (_, None) => {
                 let leaf = out.leaf_samples.len() as u32;
@@ -213,13 +213,13 @@ impl Structure {
             if let Some(set) = node.set() {
                 moved.set_categories(self.sets.push(subtree.sets.of(set).iter().copied())?);
             }
-            try_push(WHAT, &mut self.nodes, moved)?;
+            PURPOSE.push(&mut self.nodes, moved)?;
         }
-        try_extend(WHAT, &mut self.impurity, subtree.impurity.iter().copied())?;
-        try_extend(WHAT, &mut self.n_node_samples, subtree.n_node_samples.iter().copied())?;
-        try_extend(WHAT, &mut self.weight, subtree.weight.iter().copied())?;
+        PURPOSE.extend(&mut self.impurity, subtree.impurity.iter().copied())?;
+        PURPOSE.extend(&mut self.n_node_samples, subtree.n_node_samples.iter().copied())?;
+        PURPOSE.extend(&mut self.weight, subtree.weight.iter().copied())?;
         let leaf_samples = subtree.leaf_samples.iter().map(|range| first + range.start..first + range.end);
-        try_extend(WHAT, &mut self.leaf_samples, leaf_samples)?;
+        PURPOSE.extend(&mut self.leaf_samples, leaf_samples)?;
         let first = first as usize;
         self.order[first..first + subtree.order.len()].copy_from_slice(&subtree.order);
         Ok(())

@@ -10,7 +10,7 @@ use crate::data::train_y::TrainY;
 use crate::data::weights::RowUnits;
 use crate::data::worker_bins::{bin_dense_of, bin_sparse_of};
 use crate::data::{Bins, DenseColumns, FeatureSubset, Matrix, SparseColumns, SparseView};
-use crate::error::{Error, ErrorKind, Result, try_collected, try_extend, try_with_capacity};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 use crate::exact::Total;
 use crate::exact::reduce::{Reduce, Workers};
 use crate::partition::dense::SortedOrder;
@@ -56,13 +56,13 @@ impl<'a> Sample<'a> {
     ) -> Result<Self> {
         let total = Total::of_all((0..n_samples).map(&units), workers)?;
         debug_assert!(rows.iter().all(|&row| units(row as usize) > 0), "every sample has a weight");
-        const WHAT: &str = "the weights of a tree";
+        const PURPOSE: Purpose = Purpose("the weights of a tree");
         let (units, largest) = if fits_narrow(y, total)? {
-            let narrow = try_collected(WHAT, (0..n_samples).map(|row| units(row) as u32))?;
+            let narrow = PURPOSE.collected((0..n_samples).map(|row| units(row) as u32))?;
             let largest = narrow.iter().copied().max().map(u64::from);
             (RowUnits::Narrow(narrow), largest)
         } else {
-            let wide = try_collected(WHAT, (0..n_samples).map(units))?;
+            let wide = PURPOSE.collected((0..n_samples).map(units))?;
             let largest = wide.iter().copied().max();
             (RowUnits::Wide(wide), largest)
         };
@@ -262,7 +262,7 @@ impl<'a> Grower<'a> {
             return Ok(None);
         }
         let lottery = Lottery::new(key, self.n_features, n_of_tree as u32)?;
-        let mut features = try_with_capacity("the features of a tree", n_of_tree)?;
+        let mut features = Purpose("the features of a tree").with_capacity(n_of_tree)?;
         features.extend((0..n_of_tree as u32).filter_map(|position| lottery.feature(position)));
         features.sort_unstable();
         let x = self.x.narrowed(&features, config.min_samples_leaf, control)?;
@@ -276,7 +276,7 @@ impl<'a> Grower<'a> {
         Ok(match (&self.categories, self.features.numbers()) {
             (Some(of_all), Some(features)) => {
                 let held = features.iter().map(|&feature| of_all[feature as usize]);
-                Some(try_collected("the kinds of features", held)?.into())
+                Some(Purpose("the kinds of features").collected(held)?.into())
             }
             (of_all, _) => of_all.clone(),
         })
@@ -383,12 +383,12 @@ impl Decode for Grower<'_> {
     }
 
     fn categories(&self, feature: u32, codes: &[Category], out: &mut Vec<Category>) -> Result<()> {
-        const WHAT: &str = "the categories of a split";
+        const PURPOSE: Purpose = Purpose("the categories of a split");
         match &self.bins {
-            None => try_extend(WHAT, out, codes.iter().copied()),
+            None => PURPOSE.extend(out, codes.iter().copied()),
             Some(bins) => {
                 let feature = self.features.in_x(feature);
-                try_extend(WHAT, out, codes.iter().map(|&code| bins.category(feature, code)))
+                PURPOSE.extend(out, codes.iter().map(|&code| bins.category(feature, code)))
             }
         }
     }

@@ -12,12 +12,12 @@
 use super::Tree;
 use crate::criterion::{Decrease, SideSums, SplitSums};
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_push, try_resize, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
 /// The number of columns whose statistics are computed in the same pass.
 const CHUNK: usize = 64;
 
-const WHAT: &str = "decreases of impurity";
+const PURPOSE: Purpose = Purpose("decreases of impurity");
 
 impl Tree {
     /// Returns the decrease of impurity by the splits on each feature, of length n_features, normalised to sum to 1 (or
@@ -43,7 +43,7 @@ impl Tree {
             None => self.stored_decreases()?,
             Some(outputs) => self.decreases_of(outputs)?,
         };
-        let mut importances = try_filled("feature importances", 0.0, self.n_features)?;
+        let mut importances = Purpose("feature importances").filled(0.0, self.n_features)?;
         for (node, decrease) in self.nodes.iter().zip(decreases).filter(|(node, _)| !node.is_leaf()) {
             importances[node.feature() as usize] += decrease;
         }
@@ -57,7 +57,7 @@ impl Tree {
         let decrease = |(i, node): (usize, &super::Node)| {
             if node.is_leaf() { 0.0 } else { (weighted(i) - weighted(i + 1) - weighted(node.right() as usize)) / root }
         };
-        try_collected(WHAT, self.nodes.iter().enumerate().map(decrease))
+        PURPOSE.collected(self.nodes.iter().enumerate().map(decrease))
     }
 
     /// Returns the decrease of the mean impurity of `outputs` by each split.
@@ -70,7 +70,7 @@ impl Tree {
             let (got, must) = ("some outputs", "be all outputs with a criterion whose leaves are medians");
             return Err(Error::invalid("outputs", got, must));
         };
-        let mut decreases = try_filled(WHAT, 0.0, self.n_nodes())?;
+        let mut decreases = PURPOSE.filled(0.0, self.n_nodes())?;
         let mut first = 0;
         while first < groups.len() {
             // A chunk has as many whole outputs as possible, and at least one.
@@ -92,7 +92,7 @@ impl Tree {
     fn columns_of(&self, outputs: &[usize]) -> Result<Vec<std::ops::Range<usize>>> {
         const ACCEPTED: &str = "have at least one output, each below n_outputs and named once";
         let n_outputs = self.outputs.n_outputs();
-        let mut chosen = try_copied(WHAT, outputs)?;
+        let mut chosen = PURPOSE.copied(outputs)?;
         chosen.sort_unstable();
         if chosen.is_empty() {
             return Err(Error::invalid("outputs", "no output", ACCEPTED));
@@ -104,11 +104,11 @@ impl Tree {
             return Err(Error::invalid("outputs", format!("{} twice", twice[0]), ACCEPTED));
         }
         match self.outputs() {
-            Outputs::Real { .. } | Outputs::Labels { .. } => try_collected(WHAT, chosen.into_iter().map(|o| o..o + 1)),
+            Outputs::Real { .. } | Outputs::Labels { .. } => PURPOSE.collected(chosen.into_iter().map(|o| o..o + 1)),
             Outputs::Classes { n_classes } => {
-                let mut ends = try_collected(WHAT, n_classes.iter().map(|&k| k as usize))?;
+                let mut ends = PURPOSE.collected(n_classes.iter().map(|&k| k as usize))?;
                 (1..ends.len()).for_each(|o| ends[o] += ends[o - 1]);
-                try_collected(WHAT, chosen.into_iter().map(|o| ends[o] - n_classes[o] as usize..ends[o]))
+                PURPOSE.collected(chosen.into_iter().map(|o| ends[o] - n_classes[o] as usize..ends[o]))
             }
         }
     }
@@ -122,25 +122,25 @@ impl Tree {
         decreases: &mut [f64],
     ) -> Result<()> {
         const NOT_CHOSEN: u32 = u32::MAX;
-        let mut place = try_filled("the map of chosen outputs", NOT_CHOSEN, self.leaves.width)?;
+        let mut place = Purpose("the map of chosen outputs").filled(NOT_CHOSEN, self.leaves.width)?;
         (0..).zip(groups.iter().cloned().flatten()).for_each(|(at, column)| place[column] = at);
-        let widths = try_collected(WHAT, groups.iter().map(ExactSizeIterator::len))?;
+        let widths = PURPOSE.collected(groups.iter().map(ExactSizeIterator::len))?;
         // Invariant: the stack holds the sums of the subtrees whose parents are still to come. As nodes are visited
         // backwards, a node finds the sums of its left child on top and those of its right child below.
         let (mut stack, mut totals): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
-        let mut both: Vec<f64> = try_with_capacity(WHAT, n_columns)?;
+        let mut both: Vec<f64> = PURPOSE.with_capacity(n_columns)?;
         let are_labels = matches!(self.outputs(), Outputs::Labels { .. });
         for (i, node) in self.nodes.iter().enumerate().rev() {
             if node.is_leaf() {
                 let (scale, total) = self.leaf_scale(i);
                 let at = stack.len();
-                try_resize(WHAT, &mut stack, at + n_columns, 0.0)?;
+                PURPOSE.resize(&mut stack, at + n_columns, 0.0)?;
                 for (column, amount) in self.leaves.cells(node.right() as usize) {
                     if let Some(sum) = stack[at..].get_mut(place[column as usize] as usize) {
                         *sum = amount * scale;
                     }
                 }
-                try_push(WHAT, &mut totals, total)?;
+                PURPOSE.push(&mut totals, total)?;
                 continue;
             }
             let left_at = stack.len() - n_columns;

@@ -1,9 +1,9 @@
 //! The contributions of the leaves of a tree to predictions, as a sparse matrix with one row for each node.
 
 use super::Tree;
-use crate::error::{Result, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 
-const WHAT: &str = "the values of leaves";
+const PURPOSE: Purpose = Purpose("the values of leaves");
 
 /// The values of the leaves of a tree, as a CSR matrix of shape (n_nodes, n_columns of predictions): node i has the
 /// columns and values from `ptr[i]` to `ptr[i + 1]`, in increasing order of columns. Splits have none.
@@ -28,14 +28,14 @@ impl Tree {
     /// # Errors
     /// [`crate::ErrorKind::OutOfMemory`].
     pub fn leaf_values(&self) -> Result<LeafValues> {
-        let mut ptr = try_with_capacity(WHAT, self.n_nodes() + 1)?;
+        let mut ptr = PURPOSE.with_capacity(self.n_nodes() + 1)?;
         let (mut columns, mut values) = (Vec::new(), Vec::new());
         ptr.push(0);
         for node in &self.nodes {
             if node.is_leaf() {
                 for (column, value) in self.leaves.value(node.right() as usize) {
-                    try_push(WHAT, &mut columns, column)?;
-                    try_push(WHAT, &mut values, value)?;
+                    PURPOSE.push(&mut columns, column)?;
+                    PURPOSE.push(&mut values, value)?;
                 }
             }
             ptr.push(values.len());

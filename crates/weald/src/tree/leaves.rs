@@ -24,7 +24,7 @@ mod rows;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Result, try_copied, try_filled, try_push};
+use crate::error::{ErrorKind, Purpose, Result};
 use crate::loss::vector::vectorised;
 
 pub use compact::Precision;
@@ -33,7 +33,7 @@ pub(crate) use amounts::{Amounts, Indices};
 pub(crate) use half::Half;
 pub(crate) use rows::{StoredRows, StoredValues};
 
-const WHAT: &str = "the table of leaf values";
+const PURPOSE: Purpose = Purpose("the table of leaf values");
 
 /// Where the amounts of a leaf are stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,14 +65,14 @@ pub struct LeafTable {
 
 impl LeafTable {
     pub(crate) fn try_clone(&self) -> Result<LeafTable> {
-        let copied = |floats: &Option<Vec<f64>>| floats.as_ref().map(|floats| try_copied(WHAT, floats)).transpose();
+        let copied = |floats: &Option<Vec<f64>>| floats.as_ref().map(|floats| PURPOSE.copied(floats)).transpose();
         let layout = match &self.layout {
             Layout::Dense => Layout::Dense,
             Layout::Sparse { ptr, columns } => {
-                Layout::Sparse { ptr: try_copied(WHAT, ptr)?, columns: columns.try_clone()? }
+                Layout::Sparse { ptr: PURPOSE.copied(ptr)?, columns: columns.try_clone()? }
             }
             Layout::Rows { ptr, ids, stored } => {
-                Layout::Rows { ptr: try_copied(WHAT, ptr)?, ids: ids.try_clone()?, stored: Arc::clone(stored) }
+                Layout::Rows { ptr: PURPOSE.copied(ptr)?, ids: ids.try_clone()?, stored: Arc::clone(stored) }
             }
         };
         let (amounts, totals, scales) = (self.amounts.try_clone()?, copied(&self.totals)?, copied(&self.scales)?);
@@ -404,7 +404,7 @@ impl LeafTableBuilder {
             self.columns.push(column)?;
             self.amounts.push(units)?;
         }
-        try_push(WHAT, &mut self.totals, total_units as f64)?;
+        PURPOSE.push(&mut self.totals, total_units as f64)?;
         self.push_end()
     }
 
@@ -423,7 +423,7 @@ impl LeafTableBuilder {
 
     /// Ends the current leaf.
     fn push_end(&mut self) -> Result<()> {
-        try_push(WHAT, &mut self.ptr, self.amounts.len() as u32)
+        PURPOSE.push(&mut self.ptr, self.amounts.len() as u32)
     }
 
     /// Returns the table, in the layout that takes fewer bytes.
@@ -458,7 +458,7 @@ impl LeafTableBuilder {
                 leaf_scales,
             });
         }
-        let mut leaf_of = try_filled(WHAT, 0u32, n_stored)?;
+        let mut leaf_of = PURPOSE.filled(0u32, n_stored)?;
         for (leaf, ends) in self.ptr.windows(2).enumerate() {
             leaf_of[ends[0] as usize..ends[1] as usize].fill(leaf as u32);
         }

@@ -13,10 +13,10 @@ use super::grow::Structure;
 use super::leaves::{LeafTable, LeafTableBuilder};
 use crate::control::Control;
 use crate::data::masked::{MaskedNumbers, MaskedSlots};
-use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::exact_mean;
 
-const WHAT: &str = "the values of leaves";
+const PURPOSE: Purpose = Purpose("the values of leaves");
 
 /// The nodes of a tree, while their columns are computed.
 #[derive(Debug)]
@@ -31,9 +31,9 @@ struct Nodes<'s> {
 impl<'s> Nodes<'s> {
     fn new(structure: &'s Structure) -> Result<Self> {
         let nodes = &structure.nodes;
-        let mut parents = try_filled(WHAT, 0u32, nodes.len())?;
-        let mut samples = try_filled(WHAT, 0..0, nodes.len())?;
-        let mut leaves = try_with_capacity(WHAT, structure.leaf_samples.len())?;
+        let mut parents = PURPOSE.filled(0u32, nodes.len())?;
+        let mut samples = PURPOSE.filled(0..0, nodes.len())?;
+        let mut leaves = PURPOSE.with_capacity(structure.leaf_samples.len())?;
         for (i, node) in nodes.iter().enumerate() {
             if node.is_leaf() {
                 samples[i] = structure.leaf_samples[node.right() as usize].clone();
@@ -85,7 +85,7 @@ struct Columns {
 
 impl Columns {
     fn new(width: usize) -> Result<Self> {
-        let mut ptr = try_with_capacity(WHAT, width + 1)?;
+        let mut ptr = PURPOSE.with_capacity(width + 1)?;
         ptr.push(0);
         Ok(Columns { ptr, cells: Vec::new() })
     }
@@ -93,7 +93,7 @@ impl Columns {
     /// Adds the next column, given its value in each leaf.
     fn push(&mut self, values: impl Iterator<Item = f64>) -> Result<()> {
         for cell in (0u32..).zip(values).filter(|(_, value)| *value != 0.0) {
-            try_push(WHAT, &mut self.cells, cell)?;
+            PURPOSE.push(&mut self.cells, cell)?;
         }
         self.ptr.push(self.cells.len());
         Ok(())
@@ -102,12 +102,12 @@ impl Columns {
     fn into_table(self, n_leaves: usize) -> Result<LeafTable> {
         let width = self.ptr.len() - 1;
         // A counting sort groups the values by leaf and keeps the columns in increasing order.
-        let mut ends = try_filled(WHAT, 0usize, n_leaves + 1)?;
+        let mut ends = PURPOSE.filled(0usize, n_leaves + 1)?;
         self.cells.iter().for_each(|(leaf, _)| ends[*leaf as usize + 1] += 1);
         (0..n_leaves).for_each(|leaf| ends[leaf + 1] += ends[leaf]);
         let starts = ends;
-        let mut next = try_collected(WHAT, starts.iter().copied())?;
-        let mut by_leaf = try_filled(WHAT, (0u32, 0.0), self.cells.len())?;
+        let mut next = PURPOSE.collected(starts.iter().copied())?;
+        let mut by_leaf = PURPOSE.filled((0u32, 0.0), self.cells.len())?;
         for (column, range) in (0u32..).zip(self.ptr.windows(2)) {
             for &(leaf, value) in &self.cells[range[0]..range[1]] {
                 by_leaf[next[leaf as usize]] = (column, value);
@@ -131,9 +131,9 @@ pub(super) fn means(
 ) -> Result<LeafTable> {
     let nodes = Nodes::new(structure)?;
     let n_nodes = structure.nodes.len();
-    let mut n_known = try_filled(WHAT, 0u32, n_nodes)?;
-    let mut nearest = try_filled(WHAT, NOBODY, n_nodes)?;
-    let mut mean_of = try_filled(WHAT, f64::NAN, n_nodes)?;
+    let mut n_known = PURPOSE.filled(0u32, n_nodes)?;
+    let mut nearest = PURPOSE.filled(NOBODY, n_nodes)?;
+    let mut mean_of = PURPOSE.filled(f64::NAN, n_nodes)?;
     let mut columns = Columns::new(y.n_outputs())?;
     for output in 0..y.n_outputs() {
         control.check()?;
@@ -171,7 +171,7 @@ pub(super) fn frequencies(
     let (n_nodes, width, n_outputs) = (structure.nodes.len(), y.width(), y.known().n_outputs());
     // The units that each leaf has of each slot, and of each output a correction to `mostly`, the units of samples of
     // which the majority of outputs is known. Both are pairs (node of the leaf, units), one column after the other.
-    let mut mostly = try_filled(WHAT, 0i64, n_nodes)?;
+    let mut mostly = PURPOSE.filled(0i64, n_nodes)?;
     let (mut of_slots, mut of_outputs) = (ByColumn::new(width)?, ByColumn::new(n_outputs)?);
     for count in [true, false] {
         for &leaf in &nodes.leaves {
@@ -193,8 +193,8 @@ pub(super) fn frequencies(
             of_outputs.make_room()?;
         }
     }
-    let (mut weights, mut counts) = (try_filled(WHAT, 0i64, n_nodes)?, try_filled(WHAT, 0i64, n_nodes)?);
-    let mut nearest = try_filled(WHAT, NOBODY, n_nodes)?;
+    let (mut weights, mut counts) = (PURPOSE.filled(0i64, n_nodes)?, PURPOSE.filled(0i64, n_nodes)?);
+    let mut nearest = PURPOSE.filled(NOBODY, n_nodes)?;
     let mut columns = Columns::new(width)?;
     let mut output = None;
     for slot in 0..width as u32 {
@@ -230,7 +230,7 @@ struct ByColumn {
 
 impl ByColumn {
     fn new(n_columns: usize) -> Result<Self> {
-        Ok(ByColumn { ends: try_filled(WHAT, 0, n_columns)?, starts: Vec::new(), cells: Vec::new() })
+        Ok(ByColumn { ends: PURPOSE.filled(0, n_columns)?, starts: Vec::new(), cells: Vec::new() })
     }
 
     fn count(&mut self, columns: &[u32]) {
@@ -242,8 +242,8 @@ impl ByColumn {
         for end in &mut self.ends {
             n_cells += std::mem::replace(end, n_cells);
         }
-        try_extend(WHAT, &mut self.starts, self.ends.iter().copied())?;
-        self.cells = try_filled(WHAT, (0, 0), n_cells)?;
+        PURPOSE.extend(&mut self.starts, self.ends.iter().copied())?;
+        self.cells = PURPOSE.filled((0, 0), n_cells)?;
         Ok(())
     }
 

@@ -64,7 +64,7 @@ use ndarray::Array3;
 
 use crate::criterion::Criterion;
 use crate::data::Outputs;
-use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::{Decision, Side};
 
@@ -134,16 +134,16 @@ impl Tree {
 
     /// Returns a tree with the same nodes and other leaves.
     pub(crate) fn with_leaves(&self, leaves: LeafTable) -> Result<Tree> {
-        const WHAT: &str = "the nodes of a tree";
+        const PURPOSE: Purpose = Purpose("the nodes of a tree");
         Ok(Tree {
             n_features: self.n_features,
             outputs: self.outputs.clone(),
             criterion: self.criterion,
-            nodes: try_copied(WHAT, &self.nodes)?,
+            nodes: PURPOSE.copied(&self.nodes)?,
             sets: self.sets.try_clone()?,
-            impurity: try_copied(WHAT, &self.impurity)?,
-            n_node_samples: try_copied(WHAT, &self.n_node_samples)?,
-            weighted_n_node_samples: try_copied(WHAT, &self.weighted_n_node_samples)?,
+            impurity: PURPOSE.copied(&self.impurity)?,
+            n_node_samples: PURPOSE.copied(&self.n_node_samples)?,
+            weighted_n_node_samples: PURPOSE.copied(&self.weighted_n_node_samples)?,
             leaves,
         })
     }
@@ -238,7 +238,7 @@ impl Tree {
 
     fn per_node<T: Copy>(&self, in_leaves: T, split: impl Fn(usize, &Node) -> T) -> Result<Vec<T>> {
         let of_node = |(i, node): (usize, &Node)| if node.is_leaf() { in_leaves } else { split(i, node) };
-        try_collected("the nodes of a tree", self.nodes.iter().enumerate().map(of_node))
+        Purpose("the nodes of a tree").collected(self.nodes.iter().enumerate().map(of_node))
     }
 
     /// Returns the prediction of each node as if it were a leaf, of shape (n_nodes, n_outputs, max_n_classes): the
@@ -251,7 +251,7 @@ impl Tree {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
     pub fn value(&self) -> Result<Array3<f64>> {
-        const WHAT: &str = "the values of all nodes";
+        const PURPOSE: Purpose = Purpose("the values of all nodes");
         let max_n_classes = match self.outputs() {
             Outputs::Real { .. } => 1,
             Outputs::Classes { n_classes } => n_classes.iter().copied().max().unwrap_or(0) as usize,
@@ -259,9 +259,9 @@ impl Tree {
         };
         let (n_nodes, n_outputs) = (self.n_nodes(), self.outputs.n_outputs());
         let stride = n_outputs * max_n_classes;
-        let out_of_memory = ErrorKind::OutOfMemory { what: WHAT, bytes: usize::MAX };
-        let mut value = try_filled(WHAT, 0.0, n_nodes.checked_mul(stride).ok_or(out_of_memory)?)?;
-        let mut totals = try_filled(WHAT, 0.0, n_nodes)?;
+        let out_of_memory = PURPOSE.missing::<u8>(usize::MAX);
+        let mut value = PURPOSE.filled(0.0, n_nodes.checked_mul(stride).ok_or(out_of_memory)?)?;
+        let mut totals = PURPOSE.filled(0.0, n_nodes)?;
         let places = self.outputs.places(max_n_classes)?;
         // The computation is bottom-up: it first sums over the leaves below each node and divides at the end, so that
         // counts stay exact.
@@ -303,13 +303,13 @@ impl Tree {
 impl Outputs {
     /// Returns the position of each column of predictions in a node of shape (n_outputs, max_n_classes).
     fn places(&self, max_n_classes: usize) -> Result<Vec<usize>> {
-        const WHAT: &str = "the columns of predictions";
+        const PURPOSE: Purpose = Purpose("the columns of predictions");
         match self {
-            Outputs::Real { n_outputs } => try_collected(WHAT, 0..*n_outputs),
-            Outputs::Labels { n_labels } => try_collected(WHAT, (0..*n_labels).map(|label| 2 * label + 1)),
+            Outputs::Real { n_outputs } => PURPOSE.collected(0..*n_outputs),
+            Outputs::Labels { n_labels } => PURPOSE.collected((0..*n_labels).map(|label| 2 * label + 1)),
             Outputs::Classes { n_classes } => {
                 let of_output = |(o, &k): (usize, &u32)| (0..k as usize).map(move |c| o * max_n_classes + c);
-                let mut places = try_with_capacity(WHAT, self.width())?;
+                let mut places = PURPOSE.with_capacity(self.width())?;
                 places.extend(n_classes.iter().enumerate().flat_map(of_output));
                 Ok(places)
             }

@@ -12,9 +12,9 @@ use ndarray::{Array2, ArrayView2};
 
 use super::Tree;
 use crate::control::{Control, Pulse};
-use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_push};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 
-const WHAT: &str = "partial dependence";
+const PURPOSE: Purpose = Purpose("partial dependence");
 
 /// A subtree and the points that reach it.
 struct Part {
@@ -46,7 +46,7 @@ impl<'a> Points<'a> {
         if u32::try_from(values.nrows()).is_err() {
             return Err(ErrorKind::TooMany { what: "points", limit: u32::MAX as usize }.into());
         }
-        let mut column_of = try_filled(WHAT, None, n_features)?;
+        let mut column_of = PURPOSE.filled(None, n_features)?;
         for (column, &feature) in (0u32..).zip(features) {
             let place = column_of.get_mut(feature);
             let place = place.ok_or_else(|| Error::invalid("features", feature, "be below the number of features"))?;
@@ -87,12 +87,12 @@ impl Tree {
     pub(crate) fn means_at(&self, points: &Points<'_>, control: &Control) -> Result<Vec<f64>> {
         let (n_points, width) = (points.len(), self.leaves.width());
         let mut pulse = control.pulse();
-        let mut means = try_filled(WHAT, 0.0, n_points.saturating_mul(width))?;
+        let mut means = PURPOSE.filled(0.0, n_points.saturating_mul(width))?;
         let divides = self.dividing(points)?;
-        let mut mean = try_filled(WHAT, 0.0, width)?;
-        let mut list: Vec<u32> = try_collected(WHAT, 0..n_points as u32)?;
+        let mut mean = PURPOSE.filled(0.0, width)?;
+        let mut list: Vec<u32> = PURPOSE.collected(0..n_points as u32)?;
         let mut to_come = Vec::new();
-        try_push(WHAT, &mut to_come, Part { node: 0, share: 1.0, first: 0, end: n_points })?;
+        PURPOSE.push(&mut to_come, Part { node: 0, share: 1.0, first: 0, end: n_points })?;
         while let Some(Part { node: at, share, first, end }) = to_come.pop() {
             if first == end {
                 continue;
@@ -112,14 +112,14 @@ impl Tree {
                 let goes_left =
                     |point: u32| node.decision(&self.sets).goes_left(points.values[[point as usize, column as usize]]);
                 let middle = first + divided(&mut list[first..end], goes_left);
-                try_push(WHAT, &mut to_come, Part { node: right, share, first: middle, end })?;
-                try_push(WHAT, &mut to_come, Part { node: left, share, first, end: middle })?;
+                PURPOSE.push(&mut to_come, Part { node: right, share, first: middle, end })?;
+                PURPOSE.push(&mut to_come, Part { node: left, share, first, end: middle })?;
                 pulse.after(end - first)?;
             } else {
                 let weights = (self.weighted_n_node_samples[left], self.weighted_n_node_samples[right]);
                 let (of_left, of_right) = (weights.0 / (weights.0 + weights.1), weights.1 / (weights.0 + weights.1));
-                try_push(WHAT, &mut to_come, Part { node: right, share: share * of_right, first, end })?;
-                try_push(WHAT, &mut to_come, Part { node: left, share: share * of_left, first, end })?;
+                PURPOSE.push(&mut to_come, Part { node: right, share: share * of_right, first, end })?;
+                PURPOSE.push(&mut to_come, Part { node: left, share: share * of_left, first, end })?;
                 pulse.after(1)?;
             }
         }
@@ -128,7 +128,7 @@ impl Tree {
 
     /// Returns for each node whether it, or a node below it, is a split on a given feature.
     fn dividing(&self, points: &Points<'_>) -> Result<Vec<bool>> {
-        let mut divides = try_filled(WHAT, false, self.n_nodes())?;
+        let mut divides = PURPOSE.filled(false, self.n_nodes())?;
         for (at, node) in self.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
             let is_given = points.column_of[node.feature() as usize].is_some();
             divides[at] = is_given || divides[at + 1] || divides[node.right() as usize];

@@ -17,7 +17,7 @@
 use super::grow::Structure;
 use super::{Node, Tree};
 use crate::control::Control;
-use crate::error::{Error, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 
 /// The sequence of trees of minimal cost-complexity pruning.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,11 +41,11 @@ impl Tree {
     pub fn cost_complexity_pruning_path(&self, control: &Control) -> Result<PruningPath> {
         let links = self.links(control)?;
         let n_steps = links.alpha.iter().filter(|alpha| alpha.is_finite()).count();
-        let mut steps: Vec<u32> = try_with_capacity(WHAT, n_steps)?;
+        let mut steps: Vec<u32> = PURPOSE.with_capacity(n_steps)?;
         steps.extend((0..).zip(&links.alpha).filter(|(_, alpha)| alpha.is_finite()).map(|(i, _)| i));
         steps.sort_by(|&a, &b| links.alpha[a as usize].total_cmp(&links.alpha[b as usize]));
-        let mut ccp_alphas = try_with_capacity(WHAT, n_steps + 1)?;
-        let mut impurities = try_with_capacity(WHAT, n_steps + 1)?;
+        let mut ccp_alphas = PURPOSE.with_capacity(n_steps + 1)?;
+        let mut impurities = PURPOSE.with_capacity(n_steps + 1)?;
         let leaves = self.nodes.iter().zip(&links.cost).filter(|(node, _)| node.is_leaf());
         let mut impurity: f64 = leaves.map(|(_, cost)| cost).sum();
         ccp_alphas.push(0.0);
@@ -112,7 +112,7 @@ pub(crate) fn check_alpha(ccp_alpha: f64) -> Result<()> {
     Err(Error::invalid("ccp_alpha", ccp_alpha, "be finite and at least 0"))
 }
 
-const WHAT: &str = "the links of a tree";
+const PURPOSE: Purpose = Purpose("the links of a tree");
 const NONE: u32 = u32::MAX;
 
 /// What remains below a split when it becomes a leaf.
@@ -142,14 +142,14 @@ impl Links {
         let n_nodes = nodes.len();
         let cost = weight.iter().zip(impurity).map(|(w, impurity)| w * impurity / weight[0]);
         let mut links = Links {
-            cost: try_collected(WHAT, cost)?,
-            alpha: try_filled(WHAT, f64::INFINITY, n_nodes)?,
-            below: try_filled(WHAT, Below::default(), n_nodes)?,
-            children: try_filled(WHAT, [NONE; 2], n_nodes)?,
+            cost: PURPOSE.collected(cost)?,
+            alpha: PURPOSE.filled(f64::INFINITY, n_nodes)?,
+            below: PURPOSE.filled(Below::default(), n_nodes)?,
+            children: PURPOSE.filled([NONE; 2], n_nodes)?,
         };
         // The heaps of the subtrees whose parents are still to come. As nodes are visited backwards, a split finds the
         // heap of its left child on top.
-        let mut heaps: Vec<u32> = try_with_capacity(WHAT, n_nodes.div_ceil(2))?;
+        let mut heaps: Vec<u32> = PURPOSE.with_capacity(n_nodes.div_ceil(2))?;
         let mut pulse = control.pulse();
         for (i, node) in nodes.iter().enumerate().rev() {
             let mut n_steps = 1;

@@ -10,7 +10,7 @@ use ndarray::{ArrayView2, Axis, Slice};
 
 use crate::control::Control;
 use crate::data::{Matrix, SparseView};
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Purpose, Result};
 use crate::pool;
 use crate::tree::Tree;
 use crate::tree::few_leaves::{FewLeaves, GROUP};
@@ -104,7 +104,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn scratch_for(&self, trees: &[&Tree]) -> Result<Scratch> {
         let values = match self.x {
             ByRow::Dense(_) => Vec::new(),
-            ByRow::Sparse(_) => try_filled("a row of X", 0.0, self.n_features())?,
+            ByRow::Sparse(_) => Purpose("a row of X").filled(0.0, self.n_features())?,
         };
         let is_grouped = !self.is_sparse() && !self.has_missing && self.n_samples() >= GROUP;
         let few_leaves =
@@ -172,7 +172,7 @@ impl<'a> Rows<'a> {
     /// Returns the leaf that each sample reaches in a tree, as a row of its table.
     pub(crate) fn leaves(&self, tree: &Tree, control: &Control) -> Result<Vec<u32>> {
         let n = self.n_samples();
-        let mut leaves = try_filled("the leaves of rows", 0, n)?;
+        let mut leaves = Purpose("the leaves of rows").filled(0, n)?;
         let block = self.block_rows(1, control.n_threads());
         pool::for_each(
             control.n_threads(),

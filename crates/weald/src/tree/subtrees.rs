@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use super::grow::{Decode, Structure, expanded, in_pre_order};
 use crate::control::Control;
-use crate::error::{Result, try_copied, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::pool;
 use crate::rng::Key;
 use crate::split::{HandedOver, SplitSearch};
@@ -45,15 +45,15 @@ pub(super) fn grow_side_by_side(
     until: u32,
     control: &Control,
 ) -> Result<Structure> {
-    const WHAT: &str = "the subtrees of a tree";
+    const PURPOSE: Purpose = Purpose("the subtrees of a tree");
     let mut search = searches.of(rows)?;
     let root = search.root(key)?;
     let grown = expanded(&mut *search, root, None, until, control)?;
-    let order = try_copied(WHAT, search.rows(&grown[0].task.span))?;
+    let order = PURPOSE.copied(search.rows(&grown[0].task.span))?;
     let mut subtrees: Vec<(u32, Subtree)> = Vec::new();
     for (number, node) in (0..).zip(&grown) {
         if node.left.is_none() && node.task.split.is_some() {
-            try_push(WHAT, &mut subtrees, (number, Subtree::Waits(search.hand_over(&node.task)?)))?;
+            PURPOSE.push(&mut subtrees, (number, Subtree::Waits(search.hand_over(&node.task)?)))?;
         }
     }
     // The largest subtrees are grown first, so that the threads finish at about the same time.
@@ -70,7 +70,7 @@ pub(super) fn grow_side_by_side(
         },
     )?;
     subtrees.sort_unstable_by_key(|(number, _)| *number);
-    let mut grown_apart = try_with_capacity(WHAT, subtrees.len())?;
+    let mut grown_apart = PURPOSE.with_capacity(subtrees.len())?;
     grown_apart.extend(subtrees.into_iter().filter_map(|(number, subtree)| Some((number, subtree.structure()?))));
     in_pre_order(&grown, &grown_apart, &*search, decode)
 }

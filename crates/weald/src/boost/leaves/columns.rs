@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::Fit;
 use super::search::{LeafDerivatives, LeafLine, LeafModel, Next, Search};
 use super::tile::{Tile, UnitWeights};
-use crate::error::{Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::off_sums::{Grids, IN_A_SUM, LANES, of_column, of_weighted_column};
@@ -62,25 +62,25 @@ struct ColumnSearch {
 impl<'c, T: Float> StageColumns<'c, T> {
     pub(crate) fn new(fit: Fit<'c, T>, scores: &'c [f32]) -> Result<Self> {
         let Fit { data, leaves, .. } = fit;
-        const WHAT: &str = "the rows of a stage";
+        const PURPOSE: Purpose = Purpose("the rows of a stage");
         let n: usize = (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum();
-        let mut rows = try_with_capacity(WHAT, n)?;
+        let mut rows = PURPOSE.with_capacity(n)?;
         let mut pieces = Vec::new();
         for leaf in 0..leaves.len() {
             let mut start = rows.len();
             rows.extend_from_slice(leaves.rows(leaf));
             while start < rows.len() {
                 let end = (start + IN_A_SUM).min(rows.len());
-                try_push(WHAT, &mut pieces, (leaf, start..end))?;
+                PURPOSE.push(&mut pieces, (leaf, start..end))?;
                 start = end;
             }
         }
-        let mut on_ptr = try_filled(WHAT, 0usize, data.width + 1)?;
+        let mut on_ptr = PURPOSE.filled(0usize, data.width + 1)?;
         let on_of = |row: u32| data.row(row as usize).on();
         rows.iter().for_each(|&row| on_of(row).iter().for_each(|&j| on_ptr[j as usize + 1] += 1));
         (0..data.width).for_each(|j| on_ptr[j + 1] += on_ptr[j]);
-        let mut on = try_filled(WHAT, 0u32, on_ptr[data.width])?;
-        let mut next = try_copied(WHAT, &on_ptr)?;
+        let mut on = PURPOSE.filled(0u32, on_ptr[data.width])?;
+        let mut next = PURPOSE.copied(&on_ptr)?;
         for (position, &row) in (0..).zip(&rows) {
             for &j in on_of(row) {
                 on[next[j as usize]] = position;
@@ -91,7 +91,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
         let grids = Grids::new(leaves.total);
         let weights = match grids.of_bits() {
             Some(of_bits) if rows.iter().all(|row| units(row) == 1) => UnitWeights::Ones(of_bits),
-            _ => UnitWeights::Any(try_collected(WHAT, rows.iter().map(|row| units(row) as f64))?, grids),
+            _ => UnitWeights::Any(PURPOSE.collected(rows.iter().map(|row| units(row) as f64))?, grids),
         };
         Ok(StageColumns { fit, scores, rows, weights, pieces, on_ptr, on })
     }
@@ -103,7 +103,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
             return self.steps_of_all(values, table);
         }
         let (width, n_threads) = (self.fit.data.width, self.fit.control.n_threads());
-        let mut steps = try_filled("the steps of a stage", 0.0, width)?;
+        let mut steps = Purpose("the steps of a stage").filled(0.0, width)?;
         let size = self.block_size();
         let n_blocks = width.div_ceil(size);
         // A few blocks are processed at a time: only their leaves are in memory twice.
@@ -139,15 +139,15 @@ impl<'c, T: Float> StageColumns<'c, T> {
     /// sums together. Sums are exact, so that the result does not depend on how they are computed.
     fn steps_of_all(&self, values: Option<&[f64]>, table: &mut [f64]) -> Result<Vec<f64>> {
         let (workers, width, n_leaves) = (self.fit.data.weights.workers(), self.fit.data.width, self.fit.leaves.len());
-        let mut steps = try_filled("the steps of a stage", 0.0, width)?;
+        let mut steps = Purpose("the steps of a stage").filled(0.0, width)?;
         let mut found = LeafDerivatives::of_leaves(n_leaves)?;
         let mut model = LeafModel::with_leaves(n_leaves)?;
         let n = self.rows.len();
-        let mut scores = try_filled("columns of scores", 0.0, n * COLUMNS.min(width))?;
+        let mut scores = Purpose("columns of scores").filled(0.0, n * COLUMNS.min(width))?;
         for first in (0..width).step_by(COLUMNS) {
             let columns = first..(first + COLUMNS).min(width);
-            let mut lines = try_with_capacity("the leaves of a stage", columns.len())?;
-            let mut on = try_with_capacity("the leaves of a stage", columns.len() * n_leaves)?;
+            let mut lines = Purpose("the leaves of a stage").with_capacity(columns.len())?;
+            let mut on = Purpose("the leaves of a stage").with_capacity(columns.len() * n_leaves)?;
             for (at, column) in columns.enumerate() {
                 let line = self.line(column, values.is_none())?;
                 on.extend_from_slice(&line.on);
@@ -164,8 +164,8 @@ impl<'c, T: Float> StageColumns<'c, T> {
                     if let Next::At(point) = line.next {
                         let directions = values.unwrap_or(&line.directions);
                         self.sum_column(&scores[at * n..][..n], point, directions, &mut found);
-                        try_extend("sums of gradients", &mut sums, found.gradients.iter().copied())?;
-                        try_extend("sums of gradients", &mut sums, found.curvatures.iter().copied())?;
+                        Purpose("sums of gradients").extend(&mut sums, found.gradients.iter().copied())?;
+                        Purpose("sums of gradients").extend(&mut sums, found.curvatures.iter().copied())?;
                     }
                 }
                 if sums.is_empty() {
@@ -199,7 +199,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
     }
 
     fn line(&self, column: usize, has_directions: bool) -> Result<ColumnSearch> {
-        let of_leaves = |n| try_filled("the leaves of a stage", 0.0, n);
+        let of_leaves = |n| Purpose("the leaves of a stage").filled(0.0, n);
         let n = self.fit.leaves.len();
         let directions = of_leaves(if has_directions { n } else { 0 })?;
         let mut line = ColumnSearch { column, directions, on: of_leaves(n)?, search: None, next: Next::At(0.0) };
@@ -210,7 +210,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
     fn scratch(&self) -> Result<Scratch> {
         Ok(Scratch {
             tile: Tile::new(self.block_size(), self.rows.len(), self.fit.leaves.len())?,
-            scores: try_filled("columns of scores", 0.0, self.rows.len() * self.block_size().min(LANES))?,
+            scores: Purpose("columns of scores").filled(0.0, self.rows.len() * self.block_size().min(LANES))?,
             sums: LeafDerivatives::of_leaves(self.fit.leaves.len())?,
             model: LeafModel::with_leaves(self.fit.leaves.len())?,
         })
@@ -218,7 +218,7 @@ impl<'c, T: Float> StageColumns<'c, T> {
 
     /// Searches the steps of some columns.
     fn block(&self, columns: Range<usize>, values: Option<&[f64]>, scratch: &mut Scratch) -> Result<Vec<ColumnSearch>> {
-        let mut lines = try_with_capacity("the leaves of a stage", columns.len())?;
+        let mut lines = Purpose("the leaves of a stage").with_capacity(columns.len())?;
         for column in columns.clone() {
             lines.push(self.line(column, values.is_none())?);
         }

@@ -4,7 +4,7 @@ use crate::boost::config::{BoostConfig, LeafEstimation};
 use crate::boost::scores::one::{AT_ONCE, ColumnY, YMemory};
 use crate::boost::scores::{Scored, Scores};
 use crate::data::weights::EXACT_BITS;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
 use crate::exact::{Shift, Total};
 use crate::loss::float::Float;
@@ -49,7 +49,7 @@ impl Curvatures {
     /// Returns r / h of each sample: multiplied by the units, it is r again.
     pub(crate) fn ratios(&self, targets: &[f64]) -> Result<Vec<f64>> {
         let ratio = |(&r, &units): (&f64, &u32)| r / (f64::from(units) * self.value);
-        try_collected("the targets of a stage", targets.iter().zip(&self.units).map(ratio))
+        Purpose("the targets of a stage").collected(targets.iter().zip(&self.units).map(ratio))
     }
 }
 
@@ -64,13 +64,13 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
             return Ok(None);
         };
         let off = loss.domain().off();
-        let mut found = try_filled(WHAT, 0.0f64, data.n_samples)?;
+        let mut found = PURPOSE.filled(0.0f64, data.n_samples)?;
         let (score, mut memory) = (|row: u32| held.scores[row as usize].to_f64(), YMemory::default());
         if loss.takes_blocks() {
             let y = y.of_rows(rows, &mut memory)?;
-            let y = try_collected(WHAT, (0..rows.len()).map(|i| y.number(i, off)))?;
-            let scores = try_collected(WHAT, rows.iter().map(|&row| score(row)))?;
-            let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, y.len())?, try_filled(WHAT, 0.0, y.len())?);
+            let y = PURPOSE.collected((0..rows.len()).map(|i| y.number(i, off)))?;
+            let scores = PURPOSE.collected(rows.iter().map(|&row| score(row)))?;
+            let (mut gradients, mut curvatures) = (PURPOSE.filled(0.0, y.len())?, PURPOSE.filled(0.0, y.len())?);
             loss.derivatives(&y, &scores, &mut gradients, &mut curvatures);
             rows.iter().zip(curvatures).for_each(|(&row, curvature)| found[row as usize] = curvature);
         } else {
@@ -86,7 +86,7 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
             return Ok(None);
         }
         let units = found.iter().map(|h| ((h / largest * MOST_UNITS as f64) as u32).max(1));
-        let units = try_collected(WHAT, units)?;
+        let units = PURPOSE.collected(units)?;
         let weights = &data.weights;
         let shift = if weights.exact {
             const { assert!(EXACT_BITS + UNIT_BITS <= PRODUCT_BITS) };
@@ -99,4 +99,4 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
     }
 }
 
-const WHAT: &str = "the second derivatives of a stage";
+const PURPOSE: Purpose = Purpose("the second derivatives of a stage");

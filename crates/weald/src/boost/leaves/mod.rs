@@ -15,7 +15,7 @@ use super::config::BoostConfig;
 use super::data::Data;
 use crate::control::Control;
 use crate::data::Weights;
-use crate::error::{Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::Total;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
@@ -23,7 +23,7 @@ use crate::loss::newton::Regularization;
 use crate::tree::grow::Structure;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 
-const LEAVES: &str = "the leaves of a stage";
+const LEAVES: Purpose = Purpose("the leaves of a stage");
 
 /// The samples to which a stage is fitted, by leaf: a leaf is a set of samples for which the weak model predicts the
 /// same.
@@ -39,17 +39,17 @@ pub(crate) struct Leaves<'s> {
 
 impl<'s> Leaves<'s> {
     pub(crate) fn of_tree(structure: &'s Structure, weights: &Weights) -> Result<Self> {
-        Leaves::new(&structure.order, try_collected(LEAVES, structure.leaf_samples.iter().cloned())?, weights)
+        Leaves::new(&structure.order, LEAVES.collected(structure.leaf_samples.iter().cloned())?, weights)
     }
 
     /// Makes each sample a leaf of its own.
     pub(crate) fn single_rows(rows: &'s [u32], weights: &Weights) -> Result<Self> {
-        Leaves::new(rows, try_collected(LEAVES, (0..rows.len() as u32).map(|i| i..i + 1))?, weights)
+        Leaves::new(rows, LEAVES.collected((0..rows.len() as u32).map(|i| i..i + 1))?, weights)
     }
 
     pub(crate) fn new(order: &'s [u32], ranges: Vec<Range<u32>>, weights: &Weights) -> Result<Self> {
         let total = |range: &Range<u32>| weights.total(&order[range.start as usize..range.end as usize]) as f64;
-        let mut totals = try_collected(LEAVES, ranges.iter().map(total))?;
+        let mut totals = LEAVES.collected(ranges.iter().map(total))?;
         weights.workers().sum(&mut totals)?;
         let total = Total::of_sum(totals.iter().sum())?;
         Ok(Leaves { order, ranges, weights: totals, total })
@@ -66,7 +66,7 @@ impl<'s> Leaves<'s> {
 
     /// Returns the leaf of each of `n_samples` samples; 0 for samples in no leaf.
     pub(crate) fn of_rows(&self, n_samples: usize) -> Result<Vec<u32>> {
-        let mut leaf_of = try_filled("the leaves of rows", 0u32, n_samples)?;
+        let mut leaf_of = Purpose("the leaves of rows").filled(0u32, n_samples)?;
         for leaf in 0..self.len() {
             self.rows(leaf).iter().for_each(|&row| leaf_of[row as usize] = leaf as u32);
         }
@@ -97,17 +97,17 @@ impl<T: Float> Fit<'_, T> {
 
 /// Returns the samples in the order of their leaves, and the range of each leaf.
 pub(crate) fn by_leaf(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<(Vec<u32>, Vec<Range<u32>>)> {
-    const WHAT: &str = "the rows of leaves";
-    let mut ends = try_filled(WHAT, 0u32, n_leaves)?;
+    const PURPOSE: Purpose = Purpose("the rows of leaves");
+    let mut ends = PURPOSE.filled(0u32, n_leaves)?;
     rows.iter().for_each(|&row| ends[leaf_of[row as usize] as usize] += 1);
-    let mut ranges = try_with_capacity(WHAT, n_leaves)?;
+    let mut ranges = PURPOSE.with_capacity(n_leaves)?;
     let mut end = 0;
     for n in &mut ends {
         ranges.push(end..end + *n);
         // From here on, the position of the next sample of each leaf.
         end += std::mem::replace(n, end);
     }
-    let mut order = try_filled(WHAT, 0u32, rows.len())?;
+    let mut order = PURPOSE.filled(0u32, rows.len())?;
     for &row in rows {
         let place = &mut ends[leaf_of[row as usize] as usize];
         order[*place as usize] = row;
@@ -129,7 +129,7 @@ pub(crate) struct RowsByLeaf {
 impl RowsByLeaf {
     pub(crate) fn new(rows: &[u32], leaf_of: &[u32], n_leaves: usize) -> Result<Self> {
         let (order, ranges) = by_leaf(rows, leaf_of, n_leaves)?;
-        let mut reached = try_with_capacity(LEAVES, n_leaves)?;
+        let mut reached = LEAVES.with_capacity(n_leaves)?;
         reached.extend((0..).zip(&ranges).filter(|(_, range)| !range.is_empty()).map(|(leaf, _)| leaf));
         Ok(RowsByLeaf { reached, order, ranges })
     }
@@ -137,13 +137,13 @@ impl RowsByLeaf {
     /// Returns the leaves that samples reach.
     pub(crate) fn leaves(&self, weights: &Weights) -> Result<Leaves<'_>> {
         let range = |&leaf: &u32| self.ranges[leaf as usize].clone();
-        Leaves::new(&self.order, try_collected(LEAVES, self.reached.iter().map(range))?, weights)
+        Leaves::new(&self.order, LEAVES.collected(self.reached.iter().map(range))?, weights)
     }
 
     /// Returns a table with the new values of these leaves, and the old values of all others.
     pub(crate) fn table(&self, new: &LeafTable, old: &LeafTable) -> Result<LeafTable> {
         let mut builder = LeafTableBuilder::new(old.width());
-        let mut row = try_filled(LEAVES, 0.0, old.width())?;
+        let mut row = LEAVES.filled(0.0, old.width())?;
         let mut reached = self.reached.iter().enumerate().peekable();
         for leaf in 0..old.n_leaves() {
             row.fill(0.0);

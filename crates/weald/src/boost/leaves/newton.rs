@@ -22,7 +22,7 @@ use std::ops::Range;
 use super::Fit;
 use super::sums::leaf_derivatives;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::{weighted_sum, weighted_sum_of_all};
 use crate::loss::LineProblem;
 use crate::loss::column::ColumnLoss;
@@ -33,7 +33,7 @@ use crate::loss::rows::RowSums;
 use crate::loss::working::NewtonLeaves;
 use crate::pool;
 
-const WHAT: &str = "the leaves of a stage";
+const PURPOSE: Purpose = Purpose("the leaves of a stage");
 
 /// Returns the values of the leaves of a stage, a row for each leaf.
 pub(crate) fn table<T: Float>(fit: Fit<'_, T>, scores: &[T]) -> Result<Vec<f64>> {
@@ -95,7 +95,7 @@ impl<T: Float> Stage<'_, T> {
     /// Computes the table of leaves, one row for each leaf.
     fn table_of_sums(&self, sums_of: &dyn RowSums<T>) -> Result<Vec<f64>> {
         let (loss, width, regularization) = (self.fit.data.loss, self.fit.data.width, self.fit.in_units());
-        let mut table = try_filled(WHAT, 0.0, self.fit.leaves.len() * width)?;
+        let mut table = PURPOSE.filled(0.0, self.fit.leaves.len() * width)?;
         let mut doubts = Vec::new();
         leaf_derivatives(self.fit, self.scores, sums_of, |leaf, sums| {
             let steps = &mut table[leaf * width..][..width];
@@ -105,11 +105,11 @@ impl<T: Float> Stage<'_, T> {
                 let of_leaf = totals(sums, columns, self.fit.leaves.weights[leaf]);
                 loss.newton_steps(of_leaf, regularization, steps);
                 if loss.bounds_of_change(line, of_leaf, steps).rises() != Some(false) {
-                    let mut sums = try_with_capacity(WHAT, 3 * steps.len())?;
+                    let mut sums = PURPOSE.with_capacity(3 * steps.len())?;
                     for part in [of_leaf.gradients, of_leaf.curvatures, of_leaf.on] {
                         sums.extend_from_slice(part);
                     }
-                    try_push(WHAT, &mut doubts, Doubt { leaf, line, sums })?;
+                    PURPOSE.push(&mut doubts, Doubt { leaf, line, sums })?;
                 }
             }
             Ok(())
@@ -132,7 +132,7 @@ impl<T: Float> Stage<'_, T> {
     fn steps_of_sums(&self, sums_of: &dyn RowSums<T>, values: &[f64]) -> Result<Vec<f64>> {
         let (loss, width, regularization) =
             (self.fit.data.loss, self.fit.data.width, self.fit.in_units().along(values));
-        let mut of_leaves = try_filled(WHAT, 0.0, self.fit.leaves.len() * 3 * width)?;
+        let mut of_leaves = PURPOSE.filled(0.0, self.fit.leaves.len() * 3 * width)?;
         leaf_derivatives(self.fit, self.scores, sums_of, |leaf, sums| {
             of_leaves[leaf * 3 * width..][..3 * width].copy_from_slice(sums);
             Ok(())
@@ -146,31 +146,31 @@ impl<T: Float> Stage<'_, T> {
                 totals(&of_leaves[leaf * 3 * width..][..3 * width], columns.clone(), self.fit.leaves.weights[leaf])
             };
             // Sums over samples of r g and h g².
-            let mut along = try_filled(WHAT, 0.0, 3 * k)?;
+            let mut along = PURPOSE.filled(0.0, 3 * k)?;
             for (leaf, g) in values.iter().enumerate() {
                 let LeafTotals { gradients, curvatures, .. } = of_leaf(leaf);
                 let (of_gradients, of_curvatures) = along[..2 * k].split_at_mut(k);
                 of_gradients.iter_mut().zip(gradients).for_each(|(sum, gradient)| *sum += g * gradient);
                 of_curvatures.iter_mut().zip(curvatures).for_each(|(sum, curvature)| *sum += g * g * curvature);
             }
-            let mut steps = try_filled(WHAT, 0.0, k)?;
+            let mut steps = PURPOSE.filled(0.0, k)?;
             loss.newton_steps(totals(&along, 0..k, 0.0), regularization, &mut steps);
             let moved = values.iter().enumerate().map(|(leaf, &g)| Moved { leaf, g, totals: of_leaf(leaf) });
-            let length = self.kept_length(line, &steps, &try_collected(WHAT, moved)?)?;
+            let length = self.kept_length(line, &steps, &PURPOSE.collected(moved)?)?;
             steps.iter_mut().for_each(|step| *step *= length);
             Ok(steps)
         })?;
-        let mut steps = try_with_capacity(WHAT, width)?;
-        found.into_iter().try_for_each(|of_line| try_extend(WHAT, &mut steps, of_line))?;
+        let mut steps = PURPOSE.with_capacity(width)?;
+        found.into_iter().try_for_each(|of_line| PURPOSE.extend(&mut steps, of_line))?;
         Ok(steps)
     }
 
     /// Returns the factor of the steps of a line, a power of two: the steps are halved while the loss over these leaves
     /// rises.
     fn kept_length(&self, line: usize, steps: &[f64], leaves: &[Moved<'_>]) -> Result<f64> {
-        let mut moves = try_filled(WHAT, 0.0, steps.len())?;
-        let mut changes = try_filled(WHAT, Change::NONE, leaves.len())?;
-        let mut order = try_collected(WHAT, 0..leaves.len())?;
+        let mut moves = PURPOSE.filled(0.0, steps.len())?;
+        let mut changes = PURPOSE.filled(Change::NONE, leaves.len())?;
+        let mut order = PURPOSE.collected(0..leaves.len())?;
         let total = |changes: &[Change]| changes.iter().fold(Change::NONE, |sum, &change| sum.and(change)).rises();
         halved(1.0, |length| {
             self.fit.control.check()?;
@@ -206,8 +206,8 @@ impl<T: Float> Stage<'_, T> {
             let scores = &self.scores[row as usize * width..][columns.clone()];
             loss.change(line, self.fit.data.row(row as usize), scores, moves)
         };
-        let changes = try_collected(WHAT, rows.iter().map(of_row))?;
-        let weights = try_collected(WHAT, rows.iter().map(|&row| self.fit.data.weights.units(row as usize) as f64))?;
+        let changes = PURPOSE.collected(rows.iter().map(of_row))?;
+        let weights = PURPOSE.collected(rows.iter().map(|&row| self.fit.data.weights.units(row as usize) as f64))?;
         weighted_sum_of_all(&weights, &changes, self.fit.data.weights.workers())
     }
 
@@ -222,8 +222,8 @@ impl<T: Float> Stage<'_, T> {
             {
                 return self.leaf_in_blocks(loss, rows, &one);
             }
-            let direction = try_filled(WHAT, 1.0, rows.len())?;
-            let mut steps = try_with_capacity(WHAT, width)?;
+            let direction = PURPOSE.filled(1.0, rows.len())?;
+            let mut steps = PURPOSE.with_capacity(width)?;
             for column in 0..width {
                 let loss = losses.of(column);
                 steps.push(self.with_line(loss, column, rows, &direction, &one, |line, regularization| {
@@ -232,8 +232,8 @@ impl<T: Float> Stage<'_, T> {
             }
             Ok(steps)
         })?;
-        let mut table = try_with_capacity(WHAT, self.fit.leaves.len() * width)?;
-        found.into_iter().try_for_each(|of_leaf: Vec<f64>| try_extend(WHAT, &mut table, of_leaf))?;
+        let mut table = PURPOSE.with_capacity(self.fit.leaves.len() * width)?;
+        found.into_iter().try_for_each(|of_leaf: Vec<f64>| PURPOSE.extend(&mut table, of_leaf))?;
         Ok(table)
     }
 
@@ -241,11 +241,11 @@ impl<T: Float> Stage<'_, T> {
     fn leaf_in_blocks(&self, loss: &dyn ColumnLoss, rows: &[u32], control: &Control) -> Result<Vec<f64>> {
         let (width, n) = (self.fit.data.width, rows.len());
         let cells = self.cells(loss, 0..width, rows, control)?;
-        let (mut gradients, mut curvatures) = (try_filled(WHAT, 0.0, n * width)?, try_filled(WHAT, 0.0, n * width)?);
+        let (mut gradients, mut curvatures) = (PURPOSE.filled(0.0, n * width)?, PURPOSE.filled(0.0, n * width)?);
         loss.derivatives(&cells.y, &cells.scores, &mut gradients, &mut curvatures);
         control.check()?;
-        let mut steps = try_with_capacity(WHAT, width)?;
-        let direction = try_filled(WHAT, 1.0, n)?;
+        let mut steps = PURPOSE.with_capacity(width)?;
+        let direction = PURPOSE.filled(1.0, n)?;
         for column in 0..width {
             let at = column * n..(column + 1) * n;
             let gradient = weighted_sum(&cells.weights, &gradients[at.clone()]);
@@ -258,15 +258,15 @@ impl<T: Float> Stage<'_, T> {
             steps.push(if step.is_finite() { step } else { 0.0 });
         }
         let sums = |y: &[f64], scores: &[f64]| -> Result<Vec<f64>> {
-            let mut values = try_filled(WHAT, 0.0, y.len())?;
+            let mut values = PURPOSE.filled(0.0, y.len())?;
             loss.values(y, scores, &mut values);
             control.check()?;
-            try_collected(WHAT, values.chunks_exact(n).map(|values| weighted_sum(&cells.weights, values)))
+            PURPOSE.collected(values.chunks_exact(n).map(|values| weighted_sum(&cells.weights, values)))
         };
         let before = sums(&cells.y, &cells.scores)?;
         halve_each(&mut steps, |left, steps, raised| {
             let len = left.len() * n;
-            let (mut y, mut moved) = (try_with_capacity(WHAT, len)?, try_with_capacity(WHAT, len)?);
+            let (mut y, mut moved) = (PURPOSE.with_capacity(len)?, PURPOSE.with_capacity(len)?);
             for &column in left {
                 y.extend_from_slice(&cells.y[column * n..][..n]);
                 moved.extend(cells.scores[column * n..][..n].iter().map(|score| score + steps[column]));
@@ -281,7 +281,7 @@ impl<T: Float> Stage<'_, T> {
     fn steps_one_by_one(&self, losses: ColumnLosses<'_>, values: &[f64]) -> Result<Vec<f64>> {
         let width = self.fit.data.width;
         let n = (0..self.fit.leaves.len()).map(|leaf| self.fit.leaves.rows(leaf).len()).sum();
-        let (mut rows, mut direction) = (try_with_capacity(WHAT, n)?, try_with_capacity(WHAT, n)?);
+        let (mut rows, mut direction) = (PURPOSE.with_capacity(n)?, PURPOSE.with_capacity(n)?);
         for (leaf, &g) in values.iter().enumerate() {
             rows.extend_from_slice(self.fit.leaves.rows(leaf));
             direction.resize(rows.len(), g);
@@ -313,13 +313,13 @@ impl<T: Float> Stage<'_, T> {
     fn cells(&self, loss: &dyn ColumnLoss, columns: Range<usize>, rows: &[u32], control: &Control) -> Result<Cells> {
         control.check()?;
         let (data, off, n_cells) = (self.fit.data, loss.domain().off(), rows.len() * columns.len());
-        let (mut y, mut scores) = (try_with_capacity(WHAT, n_cells)?, try_with_capacity(WHAT, n_cells)?);
+        let (mut y, mut scores) = (PURPOSE.with_capacity(n_cells)?, PURPOSE.with_capacity(n_cells)?);
         for column in columns {
             y.extend(rows.iter().map(|&row| data.row(row as usize).of_column(column, off)));
             scores.extend(rows.iter().map(|&row| self.scores[row as usize * data.width + column].to_f64()));
         }
         let weight = |&row: &u32| data.weights.in_sums(data.weights.units(row as usize));
-        Ok(Cells { y, scores, weights: try_collected(WHAT, rows.iter().map(weight))? })
+        Ok(Cells { y, scores, weights: PURPOSE.collected(rows.iter().map(weight))? })
     }
 }
 

@@ -23,7 +23,7 @@
 //!
 //! Lengths are in units of 1/max|g|: a length is the displacement of the leaf that moves most, and M is then 2.
 
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::loss::LARGEST_STEP;
 use crate::loss::log_loss_rows::exp;
 use crate::loss::vector::vectorised;
@@ -54,7 +54,7 @@ pub(crate) struct LeafDerivatives {
 impl LeafDerivatives {
     /// Allocates memory for `n` leaves.
     pub(crate) fn of_leaves(n: usize) -> Result<Self> {
-        let zeros = || try_filled("the leaves of a stage", 0.0, n);
+        let zeros = || Purpose("the leaves of a stage").filled(0.0, n);
         Ok(LeafDerivatives { gradients: zeros()?, curvatures: zeros()? })
     }
 }
@@ -202,7 +202,7 @@ fn omega(t: f64) -> f64 {
 impl LeafModel {
     /// Allocates memory for `n` leaves.
     pub(crate) fn with_leaves(n: usize) -> Result<Self> {
-        let room = || try_with_capacity("the leaves of a stage", n.next_multiple_of(LANES));
+        let room = || Purpose("the leaves of a stage").with_capacity(n.next_multiple_of(LANES));
         Ok(LeafModel { rates: room()?, sizes: room()?, bends: room()? })
     }
 

@@ -7,7 +7,7 @@
 
 use super::Fit;
 use super::columns::StageColumns;
-use crate::error::{Result, try_collected, try_extend, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
 use crate::loss::line_search::LineSearch;
@@ -25,14 +25,14 @@ pub(crate) fn by_leaf_sums<'s, T: Float>(fit: Fit<'s, T>, scores: &'s [T]) -> Re
 /// Finds steps by a search that evaluates the samples, along one value for each leaf or along a table with a row for each
 /// leaf.
 pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) -> Result<Vec<f64>> {
-    const WHAT: &str = "scores of a stage";
+    const PURPOSE: Purpose = Purpose("scores of a stage");
     let (Fit { data, leaves, control, config }, width) = (fit, fit.data.width);
     let rows_of = |leaf: usize| leaves.rows(leaf).iter().map(move |&row| (leaf as u32, row));
-    let mut rows = try_with_capacity(WHAT, (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum())?;
+    let mut rows = PURPOSE.with_capacity((0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum())?;
     rows.extend((0..leaves.len()).flat_map(rows_of));
     let weight = |&(_, row): &(u32, u32)| data.weights.in_sums(data.weights.units(row as usize));
-    let weights = try_collected(WHAT, rows.iter().map(weight))?;
-    let leaf_of = try_collected(WHAT, rows.iter().map(|&(leaf, _)| leaf))?;
+    let weights = PURPOSE.collected(rows.iter().map(weight))?;
+    let leaf_of = PURPOSE.collected(rows.iter().map(|&(leaf, _)| leaf))?;
     let n_lines = data.loss.n_lines(width);
     let of_line = if n_lines > 1 { control.on_one_thread() } else { control.clone() };
     let found = pool::map(control.n_threads(), n_lines, |line| {
@@ -40,7 +40,7 @@ pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) 
         let mut pulse = of_line.pulse();
         let columns = data.loss.columns_of(line);
         let k = columns.len();
-        let mut of_rows = try_with_capacity(WHAT, rows.len() * k)?;
+        let mut of_rows = PURPOSE.with_capacity(rows.len() * k)?;
         for &(_, row) in &rows {
             of_rows.extend_from_slice(&scores[row as usize * width..][columns.clone()]);
             pulse.after(k)?;
@@ -49,7 +49,7 @@ pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) 
         let directions = if values.len() == leaves.len() || k == width {
             values
         } else {
-            let mut of_columns = try_with_capacity(WHAT, leaves.len() * k)?;
+            let mut of_columns = PURPOSE.with_capacity(leaves.len() * k)?;
             values.chunks_exact(width).for_each(|leaf| of_columns.extend_from_slice(&leaf[columns.clone()]));
             own = of_columns;
             &own[..]
@@ -59,9 +59,9 @@ pub(crate) fn searched<T: Float>(fit: Fit<'_, T>, scores: &[T], values: &[f64]) 
         let along = Line { y: &y, scores, directions, n_leaves: leaves.len(), leaf_of, weights };
         data.loss.steps_of(line, &along, config.line_search, &of_line)
     })?;
-    let mut steps = try_with_capacity(WHAT, width)?;
+    let mut steps = PURPOSE.with_capacity(width)?;
     for of_line in found {
-        try_extend(WHAT, &mut steps, of_line)?;
+        PURPOSE.extend(&mut steps, of_line)?;
     }
     Ok(steps)
 }

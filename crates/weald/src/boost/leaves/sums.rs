@@ -8,7 +8,7 @@ use std::slice;
 use super::Fit;
 use crate::boost::scores::held::{CHUNK_CELLS, Held};
 use crate::boost::scores::one::{ColumnY, YMemory};
-use crate::error::{Result, try_extend, try_filled, try_grow, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::WeightedGrids;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
@@ -32,14 +32,14 @@ fn sum_by_leaf<T: Float, S>(
         let rows = leaves.rows(leaf);
         if rows.is_empty() {
             // Other workers may have samples of this leaf.
-            try_push(SUMS, &mut chunks, (leaf, rows))?;
+            SUMS.push(&mut chunks, (leaf, rows))?;
         }
-        rows.chunks(n_rows).try_for_each(|rows| try_push(SUMS, &mut chunks, (leaf, rows)))?;
+        rows.chunks(n_rows).try_for_each(|rows| SUMS.push(&mut chunks, (leaf, rows)))?;
     }
     // A few chunks are processed at a time: only their sums are in memory.
     let at_once = 4 * control.n_threads();
-    let mut sums = try_filled(SUMS, 0.0, at_once.min(chunks.len()) * n_sums)?;
-    let mut of_leaf = try_filled(SUMS, 0.0, n_sums)?;
+    let mut sums = SUMS.filled(0.0, at_once.min(chunks.len()) * n_sums)?;
+    let mut of_leaf = SUMS.filled(0.0, n_sums)?;
     let next_leaf = |chunk: usize| chunks.get(chunk + 1).map(|(leaf, _)| *leaf);
     for (batch, chunks) in chunks.chunks(at_once).enumerate() {
         let jobs = chunks.iter().zip(sums.chunks_exact_mut(n_sums));
@@ -60,7 +60,7 @@ fn sum_by_leaf<T: Float, S>(
     Ok(())
 }
 
-const SUMS: &str = "sums of gradients";
+const SUMS: Purpose = Purpose("sums of gradients");
 
 /// Calls `visit` with Σ w r of each leaf, in order.
 pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: impl FnMut(usize, &[f64])) -> Result<()> {
@@ -71,14 +71,14 @@ pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: im
     if let (Some(y), None) = (ColumnY::of(data), blocks) {
         return leaf_sums_of_one(fit, scores, y, &grids, visit);
     }
-    let scratch = || try_filled(SUMS, T::from_f64(0.0), width);
+    let scratch = || SUMS.filled(T::from_f64(0.0), width);
     let add = |r: &mut Vec<T>, rows: &[u32], sums: &mut [f64]| {
         if let Some(blocks) = blocks {
             let of_rows = rows.iter().flat_map(|&row| &scores[row as usize * width..][..width]);
-            let mut block = try_with_capacity(SUMS, rows.len() * width)?;
+            let mut block = SUMS.with_capacity(rows.len() * width)?;
             block.extend(of_rows.copied());
-            let mut gradients = try_filled(SUMS, T::from_f64(0.0), block.len())?;
-            let mut losses = try_filled(SUMS, 0.0, rows.len())?;
+            let mut gradients = SUMS.filled(T::from_f64(0.0), block.len())?;
+            let mut losses = SUMS.filled(0.0, rows.len())?;
             let y = |i: usize| data.row(rows[i] as usize);
             blocks.block(y, &block, width, &mut losses, Some(&mut gradients))?;
             for (&row, r) in rows.iter().zip(gradients.chunks_exact(width)) {
@@ -116,8 +116,8 @@ impl<T: Float> ColumnMemory<T> {
     fn make_room(&mut self, n: usize) -> Result<()> {
         self.gradients.clear();
         self.losses.clear();
-        try_grow(SUMS, &mut self.gradients, n)?;
-        try_grow(SUMS, &mut self.losses, n)?;
+        SUMS.grow(&mut self.gradients, n)?;
+        SUMS.grow(&mut self.losses, n)?;
         self.gradients.resize(n, T::from_f64(0.0));
         self.losses.resize(n, 0.0);
         Ok(())
@@ -137,7 +137,7 @@ fn leaf_sums_of_one<T: Float>(
         memory.make_room(rows.len())?;
         let ColumnMemory { scores: of_rows, gradients, losses, y: of_y } = memory;
         of_rows.clear();
-        try_extend(SUMS, of_rows, rows.iter().map(|&row| scores[row as usize]))?;
+        SUMS.extend(of_rows, rows.iter().map(|&row| scores[row as usize]))?;
         data.of_row.column(y.of_rows(rows, of_y)?, of_rows, gradients, losses);
         for (&row, gradient) in rows.iter().zip(&*gradients) {
             grids.add(data.weights.units(row as usize) as f64, slice::from_ref(gradient), sums);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::search::LeafDerivatives;
-use crate::error::{Result, try_filled};
+use crate::error::{Purpose, Result};
 use crate::loss::off_sums::{BitGrids, Grids, LANES, add_row, add_weighted_row};
 use crate::loss::vector::vectorised;
 
@@ -34,14 +34,14 @@ pub(super) struct Tile {
 impl Tile {
     /// Allocates memory for at most `n_columns` columns.
     pub(super) fn new(n_columns: usize, n_rows: usize, n_leaves: usize) -> Result<Self> {
-        const WHAT: &str = "columns of scores";
+        const PURPOSE: Purpose = Purpose("columns of scores");
         let stride = if n_columns < LANES { n_columns } else { n_columns.next_multiple_of(LANES) };
-        let sums = || try_filled(WHAT, 0.0, n_leaves * stride);
-        let bits = || try_filled(WHAT, 0, stride);
+        let sums = || PURPOSE.filled(0.0, n_leaves * stride);
+        let bits = || PURPOSE.filled(0, stride);
         Ok(Tile {
             stride,
-            scores: try_filled(WHAT, 0.0, n_rows * stride)?,
-            moves: try_filled(WHAT, 0.0, n_leaves * stride)?,
+            scores: PURPOSE.filled(0.0, n_rows * stride)?,
+            moves: PURPOSE.filled(0.0, n_leaves * stride)?,
             sums: [sums()?, sums()?],
             bits: [bits()?, bits()?],
         })

@@ -6,9 +6,9 @@ use super::{Moved, Pass, Scored, Scores};
 use crate::boost::data::Losses;
 use crate::boost::projector::Projector;
 use crate::control::Control;
-use crate::error::{Result, try_push};
+use crate::error::{Purpose, Result};
 use crate::loss::float::Float;
-use crate::model::{into_array, try_matrix};
+use crate::model::into_array;
 
 /// The state of all scores, or of one score if each has trees of its own (single target).
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl<'a, T: Float, S: Scores<'a, T>> Booster<'a, T, S> {
         let Scored { data, scores } = &mut self.train;
         let len = data.n_samples * next.map_or(0, Projector::n_targets);
         if targets.len() != len {
-            *targets = control.try_filled("the targets of a stage", 0.0, len)?;
+            *targets = control.filled(Purpose("the targets of a stage"), 0.0, len)?;
         }
         scores.sweep(data, moved, Pass { projector: next, targets, in_bag, control })
     }
@@ -51,17 +51,17 @@ impl<'a, T: Float, S: Scores<'a, T>> Booster<'a, T, S> {
 
     /// Returns the scores of the held-out samples, one column for each score, for observers that ask for them.
     pub(crate) fn validation_scores(boosters: &[Self]) -> Result<Option<Array2<f64>>> {
-        const WHAT: &str = "scores of the validation set";
+        const PURPOSE: Purpose = Purpose("scores of the validation set");
         let mut all = Vec::new();
         for booster in boosters {
             let Some(held) = booster.validation.as_ref().and_then(|scored| scored.scores.held()) else {
                 return Ok(None);
             };
-            try_push(WHAT, &mut all, &held.scores)?;
+            PURPOSE.push(&mut all, &held.scores)?;
         }
         let n_columns: usize = boosters.iter().map(|booster| booster.start.len()).sum();
         let n_rows = all.first().map_or(0, |scores| scores.len() * all.len() / n_columns);
-        let mut scores = into_array(try_matrix(WHAT, n_rows, n_columns)?, n_rows, n_columns);
+        let mut scores = into_array(PURPOSE.zeros(n_rows, n_columns)?, n_rows, n_columns);
         if let [held] = all[..] {
             scores.iter_mut().zip(held).for_each(|(to, score)| *to = score.to_f64());
         } else {

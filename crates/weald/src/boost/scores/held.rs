@@ -9,7 +9,7 @@ use super::{Moved, Moves, Pass, Start, one};
 use crate::boost::data::{Data, Losses};
 use crate::boost::projector::Projector;
 use crate::control::Control;
-use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::vector::{TILE_ROWS, take_largest, vectorised};
@@ -26,11 +26,11 @@ pub(crate) struct Held<T> {
 impl<T: Float> Held<T> {
     /// Every sample starts with the same scores, plus its margins if these are given.
     pub(crate) fn new(data: &Data<'_, T>, (start, margins): Start<'_>, control: &Control) -> Result<Self> {
-        let what = "the scores of the training rows";
+        let purpose = Purpose("the scores of the training rows");
         let len = data.n_samples.checked_mul(start.len());
-        let len = len.ok_or(ErrorKind::OutOfMemory { what, bytes: usize::MAX })?;
-        let mut scores = control.try_filled(what, T::from_f64(0.0), len)?;
-        let start = try_collected(what, start.iter().map(|&s| T::from_f64(s)))?;
+        let len = len.ok_or_else(|| purpose.missing::<T>(usize::MAX))?;
+        let mut scores = control.filled(purpose, T::from_f64(0.0), len)?;
+        let start = purpose.collected(start.iter().map(|&s| T::from_f64(s)))?;
         scores.chunks_exact_mut(start.len()).for_each(|row| row.copy_from_slice(&start));
         if let Some(margins) = margins {
             let cells = scores.iter_mut().zip(margins);
@@ -85,16 +85,16 @@ pub(super) fn sweep_rows<T: Float, M: Moves<T>>(
     let projector = *projector;
     let n_targets = projector.map_or(0, Projector::n_targets);
     let n_rows = (CHUNK_CELLS / width).max(1);
-    let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
+    let mut losses = Purpose("the losses of rows").filled(0.0, data.n_samples)?;
     let (known, blocks) = (data.of_row.bounds(), data.of_row.in_blocks());
     let n_chunks = data.n_samples.div_ceil(n_rows).max(1);
     let zero = T::from_f64(0.0);
     let mut largest = match known {
         Some(_) => Vec::new(),
-        None => try_filled("the bounds of gradients", zero, n_chunks * width)?,
+        None => Purpose("the bounds of gradients").filled(zero, n_chunks * width)?,
     };
     let at_once = (TILE_CELLS / width).clamp(1, TILE_ROWS);
-    let scratch = || try_filled("rows of gradients", zero, at_once * width);
+    let scratch = || Purpose("rows of gradients").filled(zero, at_once * width);
     let mut targets = targets.chunks_mut((n_rows * n_targets).max(1));
     let mut bounds = largest.chunks_mut(width);
     let chunks = scores.chunks_mut(n_rows * width).zip(losses.chunks_mut(n_rows)).enumerate();
@@ -121,7 +121,7 @@ pub(super) fn sweep_rows<T: Float, M: Moves<T>>(
                 }
             }
             if projector.is_some() {
-                in_blocks = try_filled("rows of gradients", zero, scores.len())?;
+                in_blocks = Purpose("rows of gradients").filled(zero, scores.len())?;
             }
             let out = projector.is_some().then_some(&mut *in_blocks);
             blocks.block(|i| data.row(first + i), scores, width, losses, out)?;
@@ -158,12 +158,12 @@ pub(super) fn sweep_rows<T: Float, M: Moves<T>>(
         Ok(())
     })?;
     let bounds = match known {
-        Some(bounds) => try_filled("the bounds of gradients", T::from_f64(bounds.gradient), width)?,
+        Some(bounds) => Purpose("the bounds of gradients").filled(T::from_f64(bounds.gradient), width)?,
         None => {
             let (first, rest) = largest.split_at_mut(width);
             rest.chunks_exact(width).for_each(|chunk| take_largest(first, chunk));
             data.weights.workers().max(first)?;
-            try_copied("the bounds of gradients", first)?
+            Purpose("the bounds of gradients").copied(first)?
         }
     };
     Ok((losses, bounds))

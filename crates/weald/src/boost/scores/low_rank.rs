@@ -15,7 +15,7 @@ use crate::boost::leaves::{Fit, Leaves, by_leaf};
 use crate::boost::projector::Projector;
 use crate::control::Control;
 use crate::data::slots::Slots;
-use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
+use crate::error::{Purpose, Result};
 use crate::exact::WeightedGrid;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
@@ -31,7 +31,7 @@ struct RankOneTerm {
     direction: Vec<f64>,
 }
 
-const TERMS: &str = "the stages of a model";
+const TERMS: Purpose = Purpose("the stages of a model");
 
 /// The residuals of some samples.
 #[derive(Debug)]
@@ -57,9 +57,9 @@ pub(crate) struct LowRank<'a> {
 impl<'a> LowRank<'a> {
     /// `y` must be the labels or classes of the data.
     pub(crate) fn new<T: Float>(data: &Data<'a, T>, y: Slots<'a>, start: &[f64]) -> Result<Self> {
-        let mut on = try_filled("the counts of labels", 0u64, data.width)?;
+        let mut on = Purpose("the counts of labels").filled(0u64, data.width)?;
         let mut weight = 0;
-        let mut rows = try_with_capacity("rows", data.n_samples)?;
+        let mut rows = Purpose("rows").with_capacity(data.n_samples)?;
         for row in 0..data.n_samples {
             let units = data.weights.units(row);
             weight += units;
@@ -74,7 +74,7 @@ impl<'a> LowRank<'a> {
         let of_label = |(&on, &c): (&u64, &f64)| on as f64 * (1.0 - c) * (1.0 - c) + (weight - on as f64) * c * c;
         let shares = data.shares;
         let square = on.iter().zip(start).map(of_label).enumerate().map(|(j, square)| share(shares, j) * square).sum();
-        let start = try_copied("the steps of a stage", start)?;
+        let start = Purpose("the steps of a stage").copied(start)?;
         Ok(LowRank { y, start, shares, terms: Vec::new(), square, weight, rows, products: None, of_rows: None })
     }
 
@@ -93,7 +93,7 @@ impl<'a> LowRank<'a> {
         let y = &self.y;
         let of_none: f64 = self.start.iter().enumerate().map(|(j, c)| share(self.shares, j) * c * c).sum();
         let more = |j: usize| share(self.shares, j) * (1.0 - 2.0 * self.start[j]);
-        let mut squares = try_filled("the losses of rows", 0.0, data.n_samples)?;
+        let mut squares = Purpose("the losses of rows").filled(0.0, data.n_samples)?;
         for &row in &self.rows {
             // (1 − c)² instead of c².
             squares[row as usize] = of_none + y.of(row).iter().map(|&j| more(j as usize)).sum::<f64>();
@@ -104,7 +104,7 @@ impl<'a> LowRank<'a> {
 
     /// Computes R φ for one row φ of a projection. The targets of samples of weight zero are not written.
     pub(crate) fn project(&self, projector: &Projector, targets: &mut [f64], control: &Control) -> Result<()> {
-        let mut phi = try_filled("a projection", 0.0, self.start.len())?;
+        let mut phi = Purpose("a projection").filled(0.0, self.start.len())?;
         projector.write_row(0, &mut phi);
         self.along(&phi, control, |row, product| targets[row] = product)
     }
@@ -114,11 +114,11 @@ impl<'a> LowRank<'a> {
         let y = &self.y;
         let along = |v: &[f64]| vectorised(|| dot(v, phi));
         let constant = along(&self.start);
-        let mut of_leaves = try_with_capacity(TERMS, self.terms.len())?;
+        let mut of_leaves = TERMS.with_capacity(self.terms.len())?;
         for term in &self.terms {
             control.check()?;
             let factor = along(&term.direction);
-            of_leaves.push(try_collected(TERMS, term.values.iter().map(|g| g * factor))?);
+            of_leaves.push(TERMS.collected(term.values.iter().map(|g| g * factor))?);
         }
         let mut pulse = control.pulse();
         for &row in &self.rows {
@@ -139,10 +139,10 @@ impl<'a> LowRank<'a> {
         values: &[f64],
         control: &Control,
     ) -> Result<Vec<f64>> {
-        const WHAT: &str = "the steps of a stage";
+        const PURPOSE: Purpose = Purpose("the steps of a stage");
         let y = &self.y;
-        let mut products = try_filled(WHAT, 0.0, data.width)?;
-        let mut counts = try_filled(WHAT, 0u64, data.width)?;
+        let mut products = PURPOSE.filled(0.0, data.width)?;
+        let mut counts = PURPOSE.filled(0u64, data.width)?;
         let mut touched = Vec::new();
         let mut weight = 0.0;
         let mut pulse = control.pulse();
@@ -188,7 +188,7 @@ impl<'a> LowRank<'a> {
         let Fit { data, leaves, control, .. } = fit;
         let (square, regularization) = (leaves.square(values), fit.in_units().along(values));
         let products = self.products(data, leaves, values, control)?;
-        let mut steps = try_with_capacity("the steps of a stage", products.len())?;
+        let mut steps = Purpose("the steps of a stage").with_capacity(products.len())?;
         steps.extend(products.iter().map(|&product| regularization.step(product, square)));
         let n_rows: usize = (0..leaves.len()).map(|leaf| leaves.rows(leaf).len()).sum();
         let [n_rows, n_all] = data.weights.workers().sums_of([n_rows as u64, self.rows.len() as u64])?;
@@ -216,7 +216,7 @@ impl<'a> LowRank<'a> {
         self.square += change.enumerate().map(|(j, change)| share(self.shares, j) * change).sum::<f64>();
         if let Some(mut squares) = self.of_rows.take() {
             let weighed = direction.iter().enumerate().map(|(j, v)| share(self.shares, j) * v);
-            let weighed = try_collected(TERMS, weighed)?;
+            let weighed = TERMS.collected(weighed)?;
             let of_direction = vectorised(|| dot(&weighed, direction));
             self.along(&weighed, control, |row, product| {
                 let g = values[leaf_of[row] as usize];
@@ -224,8 +224,8 @@ impl<'a> LowRank<'a> {
             })?;
             self.of_rows = Some(squares);
         }
-        let (values, direction) = (try_copied(TERMS, values)?, try_copied(TERMS, direction)?);
-        try_push(TERMS, &mut self.terms, RankOneTerm { leaf_of, values, direction })
+        let (values, direction) = (TERMS.copied(values)?, TERMS.copied(direction)?);
+        TERMS.push(&mut self.terms, RankOneTerm { leaf_of, values, direction })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::boost::data::Data;
 use crate::boost::projector::Projector;
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
-use crate::error::{Result, try_copied, try_extend, try_filled};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::rows::ColumnTargets;
@@ -23,7 +23,7 @@ pub(crate) const AT_ONCE: usize = 1 << 11;
 /// The number of samples of a job.
 const OF_A_JOB: usize = 8 * AT_ONCE;
 
-const COLUMNS: &str = "columns of samples";
+const COLUMNS: Purpose = Purpose("columns of samples");
 
 /// y of all samples, in one column.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl<'y> ColumnY<'y> {
         match self {
             ColumnY::Numbers(y) => {
                 memory.numbers.clear();
-                try_extend(COLUMNS, &mut memory.numbers, rows.iter().map(|&row| y[row as usize]))?;
+                COLUMNS.extend(&mut memory.numbers, rows.iter().map(|&row| y[row as usize]))?;
                 Ok(ColumnTargets::Numbers(&memory.numbers))
             }
             ColumnY::Slots(y) => memory.on(y, rows.iter().copied()),
@@ -77,7 +77,7 @@ pub(crate) struct YMemory {
 impl YMemory {
     fn on(&mut self, y: &Slots<'_>, rows: impl ExactSizeIterator<Item = u32>) -> Result<ColumnTargets<'_>> {
         self.on.clear();
-        try_extend(COLUMNS, &mut self.on, rows.map(|row| !y.of(row).is_empty()))?;
+        COLUMNS.extend(&mut self.on, rows.map(|row| !y.of(row).is_empty()))?;
         Ok(ColumnTargets::On(&self.on))
     }
 }
@@ -95,10 +95,10 @@ pub(super) fn sweep<T: Float, M: Moves<T>>(
         return Ok(None);
     };
     let zero = T::from_f64(0.0);
-    let mut losses = try_filled("the losses of rows", 0.0, data.n_samples)?;
-    let mut largest = try_filled("the bounds of gradients", zero, data.n_samples.div_ceil(OF_A_JOB).max(1))?;
+    let mut losses = Purpose("the losses of rows").filled(0.0, data.n_samples)?;
+    let mut largest = Purpose("the bounds of gradients").filled(zero, data.n_samples.div_ceil(OF_A_JOB).max(1))?;
     let known = data.of_row.bounds();
-    let scratch = || Ok((try_filled(COLUMNS, zero, AT_ONCE)?, YMemory::default()));
+    let scratch = || Ok((COLUMNS.filled(zero, AT_ONCE)?, YMemory::default()));
     let mut of_targets = targets.chunks_mut(OF_A_JOB);
     let wants_targets = projector.is_some();
     let columns = scores.chunks_mut(OF_A_JOB).zip(losses.chunks_mut(OF_A_JOB)).zip(&mut largest);
@@ -149,7 +149,7 @@ pub(super) fn sweep<T: Float, M: Moves<T>>(
             data.weights.workers().max(&mut bound)?;
         }
     }
-    Ok(Some((losses, try_copied("the bounds of gradients", &bound)?)))
+    Ok(Some((losses, Purpose("the bounds of gradients").copied(&bound)?)))
 }
 
 #[cfg(test)]

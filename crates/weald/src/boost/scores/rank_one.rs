@@ -10,14 +10,14 @@ use crate::boost::leaves::{Fit, RowsByLeaf, newton};
 use crate::control::Control;
 use crate::data::Targets;
 use crate::data::slots::Slots;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::{Purpose, Result};
 use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
 use crate::loss::vector::add_scaled;
 use crate::tree::Tree;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 
-const STEPS: &str = "the steps of a stage";
+const STEPS: Purpose = Purpose("the steps of a stage");
 
 /// Scores that are moved by one value for each leaf.
 #[derive(Debug)]
@@ -94,12 +94,12 @@ impl<'a, T: Float> Scores<'a, T> for RankOne<'a, T> {
     fn moves(values: Vec<f64>, steps: &[f64], mu: f64) -> Result<(LeafTable, RankOneMoves<T>)> {
         let mut builder = LeafTableBuilder::new(1);
         values.iter().try_for_each(|&value| builder.push_means(&[value]))?;
-        let direction = try_collected(STEPS, steps.iter().map(|step| mu * step))?;
+        let direction = STEPS.collected(steps.iter().map(|step| mu * step))?;
         Ok((builder.finish()?, Self::moves_of_rows(values, direction)?))
     }
 
     fn moves_of_rows(values: Vec<f64>, direction: Vec<f64>) -> Result<RankOneMoves<T>> {
-        let rounded = try_collected(STEPS, direction.iter().map(|&v| T::from_f64(v)))?;
+        let rounded = STEPS.collected(direction.iter().map(|&v| T::from_f64(v)))?;
         Ok(RankOneMoves { values, direction, rounded })
     }
 
@@ -125,7 +125,7 @@ impl<T: Float> Held<T> {
 
     /// Returns the regularised least-squares steps.
     fn steps_of_residuals(&self, fit: Fit<'_, T>, values: &[f64]) -> Result<Vec<f64>> {
-        let mut products = try_filled(STEPS, 0.0, fit.data.width)?;
+        let mut products = STEPS.filled(0.0, fit.data.width)?;
         leaf_sums(fit, self, |leaf, sums| {
             products.iter_mut().zip(sums).for_each(|(product, sum)| *product += values[leaf] * sum);
         })?;

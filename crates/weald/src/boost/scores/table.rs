@@ -8,15 +8,15 @@ use crate::boost::leaves::sums::leaf_sums;
 use crate::boost::leaves::{Fit, RowsByLeaf, newton};
 use crate::control::Control;
 use crate::data::Targets;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::{Purpose, Result};
 use crate::loss::column::LeafRule;
 use crate::loss::float::Float;
 use crate::loss::vector::add;
 use crate::tree::Tree;
 use crate::tree::leaves::{LeafTable, LeafTableBuilder};
 
-const LEAVES: &str = "the leaves of a stage";
-const CONTRIBUTIONS: &str = "the contributions of a stage";
+const LEAVES: Purpose = Purpose("the leaves of a stage");
+const CONTRIBUTIONS: Purpose = Purpose("the contributions of a stage");
 
 /// Scores that are moved by tables, with a row for each leaf.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<'a, T: Float> Scores<'a, T> for Table<T> {
     fn fit_leaves(&mut self, fit: Fit<'_, T>, _: impl FnOnce() -> Result<Vec<f64>>) -> Result<ValuesAndSteps> {
         let (width, Fit { data, leaves, .. }) = (fit.data.width, fit);
         let of_sums = |value: &dyn Fn(f64, f64) -> f64| -> Result<Vec<f64>> {
-            let mut table = try_filled(LEAVES, 0.0, leaves.len() * width)?;
+            let mut table = LEAVES.filled(0.0, leaves.len() * width)?;
             leaf_sums(fit, &self.0, |leaf, sums| {
                 let weight = leaves.weights[leaf];
                 let row = &mut table[leaf * width..][..width];
@@ -81,7 +81,7 @@ impl<'a, T: Float> Scores<'a, T> for Table<T> {
             (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::Newton) => newton::table(fit, scores)?,
             (LeafRule::LeafSums | LeafRule::Search, LeafEstimation::LineSearch) => {
                 if let Some(columns) = by_leaf_sums(fit, scores)? {
-                    let mut table = try_filled(LEAVES, 0.0, leaves.len() * width)?;
+                    let mut table = LEAVES.filled(0.0, leaves.len() * width)?;
                     let steps = columns.steps(None, &mut table)?;
                     return Ok((table, steps));
                 }
@@ -91,7 +91,7 @@ impl<'a, T: Float> Scores<'a, T> for Table<T> {
             }
         };
         // Leaves have what they add: steps are 1, or 0 for scores that nothing is added to.
-        let mut steps = try_filled("the steps of a stage", 0.0, width)?;
+        let mut steps = Purpose("the steps of a stage").filled(0.0, width)?;
         for row in table.chunks_exact(width) {
             steps.iter_mut().zip(row).filter(|(_, g)| **g != 0.0).for_each(|(step, _)| *step = 1.0);
         }
@@ -101,8 +101,8 @@ impl<'a, T: Float> Scores<'a, T> for Table<T> {
     fn moves(values: Vec<f64>, steps: &[f64], mu: f64) -> Result<(LeafTable, TableMoves<T>)> {
         let width = steps.len();
         let mut builder = LeafTableBuilder::new(width);
-        let mut table = try_filled(CONTRIBUTIONS, T::from_f64(0.0), values.len())?;
-        let mut of_leaf = try_filled(CONTRIBUTIONS, 0.0, width)?;
+        let mut table = CONTRIBUTIONS.filled(T::from_f64(0.0), values.len())?;
+        let mut of_leaf = CONTRIBUTIONS.filled(0.0, width)?;
         for (values, row) in values.chunks_exact(width).zip(table.chunks_exact_mut(width)) {
             for ((sum, g), step) in of_leaf.iter_mut().zip(values).zip(steps) {
                 *sum = mu * (step * g);
@@ -114,12 +114,12 @@ impl<'a, T: Float> Scores<'a, T> for Table<T> {
     }
 
     fn moves_of_rows(values: Vec<f64>, direction: Vec<f64>) -> Result<TableMoves<T>> {
-        let direction = try_collected("the steps of a stage", direction.iter().map(|&v| T::from_f64(v)))?;
+        let direction = Purpose("the steps of a stage").collected(direction.iter().map(|&v| T::from_f64(v)))?;
         Ok(TableMoves::Scaled { values, direction })
     }
 
     fn moves_of_tree(values: Vec<f64>, _: Vec<f64>) -> Result<TableMoves<T>> {
-        Ok(TableMoves::Rows(try_collected(LEAVES, values.iter().map(|&value| T::from_f64(value)))?))
+        Ok(TableMoves::Rows(LEAVES.collected(values.iter().map(|&value| T::from_f64(value)))?))
     }
 
     fn relabelled(tree: &Tree, reached: &RowsByLeaf, leaves: &LeafTable) -> Result<Tree> {

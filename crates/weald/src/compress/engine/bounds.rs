@@ -7,10 +7,10 @@
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::training::Training;
-use super::{Gradients, Keeper, LossRows, Step, Verdict, WHAT, norm};
+use super::{Gradients, Keeper, LossRows, PURPOSE, Step, Verdict, norm};
 use crate::compress::indicators::{Indicators, Scratch};
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::Result;
 
 #[derive(Debug)]
 pub(super) struct NormBounds<R> {
@@ -25,8 +25,8 @@ impl<R: Gradients> NormBounds<R> {
     pub(super) fn new(rows: R, nodes: &Indicators, control: &Control) -> Result<Self> {
         Ok(NormBounds {
             training: Training::new(rows)?,
-            bounds: control.try_filled(WHAT, f64::INFINITY, nodes.n_nodes())?,
-            is_exact: control.try_filled(WHAT, false, nodes.n_nodes())?,
+            bounds: control.filled(PURPOSE, f64::INFINITY, nodes.n_nodes())?,
+            is_exact: control.filled(PURPOSE, false, nodes.n_nodes())?,
             scratch: Scratch::default(),
         })
     }
@@ -84,9 +84,9 @@ impl<R: Gradients> Keeper for NormBounds<R> {
     ) -> Result<f64> {
         coefficients.add(step)?;
         let n_moved = self.training.n_moved(step);
-        let mut moved = try_with_capacity(WHAT, n_moved)?;
-        let mut lengths = try_with_capacity(WHAT, n_moved)?;
-        let mut overall = try_filled(WHAT, 0.0, self.training.width())?;
+        let mut moved = PURPOSE.with_capacity(n_moved)?;
+        let mut lengths = PURPOSE.with_capacity(n_moved)?;
+        let mut overall = PURPOSE.filled(0.0, self.training.width())?;
         let rise = self.training.go(step, |i, w, change| {
             moved.push(i);
             overall.iter_mut().zip(change).for_each(|(s, g)| *s += w * g);

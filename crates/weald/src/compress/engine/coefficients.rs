@@ -1,7 +1,7 @@
 //! The coefficients of the nodes that have moved.
 
-use super::{Step, WHAT};
-use crate::error::{Result, try_filled, try_grow};
+use super::{PURPOSE, Step};
+use crate::error::Result;
 
 /// The slot of nodes without coefficients.
 const NONE: u32 = u32::MAX;
@@ -16,7 +16,7 @@ pub(super) struct Coefficients {
 
 impl Coefficients {
     pub(super) fn new(n_nodes: usize, width: usize) -> Result<Self> {
-        Ok(Coefficients { width, slot: try_filled(WHAT, NONE, n_nodes)?, values: Vec::new() })
+        Ok(Coefficients { width, slot: PURPOSE.filled(NONE, n_nodes)?, values: Vec::new() })
     }
 
     /// Returns β_k; empty if the node has not moved.
@@ -46,7 +46,7 @@ impl Coefficients {
 
     pub(super) fn add(&mut self, step: &Step<'_>) -> Result<()> {
         if self.slot[step.node] == NONE {
-            try_grow(WHAT, &mut self.values, self.width)?;
+            PURPOSE.grow(&mut self.values, self.width)?;
             self.slot[step.node] = (self.values.len() / self.width) as u32;
             self.values.resize(self.values.len() + self.width, 0.0);
         }

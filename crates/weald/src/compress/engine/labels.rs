@@ -10,11 +10,11 @@
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::squares::{NodeSquares, Products};
-use super::{Keeper, LossRows, Step, Verdict, WHAT, dot};
+use super::{Keeper, LossRows, PURPOSE, Step, Verdict, dot};
 use crate::compress::indicators::Indicators;
 use crate::compress::rows::LabelRows;
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_filled, try_push, try_with_capacity};
+use crate::error::Result;
 
 /// The samples with their labels, the squares, and what determines residuals.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ struct MovedNodes {
 
 impl MovedNodes {
     fn push(&mut self, tree: usize, node: usize, slot: u32) -> Result<()> {
-        try_push(WHAT, &mut self.of_tree[tree], (node as u32, slot))
+        PURPOSE.push(&mut self.of_tree[tree], (node as u32, slot))
     }
 
     fn trees(&self) -> impl Iterator<Item = (usize, &[(u32, u32)])> {
@@ -46,7 +46,7 @@ impl MovedNodes {
 
 impl Labels {
     pub(super) fn new(rows: LabelRows, nodes: &Indicators, control: &Control) -> Result<Self> {
-        let moved = MovedNodes { of_tree: try_filled(WHAT, Vec::new(), nodes.n_trees())? };
+        let moved = MovedNodes { of_tree: PURPOSE.filled(Vec::new(), nodes.n_trees())? };
         Ok(Labels { rows, of_nodes: NodeSquares::new(nodes, control)?, moved })
     }
 
@@ -54,13 +54,13 @@ impl Labels {
     fn products(&self, nodes: &Indicators, coefficients: &Coefficients, u: &[f64]) -> Result<Vec<f64>> {
         let rows = self.rows.rows();
         let constant = dot(self.rows.centre(), u);
-        let of_on = try_collected(WHAT, rows.root.iter().zip(u).map(|(root, u)| root * u))?;
-        let mut products = try_filled(WHAT, 0.0, rows.n_rows())?;
+        let of_on = PURPOSE.collected(rows.root.iter().zip(u).map(|(root, u)| root * u))?;
+        let mut products = PURPOSE.filled(0.0, rows.n_rows())?;
         for (i, product) in products.iter_mut().enumerate() {
             *product = self.rows.on(i).iter().map(|&c| of_on[c as usize]).sum::<f64>() - constant;
         }
         // What begins and ends at each position in the order of a tree.
-        let mut steps = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
+        let mut steps = PURPOSE.filled(0.0, nodes.n_rows + 1)?;
         for (tree, moved) in self.moved.trees() {
             let (order, start, end) = nodes.ranges(tree);
             let first = nodes.offsets[tree];
@@ -82,7 +82,7 @@ impl Labels {
     /// Returns all residuals.
     fn residuals(&self, nodes: &Indicators, coefficients: &Coefficients) -> Result<Vec<f64>> {
         let width = self.rows.rows().width;
-        let mut residuals = try_filled(WHAT, 0.0, self.rows.rows().n_rows() * width)?;
+        let mut residuals = PURPOSE.filled(0.0, self.rows.rows().n_rows() * width)?;
         for (i, r) in residuals.chunks_exact_mut(width).enumerate() {
             self.rows.residuals_at_start(i, r);
         }
@@ -161,8 +161,8 @@ impl Keeper for Labels {
     /// Returns the sum of weight × residual over the samples of node j.
     fn sum(&self, node: usize, scores: &NodeScores<'_>, coefficients: &Coefficients) -> Result<Vec<f64>> {
         let (nodes, rows) = (scores.nodes, self.rows.rows());
-        let mut c = try_filled(WHAT, 0.0, rows.width)?;
-        let mut weights = try_filled(WHAT, 0.0, nodes.n_rows)?;
+        let mut c = PURPOSE.filled(0.0, rows.width)?;
+        let mut weights = PURPOSE.filled(0.0, nodes.n_rows)?;
         let mut total = 0.0;
         for &i in nodes.rows(node) {
             let w = rows.weight[i as usize];
@@ -172,7 +172,7 @@ impl Keeper for Labels {
         }
         let units = rows.root.iter().zip(self.rows.centre());
         c.iter_mut().zip(units).for_each(|(c, (root, b))| *c = root * *c - total * b);
-        let mut before = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
+        let mut before = PURPOSE.filled(0.0, nodes.n_rows + 1)?;
         for (tree, moved) in self.moved.trees() {
             let (order, start, end) = nodes.ranges(tree);
             let first = nodes.offsets[tree];
@@ -216,7 +216,7 @@ impl Keeper for Labels {
             self.moved.push(scores.nodes.place(step.node).0, step.node, slot)?;
         }
         let weight = &self.rows.rows().weight;
-        let mut weighted: Vec<Products> = try_with_capacity(WHAT, products.len())?;
+        let mut weighted: Vec<Products> = PURPOSE.with_capacity(products.len())?;
         weighted.extend(weight.iter().zip(&products).map(|(w, p)| [w * p, 0.0]));
         let (length, norm) = (step.length, dot(step.direction, step.direction));
         let mut rise = 0.0;

@@ -1,10 +1,10 @@
 //! Scores of nodes: lengths of c_k, times a factor.
 
-use super::WHAT;
+use super::PURPOSE;
 use crate::compress::best::Best;
 use crate::compress::indicators::Indicators;
 use crate::compress::mass::NodeMass;
-use crate::error::{Result, try_filled};
+use crate::error::Result;
 
 /// How the length of c_k is converted to a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +92,11 @@ pub(super) struct NodeScores<'a> {
 impl<'a> NodeScores<'a> {
     pub(super) fn new(nodes: &'a Indicators, mass: &'a NodeMass, scoring: Scoring) -> Result<Self> {
         let n = nodes.n_nodes();
-        let mut is_open = try_filled(WHAT, false, n)?;
+        let mut is_open = PURPOSE.filled(false, n)?;
         for (k, is_open) in is_open.iter_mut().enumerate() {
             *is_open = !nodes.is_root(k) && mass.weight[k] > 0.0 && scoring.opens(mass, k);
         }
-        let mut factor = try_filled(WHAT, 1.0, n)?;
+        let mut factor = PURPOSE.filled(1.0, n)?;
         factor.iter_mut().enumerate().for_each(|(k, factor)| *factor = scoring.factor(mass, k));
         Ok(NodeScores { nodes, mass, scoring, factor, is_open, best: Best::new(n)? })
     }

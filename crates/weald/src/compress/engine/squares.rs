@@ -6,12 +6,12 @@
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::training::Training;
-use super::{Gradients, Keeper, LossRows, Step, Verdict, WHAT};
+use super::{Gradients, Keeper, LossRows, PURPOSE, Step, Verdict};
 use crate::compress::best::NEVER;
 use crate::compress::indicators::Indicators;
 use crate::compress::rows::ResidualRows;
 use crate::control::Control;
-use crate::error::{Result, try_filled, try_with_capacity};
+use crate::error::Result;
 use crate::pool;
 
 /// Number of moves after which ‖c_k‖² is computed anew, to limit rounding errors.
@@ -30,7 +30,7 @@ pub(super) type Products = [f64; 2];
 
 impl NodeSquares {
     pub(super) fn new(nodes: &Indicators, control: &Control) -> Result<Self> {
-        Ok(NodeSquares { squares: control.try_filled(WHAT, 0.0, nodes.n_nodes())?, n_moves: 0 })
+        Ok(NodeSquares { squares: control.filled(PURPOSE, 0.0, nodes.n_nodes())?, n_moves: 0 })
     }
 
     /// Counts a move, and returns whether the squares must be computed anew.
@@ -56,14 +56,14 @@ impl NodeSquares {
         let (nodes, factor, is_open): (&Indicators, &[f64], &[bool]) = (nodes, factor, is_open);
         let (length, norm) = (step.length, dot(step.direction, step.direction));
         let mut left = (best.rewrite(0..nodes.n_nodes()), &mut self.squares[..]);
-        let mut jobs = try_with_capacity(WHAT, nodes.n_trees())?;
+        let mut jobs = PURPOSE.with_capacity(nodes.n_trees())?;
         for tree in 0..nodes.n_trees() {
             let n = nodes.nodes(tree).len();
             let (scores, squares) = (left.0.split_at_mut(n), left.1.split_at_mut(n));
             left = (scores.1, squares.1);
             jobs.push((tree, scores.0, squares.0));
         }
-        let scratch = || try_filled(WHAT, [0.0; 2], nodes.n_rows + 1);
+        let scratch = || PURPOSE.filled([0.0; 2], nodes.n_rows + 1);
         pool::for_each(control.n_threads(), jobs.into_iter(), scratch, |before, (tree, scores, squares)| {
             let (order, start, end) = nodes.ranges(tree);
             let mut sums = [0.0; 2];
@@ -145,7 +145,7 @@ impl Keeper for Squares {
         control: &Control,
     ) -> Result<f64> {
         coefficients.add(step)?;
-        let mut products: Vec<Products> = try_filled(WHAT, [0.0; 2], self.training.rows.rows().n_rows())?;
+        let mut products: Vec<Products> = PURPOSE.filled([0.0; 2], self.training.rows.rows().n_rows())?;
         self.training.each_reach(step, |i, rows, by| {
             let w = rows.rows().weight[i];
             products[i] = [w * dot(rows.gradient(i), step.direction), w * by];

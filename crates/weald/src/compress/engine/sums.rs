@@ -3,11 +3,11 @@
 use super::coefficients::Coefficients;
 use super::scores::NodeScores;
 use super::training::Training;
-use super::{Gradients, Keeper, LossRows, Step, Verdict, WHAT, norm};
+use super::{Gradients, Keeper, LossRows, PURPOSE, Step, Verdict, norm};
 use crate::compress::best::NEVER;
 use crate::compress::indicators::{Indicators, Scratch};
 use crate::control::Control;
-use crate::error::{Result, try_copied, try_filled, try_with_capacity};
+use crate::error::Result;
 
 /// With one score, all nodes are updated if at least this number of samples moves for each sample and node of a tree.
 const FEW: usize = 50;
@@ -27,8 +27,8 @@ impl<R: Gradients> Sums<R> {
         let (n, width) = (nodes.n_nodes(), rows.rows().width);
         Ok(Sums {
             training: Training::new(rows)?,
-            sums: control.try_filled(WHAT, 0.0, n * width)?,
-            sign: try_filled(WHAT, 0.0, if width == 1 { n } else { 0 })?,
+            sums: control.filled(PURPOSE, 0.0, n * width)?,
+            sign: PURPOSE.filled(0.0, if width == 1 { n } else { 0 })?,
             scratch: Scratch::default(),
         })
     }
@@ -43,9 +43,9 @@ impl<R: Gradients> Sums<R> {
     /// without such samples do not change.
     fn add_in_ranges(&mut self, moved: &[u32], values: &[f64], scores: &mut NodeScores<'_>) -> Result<()> {
         let nodes = scores.nodes;
-        let mut by_row = try_filled(WHAT, 0.0, nodes.n_rows)?;
+        let mut by_row = PURPOSE.filled(0.0, nodes.n_rows)?;
         moved.iter().zip(values).for_each(|(&i, v)| by_row[i as usize] = *v);
-        let mut before = try_filled(WHAT, 0.0, nodes.n_rows + 1)?;
+        let mut before = PURPOSE.filled(0.0, nodes.n_rows + 1)?;
         let all = if scores.is_centred() { self.training.overall[0] } else { 0.0 };
         for tree in 0..nodes.n_trees() {
             let (order, start, end) = nodes.ranges(tree);
@@ -89,7 +89,7 @@ impl<R: Gradients> Keeper for Sums<R> {
         self.training.refresh();
         let Sums { training, sums, scratch, .. } = self;
         let (nodes, width) = (scores.nodes, training.width());
-        let mut values = try_with_capacity(WHAT, training.train.len() * width)?;
+        let mut values = PURPOSE.with_capacity(training.train.len() * width)?;
         for &i in &training.train {
             let w = training.rows.rows().weight[i as usize];
             values.extend(training.rows.gradient(i as usize).iter().map(|g| w * g));
@@ -105,7 +105,7 @@ impl<R: Gradients> Keeper for Sums<R> {
     }
 
     fn sum(&self, node: usize, scores: &NodeScores<'_>, _: &Coefficients) -> Result<Vec<f64>> {
-        Ok(self.training.standardized(node, try_copied(WHAT, self.of(node))?, scores))
+        Ok(self.training.standardized(node, PURPOSE.copied(self.of(node))?, scores))
     }
 
     fn score(&self, node: usize, scores: &mut NodeScores<'_>, coefficients: &Coefficients) {
@@ -127,9 +127,9 @@ impl<R: Gradients> Keeper for Sums<R> {
         coefficients.add(step)?;
         let (nodes, width) = (scores.nodes, self.training.width());
         let n_moved = self.training.n_moved(step);
-        let mut moved = try_with_capacity(WHAT, n_moved)?;
-        let mut values = try_with_capacity(WHAT, n_moved * width)?;
-        let mut overall = try_filled(WHAT, 0.0, width)?;
+        let mut moved = PURPOSE.with_capacity(n_moved)?;
+        let mut values = PURPOSE.with_capacity(n_moved * width)?;
+        let mut overall = PURPOSE.filled(0.0, width)?;
         let rise = self.training.go(step, |i, w, change| {
             moved.push(i);
             overall.iter_mut().zip(change).for_each(|(s, g)| *s += w * g);

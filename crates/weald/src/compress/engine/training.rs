@@ -1,9 +1,9 @@
 //! Training samples with their gradients.
 
 use super::scores::NodeScores;
-use super::{Gradients, Step, WHAT};
+use super::{Gradients, PURPOSE, Step};
 use crate::compress::indicators::Indicators;
-use crate::error::{Result, try_filled};
+use crate::error::Result;
 
 /// The samples, and what all keepers with gradients need of them.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ impl<R: Gradients> Training<R> {
     pub(super) fn new(rows: R) -> Result<Self> {
         let of_all = rows.rows();
         let train = of_all.of_training()?;
-        let overall = try_filled(WHAT, 0.0, of_all.width)?;
-        let is_inside = try_filled(WHAT, false, of_all.n_rows())?;
+        let overall = PURPOSE.filled(0.0, of_all.width)?;
+        let is_inside = PURPOSE.filled(false, of_all.n_rows())?;
         Ok(Training { rows, train, overall, is_inside })
     }
 
@@ -40,7 +40,7 @@ impl<R: Gradients> Training<R> {
 
     /// Returns c_k, computed from the samples of a node.
     pub(super) fn sum(&self, nodes: &Indicators, node: usize) -> Result<Vec<f64>> {
-        let mut c = try_filled(WHAT, 0.0, self.width())?;
+        let mut c = PURPOSE.filled(0.0, self.width())?;
         for &i in nodes.rows(node) {
             if self.rows.rows().weight[i as usize] > 0.0 {
                 self.rows.add_gradient(i as usize, &mut c);
@@ -66,7 +66,7 @@ impl<R: Gradients> Training<R> {
     /// Moves the scores of samples. Calls `see` for each training sample with its position, its weight, and the change
     /// of its negative gradient. Returns by how much the loss rises.
     pub(super) fn go(&mut self, step: &Step<'_>, mut see: impl FnMut(u32, f64, &[f64])) -> Result<f64> {
-        let mut change = try_filled(WHAT, 0.0, self.width())?;
+        let mut change = PURPOSE.filled(0.0, self.width())?;
         let mut rise = 0.0;
         let rows = &mut self.rows;
         let mut shift = |i: u32, by: f64| {

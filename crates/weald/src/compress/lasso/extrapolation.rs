@@ -8,9 +8,9 @@
 //!
 //! It costs K² products of all coefficients for every K sweeps, and K + 1 copies of the coefficients in memory.
 
-use super::{Coordinate, WHAT};
+use super::{Coordinate, PURPOSE};
 use crate::cholesky;
-use crate::error::{Result, try_filled, try_push, try_with_capacity};
+use crate::error::Result;
 
 /// K, the number of sweeps from which a proposal is computed.
 const SWEEPS: usize = 5;
@@ -28,9 +28,9 @@ impl Extrapolation {
     /// Takes the coefficients after a sweep. Every K sweeps it returns a proposal, coordinate after coordinate.
     pub(super) fn after_sweep(&mut self, coordinates: &[Coordinate]) -> Result<Option<Vec<f64>>> {
         let n_values = coordinates.iter().map(|coordinate| coordinate.beta.len()).sum();
-        let mut values = try_with_capacity(WHAT, n_values)?;
+        let mut values = PURPOSE.with_capacity(n_values)?;
         coordinates.iter().for_each(|coordinate| values.extend_from_slice(&coordinate.beta));
-        try_push(WHAT, &mut self.after, values)?;
+        PURPOSE.push(&mut self.after, values)?;
         if self.after.len() <= SWEEPS {
             return Ok(None);
         }
@@ -52,7 +52,7 @@ impl Extrapolation {
         let trace: f64 = (0..SWEEPS).map(|k| products[k * SWEEPS + k]).sum();
         let Some(z) = cholesky::solve(&products, DAMPING * trace, &[1.0; SWEEPS])? else { return Ok(None) };
         let sum: f64 = z.iter().sum();
-        let mut proposal = try_filled(WHAT, 0.0, self.after[0].len())?;
+        let mut proposal = PURPOSE.filled(0.0, self.after[0].len())?;
         for (z, values) in z.iter().zip(&self.after[1..]) {
             proposal.iter_mut().zip(values).for_each(|(p, b)| *p += z / sum * b);
         }

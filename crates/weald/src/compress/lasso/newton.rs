@@ -5,10 +5,10 @@
 //! squared error, without exponentials and with the constant solved for in every step. The step to its solution is then
 //! taken; it is halved as long as the objective would rise.
 
-use super::{Solved, Solver, WHAT, betas, length};
+use super::{PURPOSE, Solved, Solver, betas, length};
 use crate::compress::rows::{Gradients, LossRows, OddsRows};
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_filled};
+use crate::error::Result;
 
 /// Minimum curvature of a sample, of 1 at most: without it, samples with extreme scores would have no curvature, and a
 /// step would be unbounded.
@@ -40,8 +40,8 @@ impl Solved for OddsRows {
     /// The constant is found by Newton steps.
     fn settle(solver: &mut Solver<'_, Self>, control: &Control) -> Result<()> {
         let width = solver.overall.len();
-        let mut curvatures = try_filled(WHAT, 0.0, width)?;
-        let mut step = try_filled(WHAT, 0.0, width)?;
+        let mut curvatures = PURPOSE.filled(0.0, width)?;
+        let mut step = PURPOSE.filled(0.0, width)?;
         let mut pulse = control.pulse();
         for _ in 0..STEPS {
             solver.sum_gradients(control)?;
@@ -103,7 +103,7 @@ impl Solver<'_, OddsRows> {
     fn model(&self, control: &Control) -> Result<QuadraticModel> {
         let (rows, of_all) = (&self.rows, self.rows.rows());
         let width = of_all.width;
-        let filled = |n: usize| try_filled(WHAT, 0.0, n * width);
+        let filled = |n: usize| PURPOSE.filled(0.0, n * width);
         let n = of_all.n_rows();
         let (mut slopes, mut curvatures) = (filled(n)?, filled(n)?);
         let (mut overall, mut total) = (filled(1)?, filled(1)?);
@@ -140,7 +140,7 @@ impl Solver<'_, OddsRows> {
     ) -> Result<f64> {
         let Solver { nodes, rows, coordinates, .. } = self;
         let (rows, width) = (rows.rows(), model.width);
-        let (mut sums, mut step) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
+        let (mut sums, mut step) = (PURPOSE.filled(0.0, width)?, PURPOSE.filled(0.0, width)?);
         let mut worst = 0.0f64;
         let mut pulse = control.pulse();
         for (k, coordinate) in coordinates.iter_mut().enumerate() {
@@ -177,8 +177,8 @@ impl Solver<'_, OddsRows> {
     /// the objective. Returns false if no step does; everything is then as before.
     fn go(&mut self, model: &QuadraticModel, before: &[Vec<f64>], lambda: f64) -> Result<bool> {
         let Solver { rows, coordinates, intercept, .. } = self;
-        let constant = try_collected(WHAT, model.overall.iter().zip(&model.total).map(|(all, h)| all / h))?;
-        let zeros = || try_filled(WHAT, 0.0, model.width);
+        let constant = PURPOSE.collected(model.overall.iter().zip(&model.total).map(|(all, h)| all / h))?;
+        let zeros = || PURPOSE.filled(0.0, model.width);
         let (mut change, mut way) = (zeros()?, zeros()?);
         let mut go_on = |rows: &mut OddsRows, share: f64| -> f64 {
             let mut loss = 0.0;

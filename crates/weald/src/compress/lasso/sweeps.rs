@@ -2,11 +2,11 @@
 //! needed.
 
 use super::extrapolation::Extrapolation;
-use super::{Coordinate, Solved, Solver, WHAT, betas};
+use super::{Coordinate, PURPOSE, Solved, Solver, betas};
 use crate::compress::indicators::Indicators;
 use crate::compress::rows::{Gradients, LossRows, ResidualRows};
 use crate::control::Control;
-use crate::error::{Result, try_collected, try_copied, try_filled};
+use crate::error::Result;
 
 /// Number of sweeps for one penalty after which they are extrapolated: most penalties need fewer.
 const SLOW: usize = 50;
@@ -16,7 +16,7 @@ impl Solved for ResidualRows {
     fn settle(solver: &mut Solver<'_, Self>, control: &Control) -> Result<()> {
         solver.sum_gradients(control)?;
         let total = solver.rows.rows().total;
-        let step = try_collected(WHAT, solver.overall.iter().map(|s| s / total))?;
+        let step = PURPOSE.collected(solver.overall.iter().map(|s| s / total))?;
         solver.move_constant(&step, control)?;
         solver.overall.fill(0.0);
         Ok(())
@@ -39,7 +39,7 @@ impl Solver<'_, ResidualRows> {
     fn sweep(&mut self, lambda: f64, only_active: bool, control: &Control) -> Result<f64> {
         let Solver { nodes, rows, coordinates, overall, .. } = self;
         let (width, total) = (rows.rows().width, rows.rows().total);
-        let (mut sums, mut step) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
+        let (mut sums, mut step) = (PURPOSE.filled(0.0, width)?, PURPOSE.filled(0.0, width)?);
         let mut worst = 0.0f64;
         let mut pulse = control.pulse();
         for coordinate in coordinates {
@@ -103,9 +103,9 @@ impl Solver<'_, ResidualRows> {
     /// Replaces the coefficients by `proposal`, coordinate after coordinate, if that lowers the objective.
     fn take_if_lower(&mut self, proposal: &[f64], lambda: f64) -> Result<()> {
         let here = self.objective(lambda);
-        let (residuals, overall) = (try_copied(WHAT, self.rows.residuals_mut())?, try_copied(WHAT, &self.overall)?);
+        let (residuals, overall) = (PURPOSE.copied(self.rows.residuals_mut())?, PURPOSE.copied(&self.overall)?);
         let before = betas(&self.coordinates)?;
-        let mut step = try_filled(WHAT, 0.0, overall.len())?;
+        let mut step = PURPOSE.filled(0.0, overall.len())?;
         let Solver { nodes, rows, coordinates, overall: sums, .. } = self;
         for (coordinate, to) in coordinates.iter_mut().zip(proposal.chunks_exact(step.len())) {
             step.iter_mut().zip(to).zip(&coordinate.beta).for_each(|((s, to), from)| *s = to - from);

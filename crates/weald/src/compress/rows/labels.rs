@@ -2,9 +2,9 @@
 
 use super::on::OnColumns;
 use super::residuals::{ResidualRows, of_row_of_columns, predicted_of_columns, reported_of_columns, start_of_columns};
-use super::{CommonRows, LossRows, WHAT};
+use super::{CommonRows, LossRows, PURPOSE};
 use crate::control::Control;
-use crate::error::{Result, try_collected};
+use crate::error::Result;
 
 /// The samples and their labels.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl LabelRows {
         let centre = start_of_columns(&mut rows, &on)?;
         let squares = centre.iter().map(|b| b * b).sum::<f64>();
         // (√m − b)² − b² of a label that is on.
-        let more = try_collected(WHAT, rows.root.iter().zip(&centre).map(|(root, b)| root * root - 2.0 * root * b))?;
+        let more = PURPOSE.collected(rows.root.iter().zip(&centre).map(|(root, b)| root * root - 2.0 * root * b))?;
         for row in 0..rows.n_rows() {
             let of_on = on.of(row).iter().map(|&c| more[c as usize]).sum::<f64>();
             let loss = (squares + of_on) / rows.report.n_outputs;

@@ -29,7 +29,7 @@ use crate::data::known::Known;
 use crate::data::targets::{in_columns, n_scores};
 use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
-use crate::error::{Error, Result, try_collected, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::exact::{PowerOfTwo, exponent_above};
 use ndarray::ArrayView2;
 use odds::Odds;
@@ -37,7 +37,7 @@ use on::OnColumns;
 use report::{Mistakes, Report};
 use units::Units;
 
-const WHAT: &str = "residuals";
+const PURPOSE: Purpose = Purpose("residuals");
 
 /// What all samples have, for any loss.
 #[derive(Clone, Debug)]
@@ -73,25 +73,25 @@ impl CommonRows {
                 "have samples with a training weight of 0 only",
             ));
         }
-        let mut ids = try_with_capacity(WHAT, n)?;
+        let mut ids = PURPOSE.with_capacity(n)?;
         ids.extend((0..n as u32).filter(|&i| weight_of(i) > 0.0 || held_of(i) > 0.0));
-        let mut weight = try_collected(WHAT, ids.iter().map(|&i| weight_of(i)))?;
-        let mut held = try_collected(WHAT, ids.iter().map(|&i| held_of(i)))?;
+        let mut weight = PURPOSE.collected(ids.iter().map(|&i| weight_of(i)))?;
+        let mut held = PURPOSE.collected(ids.iter().map(|&i| held_of(i)))?;
         let is_far = matches!(y, Targets::Real(y) if y.iter().any(|y| y.abs() > FAR_TARGETS));
         bring_near_one(&mut weight, is_far);
         bring_near_one(&mut held, is_far);
         let outputs = y.outputs();
         let width = n_scores(&outputs);
         let root = match config.output_factors().shares_of_labels_that_count(&outputs)? {
-            Some(shares) => try_collected(WHAT, shares.iter().map(|share| share.sqrt()))?,
-            None => try_filled(WHAT, 1.0, width)?,
+            Some(shares) => PURPOSE.collected(shares.iter().map(|share| share.sqrt()))?,
+            None => PURPOSE.filled(1.0, width)?,
         };
         let n_outputs = root.iter().map(|root| root * root).sum();
         Ok(CommonRows {
             width,
             total: weight.iter().sum(),
             scale: units::scales(&root)?,
-            start: try_filled(WHAT, 0.0, width)?,
+            start: PURPOSE.filled(0.0, width)?,
             root,
             report: Report::new(held, n_outputs, Mistakes::of(&outputs, config.loss)?)?,
             ids,
@@ -101,11 +101,11 @@ impl CommonRows {
 
     fn try_clone(&self) -> Result<Self> {
         Ok(CommonRows {
-            ids: try_copied(WHAT, &self.ids)?,
-            weight: try_copied(WHAT, &self.weight)?,
-            scale: try_copied(WHAT, &self.scale)?,
-            start: try_copied(WHAT, &self.start)?,
-            root: try_copied(WHAT, &self.root)?,
+            ids: PURPOSE.copied(&self.ids)?,
+            weight: PURPOSE.copied(&self.weight)?,
+            scale: PURPOSE.copied(&self.scale)?,
+            start: PURPOSE.copied(&self.start)?,
+            root: PURPOSE.copied(&self.root)?,
             report: self.report.try_clone()?,
             ..*self
         })
@@ -121,7 +121,7 @@ impl CommonRows {
 
     /// Returns the samples of positive training weight.
     pub(crate) fn of_training(&self) -> Result<Vec<u32>> {
-        let mut train = try_with_capacity(WHAT, self.n_rows())?;
+        let mut train = PURPOSE.with_capacity(self.n_rows())?;
         train.extend((0..self.n_rows() as u32).filter(|&i| self.is_training(i as usize)));
         Ok(train)
     }
@@ -198,7 +198,7 @@ pub(crate) trait LossRows: std::fmt::Debug {
     /// X), in the same measure as [`CommonRows::losses`].
     fn loss_of_predictions(&self, predictions: ArrayView2<'_, f64>) -> Result<f64> {
         let (rows, width) = (self.rows(), self.rows().width);
-        let (mut p, mut values) = (try_filled(WHAT, 0.0, width)?, try_filled(WHAT, 0.0, width)?);
+        let (mut p, mut values) = (PURPOSE.filled(0.0, width)?, PURPOSE.filled(0.0, width)?);
         // If there is one score and two columns, it belongs to the second class.
         let first = if predictions.ncols() == 2 && width == 1 { 1 } else { 0 };
         let mut loss = 0.0;

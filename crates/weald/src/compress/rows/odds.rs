@@ -3,11 +3,11 @@
 use super::on::OnColumns;
 use super::residuals::zeros;
 use super::units::{Unit, Units};
-use super::{CommonRows, Gradients, LossRows, WHAT};
+use super::{CommonRows, Gradients, LossRows, PURPOSE};
 use crate::control::Control;
 use crate::data::Outputs;
 use crate::data::targets::{is_binary, starts};
-use crate::error::{Result, try_copied, try_filled};
+use crate::error::Result;
 use crate::loss::{LogLoss, Loss, softmax};
 
 /// The path of a logistic loss ends when this share of the loss of the constant is left, as in glmnet (Friedman, Hastie
@@ -128,7 +128,7 @@ impl OddsRows {
         let width = rows.width;
         odds.start(&on.weights(&rows.weight, width)?, &mut rows, control)?;
         let (mut scores, mut gradients) = (zeros(&rows, control)?, zeros(&rows, control)?);
-        let mut lowered = try_filled(WHAT, 0.0, rows.n_rows())?;
+        let mut lowered = PURPOSE.filled(0.0, rows.n_rows())?;
         for (row, (f, g)) in scores.chunks_exact_mut(width).zip(gradients.chunks_exact_mut(width)).enumerate() {
             f.copy_from_slice(&rows.start);
             lowered[row] = odds.gradients(f, on.of(row), rows.units(), g);
@@ -233,9 +233,9 @@ impl Gradients for OddsRows {
         Ok(OddsRows {
             rows: self.rows.try_clone()?,
             odds: self.odds.clone(),
-            scores: try_copied(WHAT, &self.scores)?,
-            gradients: try_copied(WHAT, &self.gradients)?,
-            lowered: try_copied(WHAT, &self.lowered)?,
+            scores: PURPOSE.copied(&self.scores)?,
+            gradients: PURPOSE.copied(&self.gradients)?,
+            lowered: PURPOSE.copied(&self.lowered)?,
             on: self.on.try_clone()?,
         })
     }

@@ -1,8 +1,8 @@
 //! Labels and classes of samples as columns of 0 and 1.
 
-use super::WHAT;
+use super::PURPOSE;
 use crate::data::slots::Slots;
-use crate::error::{Result, try_copied, try_filled, try_with_capacity};
+use crate::error::Result;
 
 /// The columns that are 1: `columns[ptr[i]..ptr[i + 1]]` for sample i, in increasing order.
 #[derive(Clone, Debug)]
@@ -14,8 +14,8 @@ pub(super) struct OnColumns {
 impl OnColumns {
     pub(super) fn new(y: &Slots<'_>, ids: &[u32]) -> Result<Self> {
         let stored = ids.iter().map(|&id| y.of(id).len()).sum();
-        let mut columns = try_with_capacity(WHAT, stored)?;
-        let mut ptr = try_with_capacity(WHAT, ids.len() + 1)?;
+        let mut columns = PURPOSE.with_capacity(stored)?;
+        let mut ptr = PURPOSE.with_capacity(ids.len() + 1)?;
         ptr.push(0);
         for &id in ids {
             columns.extend_from_slice(y.of(id));
@@ -25,7 +25,7 @@ impl OnColumns {
     }
 
     pub(super) fn try_clone(&self) -> Result<Self> {
-        Ok(OnColumns { ptr: try_copied(WHAT, &self.ptr)?, columns: try_copied(WHAT, &self.columns)? })
+        Ok(OnColumns { ptr: PURPOSE.copied(&self.ptr)?, columns: PURPOSE.copied(&self.columns)? })
     }
 
     pub(super) fn of(&self, row: usize) -> &[u32] {
@@ -34,7 +34,7 @@ impl OnColumns {
 
     /// Returns, for each of `width` columns, the total weight of the samples for which it is 1.
     pub(super) fn weights(&self, weight: &[f64], width: usize) -> Result<Vec<f64>> {
-        let mut on = try_filled(WHAT, 0.0, width)?;
+        let mut on = PURPOSE.filled(0.0, width)?;
         for (row, w) in weight.iter().enumerate() {
             self.of(row).iter().for_each(|&c| on[c as usize] += w);
         }

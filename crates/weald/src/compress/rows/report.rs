@@ -1,11 +1,11 @@
 //! The reported losses of samples: for training samples the loss that is minimised, for held-out samples of classes the
 //! share of errors.
 
-use super::WHAT;
+use super::PURPOSE;
 use crate::compress::CompressLoss;
 use crate::data::Outputs;
 use crate::data::targets::{is_binary, starts};
-use crate::error::{Result, try_copied, try_filled};
+use crate::error::Result;
 
 /// Errors in the classes of held-out samples.
 #[derive(Clone, Debug)]
@@ -67,16 +67,16 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn new(held: Vec<f64>, n_outputs: f64, mistakes: Option<Mistakes>) -> Result<Self> {
-        let losses = try_filled(WHAT, 0.0, held.len())?;
+        let losses = PURPOSE.filled(0.0, held.len())?;
         let (held_total, n_held_outputs) = (held.iter().sum(), n_outputs);
         Ok(Report { held, held_total, mistakes, n_outputs, n_held_outputs, losses, train_loss: 0.0, test_loss: 0.0 })
     }
 
     pub(super) fn try_clone(&self) -> Result<Self> {
         Ok(Report {
-            held: try_copied(WHAT, &self.held)?,
+            held: PURPOSE.copied(&self.held)?,
             mistakes: self.mistakes.clone(),
-            losses: try_copied(WHAT, &self.losses)?,
+            losses: PURPOSE.copied(&self.losses)?,
             ..*self
         })
     }

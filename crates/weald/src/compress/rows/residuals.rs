@@ -1,12 +1,11 @@
 //! The squared error with stored residuals of every sample. Those of unknown cells are zero, whatever moves.
 
 use super::on::OnColumns;
-use super::{CommonRows, Gradients, LossRows, WHAT};
+use super::{CommonRows, Gradients, LossRows, PURPOSE};
 use crate::control::Control;
 use crate::data::known::Known;
 use crate::data::train_y::RealTargets;
-use crate::error::{Error, Result, try_copied, try_filled};
-use crate::model::try_matrix;
+use crate::error::{Error, Result};
 
 /// The samples and their residuals.
 #[derive(Clone, Debug)]
@@ -142,8 +141,8 @@ fn lower(residual: &mut f64, by: f64, change: &mut f64) -> f64 {
 
 /// Allocates what is stored for all samples.
 pub(super) fn zeros(rows: &CommonRows, control: &Control) -> Result<Vec<f64>> {
-    let n_values = try_matrix::<()>(WHAT, rows.n_rows(), rows.width)?.len();
-    control.try_filled(WHAT, 0.0, n_values)
+    let n_values = PURPOSE.zeros::<()>(rows.n_rows(), rows.width)?.len();
+    control.filled(PURPOSE, 0.0, n_values)
 }
 
 /// Numbers that differ by at most this share are considered equal up to rounding: two neighbouring floats and one more.
@@ -151,7 +150,7 @@ const ROUNDING: f64 = 2.0 * f64::EPSILON;
 
 /// Returns which cells of the samples are unknown, and counts the others.
 fn unknown_cells(rows: &mut CommonRows, known: &Known) -> Result<Vec<bool>> {
-    let mut unknown = try_filled(WHAT, false, rows.n_rows() * rows.width)?;
+    let mut unknown = PURPOSE.filled(false, rows.n_rows() * rows.width)?;
     // Weights, and weights of known cells, in training and held out.
     let (mut totals, mut cells) = ([0.0; 2], [0.0; 2]);
     for (row, (&id, unknown)) in rows.ids.iter().zip(unknown.chunks_exact_mut(rows.width)).enumerate() {
@@ -291,9 +290,9 @@ impl Gradients for ResidualRows {
         };
         Ok(ResidualRows {
             rows: self.rows.try_clone()?,
-            residuals: try_copied(WHAT, &self.residuals)?,
+            residuals: PURPOSE.copied(&self.residuals)?,
             of,
-            unknown: try_copied(WHAT, &self.unknown)?,
+            unknown: PURPOSE.copied(&self.unknown)?,
         })
     }
 }

@@ -5,8 +5,8 @@
 //! label of weight one, so that steps have the same closed forms. A label of weight zero keeps its constant: no
 //! gradient ever moves its scores.
 
-use super::WHAT;
-use crate::error::{Result, try_collected};
+use super::PURPOSE;
+use crate::error::Result;
 
 /// √m of each column of scores. Multiplying by one changes no bit: for numerical outputs, classes, and labels with
 /// equal weights, all are one.
@@ -59,5 +59,5 @@ impl Unit {
 
 /// Returns 1/√m of each column; 1 if the weight is zero.
 pub(super) fn scales(root: &[f64]) -> Result<Vec<f64>> {
-    try_collected(WHAT, root.iter().map(|&root| if root > 0.0 { 1.0 / root } else { 1.0 }))
+    PURPOSE.collected(root.iter().map(|&root| if root > 0.0 { 1.0 / root } else { 1.0 }))
 }

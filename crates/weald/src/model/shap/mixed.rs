@@ -3,7 +3,7 @@
 use super::plan::{Memory, Plan, Question, To};
 use crate::control::{Control, Pulse};
 use crate::data::Matrix;
-use crate::error::{Error, ErrorKind, Result, try_filled};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 use crate::loss::vector::vectorised;
 use crate::tree::shap::background::{BITS, ByPlace, walk_mixed};
 use crate::tree::shap::mixed_leaf::{MixedInteractions, MixedSums, MixedWeights};
@@ -57,7 +57,7 @@ impl Plan<'_, '_> {
         check_background(&x)?;
         let rows = self.model.rows(x, control).map_err(named_background)?;
         let (n_rows, u) = (rows.n_samples(), self.tested.len());
-        let mut values = try_filled("the background", 0.0, n_rows.saturating_mul(u))?;
+        let mut values = Purpose("the background").filled(0.0, n_rows.saturating_mul(u))?;
         let mut scratch = rows.scratch()?;
         let mut pulse = control.pulse();
         for at in 0..n_rows {

@@ -7,16 +7,16 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use super::{Additive, SparseScores, try_matrix};
+use super::{Additive, SparseScores};
 use crate::control::Control;
 use crate::data::Matrix;
-use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::pool;
 use crate::tree::shap::LANES;
 use mixed::check_background;
 use plan::{Plan, Worker};
 
-const WHAT: &str = "Shapley values";
+const PURPOSE: Purpose = Purpose("Shapley values");
 
 impl Additive<'_> {
     /// Shapley values of the scores: (n_samples, n_features, number of `outputs`), of all scores or of chosen ones.
@@ -58,7 +58,7 @@ impl Additive<'_> {
         let columns = self.checked_outputs(outputs)?;
         let rows = self.rows(x, control)?;
         let (n, p, width) = (rows.n_samples(), self.n_features, columns.len());
-        let mut values = try_matrix(WHAT, n, p.checked_mul(width).ok_or(too_large())?)?;
+        let mut values = PURPOSE.zeros(n, p.checked_mul(width).ok_or(too_large())?)?;
         let plan = Plan::of(self)?;
         let background = background.map(|b| plan.background(b, control)).transpose()?;
         let mut first = 0;
@@ -104,12 +104,12 @@ impl Additive<'_> {
         let rows = self.rows(x, control)?;
         let plan = Plan::of(self)?;
         let background = background.map(|b| plan.background(b, control)).transpose()?;
-        let mut all = try_with_capacity(WHAT, columns.len())?;
+        let mut all = PURPOSE.with_capacity(columns.len())?;
         for columns in columns.chunks(plan.outputs_at_once()) {
             let n_groups = plan.n_groups(columns.len(), background.as_ref(), rows.n_samples(), control);
             let question = plan.question(columns, background.as_ref(), n_groups, control)?;
             let n_blocks = rows.n_samples().div_ceil(question.block_rows());
-            let mut blocks = try_with_capacity(WHAT, n_blocks)?;
+            let mut blocks = PURPOSE.with_capacity(n_blocks)?;
             blocks.resize_with(n_blocks, Vec::new);
             let explain = |worker: &mut Worker, (block, out): (usize, &mut Vec<SparseScores>)| {
                 let n_rows = plan.explain(&rows, block, &question, worker, control)?;
@@ -118,7 +118,7 @@ impl Additive<'_> {
             };
             pool::for_each(control.n_threads(), blocks.iter_mut().enumerate(), || Ok(Worker::default()), explain)?;
             for o in 0..columns.len() {
-                let mut of_output = try_with_capacity(WHAT, n_blocks)?;
+                let mut of_output = PURPOSE.with_capacity(n_blocks)?;
                 for block in &mut blocks {
                     of_output.push(std::mem::replace(&mut block[o], SparseScores::empty()?));
                 }
@@ -147,7 +147,7 @@ impl Additive<'_> {
                 scores.sum_axis(Axis(0)) / scores.nrows() as f64
             }
         };
-        try_collected(WHAT, columns.iter().map(|&column| means[column]))
+        PURPOSE.collected(columns.iter().map(|&column| means[column]))
     }
 
     /// Interaction values of one output, (n_samples, n_features, n_features): symmetric, and each row sums to the Shapley
@@ -168,7 +168,7 @@ impl Additive<'_> {
         let columns = self.checked_outputs(Some(&[output]))?;
         let rows = self.rows(x, control)?;
         let (n, p) = (rows.n_samples(), self.n_features);
-        let mut values = try_matrix(WHAT, n, p.checked_mul(p).ok_or(too_large())?)?;
+        let mut values = PURPOSE.zeros(n, p.checked_mul(p).ok_or(too_large())?)?;
         let plan = Plan::of(self)?;
         let background = background.map(|b| plan.background(b, control)).transpose()?;
         let n_groups = plan.n_groups(plan.tested.len(), background.as_ref(), n, control);
@@ -199,8 +199,8 @@ impl Additive<'_> {
     }
 
     fn checked_outputs(&self, outputs: Option<&[usize]>) -> Result<Vec<usize>> {
-        let Some(outputs) = outputs else { return try_collected(WHAT, 0..self.width) };
-        let mut met = try_filled(WHAT, false, self.width)?;
+        let Some(outputs) = outputs else { return PURPOSE.collected(0..self.width) };
+        let mut met = PURPOSE.filled(false, self.width)?;
         for &output in outputs {
             let Some(met) = met.get_mut(output) else {
                 return Err(Error::invalid("outputs", output, "be below the number of scores"));
@@ -209,10 +209,10 @@ impl Additive<'_> {
                 return Err(Error::invalid("outputs", format!("{output}, twice"), "name each score once"));
             }
         }
-        try_collected(WHAT, outputs.iter().copied())
+        PURPOSE.collected(outputs.iter().copied())
     }
 }
 
 fn too_large() -> Error {
-    ErrorKind::OutOfMemory { what: WHAT, bytes: usize::MAX }.into()
+    PURPOSE.missing::<u8>(usize::MAX)
 }

@@ -1,9 +1,9 @@
 //! What is known before rows come, and what a block of rows adds up to.
 
-use super::WHAT;
+use super::PURPOSE;
 use super::mixed::Background;
 use crate::control::Control;
-use crate::error::{Result, try_extend, try_filled, try_push, try_with_capacity};
+use crate::error::Result;
 use crate::loss::vector::vectorised;
 use crate::model::{Additive, Direction, SparseScores, Term};
 use crate::pool;
@@ -91,14 +91,14 @@ pub(super) struct To<'s> {
 impl<'m, 'a> Plan<'m, 'a> {
     pub(super) fn of(model: &'m Additive<'a>) -> Result<Self> {
         let tested = Tested::by(&model.trees, model.n_features)?;
-        let mut met = try_filled(WHAT, 0, tested.len())?;
-        let mut paths = try_with_capacity(WHAT, model.trees.len())?;
+        let mut met = PURPOSE.filled(0, tested.len())?;
+        let mut paths = PURPOSE.with_capacity(model.trees.len())?;
         let mut rules = Vec::new();
         for tree in &model.trees {
             let found = Paths::of(tree, &tested, &mut met)?;
             let m = found.n_quadrature;
             while rules.len() <= m {
-                try_push(WHAT, &mut rules, None)?;
+                PURPOSE.push(&mut rules, None)?;
             }
             if rules[m].is_none() {
                 rules[m] = Some(Rule::gauss_legendre(m)?);
@@ -164,7 +164,7 @@ impl<'m, 'a> Plan<'m, 'a> {
         };
         let len = self.tested.len().saturating_mul(n_groups);
         if memory.x.len() != len {
-            memory.x = try_filled(WHAT, [0.0; LANES], len)?;
+            memory.x = PURPOSE.filled([0.0; LANES], len)?;
         }
         let mut at = 0;
         rows.for_each(range, &mut scratch, |row| {
@@ -300,11 +300,11 @@ impl<'m, 'a> Plan<'m, 'a> {
                 for (&feature, found) in self.tested.features.iter().zip(group.chunks_exact(width)) {
                     let value = found[o].0[row % LANES];
                     if value != 0.0 {
-                        try_push(WHAT, &mut scores.columns, feature)?;
-                        try_push(WHAT, &mut scores.values, value)?;
+                        PURPOSE.push(&mut scores.columns, feature)?;
+                        PURPOSE.push(&mut scores.values, value)?;
                     }
                 }
-                try_push(WHAT, &mut scores.ptr, scores.columns.len())?;
+                PURPOSE.push(&mut scores.ptr, scores.columns.len())?;
             }
         }
         Ok(all)
@@ -315,7 +315,7 @@ impl<'m, 'a> Plan<'m, 'a> {
 fn factors_of(direction: Direction<'_>, question: &Question<'_>, factors: &mut Vec<f64>) -> Result<()> {
     factors.clear();
     let all = direction.factors();
-    try_extend(WHAT, factors, question.columns.iter().map(|_| 0.0))?;
+    PURPOSE.extend(factors, question.columns.iter().map(|_| 0.0))?;
     for (&place, factor) in question.places.iter().zip(all).filter(|(place, _)| **place != NONE) {
         factors[place as usize] = factor;
     }

@@ -21,7 +21,7 @@ use crate::boost::model::Combine;
 use crate::criterion::Criterion;
 use crate::data::Outputs;
 use crate::data::targets::n_scores;
-use crate::error::{Error, Result, try_copied, try_string};
+use crate::error::{Error, Purpose, Result};
 use crate::loss::Link;
 use crate::model::step_sizes::StepSizes;
 use crate::model_file::codec::{About, Codec, Names};
@@ -30,7 +30,7 @@ use crate::model_file::lengths::{NUMBERS, OF_LEAVES, OF_TESTS, check_lengths};
 use crate::model_file::names::{name_of, value_of};
 use crate::model_file::read::File;
 use crate::model_file::scores::{ScoreMeaning, infinite_scores};
-use crate::model_file::tensor::{Tensor, WHAT, bytes, narrowest};
+use crate::model_file::tensor::{PURPOSE, Tensor, bytes, narrowest};
 use crate::model_file::validate::trees;
 use crate::model_file::write::tensors;
 
@@ -72,7 +72,8 @@ impl Codec for Boosted {
         fields.check_names(&["combine", "link", "loss", "outputs", "sizes"])?;
         let ScoreMeaning { outputs, link } = ScoreMeaning::decode(fields, &LINKS)?;
         let combine = value_of(&COMBINES, "combine", fields.text("combine")?)?;
-        let loss = fields.optional_text("loss")?.map(|name| try_string("the name of the loss", name)).transpose()?;
+        let loss =
+            fields.optional_text("loss")?.map(|name| Purpose("the name of the loss").string(name)).transpose()?;
         Ok((outputs, (link, combine, loss)))
     }
 
@@ -99,7 +100,7 @@ impl Codec for Boosted {
         match &self.step_sizes {
             StepSizes::Float64(steps) => all.push(numbers("step_sizes", steps)?),
             StepSizes::Float8 { codes, exponents } => {
-                all.push(Tensor::new("step_sizes", Dtype::F8_E4M3, try_copied(WHAT, codes)?));
+                all.push(Tensor::new("step_sizes", Dtype::F8_E4M3, PURPOSE.copied(codes)?));
                 all.push(narrowest("step_exponents", || exponents.iter().map(|&e| e.into()))?);
             }
         }
@@ -168,7 +169,7 @@ fn leaf_width(model: &Boosted) -> usize {
 /// Reads all numbers of a tensor, and checks that they are finite.
 fn finite(file: &File<'_>, name: &'static str) -> Result<Vec<f64>> {
     let mut numbers = file.required(name)?;
-    let values = numbers.collect("the model", numbers.len(), |v| v)?;
+    let values = numbers.collect(Purpose("the model"), numbers.len(), |v| v)?;
     if values.iter().all(|v| v.is_finite()) {
         Ok(values)
     } else {
@@ -188,6 +189,6 @@ fn step_sizes(file: &File<'_>) -> Result<StepSizes> {
     let mut numbers = file.required(EXPONENTS)?;
     // Exponents that are not whole numbers, or are out of range, are replaced by one that is out of range.
     let whole = |e: f64| if f64::from(e as i16) == e { e as i16 } else { i16::MAX };
-    let exponents = numbers.collect("the model", numbers.len(), whole)?;
+    let exponents = numbers.collect(Purpose("the model"), numbers.len(), whole)?;
     StepSizes::of_codes(codes, exponents).ok_or_else(|| Error::corrupt("the steps in float8 are invalid"))
 }

@@ -9,7 +9,7 @@ use crate::centroid::{
 };
 use crate::criterion::Criterion;
 use crate::data::Outputs;
-use crate::error::{Error, Result, try_collected, try_extend, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::model::bounds::{has_finite_sum, largest_values};
 use crate::model_file::ABOVE;
 use crate::model_file::codec::{About, Codec, Names};
@@ -24,7 +24,7 @@ use crate::model_file::write::leaf_tensors;
 use crate::tree::LeafTable;
 use crate::tree::leaves::Half;
 
-const WHAT: &str = "the model";
+const PURPOSE: Purpose = Purpose("the model");
 
 const KEY: &str = "centroids";
 const TENSORS: Names = &[
@@ -129,8 +129,8 @@ impl Codec for CentroidForest {
         }
         // There are at most as many trees as layouts of leaves, which take a byte each. This was checked with the
         // header.
-        let mut trees = try_with_capacity(WHAT, n_trees)?;
-        for n_nodes in n_nodes.whole(WHAT, n_trees)? {
+        let mut trees = PURPOSE.with_capacity(n_trees)?;
+        for n_nodes in n_nodes.whole(PURPOSE, n_trees)? {
             trees.push(Arc::new(tensors.next_tree(n_nodes as usize, header)?));
         }
         tensors.finish()?;
@@ -155,13 +155,13 @@ fn weights(trees: &[Arc<CentroidTree>], precision: CentroidPrecision) -> Result<
     let mut stored: Vec<u8> = Vec::new();
     for tree in trees {
         match &tree.centroids.codes {
-            Codes::Nibble(codes) => try_extend(WHAT, &mut stored, codes.bytes.iter().copied())?,
+            Codes::Nibble(codes) => PURPOSE.extend(&mut stored, codes.bytes.iter().copied())?,
             Codes::Byte(codes) => {
-                try_extend(WHAT, &mut stored, codes.iter().map(|code| (i16::from(*code) + ABOVE) as u8))?;
+                PURPOSE.extend(&mut stored, codes.iter().map(|code| (i16::from(*code) + ABOVE) as u8))?;
             }
             Codes::Half(codes) => {
                 for weight in codes {
-                    try_extend(WHAT, &mut stored, weight.bits().to_le_bytes())?;
+                    PURPOSE.extend(&mut stored, weight.bits().to_le_bytes())?;
                 }
             }
         }
@@ -175,14 +175,14 @@ fn weights(trees: &[Arc<CentroidTree>], precision: CentroidPrecision) -> Result<
 
 /// Adds the tensors of leaves, and of their parents.
 fn push_tables(forest: &CentroidForest, tensors: &mut Vec<Tensor>) -> Result<()> {
-    let mut weighted = try_with_capacity(WHAT, 2 * forest.trees.len())?;
+    let mut weighted = PURPOSE.with_capacity(2 * forest.trees.len())?;
     for tree in &forest.trees {
         weighted.push(Weighted { leaves: &tree.leaves, weights: tree.weights_of(tree.leaf_nodes())? });
         if let Some(parents) = &tree.parents {
             weighted.push(Weighted { leaves: parents.table(), weights: tree.weights_of(tree.parent_nodes())? });
         }
     }
-    let tables = try_collected(WHAT, weighted.iter().map(|table| table.leaves))?;
+    let tables = PURPOSE.collected(weighted.iter().map(|table| table.leaves))?;
     tensors.extend(leaf_tensors(&tables, &forest.outputs)?);
     let totals = || {
         let listed = weighted.iter().filter(|table| !table.leaves.has_rows());
@@ -231,7 +231,7 @@ fn weights_follow(tree: &CentroidTree) -> bool {
 /// Reads the rules by which the forest treats samples and leaves.
 fn rules(file: &File<'_>) -> Result<(bool, Routing, f64)> {
     let mut stored = file.required("centroid_rules")?;
-    let stored = if stored.len() == 4 { stored.collect(WHAT, 4, |rule| rule)? } else { Vec::new() };
+    let stored = if stored.len() == 4 { stored.collect(PURPOSE, 4, |rule| rule)? } else { Vec::new() };
     let [normalize, sharpness, least, leaf_shrinkage] = stored[..] else {
         return Err(Error::corrupt("`centroid_rules` does not have four numbers"));
     };
@@ -251,7 +251,7 @@ fn rules(file: &File<'_>) -> Result<(bool, Routing, f64)> {
 fn idf(file: &File<'_>) -> Result<Option<Arc<Vec<f32>>>> {
     let Some(mut stored) = file.optional("idf")? else { return Ok(None) };
     let n = stored.len();
-    let factors = stored.collect(WHAT, n, |factor| factor as f32)?;
+    let factors = stored.collect(PURPOSE, n, |factor| factor as f32)?;
     if !factors.iter().all(|factor| factor.is_finite() && *factor >= 0.0) {
         return Err(Error::corrupt("a factor of a feature is negative or not finite"));
     }
@@ -318,7 +318,7 @@ impl<'f> Tensors<'f> {
         let leaf_nodes = || (0..n_nodes).filter(|&node| starts[node] == starts[node + 1]);
         let n_leaves = leaf_nodes().count();
         let centroids = self.centroids(n_nodes, header.n_features)?;
-        let of_leaves = self.n_node_samples.whole(WHAT, n_leaves)?;
+        let of_leaves = self.n_node_samples.whole(PURPOSE, n_leaves)?;
         let total = of_leaves.iter().map(|&n| u64::from(n)).sum::<u64>();
         if of_leaves.contains(&0) || total > u32::MAX.into() {
             return Err(Error::corrupt("`n_node_samples` are not positive numbers, below 2^32 in all"));
@@ -326,17 +326,17 @@ impl<'f> Tensors<'f> {
         let layout = self.leaves.layout()?;
         let lists = self.leaves.rows(layout, of_leaves.iter().copied())?;
         let leaf_weights = match (&mut self.leaf_weights, &lists) {
-            (Some(weights), _) => weights.collect(WHAT, n_leaves, |weight| weight)?,
-            (None, Some(lists)) => try_collected(WHAT, lists.leaf_weights())?,
-            (None, None) => try_collected(WHAT, of_leaves.iter().map(|&n| f64::from(n)))?,
+            (Some(weights), _) => weights.collect(PURPOSE, n_leaves, |weight| weight)?,
+            (None, Some(lists)) => PURPOSE.collected(lists.leaf_weights())?,
+            (None, None) => PURPOSE.collected(of_leaves.iter().map(|&n| f64::from(n)))?,
         };
         let is_positive = |weight: &f64| *weight > 0.0 && weight.is_finite();
         if !leaf_weights.iter().all(is_positive) || !leaf_weights.iter().sum::<f64>().is_finite() {
             return Err(Error::corrupt("`weights` are not positive and finite"));
         }
         let leaves = self.leaves.table(layout, lists, leaf_weights.iter().copied(), &header.outputs)?;
-        let mut n_node_samples = try_filled(WHAT, 0, n_nodes)?;
-        let mut weighted_n_node_samples = try_filled(WHAT, 0.0, n_nodes)?;
+        let mut n_node_samples = PURPOSE.filled(0, n_nodes)?;
+        let mut weighted_n_node_samples = PURPOSE.filled(0.0, n_nodes)?;
         for (leaf, node) in leaf_nodes().enumerate() {
             n_node_samples[node] = of_leaves[leaf];
             weighted_n_node_samples[node] = leaf_weights[leaf];
@@ -353,7 +353,7 @@ impl<'f> Tensors<'f> {
     fn starts(&mut self, n_nodes: usize) -> Result<Vec<u32>> {
         let wrong = || Error::corrupt("`n_children` are not the nodes of one tree, level by level");
         self.n_children.check(n_nodes)?;
-        let mut starts = try_with_capacity(WHAT, n_nodes + 1)?;
+        let mut starts = PURPOSE.with_capacity(n_nodes + 1)?;
         let mut next = 1u32;
         starts.push(next);
         self.n_children.pieces(n_nodes, |piece| {
@@ -373,10 +373,10 @@ impl<'f> Tensors<'f> {
     }
 
     fn centroids(&mut self, n_nodes: usize, n_features: usize) -> Result<Centroids> {
-        let mut ptr = try_with_capacity(WHAT, n_nodes + 1)?;
+        let mut ptr = PURPOSE.with_capacity(n_nodes + 1)?;
         let mut end = 0u32;
         ptr.push(end);
-        let sizes = self.sizes.whole(WHAT, n_nodes)?;
+        let sizes = self.sizes.whole(PURPOSE, n_nodes)?;
         for &size in &sizes {
             end = end
                 .checked_add(size)
@@ -387,15 +387,15 @@ impl<'f> Tensors<'f> {
             return Err(Error::corrupt("a root has a centroid"));
         }
         let n_entries = end as usize;
-        let n_bytes = self.feature_bytes.whole(WHAT, 1)?[0] as usize;
-        let stored = self.features.collect(WHAT, n_bytes, |byte| byte as u8)?;
+        let n_bytes = self.feature_bytes.whole(PURPOSE, 1)?[0] as usize;
+        let stored = self.features.collect(PURPOSE, n_bytes, |byte| byte as u8)?;
         let features = GapLists::read(&stored, &sizes, n_features)?;
         let features = features
             .ok_or_else(|| Error::corrupt("the features of a centroid are out of range or not in increasing order"))?;
         let codes = self.codes(n_entries)?;
         let factors = match &mut self.factors {
             None => Vec::new(),
-            Some(factors) => factors.collect(WHAT, n_nodes, |factor| factor as f32)?,
+            Some(factors) => factors.collect(PURPOSE, n_nodes, |factor| factor as f32)?,
         };
         if !factors.iter().all(|factor| factor.is_finite() && *factor >= 0.0) {
             return Err(Error::corrupt("a factor of a centroid is negative or not finite"));
@@ -407,7 +407,7 @@ impl<'f> Tensors<'f> {
     fn codes(&mut self, n: usize) -> Result<Codes> {
         Ok(match self.precision {
             CentroidPrecision::Nibble => {
-                let stored = self.weights.collect(WHAT, n.div_ceil(2), |byte| byte as u8)?;
+                let stored = self.weights.collect(PURPOSE, n.div_ceil(2), |byte| byte as u8)?;
                 let codes = Nibbles::of_bytes(stored, n);
                 Codes::Nibble(
                     codes.ok_or_else(|| {
@@ -416,19 +416,19 @@ impl<'f> Tensors<'f> {
                 )
             }
             CentroidPrecision::Byte => {
-                let stored = self.weights.whole(WHAT, n)?;
+                let stored = self.weights.whole(PURPOSE, n)?;
                 // The codes of zero and of −128 are invalid.
                 if stored.iter().any(|&code| code == 0 || code == ABOVE as u32) {
                     return Err(Error::corrupt("a weight of a centroid is zero or not an 8-bit number"));
                 }
-                Codes::Byte(try_collected(WHAT, stored.into_iter().map(|code| (code as i16 - ABOVE) as i8))?)
+                Codes::Byte(PURPOSE.collected(stored.into_iter().map(|code| (code as i16 - ABOVE) as i8))?)
             }
             CentroidPrecision::Half => {
-                let stored = self.weights.collect(WHAT, n, |weight| weight)?;
+                let stored = self.weights.collect(PURPOSE, n, |weight| weight)?;
                 if stored.iter().any(|weight| !weight.is_finite() || *weight == 0.0) {
                     return Err(Error::corrupt("a weight of a centroid is zero or not finite"));
                 }
-                Codes::Half(try_collected(WHAT, stored.into_iter().map(Half::nearest))?)
+                Codes::Half(PURPOSE.collected(stored.into_iter().map(Half::nearest))?)
             }
         })
     }
@@ -441,7 +441,7 @@ impl<'f> Tensors<'f> {
         let layout = self.leaves.layout()?;
         let weights = tree.weights_of(tree.parent_nodes())?;
         let samples = tree.parent_nodes().map(|node| tree.n_node_samples[node]);
-        let mut n_samples = try_with_capacity(WHAT, weights.len())?;
+        let mut n_samples = PURPOSE.with_capacity(weights.len())?;
         n_samples.extend(samples);
         let lists = self.leaves.rows(layout, n_samples.into_iter())?;
         let table = self.leaves.table(layout, lists, weights.iter().copied(), &header.outputs)?;

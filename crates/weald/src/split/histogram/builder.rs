@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count, fill_any, sum_over};
-use super::spare::WHAT;
+use super::spare::PURPOSE;
 use super::words::{Gathered, Gatherings};
 use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::Variance;
 use crate::data::Codes;
 use crate::data::codes::CodeColumn;
-use crate::error::{Result, try_filled, try_push, try_with_capacity};
+use crate::error::Result;
 use crate::exact::reduce::Reduce;
 use crate::pool;
 use crate::split::Rules;
@@ -115,8 +115,8 @@ impl Builder<'_> {
 
     pub(super) fn histogram(&self, n_bins: usize) -> Result<Histogram> {
         let n_counts = if let Counting::InBins = self.counting { n_bins } else { 0 };
-        let sums = try_filled(WHAT, 0.0, n_bins.saturating_mul(self.len))?;
-        Ok(Histogram { sums, counts: try_filled(WHAT, 0, n_counts)?, ..Histogram::default() })
+        let sums = PURPOSE.filled(0.0, n_bins.saturating_mul(self.len))?;
+        Ok(Histogram { sums, counts: PURPOSE.filled(0, n_counts)?, ..Histogram::default() })
     }
 
     /// Returns the number of features of a batch.
@@ -136,7 +136,7 @@ impl Builder<'_> {
         histogram: &mut Histogram,
         control: &Control,
     ) -> Result<()> {
-        let mut missing: Vec<u32> = try_with_capacity(WHAT, drawn.len())?;
+        let mut missing: Vec<u32> = PURPOSE.with_capacity(drawn.len())?;
         missing.extend(drawn.iter().copied().filter(|&f| !histogram.is_filled[f as usize]));
         missing.sort_unstable();
         missing.iter().for_each(|&feature| histogram.is_filled[feature as usize] = true);
@@ -164,7 +164,7 @@ impl Builder<'_> {
             *start = place.end;
             Some((feature, place))
         });
-        let mut of_features = try_with_capacity(WHAT, drawn.len())?;
+        let mut of_features = PURPOSE.with_capacity(drawn.len())?;
         of_features.extend(places);
         let filled =
             self.fill(criterion, rows, node, of_features.into_iter(), (&mut batch.sums, &mut batch.counts), control);
@@ -200,10 +200,10 @@ impl Builder<'_> {
             match x.column(feature) {
                 CodeColumn::Narrow(codes) => {
                     let of_all = if of_all.is_empty() { &[] } else { &of_all[x.bins(feature)] };
-                    try_push(WHAT, &mut columns, BinnedColumn { codes, sums, counts, of_all })?;
+                    PURPOSE.push(&mut columns, BinnedColumn { codes, sums, counts, of_all })?;
                 }
                 CodeColumn::Wide(codes) => {
-                    try_push(WHAT, &mut wide_columns, BinnedColumn { codes, sums, counts, of_all: &[] })?;
+                    PURPOSE.push(&mut wide_columns, BinnedColumn { codes, sums, counts, of_all: &[] })?;
                 }
             }
             done = bins.end;

@@ -6,12 +6,12 @@
 
 use crate::control::Control;
 use crate::data::SparseView;
-use crate::error::{ErrorKind, Result, try_filled, try_grow, try_push, try_with_capacity};
+use crate::error::{ErrorKind, Purpose, Result};
 
 /// The minimum mean number of entries of a cell for which histograms pay.
 const ENTRIES_PER_CELL: usize = 4;
 
-const WHAT: &str = "the cells of X";
+const PURPOSE: Purpose = Purpose("the cells of X");
 
 /// The codes of sparse X, relative to that of zero.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl Cells {
         let n_rows = codes.n_minor();
         let (mut features, mut values, mut column_of) = (Vec::new(), Vec::new(), Vec::new());
         let mut start = vec![0];
-        let mut row_start = try_filled(WHAT, 0usize, n_rows + 1)?;
+        let mut row_start = PURPOSE.filled(0usize, n_rows + 1)?;
         let mut n_entries = 0;
         let mut present = Vec::new();
         for feature in 0..codes.n_major() {
@@ -151,13 +151,13 @@ impl Cells {
             places.fill(&mut present, false)?;
             stored.iter().for_each(|&code| present[places.of_code(code)] = true);
             for place in (0..present.len()).filter(|&place| present[place]) {
-                try_push(WHAT, &mut values, places.code(place))?;
-                try_push(WHAT, &mut column_of, features.len() as u32)?;
+                PURPOSE.push(&mut values, places.code(place))?;
+                PURPOSE.push(&mut column_of, features.len() as u32)?;
             }
             rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
             n_entries += stored.len();
-            try_push(WHAT, &mut features, feature as u32)?;
-            try_push(WHAT, &mut start, values.len() as u32)?;
+            PURPOSE.push(&mut features, feature as u32)?;
+            PURPOSE.push(&mut start, values.len() as u32)?;
         }
         for row in 0..n_rows {
             row_start[row + 1] += row_start[row];
@@ -173,7 +173,7 @@ impl Cells {
     ) -> Result<Self> {
         let (mut features, mut values, mut column_of) = (Vec::new(), Vec::new(), Vec::new());
         let mut start = vec![0];
-        let mut row_start = try_filled(WHAT, 0usize, codes.n_minor() + 1)?;
+        let mut row_start = PURPOSE.filled(0usize, codes.n_minor() + 1)?;
         let mut n_entries = 0;
         for feature in 0..codes.n_major() {
             control.check()?;
@@ -182,16 +182,16 @@ impl Cells {
                 continue;
             }
             for &value in of_feature.as_ref() {
-                try_push(WHAT, &mut values, value)?;
-                try_push(WHAT, &mut column_of, features.len() as u32)?;
+                PURPOSE.push(&mut values, value)?;
+                PURPOSE.push(&mut column_of, features.len() as u32)?;
             }
             let (rows, _) = codes.slice(feature);
             rows.iter().for_each(|&row| row_start[row as usize + 1] += 1);
             n_entries += rows.len();
-            try_push(WHAT, &mut features, feature as u32)?;
+            PURPOSE.push(&mut features, feature as u32)?;
             let end = u32::try_from(values.len());
             let limit = u32::MAX as usize;
-            try_push(WHAT, &mut start, end.map_err(|_| ErrorKind::TooMany { what: "bins of sparse X", limit })?)?;
+            PURPOSE.push(&mut start, end.map_err(|_| ErrorKind::TooMany { what: "bins of sparse X", limit })?)?;
         }
         (0..codes.n_minor()).for_each(|row| row_start[row + 1] += row_start[row]);
         Ok(Cells { features, start, values, column_of, row_start, n_entries, of_all: true })
@@ -201,9 +201,9 @@ impl Cells {
     fn with_rows(self, codes: SparseView<'static>, control: &Control) -> Result<SparseCells> {
         let Cells { features, start, values, column_of, row_start, n_entries, of_all } = self;
         let n_rows = codes.n_minor();
-        let mut next = try_with_capacity(WHAT, n_rows)?;
+        let mut next = PURPOSE.with_capacity(n_rows)?;
         next.extend_from_slice(&row_start[..n_rows]);
-        let mut of_rows = try_filled(WHAT, 0u32, n_entries)?;
+        let mut of_rows = PURPOSE.filled(0u32, n_entries)?;
         let mut cell_of = Vec::new();
         for (i, &feature) in features.iter().enumerate() {
             control.check()?;
@@ -253,7 +253,7 @@ impl Places {
     /// Fills a table with one item for each place.
     fn fill<T: Clone>(self, table: &mut Vec<T>, item: T) -> Result<()> {
         table.clear();
-        try_grow(WHAT, table, self.of_missing() + 1)?;
+        PURPOSE.grow(table, self.of_missing() + 1)?;
         table.resize(self.of_missing() + 1, item);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::words::{Form, Gatherings};
 use crate::criterion::variance::{Many, MovedSums, One};
 use crate::data::codes::Code;
-use crate::error::{Result, try_extend};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Part, Reduce, Workers};
 
 /// The samples of a node.
@@ -42,7 +42,7 @@ const SENT_AT_ONCE: usize = 1 << 22;
 
 /// Replaces the bins of this worker by the sums over all workers. A sample has `len` items.
 pub(super) fn sum_over<C>(columns: &mut [BinnedColumn<'_, C>], workers: &Workers, len: usize) -> Result<()> {
-    const WHAT: &str = "the sums of all workers";
+    const PURPOSE: Purpose = Purpose("the sums of all workers");
     if workers.has_all_rows() {
         return Ok(());
     }
@@ -61,8 +61,8 @@ pub(super) fn sum_over<C>(columns: &mut [BinnedColumn<'_, C>], workers: &Workers
         sums.clear();
         counts.clear();
         for column in &*batch {
-            try_extend(WHAT, &mut sums, column.sums.iter().copied())?;
-            try_extend(WHAT, &mut counts, column.counts.iter().copied())?;
+            PURPOSE.extend(&mut sums, column.sums.iter().copied())?;
+            PURPOSE.extend(&mut counts, column.counts.iter().copied())?;
         }
         if counts.is_empty() {
             workers.sum(&mut sums)?;

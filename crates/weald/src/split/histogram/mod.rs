@@ -30,7 +30,7 @@ use builder::{Builder, Counting, Histogram, MANY_CELLS};
 pub(crate) use cells::SparseCells;
 pub(crate) use fill::BinnedSums;
 pub(crate) use spare::Spare;
-use spare::{MOST_BYTES, Unused, WHAT};
+use spare::{MOST_BYTES, PURPOSE, Unused};
 pub(crate) use sparse::SparseHistograms;
 use words::Gathered;
 
@@ -44,7 +44,7 @@ use crate::criterion::{NodeCriterion, Units};
 use crate::data::Category;
 use crate::data::Codes;
 use crate::data::codes::{Code, CodeColumn};
-use crate::error::{Result, try_grow, try_reserve, try_with_capacity};
+use crate::error::Result;
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::Reduce;
 use crate::partition::decision::{Decision, Side};
@@ -147,7 +147,7 @@ impl<'a> Histograms<'a> {
         let used = used.filter(|used| used.bytes() == bytes && used.sums.len() == self.x.n_bins() * self.builder.len);
         let mut histogram = used.map_or_else(|| self.builder.histogram(self.x.n_bins()), Ok)?;
         histogram.is_filled.clear();
-        try_reserve(WHAT, &mut histogram.is_filled, self.x.n_features())?;
+        PURPOSE.reserve(&mut histogram.is_filled, self.x.n_features())?;
         histogram.is_filled.resize(self.x.n_features(), false);
         histogram.frame = frame;
         Ok(histogram)
@@ -240,7 +240,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         let drawn = (0..lottery.n_examined()).filter_map(|position| lottery.feature(position));
         let is_wanted =
             |feature: &u32| whole.is_filled[*feature as usize] && !self.is_constant(*feature, &larger.samples);
-        let mut wanted: Vec<u32> = try_with_capacity(WHAT, lottery.n_examined() as usize)?;
+        let mut wanted: Vec<u32> = PURPOSE.with_capacity(lottery.n_examined() as usize)?;
         wanted.extend(drawn.filter(is_wanted));
         let rows = self.samples.rows(smaller.samples.clone());
         self.builder.fill_whole(criterion, rows, &smaller.samples, &wanted, part, &self.control)?;
@@ -284,7 +284,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
             // Later features are drawn one by one, until one varies.
             let end = if next < n_drawn { n_drawn.min(next + n_at_once) } else { next + 1 };
             drawn.clear();
-            try_grow(WHAT, &mut drawn, (end - next) as usize)?;
+            PURPOSE.grow(&mut drawn, (end - next) as usize)?;
             drawn.extend((next..end).filter_map(|position| lottery.feature(position)));
             drawn.retain(|&feature| !self.is_constant(feature, node));
             next = end;

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::builder::Histogram;
-use crate::error::{Result, try_push};
+use crate::error::{Purpose, Result};
 
 /// The maximum number of bytes of the histograms of waiting nodes.
 pub(super) const MOST_BYTES: usize = 256 << 20;
 
 /// The purpose of memory, for error messages.
-pub(super) const WHAT: &str = "the histograms of a tree";
+pub(super) const PURPOSE: Purpose = Purpose("the histograms of a tree");
 
 /// Histograms that no tree uses at the moment, for the next tree. They are kept because the first write to new memory
 /// takes longer than filling a histogram.
@@ -40,7 +40,7 @@ impl<'a> Unused<'a> {
     }
 
     pub(super) fn give_back(&mut self, histogram: Histogram) -> Result<()> {
-        try_push(WHAT, &mut self.own, histogram)
+        PURPOSE.push(&mut self.own, histogram)
     }
 }
 

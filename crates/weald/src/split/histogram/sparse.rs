@@ -9,13 +9,13 @@ use std::ops::Range;
 
 use super::builder::{Counting, Histogram};
 use super::cells::SparseCells;
-use super::spare::{MOST_BYTES, Spare, Unused, WHAT};
+use super::spare::{MOST_BYTES, PURPOSE, Spare, Unused};
 use super::{BinnedSums, FEW_SAMPLES, debug_assert_rest, show_sums};
 use crate::control::Control;
 use crate::criterion::variance::Variance;
 use crate::criterion::{NodeCriterion, Units};
 use crate::data::category_of;
-use crate::error::{Result, try_extend, try_reserve};
+use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Part, Reduce};
 use crate::partition::decision::{Decision, Side};
 use crate::partition::lottery::Lottery;
@@ -30,7 +30,7 @@ use crate::split::{Rules, Task};
 /// Sorting an entry costs as much as reading this number of cells; it is set by hand.
 const CELLS_PER_ENTRY: f64 = 8.0;
 
-const ENTRIES: &str = "the entries of a node";
+const ENTRIES: Purpose = Purpose("the entries of a node");
 
 /// The number of rows, or columns, between two checks of the stop flag.
 const PULSE: usize = 256;
@@ -196,10 +196,10 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         let used = used.filter(|used| used.sums.len() == n_sums && used.counts.len() == n_counts);
         let mut histogram = used.unwrap_or_default();
         histogram.sums.clear();
-        try_reserve(WHAT, &mut histogram.sums, n_sums)?;
+        PURPOSE.reserve(&mut histogram.sums, n_sums)?;
         histogram.sums.resize(n_sums, 0.0);
         histogram.counts.clear();
-        try_reserve(WHAT, &mut histogram.counts, n_counts)?;
+        PURPOSE.reserve(&mut histogram.counts, n_counts)?;
         histogram.counts.resize(n_counts, 0);
         histogram.frame = criterion.number_of_last_frame();
         self.move_rows::<_, _, true>(criterion, &mut histogram, span);
@@ -277,7 +277,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         self.found.clear();
         for &row in self.samples.rows(task.span.samples.clone()) {
             let cells = x.of_row(row).iter().map(|&cell| u64::from(cell) << 32 | u64::from(row));
-            try_extend(ENTRIES, &mut self.found, cells)?;
+            ENTRIES.extend(&mut self.found, cells)?;
         }
         self.found.sort_unstable();
         let column_of = |found: u64| x.cell((found >> 32) as u32).0;
@@ -287,7 +287,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
             }
             self.entries.clear();
             let entry = |&found: &u64| Entry::new(x.cell((found >> 32) as u32).1, found as u32);
-            try_extend(ENTRIES, &mut self.entries, group.iter().map(entry))?;
+            ENTRIES.extend(&mut self.entries, group.iter().map(entry))?;
             let n_zeros = task.span.n_samples() - group.len() as u32;
             let feature = x.feature(column_of(group[0]));
             if scan.lottery.allows(feature)

@@ -11,8 +11,8 @@
 
 use std::ops::Range;
 
-use super::spare::WHAT;
-use crate::error::{Result, try_extend};
+use super::spare::PURPOSE;
+use crate::error::Result;
 
 /// How a word is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,13 +61,13 @@ impl Gathered {
         if self.node != *node || rows.is_empty() {
             self.pairs.clear();
             if !is_whole {
-                try_extend(WHAT, &mut self.pairs, rows.iter().map(|&row| table[row as usize]))?;
+                PURPOSE.extend(&mut self.pairs, rows.iter().map(|&row| table[row as usize]))?;
             }
             let pairs = if is_whole { table } else { &self.pairs[..] };
             self.form = Form::of(pairs, knows_weights && is_whole);
             self.words.clear();
             if self.form != Form::Pairs {
-                try_extend(WHAT, &mut self.words, pairs.iter().map(|&pair| self.form.word(pair)))?;
+                PURPOSE.extend(&mut self.words, pairs.iter().map(|&pair| self.form.word(pair)))?;
             }
             self.node = node.clone();
         }

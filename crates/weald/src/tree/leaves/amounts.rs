@@ -1,9 +1,9 @@
 //! Arrays of columns and of amounts, each of the narrowest type that can hold its numbers.
 
 use super::half::Half;
-use crate::error::{ErrorKind, Result, try_collected, try_copied, try_filled, try_push};
+use crate::error::{Purpose, Result};
 
-const WHAT: &str = "the table of leaf values";
+const PURPOSE: Purpose = Purpose("the table of leaf values");
 
 /// The column indices of a sparse table, as narrow as its width allows.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,26 +19,26 @@ impl Indices {
     }
 
     /// Reserves memory for `n` more indices.
-    pub(crate) fn try_reserve(&mut self, what: &'static str, n: usize) -> Result<()> {
+    pub(crate) fn try_reserve(&mut self, purpose: Purpose, n: usize) -> Result<()> {
         let reserved = match self {
             Indices::U16(v) => v.try_reserve_exact(n),
             Indices::U32(v) => v.try_reserve_exact(n),
         };
         let bytes = n.saturating_mul(self.item_bytes());
-        reserved.map_err(|_| ErrorKind::OutOfMemory { what, bytes }.into())
+        reserved.map_err(|_| purpose.missing::<u8>(bytes))
     }
 
     pub(crate) fn push(&mut self, column: u32) -> Result<()> {
         match self {
-            Indices::U16(v) => try_push(WHAT, v, column as u16),
-            Indices::U32(v) => try_push(WHAT, v, column),
+            Indices::U16(v) => PURPOSE.push(v, column as u16),
+            Indices::U32(v) => PURPOSE.push(v, column),
         }
     }
 
     pub(super) fn try_clone(&self) -> Result<Self> {
         Ok(match self {
-            Indices::U16(v) => Indices::U16(try_copied(WHAT, v)?),
-            Indices::U32(v) => Indices::U32(try_copied(WHAT, v)?),
+            Indices::U16(v) => Indices::U16(PURPOSE.copied(v)?),
+            Indices::U32(v) => Indices::U32(PURPOSE.copied(v)?),
         })
     }
 
@@ -82,10 +82,10 @@ impl Amounts {
     pub(crate) fn push(&mut self, amount: u64) -> Result<()> {
         loop {
             *self = match self {
-                Amounts::U8(v) if amount <= u64::from(u8::MAX) => return try_push(WHAT, v, amount as u8),
-                Amounts::U16(v) if amount <= u64::from(u16::MAX) => return try_push(WHAT, v, amount as u16),
-                Amounts::U32(v) if amount <= u64::from(u32::MAX) => return try_push(WHAT, v, amount as u32),
-                Amounts::F64(v) => return try_push(WHAT, v, amount as f64),
+                Amounts::U8(v) if amount <= u64::from(u8::MAX) => return PURPOSE.push(v, amount as u8),
+                Amounts::U16(v) if amount <= u64::from(u16::MAX) => return PURPOSE.push(v, amount as u16),
+                Amounts::U32(v) if amount <= u64::from(u32::MAX) => return PURPOSE.push(v, amount as u32),
+                Amounts::F64(v) => return PURPOSE.push(v, amount as f64),
                 Amounts::U8(v) => Amounts::U16(widened(v)?),
                 Amounts::U16(v) => Amounts::U32(widened(v)?),
                 Amounts::U32(v) => Amounts::F64(widened(v)?),
@@ -98,13 +98,13 @@ impl Amounts {
 
     pub(crate) fn try_clone(&self) -> Result<Self> {
         Ok(match self {
-            Amounts::U8(v) => Amounts::U8(try_copied(WHAT, v)?),
-            Amounts::U16(v) => Amounts::U16(try_copied(WHAT, v)?),
-            Amounts::U32(v) => Amounts::U32(try_copied(WHAT, v)?),
-            Amounts::I8(v) => Amounts::I8(try_copied(WHAT, v)?),
-            Amounts::F16(v) => Amounts::F16(try_copied(WHAT, v)?),
-            Amounts::F32(v) => Amounts::F32(try_copied(WHAT, v)?),
-            Amounts::F64(v) => Amounts::F64(try_copied(WHAT, v)?),
+            Amounts::U8(v) => Amounts::U8(PURPOSE.copied(v)?),
+            Amounts::U16(v) => Amounts::U16(PURPOSE.copied(v)?),
+            Amounts::U32(v) => Amounts::U32(PURPOSE.copied(v)?),
+            Amounts::I8(v) => Amounts::I8(PURPOSE.copied(v)?),
+            Amounts::F16(v) => Amounts::F16(PURPOSE.copied(v)?),
+            Amounts::F32(v) => Amounts::F32(PURPOSE.copied(v)?),
+            Amounts::F64(v) => Amounts::F64(PURPOSE.copied(v)?),
         })
     }
 
@@ -114,10 +114,10 @@ impl Amounts {
         loop {
             *self = match self {
                 // These are whole numbers of magnitudes up to 127.
-                Amounts::I8(v) => return try_push(WHAT, v, value as i8),
-                Amounts::F16(v) => return try_push(WHAT, v, Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
-                Amounts::F32(v) => return try_push(WHAT, v, value as f32 + 0.0),
-                Amounts::F64(v) => return try_push(WHAT, v, value),
+                Amounts::I8(v) => return PURPOSE.push(v, value as i8),
+                Amounts::F16(v) => return PURPOSE.push(v, Half::nearest(f64::from(Half::nearest(value)) + 0.0)),
+                Amounts::F32(v) => return PURPOSE.push(v, value as f32 + 0.0),
+                Amounts::F64(v) => return PURPOSE.push(v, value),
                 Amounts::U8(v) => Amounts::F64(widened(v)?),
                 Amounts::U16(v) => Amounts::F64(widened(v)?),
                 Amounts::U32(v) => Amounts::F64(widened(v)?),
@@ -164,7 +164,7 @@ impl Amounts {
     /// Returns the amounts at positions `place(cell)` of an array of length `len` that is zero elsewhere.
     pub(super) fn spread(&self, len: usize, place: impl Fn(usize) -> usize) -> Result<Self> {
         fn spread<T: Copy + Default>(from: &[T], len: usize, place: impl Fn(usize) -> usize) -> Result<Vec<T>> {
-            let mut to = try_filled(WHAT, T::default(), len)?;
+            let mut to = PURPOSE.filled(T::default(), len)?;
             for (cell, &amount) in from.iter().enumerate() {
                 to[place(cell)] = amount;
             }
@@ -195,5 +195,5 @@ impl Amounts {
 }
 
 fn widened<A: Copy, B: From<A>>(v: &[A]) -> Result<Vec<B>> {
-    try_collected(WHAT, v.iter().map(|&a| a.into()))
+    PURPOSE.collected(v.iter().map(|&a| a.into()))
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::rows::{StoredRows, StoredValues};
-use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder, WHAT};
-use crate::error::{Result, try_collected, try_copied, try_filled, try_push, try_with_capacity};
+use super::{Amounts, Half, Indices, Layout, LeafTable, LeafTableBuilder, PURPOSE};
+use crate::error::Result;
 use crate::exact::exponent_above;
 
 /// The types of fewer bits for the values of leaves.
@@ -100,7 +100,7 @@ impl LeafTable {
         if to == Precision::Byte {
             return self.in_bytes();
         }
-        let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
+        let mut largest = PURPOSE.filled(0.0f64, self.width)?;
         for (column, value) in (0..self.n_leaves).flat_map(|leaf| self.value(leaf)) {
             largest[column as usize] = largest[column as usize].max(value.abs());
         }
@@ -131,7 +131,7 @@ impl LeafTable {
             let scale = 2f64.powi(exponent);
             let codes = self.value(leaf).map(|(column, value)| (column, (value / scale).round_ties_even()));
             builder.push_rounded(codes.filter(|(_, code)| *code != 0.0))?;
-            try_push(WHAT, &mut builder.leaf_scales, scale)?;
+            PURPOSE.push(&mut builder.leaf_scales, scale)?;
         }
         builder.finish()
     }
@@ -142,7 +142,7 @@ impl LeafTable {
         if self.has_rows() || self.totals.is_some() || self.leaf_scales.is_some() {
             return self.try_clone();
         }
-        let scales = self.scales.as_deref().map(|scales| try_copied(WHAT, scales)).transpose()?;
+        let scales = self.scales.as_deref().map(|scales| PURPOSE.copied(scales)).transpose()?;
         let amounts = match &self.amounts {
             Amounts::F16(_) => Amounts::F16(Vec::new()),
             Amounts::F32(_) => Amounts::F32(Vec::new()),
@@ -160,7 +160,7 @@ impl LeafTable {
     /// are kept. The groups must be in increasing order.
     pub(crate) fn top_k(&self, k: usize, groups: &[Range<u32>]) -> Result<LeafTable> {
         let counts = self.totals.is_some();
-        let scales = || self.scales.as_deref().map(|scales| try_copied(WHAT, scales)).transpose();
+        let scales = || self.scales.as_deref().map(|scales| PURPOSE.copied(scales)).transpose();
         let mut builder = match &self.amounts {
             _ if counts => LeafTableBuilder::new(self.width),
             Amounts::F16(_) => LeafTableBuilder::of_floats(self.width, Amounts::F16(Vec::new()), scales()?),
@@ -180,12 +180,12 @@ impl LeafTable {
                     first = kept.len();
                     end = groups.next().map_or(u32::MAX, |group| group.end);
                 }
-                try_push(WHAT, &mut kept, cell)?;
+                PURPOSE.push(&mut kept, cell)?;
             }
             keep_largest(&mut kept, first, k);
             kept.sort_unstable_by_key(|cell| cell.0);
             if let Some(total) = self.total(leaf) {
-                let cells = try_collected(WHAT, kept.iter().map(|&(column, units)| (column, units as u64)))?;
+                let cells = PURPOSE.collected(kept.iter().map(|&(column, units)| (column, units as u64)))?;
                 builder.push_counts(&cells, total as u64)?;
             } else {
                 builder.push_rounded(kept.iter().copied())?;
@@ -201,7 +201,7 @@ impl LeafTable {
         let totals = match &stored.values {
             StoredValues::Numbers { .. } => None,
             StoredValues::Slots { .. } => {
-                let mut totals = try_with_capacity(WHAT, n_leaves)?;
+                let mut totals = PURPOSE.with_capacity(n_leaves)?;
                 let total = |leaf: &[u32]| (leaf[0]..leaf[1]).map(|i| units.at(i as usize)).sum::<f64>();
                 totals.extend(ptr.windows(2).map(total));
                 Some(totals)
@@ -231,7 +231,7 @@ impl StoredRows {
     pub(crate) fn narrowed(&self, to: Precision) -> Result<StoredRows> {
         let to = to.of_floats();
         let StoredValues::Numbers { values, scales: None } = &self.values else { return self.try_clone() };
-        let mut largest = try_filled(WHAT, 0.0f64, self.width)?;
+        let mut largest = PURPOSE.filled(0.0f64, self.width)?;
         let columns = || (0..self.n_rows).flat_map(|_| 0..self.width).enumerate();
         for (i, column) in columns() {
             largest[column] = largest[column].max(values.at(i).abs());

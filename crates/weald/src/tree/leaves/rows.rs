@@ -12,10 +12,10 @@ use std::ops::Range;
 
 use super::{Amounts, Indices};
 use crate::data::train_y::TrainY;
-use crate::error::{Error, ErrorKind, Result, try_copied, try_filled, try_with_capacity};
+use crate::error::{Error, ErrorKind, Purpose, Result};
 use crate::exact::exact_mean;
 
-const WHAT: &str = "the stored rows of y";
+const PURPOSE: Purpose = Purpose("the stored rows of y");
 
 /// Some training samples of y, shared by the trees of a forest.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,9 +65,9 @@ impl StoredRows {
                 if n_slots > limit {
                     return Err(ErrorKind::TooMany { what: "labels in the stored rows", limit }.into());
                 }
-                let mut ptr = try_with_capacity(WHAT, rows.len() + 1)?;
+                let mut ptr = PURPOSE.with_capacity(rows.len() + 1)?;
                 let mut slots = Indices::for_width(y.width);
-                slots.try_reserve(WHAT, n_slots)?;
+                slots.try_reserve(PURPOSE, n_slots)?;
                 let mut end = 0;
                 ptr.push(end);
                 for &row in rows {
@@ -81,14 +81,14 @@ impl StoredRows {
                 return Err(Error::unsupported("y_mask", "if leaves refer to training samples"));
             }
             TrainY::SparseReal(y) => {
-                let mut values = try_filled(WHAT, 0.0, rows.len().saturating_mul(y.n_outputs()))?;
+                let mut values = PURPOSE.filled(0.0, rows.len().saturating_mul(y.n_outputs()))?;
                 for (&row, values) in rows.iter().zip(values.chunks_exact_mut(y.n_outputs())) {
                     y.numbers().entries(row).for_each(|(output, value)| values[output as usize] = value);
                 }
                 (y.n_outputs(), StoredValues::Numbers { values: Amounts::F64(values), scales: None })
             }
             TrainY::Real(y) => {
-                let mut values = try_with_capacity(WHAT, rows.len().saturating_mul(y.n_outputs))?;
+                let mut values = PURPOSE.with_capacity(rows.len().saturating_mul(y.n_outputs))?;
                 rows.iter().for_each(|&row| values.extend_from_slice(y.of(row)));
                 (y.n_outputs, StoredValues::Numbers { values: Amounts::F64(values), scales: None })
             }
@@ -109,10 +109,10 @@ impl StoredRows {
     pub(super) fn try_clone(&self) -> Result<Self> {
         let values = match &self.values {
             StoredValues::Slots { ptr, slots } => {
-                StoredValues::Slots { ptr: try_copied(WHAT, ptr)?, slots: slots.try_clone()? }
+                StoredValues::Slots { ptr: PURPOSE.copied(ptr)?, slots: slots.try_clone()? }
             }
             StoredValues::Numbers { values, scales } => {
-                let scales = scales.as_ref().map(|scales| try_copied(WHAT, scales)).transpose()?;
+                let scales = scales.as_ref().map(|scales| PURPOSE.copied(scales)).transpose()?;
                 StoredValues::Numbers { values: values.try_clone()?, scales }
             }
         };

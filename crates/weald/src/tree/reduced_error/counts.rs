@@ -4,13 +4,11 @@ use std::collections::HashMap;
 
 use ndarray::ArrayView2;
 
-use super::{RowsOfLeaves, WHAT};
+use super::{PURPOSE, RowsOfLeaves};
 use crate::control::Control;
 use crate::data::known::Known;
 use crate::data::{LabelView, Weights};
-use crate::error::{
-    Error, ErrorKind, Result, try_collected, try_copied, try_extend, try_filled, try_push, try_with_capacity,
-};
+use crate::error::{Error, Result};
 use crate::tree::Tree;
 
 /// Returns the weighted number of wrong classes or labels of each node as a leaf, in units.
@@ -20,7 +18,7 @@ pub(super) fn mistakes(
     rows: &RowsOfLeaves,
     control: &Control,
 ) -> Result<Vec<i128>> {
-    let mut losses = try_filled(WHAT, 0i128, tree.n_nodes())?;
+    let mut losses = PURPOSE.filled(0i128, tree.n_nodes())?;
     let mut stack: Vec<Counts> = Vec::new();
     let mut pulse = control.pulse();
     for (i, node) in tree.nodes.iter().enumerate().rev() {
@@ -34,7 +32,7 @@ pub(super) fn mistakes(
             Counts::merged(stack.pop().expect(PROOF), stack.pop().expect(PROOF), columns)?
         };
         losses[i] = counts.mistakes(columns);
-        try_push(WHAT, &mut stack, counts)?;
+        PURPOSE.push(&mut stack, counts)?;
         pulse.after(1 + n_steps)?;
     }
     Ok(losses)
@@ -60,8 +58,8 @@ impl<'y> LeafColumns<'y> {
         if let Some((_, bad)) = cells.into_iter().find(|(_, amount)| *amount < 0.0) {
             return Err(Error::invalid("a frequency of a class", bad, "be at least 0"));
         }
-        let mut starts = try_with_capacity(WHAT, n_classes.len())?;
-        let mut outputs = try_with_capacity(WHAT, tree.leaves.width())?;
+        let mut starts = PURPOSE.with_capacity(n_classes.len())?;
+        let mut outputs = PURPOSE.with_capacity(tree.leaves.width())?;
         for (o, &k) in (0u32..).zip(n_classes) {
             starts.push(outputs.len() as u32);
             outputs.resize(outputs.len() + k as usize, o);
@@ -158,10 +156,10 @@ impl Counts {
                 }
             }
         }
-        let all = try_collected(WHAT, counts.columns.keys().copied())?;
+        let all = PURPOSE.collected(counts.columns.keys().copied())?;
         counts.predicted = match columns {
             LeafColumns::Labels(_) => counts.of_majority(all),
-            LeafColumns::Classes { starts, .. } => counts.largest(try_copied(WHAT, starts)?, &all, columns),
+            LeafColumns::Classes { starts, .. } => counts.largest(PURPOSE.copied(starts)?, &all, columns),
         };
         Ok(counts)
     }
@@ -176,7 +174,7 @@ impl Counts {
     fn merged(a: Counts, b: Counts, columns: &LeafColumns<'_>) -> Result<(Counts, usize)> {
         let (mut large, small) = if a.columns.len() >= b.columns.len() { (a, b) } else { (b, a) };
         reserve(&mut large.columns, small.columns.len())?;
-        let mut updated: Vec<u32> = try_with_capacity(WHAT, small.columns.len())?;
+        let mut updated: Vec<u32> = PURPOSE.with_capacity(small.columns.len())?;
         for (column, count) in small.columns {
             let sum = large.columns.entry(column).or_default();
             *sum = Count {
@@ -196,7 +194,7 @@ impl Counts {
         large.predicted = match columns {
             // A label with a majority in the whole subtree has one on at least one side.
             LeafColumns::Labels(_) => {
-                try_extend(WHAT, &mut predicted, small.predicted)?;
+                PURPOSE.extend(&mut predicted, small.predicted)?;
                 large.of_majority(predicted)
             }
             // Sums never decrease: a class that was not the most frequent one on the larger side can only become it if
@@ -248,5 +246,5 @@ impl Counts {
 
 fn reserve(map: &mut HashMap<u32, Count>, n: usize) -> Result<()> {
     let bytes = n.saturating_mul(size_of::<(u32, Count)>());
-    map.try_reserve(n).map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes }.into())
+    map.try_reserve(n).map_err(|_| PURPOSE.missing::<u8>(bytes))
 }

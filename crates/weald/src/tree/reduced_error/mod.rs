@@ -33,10 +33,10 @@ use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::known::Known;
 use crate::data::{Dataset, Outputs, Targets, Weights};
-use crate::error::{Error, Result, try_filled};
+use crate::error::{Error, Purpose, Result};
 use crate::tree::rows::Rows;
 
-const WHAT: &str = "the losses of nodes";
+const PURPOSE: Purpose = Purpose("the losses of nodes");
 
 impl Tree {
     /// Returns the smallest pruned tree with the lowest loss on validation samples, which are the samples of `data`.
@@ -112,7 +112,7 @@ impl<'a, 't> HeldOut<'a, 't> {
 
 /// Returns which splits become leaves, given the loss of each node as a leaf.
 fn decide<L: Copy + Add<Output = L> + PartialOrd>(tree: &Tree, mut losses: Vec<L>) -> Result<Vec<bool>> {
-    let mut becomes_leaf = try_filled(WHAT, false, tree.n_nodes())?;
+    let mut becomes_leaf = PURPOSE.filled(false, tree.n_nodes())?;
     // The loop is backwards, so that `losses` of the nodes below are those of what remains of their subtrees.
     for (i, node) in tree.nodes.iter().enumerate().rev().filter(|(_, node)| !node.is_leaf()) {
         let below = losses[i + 1] + losses[node.right() as usize];
@@ -133,13 +133,13 @@ struct RowsOfLeaves {
 
 impl RowsOfLeaves {
     fn new(tree: &Tree, held_out: &HeldOut<'_, '_>, control: &Control) -> Result<Self> {
-        const WHAT: &str = "the rows of leaves";
+        const PURPOSE: Purpose = Purpose("the rows of leaves");
         let leaves = held_out.x.leaves(tree, control)?;
         let exists = |row: usize| held_out.weights.units(row) > 0;
-        let mut ends = try_filled(WHAT, 0u32, tree.n_leaves() + 1)?;
+        let mut ends = PURPOSE.filled(0u32, tree.n_leaves() + 1)?;
         leaves.iter().enumerate().filter(|(row, _)| exists(*row)).for_each(|(_, &leaf)| ends[leaf as usize + 1] += 1);
         (1..ends.len()).for_each(|leaf| ends[leaf] += ends[leaf - 1]);
-        let mut rows = try_filled(WHAT, 0u32, ends[tree.n_leaves()] as usize)?;
+        let mut rows = PURPOSE.filled(0u32, ends[tree.n_leaves()] as usize)?;
         // Invariant: `ends[leaf]` is the position of the next sample of `leaf`, and finally the end of its samples.
         for (row, &leaf) in leaves.iter().enumerate().filter(|(row, _)| exists(*row)) {
             rows[ends[leaf as usize] as usize] = row as u32;

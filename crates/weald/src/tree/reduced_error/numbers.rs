@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use ndarray::ArrayView2;
 
-use super::{RowsOfLeaves, WHAT};
+use super::{PURPOSE, RowsOfLeaves};
 use crate::control::Control;
 use crate::data::Weights;
 use crate::data::known::Known;
-use crate::error::{Result, try_filled, try_push, try_resize, try_with_capacity};
+use crate::error::Result;
 use crate::tree::Tree;
 
 /// The number of values and residuals on the stack for one chunk of columns: 32 MiB, and half as much for weights.
@@ -35,7 +35,7 @@ pub(super) fn squared_errors(
     control: &Control,
 ) -> Result<Vec<f64>> {
     let n_outputs = tree.leaves.width();
-    let mut losses = try_filled(WHAT, 0.0, tree.n_nodes())?;
+    let mut losses = PURPOSE.filled(0.0, tree.n_nodes())?;
     // Each leaf adds an entry to the stack, and each split removes one.
     let (mut height, mut highest) = (0usize, 0);
     for node in tree.nodes.iter().rev() {
@@ -45,8 +45,8 @@ pub(super) fn squared_errors(
     let n_columns = (STACK_NUMBERS / (2 * highest)).max(FEWEST_COLUMNS).min(n_outputs);
     for first in (0..n_outputs).step_by(n_columns) {
         let columns = first..(first + n_columns).min(n_outputs);
-        let stack = try_with_capacity(WHAT, PARTS * columns.len() * highest)?;
-        let mut chunk = Residuals { columns, stack, entries: try_with_capacity(WHAT, highest)? };
+        let stack = PURPOSE.with_capacity(PARTS * columns.len() * highest)?;
+        let mut chunk = Residuals { columns, stack, entries: PURPOSE.with_capacity(highest)? };
         let mut pulse = control.pulse();
         for (i, node) in tree.nodes.iter().enumerate().rev() {
             let n_rows = if node.is_leaf() {
@@ -86,7 +86,7 @@ struct Subtree {
 impl Residuals {
     fn push_leaf(&mut self, tree: &Tree, i: usize, held_out: HeldOutNumbers<'_>, rows: &[u32]) -> Result<()> {
         let (k, at) = (self.columns.len(), self.stack.len());
-        try_resize(WHAT, &mut self.stack, at + PARTS * k, 0.0)?;
+        PURPOSE.resize(&mut self.stack, at + PARTS * k, 0.0)?;
         let (values, residuals, weights) = parts_of(&mut self.stack[at..], k);
         for (column, value) in tree.leaves.value(tree.nodes[i].right() as usize) {
             if self.columns.contains(&(column as usize)) {
@@ -106,7 +106,7 @@ impl Residuals {
                 entry.loss += weight * residual * residual;
             }
         }
-        try_push(WHAT, &mut self.entries, entry)
+        PURPOSE.push(&mut self.entries, entry)
     }
 
     /// Merges the two subtrees on top of the stack, of which the left one is above.

@@ -18,12 +18,12 @@ use crate::control::Control;
 use crate::criterion::LeafValues;
 use crate::data::Category;
 use crate::data::Outputs;
-use crate::error::{Error, ErrorKind, Result, try_collected, try_filled, try_with_capacity};
+use crate::error::{Error, Purpose, Result};
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::{ABOVE_ALL, Decision, Side, Test};
 use crate::setters::setters;
 
-const WHAT: &str = "the rules of a tree";
+const PURPOSE: Purpose = Purpose("the rules of a tree");
 
 /// The format of rules.
 #[derive(Clone, Copy, Debug)]
@@ -111,13 +111,13 @@ impl Tree {
         if self.criterion.leaf_values() == LeafValues::Medians {
             return Err(Error::unsupported("max_depth", "if leaves are medians, as inner nodes have no values then"));
         }
-        let mut cut = try_with_capacity(WHAT, self.n_nodes())?;
+        let mut cut = PURPOSE.with_capacity(self.n_nodes())?;
         cut.extend(self.depths().map(|depth| depth >= max_depth));
         let is_cut = |i: usize| cut[i];
         let tree = self.collapsed(is_cut, control)?;
         // The number of leaves below each leaf that is written.
         let ends = self.subtree_ends()?;
-        let (mut n_below, mut i) = (try_with_capacity(WHAT, tree.n_leaves())?, 0);
+        let (mut n_below, mut i) = (PURPOSE.with_capacity(tree.n_leaves())?, 0);
         while i < self.n_nodes() {
             if !self.nodes[i].is_leaf() && !is_cut(i) {
                 i += 1;
@@ -258,7 +258,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(tree: &'a Tree, style: &'a RuleStyle<'a>) -> Result<Self> {
-        let conditions = Conditions { of_features: Vec::new(), places: try_filled(WHAT, ABSENT, tree.n_features)? };
+        let conditions = Conditions { of_features: Vec::new(), places: PURPOSE.filled(ABSENT, tree.n_features)? };
         Ok(Writer { tree, style, conditions, cells: Vec::new(), line: String::new() })
     }
 
@@ -278,7 +278,7 @@ impl<'a> Writer<'a> {
             self.write_value(node.right() as usize)?;
             self.write_size(i, n_below.map_or(1, |n_below| n_below[node.right() as usize]));
             let bytes = text.len() + self.line.len();
-            text.try_reserve(self.line.len()).map_err(|_| ErrorKind::OutOfMemory { what: WHAT, bytes })?;
+            text.try_reserve(self.line.len()).map_err(|_| PURPOSE.missing::<u8>(bytes))?;
             text.push_str(&self.line);
             pulse.after(1 + self.line.len())?;
             // A leaf may be the last one of several right sides. After these, the right side of the split above them
@@ -352,7 +352,7 @@ impl<'a> Writer<'a> {
         self.cells.clear();
         match self.tree.outputs() {
             Outputs::Real { n_outputs } => {
-                self.cells = try_collected(WHAT, (0..*n_outputs as u32).map(|column| (column, 0.0)))?;
+                self.cells = PURPOSE.collected((0..*n_outputs as u32).map(|column| (column, 0.0)))?;
                 self.tree.leaves.value(leaf).for_each(|(column, v)| self.cells[column as usize].1 = v);
             }
             Outputs::Classes { n_classes } if n_classes.len() > 1 => {

@@ -11,9 +11,9 @@
 //! Fast and Unified SHAP Algorithm* (2025), which counts patterns of agreement; the pairs themselves are those of "tree SHAP
 //! with independent features" of S. Lundberg et al. (2020).
 
-use super::{LANES, NONE, Tested, WHAT};
+use super::{LANES, NONE, PURPOSE, Tested};
 use crate::control::Pulse;
-use crate::error::{Result, try_extend, try_push, try_resize};
+use crate::error::Result;
 use crate::partition::decision::{Decision, Side, Test};
 use crate::tree::Tree;
 
@@ -65,12 +65,12 @@ impl Crowd {
     fn begin(&mut self, n_rows: usize) -> Result<()> {
         self.n_words = n_rows.div_ceil(BITS);
         self.everyone.clear();
-        try_resize(WHAT, &mut self.everyone, self.n_words, u64::MAX)?;
+        PURPOSE.resize(&mut self.everyone, self.n_words, u64::MAX)?;
         if !n_rows.is_multiple_of(BITS) {
             self.everyone[self.n_words - 1] = (1 << (n_rows % BITS)) - 1;
         }
         self.n_astray.clear();
-        try_resize(WHAT, &mut self.n_astray, n_rows, 0)?;
+        PURPOSE.resize(&mut self.n_astray, n_rows, 0)?;
         self.follows.clear();
         self.splits.clear();
         Ok(())
@@ -97,21 +97,21 @@ impl Crowd {
     #[inline(always)]
     fn split(&mut self, position: usize, decision: Decision<'_>, x: &[f32]) -> Result<()> {
         if self.follows.len() == position * self.n_words {
-            try_extend(WHAT, &mut self.follows, self.everyone.iter().copied())?;
+            PURPOSE.extend(&mut self.follows, self.everyone.iter().copied())?;
         }
         let n_words = self.n_words;
         match decision.test() {
             Test::AtMost(threshold) => {
                 let missing = decision.missing() == Side::Left;
                 let left = x.chunks(BITS).map(|x| bits(x, |x| (x <= threshold) | (x.is_nan() & missing)));
-                try_extend(WHAT, &mut self.splits, left)?;
+                PURPOSE.extend(&mut self.splits, left)?;
             }
             Test::AnyOf(_) => {
                 let left = x.chunks(BITS).map(|x| bits(x, |x| decision.goes_left(x)));
-                try_extend(WHAT, &mut self.splits, left)?;
+                PURPOSE.extend(&mut self.splits, left)?;
             }
         }
-        try_extend(WHAT, &mut self.splits, self.follows[position * n_words..][..n_words].iter().copied())
+        PURPOSE.extend(&mut self.splits, self.follows[position * n_words..][..n_words].iter().copied())
     }
 
     /// Goes to a side of the last split.
@@ -190,12 +190,12 @@ impl Mixtures {
     fn begin(&mut self, n_rows: usize, n_background: usize, n_places: usize) -> Result<()> {
         self.rows.begin(n_rows)?;
         self.background.begin(n_background)?;
-        try_resize(WHAT, &mut self.position_of, n_places, NONE)?;
+        PURPOSE.resize(&mut self.position_of, n_places, NONE)?;
         self.live.clear();
-        try_extend(WHAT, &mut self.live, self.rows.everyone.iter().copied())?;
+        PURPOSE.extend(&mut self.live, self.rows.everyone.iter().copied())?;
         self.partners.clear();
         for _ in 0..n_rows {
-            try_extend(WHAT, &mut self.partners, self.background.everyone.iter().copied())?;
+            PURPOSE.extend(&mut self.partners, self.background.everyone.iter().copied())?;
         }
         Ok(())
     }
@@ -220,15 +220,15 @@ impl Mixtures {
         let is_first = self.position_of[place] == NONE;
         if is_first {
             self.position_of[place] = self.path.len() as u32;
-            try_push(WHAT, &mut self.path, place as u32)?;
+            PURPOSE.push(&mut self.path, place as u32)?;
         }
         let position = self.position_of[place];
         let decision = node.decision(&tree.sets);
         self.rows.split(position as usize, decision, x.of(place))?;
         self.background.split(position as usize, decision, other.of(place))?;
-        try_extend(WHAT, &mut self.live_before, self.live.iter().copied())?;
+        PURPOSE.extend(&mut self.live_before, self.live.iter().copied())?;
         let n_kept = self.kept.len();
-        try_push(WHAT, &mut self.frames, Frame { right: node.right(), position, is_first, is_right: false, n_kept })
+        PURPOSE.push(&mut self.frames, Frame { right: node.right(), position, is_first, is_right: false, n_kept })
     }
 
     /// Goes to a side of the last split: rows that do not follow its feature keep the partners that do.
@@ -245,8 +245,8 @@ impl Mixtures {
             while astray != 0 {
                 let row = at * BITS + astray.trailing_zeros() as usize;
                 let partners = &mut self.partners[row * n_words..][..n_words];
-                try_push(WHAT, &mut self.kept, row as u32)?;
-                try_extend(WHAT, &mut self.kept_partners, partners.iter().copied())?;
+                PURPOSE.push(&mut self.kept, row as u32)?;
+                PURPOSE.extend(&mut self.kept_partners, partners.iter().copied())?;
                 let mut some = 0;
                 for (partners, follow) in partners.iter_mut().zip(theirs) {
                     *partners &= follow;

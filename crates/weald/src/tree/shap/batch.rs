@@ -3,8 +3,8 @@
 //! Sums of one feature, a number for each output, stay in the nearest cache while all leaves of a batch are added to them.
 //! For each sum leaves come in their order, so that batches cannot be seen.
 
-use super::{Eight, LANES, LeafColumns, WHAT};
-use crate::error::{Result, try_extend, try_push, try_resize};
+use super::{Eight, LANES, LeafColumns, PURPOSE};
+use crate::error::Result;
 
 /// Pairs of a leaf and a feature in a batch: some hundreds for each feature, and no more than the second cache holds.
 const PAIRS: usize = 1 << 15;
@@ -35,7 +35,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn prepare(&mut self, n_places: usize) -> Result<()> {
-        try_resize(WHAT, &mut self.next, n_places, 0)
+        PURPOSE.resize(&mut self.next, n_places, 0)
     }
 
     /// Reads the values of a leaf, of which there are `width`; whether some are not zero. Its pairs come next.
@@ -43,7 +43,7 @@ impl Batch {
     pub(crate) fn read(&mut self, leaves: &LeafColumns<'_>, leaf: usize, width: usize) -> Result<bool> {
         if leaves.are_dense() {
             let first = self.rows.len();
-            try_resize(WHAT, &mut self.rows, first + width, 0.0)?;
+            PURPOSE.resize(&mut self.rows, first + width, 0.0)?;
             let row = &mut self.rows[first..];
             leaves.visit(leaf, |column, value| row[column as usize] = value);
         } else {
@@ -52,14 +52,14 @@ impl Batch {
             let mut pushed = Ok(());
             leaves.visit(leaf, |column, value| {
                 if pushed.is_ok() {
-                    pushed = try_push(WHAT, cells, (column, value));
+                    pushed = PURPOSE.push(cells, (column, value));
                 }
             });
             pushed?;
             if self.cells.len() == before {
                 return Ok(false);
             }
-            try_push(WHAT, &mut self.ends, self.cells.len())?;
+            PURPOSE.push(&mut self.ends, self.cells.len())?;
         }
         self.n_leaves += 1;
         Ok(true)
@@ -70,11 +70,11 @@ impl Batch {
     pub(crate) fn push(&mut self, place: u32, weight: Eight) -> Result<()> {
         let next = &mut self.next[place as usize];
         if *next == 0 {
-            try_push(WHAT, &mut self.places, place)?;
+            PURPOSE.push(&mut self.places, place)?;
         }
         *next += 1;
-        try_push(WHAT, &mut self.pairs, (place, self.n_leaves as u32 - 1))?;
-        try_push(WHAT, &mut self.weights, weight)
+        PURPOSE.push(&mut self.pairs, (place, self.n_leaves as u32 - 1))?;
+        PURPOSE.push(&mut self.weights, weight)
     }
 
     #[inline(always)]
@@ -90,9 +90,9 @@ impl Batch {
             first += std::mem::replace(&mut self.next[place as usize], first);
         }
         self.sorted.clear();
-        try_extend(WHAT, &mut self.sorted, self.pairs.iter().map(|_| Eight::default()))?;
+        PURPOSE.extend(&mut self.sorted, self.pairs.iter().map(|_| Eight::default()))?;
         self.leaves.clear();
-        try_extend(WHAT, &mut self.leaves, self.pairs.iter().map(|_| 0))?;
+        PURPOSE.extend(&mut self.leaves, self.pairs.iter().map(|_| 0))?;
         for (&(place, leaf), weight) in self.pairs.iter().zip(&self.weights) {
             let at = &mut self.next[place as usize];
             (self.sorted[*at as usize], self.leaves[*at as usize]) = (*weight, leaf);

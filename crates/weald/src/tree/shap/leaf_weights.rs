@@ -3,8 +3,8 @@
 use super::batch::Batch;
 use super::quadrature::Rule;
 use super::walk::{Stack, Visit};
-use super::{Eight, LANES, LeafColumns, WHAT};
-use crate::error::{Result, try_push, try_resize};
+use super::{Eight, LANES, LeafColumns, PURPOSE};
+use crate::error::Result;
 
 /// Memory of a walk that asks for weights of leaves.
 #[derive(Debug, Default)]
@@ -22,10 +22,10 @@ impl Weighing {
     pub(crate) fn prepare(&mut self, depth: usize, m: usize) -> Result<()> {
         let len = (depth + 1).saturating_mul(m);
         if self.slopes.len() < len {
-            try_resize(WHAT, &mut self.slopes, len, 0.0)?;
+            PURPOSE.resize(&mut self.slopes, len, 0.0)?;
         }
         self.products.clear();
-        try_resize(WHAT, &mut self.products, m, Eight::default())?;
+        PURPOSE.resize(&mut self.products, m, Eight::default())?;
         self.m = m;
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Weighing {
         self.path.clear();
         for at in 0..depth {
             if walk.follows(at).1 {
-                try_push(WHAT, &mut self.path, at as u32)?;
+                PURPOSE.push(&mut self.path, at as u32)?;
             }
         }
         Ok(astray)

@@ -15,8 +15,8 @@
 use super::background::{Mixtures, VisitMixed, for_each_bit};
 use super::batch::Batch;
 use super::orders::Chances;
-use super::{Eight, LANES, LeafColumns, WHAT};
-use crate::error::{Result, try_resize};
+use super::{Eight, LANES, LeafColumns, PURPOSE};
+use crate::error::Result;
 
 /// Most features of a path of which all sets are tabled.
 const MOST_TABLED: usize = 10;
@@ -53,7 +53,7 @@ impl Sets {
     fn begin(&mut self, mixtures: &Mixtures) -> Result<()> {
         let (background, n) = (&mixtures.background, mixtures.path.len());
         self.of_rows.clear();
-        try_resize(WHAT, &mut self.of_rows, background.n_astray.len(), 0)?;
+        PURPOSE.resize(&mut self.of_rows, background.n_astray.len(), 0)?;
         for position in 0..n {
             for (rows, astray) in self.of_rows.chunks_mut(64).zip(background.astray(position)) {
                 for (at, set) in rows.iter_mut().enumerate() {
@@ -62,11 +62,11 @@ impl Sets {
             }
         }
         self.counts.clear();
-        try_resize(WHAT, &mut self.counts, 1 << n, 0)?;
+        PURPOSE.resize(&mut self.counts, 1 << n, 0)?;
         self.of_rows.iter().for_each(|&set| self.counts[set as usize] += 1);
         if self.followed.len() < (n + 1) << n {
-            try_resize(WHAT, &mut self.followed, (n + 1) << n, 0)?;
-            try_resize(WHAT, &mut self.others, (n + 1) << n, 0)?;
+            PURPOSE.resize(&mut self.followed, (n + 1) << n, 0)?;
+            PURPOSE.resize(&mut self.others, (n + 1) << n, 0)?;
         }
         self.is_summed = [false; MOST_TABLED + 1];
         Ok(())
@@ -114,8 +114,8 @@ impl LeafWork {
         let n = mixtures.path.len();
         let unit = chances.unit() / mixtures.background.n_astray.len() as f64;
         self.units.clear();
-        try_resize(WHAT, &mut self.units, n, [0; LANES])?;
-        try_resize(WHAT, &mut self.weights, n, Eight::default())?;
+        PURPOSE.resize(&mut self.units, n, [0; LANES])?;
+        PURPOSE.resize(&mut self.weights, n, Eight::default())?;
         self.weights.truncate(n);
         let (of_pairs, of_sets) = costs(mixtures);
         let by_sets = of_sets < of_pairs;
@@ -301,7 +301,7 @@ impl VisitMixed for MixedInteractions<'_> {
         let n = mixtures.path.len();
         let unit = self.chances.unit() / mixtures.background.n_astray.len() as f64;
         let value = self.table[leaf as usize] * self.factor / 2.0;
-        try_resize(WHAT, &mut self.work.units, n * n, [0; LANES])?;
+        PURPOSE.resize(&mut self.work.units, n * n, [0; LANES])?;
         for (group, lanes) in mixtures.live_groups() {
             self.work.units[..n * n].fill([0; LANES]);
             for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
@@ -330,8 +330,8 @@ impl LeafWork {
         let (n, background) = (mixtures.path.len(), &mixtures.background);
         let c = mixtures.rows.n_astray[row] as usize;
         across.clear();
-        try_resize(WHAT, across, n, 0)?;
-        try_resize(WHAT, astray, n, 0)?;
+        PURPOSE.resize(across, n, 0)?;
+        PURPOSE.resize(astray, n, 0)?;
         let mut of_others = 0u64;
         for_each_bit(mixtures.partners(row).iter().copied(), |other| {
             let a = background.n_astray[other] as usize;

@@ -50,11 +50,11 @@ pub(crate) mod sums;
 pub(crate) mod walk;
 
 use super::Tree;
-use crate::error::{Result, try_collected, try_filled, try_push};
+use crate::error::{Purpose, Result};
 pub(crate) use crate::loss::vector::{Eight, LANES};
 use quadrature::nodes_for;
 
-const WHAT: &str = "Shapley values";
+const PURPOSE: Purpose = Purpose("Shapley values");
 
 /// No place, and no feature.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -68,14 +68,14 @@ pub(crate) struct Tested {
 
 impl Tested {
     pub(crate) fn by(trees: &[&Tree], n_features: usize) -> Result<Tested> {
-        let mut place_of = try_filled(WHAT, NONE, n_features)?;
+        let mut place_of = PURPOSE.filled(NONE, n_features)?;
         for node in trees.iter().flat_map(|tree| &tree.nodes).filter(|node| !node.is_leaf()) {
             place_of[node.tested()] = 0;
         }
         let mut features = Vec::new();
         for (feature, place) in (0u32..).zip(&mut place_of).filter(|(_, place)| **place == 0) {
             *place = features.len() as u32;
-            try_push(WHAT, &mut features, feature)?;
+            PURPOSE.push(&mut features, feature)?;
         }
         Ok(Tested { place_of, features })
     }
@@ -110,7 +110,7 @@ impl Paths {
             let place = tested.place(node.tested());
             if met[place] == 0 {
                 met[place] = 1;
-                try_push(WHAT, &mut places, place as u32)?;
+                PURPOSE.push(&mut places, place as u32)?;
             }
         }
         places.iter().for_each(|&place| met[place as usize] = 0);
@@ -121,7 +121,7 @@ impl Paths {
                 let place = tested.place(node.tested());
                 n_now += usize::from(met[place] == 0);
                 met[place] += 1;
-                try_push(WHAT, &mut path, (place, false))?;
+                PURPOSE.push(&mut path, (place, false))?;
                 depth = depth.max(path.len());
                 n_features = n_features.max(n_now);
                 continue;
@@ -178,7 +178,7 @@ impl LeafColumns<'_> {
 
     /// All of them, a row of `width` numbers for each leaf.
     pub(crate) fn table(&self, width: usize) -> Result<Vec<f64>> {
-        let mut table = try_filled(WHAT, 0.0, self.tree.n_leaves().saturating_mul(width))?;
+        let mut table = PURPOSE.filled(0.0, self.tree.n_leaves().saturating_mul(width))?;
         for (leaf, row) in table.chunks_exact_mut(width).enumerate() {
             self.visit(leaf, |column, value| row[column as usize] = value);
         }
@@ -188,12 +188,12 @@ impl LeafColumns<'_> {
 
 /// Empty sums: `len` times zero for each row of a block.
 pub(crate) fn no_sums(len: usize) -> Result<Vec<Eight>> {
-    try_filled(WHAT, Eight::default(), len)
+    PURPOSE.filled(Eight::default(), len)
 }
 
 /// Where the places of chosen columns are noted.
 pub(crate) fn chosen_places(columns: &[usize], width: usize) -> Result<Vec<u32>> {
-    let mut places = try_collected(WHAT, (0..width).map(|_| NONE))?;
+    let mut places = PURPOSE.collected((0..width).map(|_| NONE))?;
     columns.iter().enumerate().for_each(|(place, &column)| places[column] = place as u32);
     Ok(places)
 }

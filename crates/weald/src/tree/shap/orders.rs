@@ -1,7 +1,7 @@
 //! Chances of what comes first in a random order of features, as whole numbers: sums of them are exact whatever the order.
 
-use super::WHAT;
-use crate::error::{Result, try_filled};
+use super::PURPOSE;
+use crate::error::Result;
 
 /// Numbers of features whose chances are looked up: of more they are products.
 const TABLED: usize = 32;
@@ -22,7 +22,7 @@ impl Chances {
     pub(crate) fn for_sums_of(n_rows: usize) -> Result<Chances> {
         let bits = n_rows.max(1).next_power_of_two().trailing_zeros();
         let scale = 2f64.powi((BITS_OF_SUMS - bits) as i32);
-        let mut table = try_filled(WHAT, 0, TABLED * TABLED)?;
+        let mut table = PURPOSE.filled(0, TABLED * TABLED)?;
         for p in 0..TABLED {
             for q in 0..TABLED {
                 table[p * TABLED + q] = (chance(p, q) * scale).round() as u64;

@@ -2,9 +2,9 @@
 
 use std::f64::consts::PI;
 
-use crate::error::{Result, try_filled};
+use crate::error::{Purpose, Result};
 
-const WHAT: &str = "the nodes of a quadrature";
+const PURPOSE: Purpose = Purpose("the nodes of a quadrature");
 
 /// Nodes t and weights: Σ w f(t) is the integral of f from 0 to 1 for polynomials f of degree up to 2 · len − 1.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ pub(crate) fn nodes_for(n_features: usize) -> usize {
 impl Rule {
     /// The rule with `m` nodes, by Newton's method on the Legendre polynomial. O(m²).
     pub(crate) fn gauss_legendre(m: usize) -> Result<Rule> {
-        let (mut t, mut rest) = (try_filled(WHAT, 0.5, m)?, try_filled(WHAT, 0.5, m)?);
-        let mut weight = try_filled(WHAT, 1.0, m)?;
+        let (mut t, mut rest) = (PURPOSE.filled(0.5, m)?, PURPOSE.filled(0.5, m)?);
+        let mut weight = PURPOSE.filled(1.0, m)?;
         for i in 0..m.div_ceil(2) {
             // Falls from the largest root; the others are its mirror image.
             let mut x = (PI * (i as f64 + 0.75) / (m as f64 + 0.5)).cos();

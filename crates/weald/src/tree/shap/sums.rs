@@ -2,8 +2,8 @@
 
 use super::quadrature::Rule;
 use super::walk::{Stack, Visit};
-use super::{Eight, LANES, NONE, WHAT};
-use crate::error::{Result, try_resize};
+use super::{Eight, LANES, NONE, PURPOSE};
+use crate::error::Result;
 
 /// T of the nodes of the path and of their left siblings, see the [module](super).
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Subtrees {
     pub(crate) fn prepare(&mut self, depth: usize, m: usize, n_outputs: usize) -> Result<()> {
         let len = (2 * (depth + 1)).saturating_mul(m).saturating_mul(n_outputs);
         if self.sums.len() < len {
-            try_resize(WHAT, &mut self.sums, len, Eight::default())?;
+            PURPOSE.resize(&mut self.sums, len, Eight::default())?;
         }
         Ok(())
     }

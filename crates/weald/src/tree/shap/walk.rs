@@ -4,8 +4,8 @@
 //! A stack holds a frame for each split above, no recursion.
 
 use super::quadrature::Rule;
-use super::{Eight, LANES, Tested, WHAT, shares};
-use crate::error::{Result, try_resize};
+use super::{Eight, LANES, PURPOSE, Tested, shares};
+use crate::error::Result;
 use crate::partition::decision::{Side, Test};
 use crate::tree::Tree;
 
@@ -78,12 +78,12 @@ impl Stack {
     /// Makes room for paths of this depth, with `m` nodes of quadrature.
     pub(crate) fn prepare(&mut self, depth: usize, m: usize, n_places: usize) -> Result<()> {
         let reserved = (depth + 1).saturating_sub(self.frames.capacity());
-        self.frames.try_reserve(reserved).map_err(|_| crate::error::out_of_memory::<Frame>(WHAT, depth))?;
-        try_resize(WHAT, &mut self.states, n_places, UNSEEN)?;
+        self.frames.try_reserve(reserved).map_err(|_| PURPOSE.missing::<Frame>(depth))?;
+        PURPOSE.resize(&mut self.states, n_places, UNSEEN)?;
         let len = (depth + 1).saturating_mul(m);
         if self.products.len() < len {
-            try_resize(WHAT, &mut self.products, len, Eight::default())?;
-            try_resize(WHAT, &mut self.below, len, [0.0; 3])?;
+            PURPOSE.resize(&mut self.products, len, Eight::default())?;
+            PURPOSE.resize(&mut self.below, len, [0.0; 3])?;
         }
         self.m = m;
         Ok(())
