@@ -220,15 +220,17 @@ proptest! {
         prop_assert!(parts.iter().all(|(failed, _)| *failed));
         let fewest = parts.into_iter().map(|(_, done)| done).min_by_key(|done| done.as_ref().map_or(0, Boosted::n_stages));
         let done = fewest.flatten();
-        let whole = samples.fit(kind, is_sparse, |data| config.fit_controlled(data, &control)).unwrap();
+        // Losses of weights that differ by many decades may not stay finite, which is the same error.
+        let bytes = |fitted: crate::Result<Boosted>| fitted.and_then(|model| model.to_bytes());
+        let whole = bytes(samples.fit(kind, is_sparse, |data| config.fit_controlled(data, &control)));
         let (parts, _) = on_reduces(2, usize::MAX, |worker, reduce| {
             let fit = |data: &Dataset<'_>| {
                 config.fit_part_observed(done.as_ref(), data, Arc::clone(&reduce), &mut Done(None), &control)
             };
-            samples.of(worker, &cut(2)).fit(kind, is_sparse, fit).unwrap()
+            bytes(samples.of(worker, &cut(2)).fit(kind, is_sparse, fit))
         });
         for part in parts {
-            prop_assert_eq!(part.to_bytes().unwrap(), whole.to_bytes().unwrap());
+            prop_assert_eq!(&part, &whole);
         }
     }
 }

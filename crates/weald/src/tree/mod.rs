@@ -178,7 +178,7 @@ impl Tree {
     /// Returns the left child of each node, of length n_nodes; −1 for leaves.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::OutOfMemory`].
     pub fn children_left(&self) -> Result<Vec<i64>> {
         self.per_node(NO_CHILD, |i, _| i as i64 + 1)
     }
@@ -186,7 +186,7 @@ impl Tree {
     /// Returns the right child of each node, of length n_nodes; −1 for leaves.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::OutOfMemory`].
     pub fn children_right(&self) -> Result<Vec<i64>> {
         self.per_node(NO_CHILD, |_, node| node.right().into())
     }
@@ -194,7 +194,7 @@ impl Tree {
     /// Returns the feature that each node tests, of length n_nodes; −2 for leaves.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::OutOfMemory`].
     pub fn feature(&self) -> Result<Vec<i64>> {
         self.per_node(NO_FEATURE, |_, node| node.feature().into())
     }
@@ -208,7 +208,7 @@ impl Tree {
     /// left. The threshold is NaN if the node tests categories, see [`Tree::categories_left`].
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::OutOfMemory`].
     pub fn threshold(&self) -> Result<Vec<f64>> {
         self.per_node(NO_THRESHOLD, |_, node| node.threshold().into())
     }
@@ -216,7 +216,7 @@ impl Tree {
     /// Returns 1 for each node that sends missing values to the left child, and 0 for all others and for leaves.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::OutOfMemory`].
     pub fn missing_go_to_left(&self) -> Result<Vec<u8>> {
         self.per_node(0, |_, node| u8::from(node.decision(&self.sets).missing() == Side::Left))
     }
@@ -249,7 +249,7 @@ impl Tree {
     /// · width): the method is meant for inspecting trees, and is not used by other methods.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::OutOfMemory`].
     pub fn value(&self) -> Result<Array3<f64>> {
         const PURPOSE: Purpose = Purpose("the values of all nodes");
         let max_n_classes = match self.outputs() {

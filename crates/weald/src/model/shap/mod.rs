@@ -45,9 +45,9 @@ impl Additive<'_> {
     /// background, where this is less.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] for another number of features, of the background as well, [`ErrorKind::Invalid`] for values that
+    /// [`crate::ErrorKind::Shape`] for another number of features, of the background as well, [`crate::ErrorKind::Invalid`] for values that
     /// are not finite, an output that is none, a background without rows and a model without trees,
-    /// [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
     pub fn shap_values<'x>(
         &self,
         x: impl Into<Matrix<'x>>,

@@ -89,9 +89,9 @@ impl Tree {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`] if the number of names does not match the number of features or columns,
-    /// [`ErrorKind::Invalid`] if `top_k` is 0, [`ErrorKind::Unsupported`] for a `max_depth` with
-    /// [`crate::Criterion::AbsoluteError`], [`ErrorKind::Interrupted`], [`ErrorKind::OutOfMemory`].
+    /// [`crate::ErrorKind::Shape`] if the number of names does not match the number of features or columns,
+    /// [`crate::ErrorKind::Invalid`] if `top_k` is 0, [`crate::ErrorKind::Unsupported`] for a `max_depth` with
+    /// [`crate::Criterion::AbsoluteError`], [`crate::ErrorKind::Interrupted`], [`crate::ErrorKind::OutOfMemory`].
     pub fn rules(&self, style: &RuleStyle<'_>, control: &Control) -> Result<String> {
         for (what, names, expected) in [
             ("feature_names", style.feature_names, self.n_features),
