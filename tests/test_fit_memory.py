@@ -12,6 +12,7 @@ import pytest
 import weald
 from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, FORESTS, make, make_data
 from scipy import sparse
+from weald._fit import memory
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux tells it")
 
@@ -230,6 +231,23 @@ def test_every_estimator_and_layout_has_an_estimate(name):
     assert sizes[3] < sizes[0]
     more = np.tile(X, (10, 1)), np.tile(y, 10)
     assert weald.estimate_fit_memory(make(name), *more) > 5 * sizes[0]
+
+
+@pytest.mark.parametrize("name", [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED])
+def test_every_part_that_is_certain_has_a_hint(name):
+    X, y = make_data(name)
+    layouts = X, np.asfortranarray(X, dtype=np.float32), sparse.csr_array(X), sparse.csc_array(X)
+    boosted = [
+        {"output_strategy": strategy, "max_bins": bins} for strategy in ("joint", "projected") for bins in (None, 9)
+    ]
+    found = set()
+    for Z in layouts:
+        for given in boosted if name in BOOSTING else [{}]:
+            model = make(name, **given)
+            terms = model._memory_terms(model, memory.of_raw(model, Z, y)[1])
+            found |= {what for what, _, is_certain in terms if is_certain}
+    assert found <= memory.HINTS.keys()
+    assert found or name in CENTROIDS
 
 
 @pytest.mark.parametrize("name", BOOSTING)

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 __all__ = [
     "BENT",
+    "FEW_OUTPUTS",
     "LARGEST_LOG",
+    "ZEROS_TO_ONE",
     "Boosted",
     "CentroidForest",
     "CentroidTree",
@@ -42,6 +44,10 @@ __all__ = [
     "loss_cells",
     "losses",
     "mean_loss",
+    "memory_of_boosting",
+    "memory_of_centroids",
+    "memory_of_compression",
+    "memory_of_forest",
     "rank_rows",
     "read_model",
     "read_mulan",
@@ -65,6 +71,9 @@ __all__ = [
 __version__: str
 BENT: float
 LARGEST_LOG: float
+# Trees and forests keep numerical y sparse from this number of outputs on, if at most one entry in this many is not zero.
+FEW_OUTPUTS: int
+ZEROS_TO_ONE: int
 
 _Model: TypeAlias = Forest | Boosted | CentroidForest | Compressed
 # A float32 array of two dimensions, or a canonical float32 CSR or CSC matrix.
@@ -89,6 +98,11 @@ _Stored: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64]]
 _LabelScores: TypeAlias = (
     NDArray[np.float64] | NDArray[np.float32] | tuple[_Indices, _Indices, NDArray[np.float64], int, bool]
 )
+# A part of the estimate of the memory of a fit: what is stored, its bytes, and whether every fit holds it at the same
+# time as the other parts that are certain.
+_MemoryTerm: TypeAlias = tuple[str, int, bool]
+# An object with the attributes of `weald._fit.memory.Shapes`.
+_FitShapes: TypeAlias = Any
 _SparseScores: TypeAlias = tuple[NDArray[np.uintp], NDArray[np.uint32], NDArray[np.float64]]
 
 # Sample weights; and class weights by sample, or their rule.
@@ -480,6 +494,14 @@ def cross_validate_compression(
     progress: Callable[[int], object] | None = None,
     y_mask: _Mask | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def memory_of_forest(config: _ForestConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
+def memory_of_centroids(config: _CentroidForestConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
+def memory_of_boosting(
+    config: _BoostConfig | None, shapes: _FitShapes, n_threads: int, may_stop: bool
+) -> list[_MemoryTerm]: ...
+def memory_of_compression(
+    config: _ForestConfig, n_fitted: int | None, shapes: _FitShapes, n_threads: int
+) -> list[_MemoryTerm]: ...
 def save_model(
     path: str,
     model: _Model,

@@ -247,7 +247,6 @@ class BaseCentroidForest(BaseBagging):
 
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _CentroidForestConfig:
         target, weights = samples.target, samples.row_weights[0]
-        clustering, center = self._clustering
         growth = Growth(self._seed, range(*trees), shared=self.projection_scope == "forest")
         n_projections = self.n_projections
         if self.output_projection is not None and n_projections == _N_PROJECTIONS:
@@ -255,18 +254,30 @@ class BaseCentroidForest(BaseBagging):
             n_projections = min(_N_PROJECTIONS, target.n_columns)
         given = self.output_projection, n_projections
         projection = projections.to_engine(*given, target, growth, default=n_projections)
+        config = self._plain_forest_config(trees, self._seed, _N_PROJECTIONS)
+        config["output_projection"] = projection
+        if projection is None:
+            config["n_projections"] = self._count_directions(target)
+        config["output_weights"] = self._output_weights(target, weights)
+        # Leaves store the lists of their samples, which are smaller than the lists of their labels.
+        config["store_rows"] = target.kind == "labels"
+        return config
+
+    def _plain_forest_config(self, trees: tuple[int, int], seed: int, n_projections: int) -> _CentroidForestConfig:
+        """The parameters in the engine's form, without those that depend on y."""
+        clustering, center = self._clustering
         return {
             "trees": trees,
             "bootstrap": bool(self.bootstrap),
             "max_samples": self._n_draws(),
-            "seed": self._seed,
+            "seed": seed,
             "n_children": int(self.n_children),
             "samples_per_child": _SAMPLES_PER_CHILD,
             "max_leaf_samples": as_size(self.max_leaf_samples) or 1,
             "max_depth": as_size(self.max_depth),
             "sample_size": as_size(self.sample_size),
-            "n_projections": self._count_directions(target) if projection is None else _N_PROJECTIONS,
-            "output_projection": projection,
+            "n_projections": n_projections,
+            "output_projection": None,
             "projection_scope": self.projection_scope,
             "clustering": clustering,
             "center": center,
@@ -280,9 +291,8 @@ class BaseCentroidForest(BaseBagging):
             "normalize": bool(self.normalize),
             "idf": bool(self.idf),
             "centroid_dtype": "levels",
-            "output_weights": self._output_weights(target, weights),
-            # Leaves store the lists of their samples, which are smaller than the lists of their labels.
-            "store_rows": target.kind == "labels",
+            "output_weights": None,
+            "store_rows": False,
         }
 
     def _count_directions(self, target: Target) -> int:

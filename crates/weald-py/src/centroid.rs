@@ -56,7 +56,7 @@ pub(crate) struct PyCentroidForestConfig {
 }
 
 impl PyCentroidForestConfig {
-    fn into_config(self) -> PyResult<CentroidForestConfig> {
+    pub(crate) fn into_config(self) -> PyResult<CentroidForestConfig> {
         let scopes =
             [("node", DirectionScope::Node), ("tree", DirectionScope::Tree), ("forest", DirectionScope::Forest)];
         let direction_scope = one_of("projection_scope", &self.projection_scope, scopes)?;

@@ -18,6 +18,7 @@
 //! | `one_sample` | scores of one sample at a time |
 //! | `part` | boosting with samples on several workers |
 //! | `shap` | Shapley values of models that are sums of trees |
+//! | `memory` | the estimate of the memory of a fit |
 //! | `model` | what the classes around models have in common |
 //! | `model_file` | reading and writing files with a model and the data of its estimator |
 //!
@@ -36,6 +37,7 @@ mod forest;
 mod input;
 mod label_files;
 mod loss;
+mod memory;
 mod model;
 mod model_file;
 mod names;
@@ -71,6 +73,8 @@ mod _weald {
     #[pymodule_export]
     use crate::loss::{loss_cells, losses};
     #[pymodule_export]
+    use crate::memory::{memory_of_boosting, memory_of_centroids, memory_of_compression, memory_of_forest};
+    #[pymodule_export]
     use crate::model_file::{inspect_model, load_model, read_model, save_model, write_file, write_model};
     #[pymodule_export]
     use crate::one_sample::PyOneSample;
@@ -91,6 +95,8 @@ mod _weald {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("LARGEST_LOG", weald::Link::LARGEST_LOG)?;
         module.add("BENT", weald::Link::BENT)?;
+        module.add("FEW_OUTPUTS", weald::SparseTargets::FEW_OUTPUTS)?;
+        module.add("ZEROS_TO_ONE", weald::SparseTargets::ZEROS_TO_ONE)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 

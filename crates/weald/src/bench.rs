@@ -183,7 +183,7 @@ pub fn median(mut times: Vec<f64>) -> f64 {
 /// The errors of [`TreeConfig::fit_controlled`].
 pub fn carries_columns(config: &TreeConfig, x: &Matrix<'_>) -> Result<bool> {
     let n_features = x.n_features();
-    Ok(config.carries_columns(x, config.max_features.resolve(n_features)?, n_features))
+    Ok(config.carries_columns(matches!(x, Matrix::Dense(_)), config.max_features.resolve(n_features)?, n_features))
 }
 
 /// Returns the seconds of one tree, [without carried columns, with carried columns]: medians of `repeats` measurements.

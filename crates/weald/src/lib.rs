@@ -40,6 +40,7 @@
 //! | [`boost`] | gradient boosting: stages of trees, steps, and the scores that they add up to |
 //! | [`centroid`] | forests whose nodes cluster samples by y and send them to the nearest centroid in X |
 //! | [`compress`] | sparse linear models over the nodes of a forest, and the smaller forests made from them |
+//! | [`memory`] | the memory of a fit, estimated from the shapes of its data before it starts |
 //! | [`model_file`] | reading and writing models as bytes and files; every tree is validated before use |
 //!
 //! The table is ordered from the lowest layer to the highest. A module imports only from rows above its own;
@@ -131,6 +132,7 @@ mod exact;
 pub mod forest;
 pub mod label_files;
 pub mod loss;
+pub mod memory;
 pub mod model;
 #[cfg(feature = "model-files")]
 pub mod model_file;
@@ -170,6 +172,7 @@ pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
+pub use memory::{FitShapes, LayoutOfX, MemoryTerm};
 pub use model::{
     Additive, DecisionPath, Direction, LabelScores, SparseScores, StagedScores, StepDtype, StoredScores, Term, TopK,
     TreeWeighting,

@@ -22,7 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["forest"],
     &["boost", "centroid"],
     &["compress"],
-    &["model_file"],
+    &["memory", "model_file"],
 ];
 
 /// Modules that may import from all layers, and from which no layer imports: the root of the crate, tests, and the

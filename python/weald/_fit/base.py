@@ -333,10 +333,25 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
 
     def _growth_config(self, n_samples: int, criterion: str, seed: int, n_outputs: int) -> _TreeConfig:
         """The same parameters without output projections."""
+        found = self._plain_tree_config(n_samples, self.n_features_in_, criterion, seed)
+        if hasattr(self, _schema.CATEGORIES):
+            found["categories"] = _schema.to_engine(self)
+        if getattr(self, "monotonic_cst", None) is not None:
+            found["monotonic_cst"] = constraints.monotonic_to_engine(self, n_outputs)
+        if getattr(self, "interaction_cst", None) is not None:
+            found["interaction_cst"] = constraints.groups_to_engine(self)
+        if output_scaling.are_given(self):
+            found.update(output_scaling.to_engine(self, criterion))  # type: ignore[typeddict-item]
+        return found
+
+    def _plain_tree_config(
+        self, n_samples: int, n_features: int, criterion: str = "squared_error", seed: int = 0
+    ) -> _TreeConfig:
+        """Those that are the same for all features and outputs."""
         leaf, split = self.min_samples_leaf, self.min_samples_split
         leaf = leaf if isinstance(leaf, Integral) else ceil(leaf * n_samples)
         split = split if isinstance(split, Integral) else max(2, ceil(split * n_samples))
-        found: _TreeConfig = {
+        return {
             "criterion": criterion,
             "splitter": getattr(self, "splitter", self._splitter),
             "max_depth": as_size(self.max_depth),
@@ -344,7 +359,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "min_samples_leaf": min(int(leaf), sys.maxsize),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "min_weight_leaf": float(getattr(self, "min_weight_leaf", 0.0)),
-            "max_features": n_drawn_features(self.max_features, self.n_features_in_),
+            "max_features": n_drawn_features(self.max_features, n_features),
             "max_leaf_nodes": as_size(self.max_leaf_nodes),
             "min_impurity_decrease": float(self.min_impurity_decrease),
             "seed": seed,
@@ -356,15 +371,6 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "output_scaling": None,
             "output_weights": None,
         }
-        if hasattr(self, _schema.CATEGORIES):
-            found["categories"] = _schema.to_engine(self)
-        if getattr(self, "monotonic_cst", None) is not None:
-            found["monotonic_cst"] = constraints.monotonic_to_engine(self, n_outputs)
-        if getattr(self, "interaction_cst", None) is not None:
-            found["interaction_cst"] = constraints.groups_to_engine(self)
-        if any(getattr(self, name, None) is not None for name in output_scaling.CONSTRAINTS):
-            found.update(output_scaling.to_engine(self, criterion))  # type: ignore[typeddict-item]
-        return found
 
     def _check_predict(self, X: MatrixLike) -> Matrix:
         check_fitted(self)

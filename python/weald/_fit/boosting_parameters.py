@@ -31,7 +31,7 @@ from weald._parameters.types import (
 from weald.loss import CustomLoss
 
 if TYPE_CHECKING:
-    from weald._weald import _BoostConfig
+    from weald._weald import _BoostConfig, _OutputProjection, _TreeConfig
 
 # With at most this number of columns of scores, "auto" grows one tree for each: see `benches/defaults`.
 _FEW_COLUMNS = 10
@@ -200,19 +200,28 @@ class BoostingParameters(BoostedModel):
                 )
         tree = self._growth_config(n_samples, "squared_error", self._seed, target.n_outputs)
         tree["max_features"] = self.max_features_
-        loss = boosting_checks.loss_of(self)
         if of_labels is not None:
             tree["output_weights"] = of_labels.tolist()
+        config = self._plain_boost_config(tree, strategy, projection, self._n_features_of_tree())
+        loss = boosting_checks.loss_of(self)
+        config["loss"] = loss if isinstance(loss, CustomLoss) else loss.name
+        config["loss_parameter"] = getattr(loss, "_parameter", None)
+        return config
+
+    def _plain_boost_config(
+        self, tree: _TreeConfig, strategy: str, projection: _OutputProjection | None, max_features_by_tree: int
+    ) -> _BoostConfig:
+        """The same with the squared error as loss."""
         return {
             "tree": tree,
             "n_estimators": int(self.n_estimators),
             "learning_rate": float(self.learning_rate),
-            "loss": loss if isinstance(loss, CustomLoss) else loss.name,
-            "loss_parameter": getattr(loss, "_parameter", None),
+            "loss": "squared_error",
+            "loss_parameter": None,
             "strategy": strategy,
             "output_projection": projection,
             "relabel": bool(self.relabel_leaves),
-            "max_features_by_tree": self._n_features_of_tree(),
+            "max_features_by_tree": max_features_by_tree,
             "subsample": float(self.subsample),
             "leaf_estimation": self.leaf_estimation,
             "l2_regularization": float(self.l2_regularization),

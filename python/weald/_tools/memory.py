@@ -81,5 +81,5 @@ def estimate_fit_memory(
     if y_mask is not None and not estimator._masks_y:
         raise TypeError(f"{type(estimator).__name__} does not support y_mask: it must be None")
     conversions, shapes = memory.of_raw(estimator, X, y, y_mask)
-    watched = memory.watched(estimator, _eval_sets.named(eval_sets))
-    return sum(term.n_bytes for term in [*conversions, *memory.terms(estimator, shapes), *watched])
+    terms = estimator._memory_terms(estimator, shapes)
+    return conversions + memory.size_of(terms) + memory.watched(estimator, _eval_sets.named(eval_sets))

@@ -238,7 +238,7 @@ impl BoostConfig {
     }
 
     /// Returns the number of features of each tree, out of `n_features`.
-    pub(super) fn n_features_of_tree(&self, n_features: usize) -> Result<usize> {
+    pub(crate) fn n_features_of_tree(&self, n_features: usize) -> Result<usize> {
         Ok(self.max_features_by_tree.resolve_as("max_features_by_tree", n_features)?.min(n_features))
     }
 

@@ -228,7 +228,7 @@ pub(super) const MOST_CHILDREN: usize = 1 << 15;
 
 /// Maximum number of directions: products of fixed-point numbers fit into 32 bits for any number, but working memory
 /// grows with it.
-const MOST_DIRECTIONS: usize = 1 << 16;
+pub(crate) const MOST_DIRECTIONS: usize = 1 << 16;
 
 /// Maximum of scales and rates of refinement: far beyond what is useful, and no weight overflows.
 const MOST_OF_REFINEMENT: f32 = 1e3;

@@ -88,6 +88,9 @@ struct Frame {
     number: u32,
 }
 
+/// The bytes of a sample in addition to its weight and targets, which are rounded: its square, frame and units.
+pub(crate) const BYTES_OF_A_SAMPLE: usize = size_of::<i128>() + size_of::<u32>() + size_of::<u64>();
+
 /// Returns twice log₂(weight × standard deviation), for variances in units of one frame.
 fn level(weight: f64, variance: f64) -> i32 {
     2 * exponent_above(weight) + exponent_above(variance)

@@ -27,6 +27,9 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// The bytes of a sample without its listed outputs, and of a listed output.
+    pub(crate) const BYTES: (usize, usize) = (size_of::<bool>() + size_of::<usize>(), size_of::<u32>());
+
     fn new(mask: &Mask<'_>) -> Result<Self> {
         let (n, n_outputs) = mask.shape();
         let mut known = Known {

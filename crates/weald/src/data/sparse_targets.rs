@@ -174,12 +174,14 @@ pub(crate) enum Restored {
     Sparse(SparseTargets<'static>),
 }
 
-/// With fewer outputs, dense rows are always used, because reading a row of them is fast.
-const FEW_OUTPUTS: usize = 16;
+impl SparseTargets<'_> {
+    /// With fewer outputs, trees and forests always fit numerical y as dense rows, because reading a row of them is fast.
+    pub const FEW_OUTPUTS: usize = 16;
 
-/// Sparse entries are used if at most one value in this many is non-zero, because moving an entry costs a few times as
-/// much as moving a value of a dense row.
-const ZEROS_TO_ONE: u128 = 8;
+    /// Trees and forests fit numerical y as sparse entries if at most one value in this many is non-zero, because moving
+    /// an entry costs a few times as much as moving a value of a dense row.
+    pub const ZEROS_TO_ONE: usize = 8;
+}
 
 impl Dataset<'_> {
     /// Returns y in the format in which it is fitted, or `None` if it already has this format, and for classes and
@@ -188,7 +190,7 @@ impl Dataset<'_> {
     pub(crate) fn restored(&self, as_entries: bool) -> Result<Option<Restored>> {
         let n_outputs = self.y().width();
         // Targets with unknown cells have a format of their own; sizes that do not match are reported by the checks.
-        let may_be = as_entries && n_outputs >= FEW_OUTPUTS && self.known().is_none();
+        let may_be = as_entries && n_outputs >= SparseTargets::FEW_OUTPUTS && self.known().is_none();
         let is_fit = self.y().n_samples() == self.n_samples();
         match self.y() {
             Targets::Real(y) if may_be && is_fit => {
@@ -222,7 +224,7 @@ impl Dataset<'_> {
                 cells += units * self.y().width() as u128;
             }
         }
-        Ok(entries * ZEROS_TO_ONE <= cells)
+        Ok(entries * SparseTargets::ZEROS_TO_ONE as u128 <= cells)
     }
 
     /// Returns the data set with y in the format in which it is fitted.

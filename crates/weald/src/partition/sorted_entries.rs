@@ -22,6 +22,9 @@ pub(crate) struct SortedOrder {
     spare: Mutex<Vec<Buffers>>,
 }
 
+/// The bytes of a stored value of X, with its feature.
+pub(crate) const BYTES_OF_A_VALUE: usize = size_of::<u32>() + size_of::<Entry>();
+
 /// The entries of one tree.
 #[derive(Debug, Default)]
 struct Buffers {

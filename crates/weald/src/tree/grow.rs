@@ -39,6 +39,9 @@ pub(super) struct Growing {
     pub(super) left: Option<u32>,
 }
 
+/// The bytes of a node while its tree grows: its task, and its part of the structure that is then made of the tasks.
+pub(crate) const BYTES_OF_A_NODE: usize = size_of::<Growing>() + Tree::BYTES_OF_A_NODE + size_of::<Range<u32>>() / 2;
+
 /// Converts the results of a search, which may be codes of bins, to the values in the tree.
 pub(crate) trait Decode {
     /// Returns the threshold that the tree stores.

@@ -114,7 +114,7 @@ impl<'a> Grower<'a> {
     /// Converts `x`, which must be validated, to the form that trees with this configuration need.
     pub(crate) fn new(config: &TreeConfig, x: &'a Matrix<'_>, control: &Control) -> Result<Self> {
         let n_drawn = config.max_features.resolve(x.n_features())?;
-        Grower::arranged(x, config.carries_columns(x, n_drawn, x.n_features()), control)
+        Grower::arranged(x, config.carries_columns(matches!(x, Matrix::Dense(_)), n_drawn, x.n_features()), control)
     }
 
     /// Returns the grower with these categorical features. X must not be binned, because the categories must be known
@@ -185,7 +185,7 @@ impl<'a> Grower<'a> {
     ) -> Result<Self> {
         let n_features = x.n_features();
         let n_drawn = config.max_features.resolve(n_of_tree)?;
-        let carry = config.carries_columns(x, n_drawn, n_of_tree);
+        let carry = config.carries_columns(matches!(x, Matrix::Dense(_)), n_drawn, n_of_tree);
         if !workers.has_all_rows() && max_bins.is_none() {
             return Err(Error::invalid("max_bins", "none", "be between 2 and 255 if samples are spread over workers"));
         }
@@ -420,8 +420,8 @@ fn fits_narrow(y: &TrainY<'_>, total: Total) -> Result<bool> {
 impl TreeConfig {
     /// Returns whether columns are sorted once and carried down. Random thresholds do not need sorted values, so only
     /// sparse columns benefit from being carried: their entries are then found at no cost.
-    pub(crate) fn carries_columns(&self, x: &Matrix<'_>, n_drawn: usize, n_features: usize) -> bool {
-        let gains = self.splitter == Splitter::Best || !matches!(x, Matrix::Dense(_));
+    pub(crate) fn carries_columns(&self, is_dense: bool, n_drawn: usize, n_features: usize) -> bool {
+        let gains = self.splitter == Splitter::Best || !is_dense;
         gains && n_drawn as f64 >= CARRY_SHARE * n_features as f64
     }
 }

@@ -97,6 +97,9 @@ const NO_CHILD: i64 = -1;
 const NO_THRESHOLD: f64 = -2.0;
 
 impl Tree {
+    /// The bytes of a node without the values of its leaf and the set of its categories.
+    pub(crate) const BYTES_OF_A_NODE: usize = size_of::<Node>() + 2 * size_of::<f64>() + size_of::<u32>();
+
     /// Returns the number of features that samples must have.
     pub fn n_features(&self) -> usize {
         self.n_features

@@ -1,0 +1,144 @@
+//! The memory of a fit, estimated before it starts.
+//!
+//! `fit_memory` of a configuration returns the parts of the estimate: tables whose sizes follow from the shapes of the
+//! data, the parameters and the number of threads, with the sizes of the types that the engine stores. Parts that every
+//! such fit holds at the same time are *certain*: their sum is a lower bound of the peak. The others count trees of the
+//! maximum size that the parameters allow. X, y and their conversions to float32 and float64 are not counted.
+//!
+//! | file | what |
+//! |---|---|
+//! | `trees` | what all learners of trees have in common: columns of X, leaves, masks of y, sets of categories |
+//! | `forest`, `boosting`, `centroids`, `compression` | one file for each learner |
+//!
+//! ```
+//! use weald::{Criterion, FitShapes, ForestConfig, LayoutOfX};
+//! let shapes = FitShapes::new((10_000, 50), LayoutOfX::ColumnMajor, 1);
+//! let terms = ForestConfig::random_forest(Criterion::Variance).fit_memory(&shapes, 2);
+//! let at_once: u64 = terms.iter().filter(|term| term.is_certain).map(|term| term.n_bytes).sum();
+//! assert!(at_once > 10_000 * 50 * 8);
+//! ```
+
+mod boosting;
+mod centroids;
+mod compression;
+mod forest;
+#[cfg(test)]
+mod tests;
+mod trees;
+
+use crate::setters::setters;
+
+/// How X is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LayoutOfX {
+    /// Dense, sample after sample, or in any other order than [`LayoutOfX::ColumnMajor`].
+    RowMajor,
+    /// Dense, feature after feature.
+    ColumnMajor,
+    /// CSR with this number of stored values.
+    Csr(usize),
+    /// CSC with this number of stored values.
+    Csc(usize),
+}
+
+impl LayoutOfX {
+    /// Returns the number of stored values; `None` for dense X.
+    fn n_stored(self) -> Option<u128> {
+        match self {
+            LayoutOfX::RowMajor | LayoutOfX::ColumnMajor => None,
+            LayoutOfX::Csr(n_stored) | LayoutOfX::Csc(n_stored) => Some(count(n_stored)),
+        }
+    }
+}
+
+/// The shapes of the data of a fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FitShapes {
+    /// The number of samples.
+    pub n_samples: usize,
+    /// The number of features of X.
+    pub n_features: usize,
+    /// How X is stored.
+    pub layout: LayoutOfX,
+    /// The number of columns of predictions.
+    pub width: usize,
+    /// Whether y has numerical outputs that are fitted as dense rows: see [`crate::SparseTargets::ZEROS_TO_ONE`].
+    pub is_dense_numbers: bool,
+    /// The number of labels or classes of all samples, or of non-zero values of numerical y that is fitted as sparse
+    /// entries.
+    pub n_entries: usize,
+    /// The number of values of y: samples times outputs.
+    pub n_cells: usize,
+    /// The number of unknown values of y.
+    pub n_unknown: usize,
+    /// Whether samples have weights, of which some may be zero.
+    pub is_weighted: bool,
+    /// The number of categories of each categorical feature.
+    pub categories: Vec<u32>,
+}
+
+setters! { FitShapes {
+    is_dense_numbers: bool,
+    n_entries: usize,
+    n_cells: usize,
+    n_unknown: usize,
+    is_weighted: bool,
+    categories: Vec<u32>,
+} }
+
+impl FitShapes {
+    /// Returns the shapes of X, (n_samples, n_features), and numerical outputs, (n_samples, n_outputs), that are fitted
+    /// as dense rows, without weights, unknown values and categories.
+    pub fn new((n_samples, n_features): (usize, usize), layout: LayoutOfX, n_outputs: usize) -> Self {
+        let n_cells = n_samples.saturating_mul(n_outputs);
+        FitShapes {
+            n_samples,
+            n_features,
+            layout,
+            width: n_outputs,
+            is_dense_numbers: true,
+            n_entries: n_cells,
+            n_cells,
+            n_unknown: 0,
+            is_weighted: false,
+            categories: Vec::new(),
+        }
+    }
+}
+
+/// A part of the estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryTerm {
+    /// What is stored.
+    pub what: &'static str,
+    /// Its size in bytes.
+    pub n_bytes: u64,
+    /// Whether every fit holds it, at the same time as the other parts that are certain.
+    pub is_certain: bool,
+}
+
+impl MemoryTerm {
+    /// Creates a part that a fit may hold.
+    fn new(what: &'static str, n_bytes: u128) -> Self {
+        MemoryTerm { what, n_bytes: u64::try_from(n_bytes).unwrap_or(u64::MAX), is_certain: false }
+    }
+
+    /// Returns the part as one that is certain if the condition holds.
+    fn certain_if(self, is_certain: bool) -> Self {
+        MemoryTerm { is_certain, ..self }
+    }
+}
+
+/// Returns a number of things for a product of sizes. At most three numbers and a constant below 2¹⁰ are multiplied, so
+/// that no product overflows; no fit has more things than that.
+fn count(n: usize) -> u128 {
+    n.min(1 << 38) as u128
+}
+
+/// Returns the size of a type.
+fn bytes<T>() -> u128 {
+    size_of::<T>() as u128
+}
