@@ -324,7 +324,8 @@ def test_categories_count(name):
     words = np.array([f"word {code:g}" for code in codes[:, 1]], dtype=object)
     table = np.column_stack([codes[:, [0]], words]).astype(object)
     assert size(table, [1]) > size(codes[:, :2], [1]) + 8 * table.size
-    assert size(sparse.csc_array(codes), [1]) > size(sparse.csc_array(codes))
+    for to_sparse in (sparse.csc_array, sparse.csr_array, sparse.coo_array, sparse.lil_array):
+        assert size(to_sparse(codes), [1]) > size(to_sparse(codes))
     few = np.minimum(codes, 9)
     assert size(few, [1]) < one
     with pytest.raises(ValueError, match=r"categorical_features must have indices from 0 to 3, got 4"):

@@ -350,6 +350,7 @@ def counts(estimator: BaseEstimator, X: Raw) -> list[int]:
     if not hasattr(estimator, "categorical_features"):
         return []
     X, learned = learn(estimator.categorical_features, X)
+    X = X.tocsc() if is_sparse(X) and learned.known else X
     found = []
     for j, categories in enumerate(learned.known or ()):
         if categories is not None and len(categories):
