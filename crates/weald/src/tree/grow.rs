@@ -6,10 +6,11 @@ use super::frontier::{Frontier, WaitingNode};
 use super::leaves::LeafTable;
 use super::{Node, Tree};
 use crate::control::Control;
-use crate::criterion::Criterion;
+use crate::criterion::{Criterion, NodeStats};
 use crate::data::Category;
 use crate::data::Outputs;
 use crate::error::{ErrorKind, Purpose, Result};
+use crate::partition::Span;
 use crate::partition::category_sets::CategorySets;
 use crate::partition::decision::Side;
 use crate::rng::Key;
@@ -32,11 +33,22 @@ pub(crate) struct Structure {
     pub(crate) order: Vec<u32>,
 }
 
-/// A node of a growing tree: its task and, once it is split, its left child; the right child follows it.
+/// A node of a growing tree and, once it is split, its left child; the right child follows it.
 #[derive(Debug)]
 pub(super) struct Growing {
-    pub(super) task: Task,
-    pub(super) left: Option<u32>,
+    pub(super) samples: Range<u32>,
+    pub(super) stats: NodeStats,
+    split: Option<Split>,
+    left: Option<u32>,
+    /// The task of a node that could be split, but is left to another search.
+    pub(super) left_over: Option<Box<Task>>,
+}
+
+impl Growing {
+    /// Returns the samples of the node, without entries.
+    pub(super) fn span(&self) -> Span {
+        Span { samples: self.samples.clone(), entries: 0..0 }
+    }
 }
 
 /// The bytes of a node while its tree grows: its task, and its part of the structure that is then made of the tasks.
@@ -98,10 +110,14 @@ pub(super) fn expanded(
     let mut nodes: Vec<Growing> = Vec::new();
     let add = |task: Task, nodes: &mut Vec<Growing>, frontier: &mut Frontier| {
         let node = nodes.len() as u32;
-        if let Some(split) = task.split.filter(|_| task.stats.n > until) {
-            frontier.push(WaitingNode { node, task: task.clone(), split })?;
+        let (samples, stats, split) = (task.span.samples.clone(), task.stats, task.split);
+        let mut growing = Growing { samples, stats, split, left: None, left_over: None };
+        match split {
+            Some(split) if stats.n > until => frontier.push(WaitingNode { node, task, split })?,
+            Some(_) => growing.left_over = Some(Box::new(task)),
+            None => {}
         }
-        PURPOSE.push(nodes, Growing { task, left: None })
+        PURPOSE.push(nodes, growing)
     };
     add(root, &mut nodes, &mut frontier)?;
     let mut n_leaves = 1;
@@ -153,7 +169,7 @@ pub(super) fn in_pre_order(
         n_node_samples: PURPOSE.with_capacity(n_nodes)?,
         weight: PURPOSE.with_capacity(n_nodes)?,
         leaf_samples: PURPOSE.with_capacity(n_nodes.div_ceil(2))?,
-        order: Purpose("the order of samples").copied(search.rows(&grown[0].task.span))?,
+        order: Purpose("the order of samples").copied(search.rows(&grown[0].span()))?,
     };
     let mut listed = Vec::new();
     let mut stack = Vec::new();
@@ -167,15 +183,15 @@ pub(super) fn in_pre_order(
             }
             Visit::Node(old) => old,
         };
-        let Growing { task, left } = &grown[old as usize];
+        let Growing { samples, stats, split, left, .. } = &grown[old as usize];
         if let Ok(i) = subtrees.binary_search_by_key(&old, |(node, _)| *node) {
-            out.append(&subtrees[i].1, task.span.samples.start)?;
+            out.append(&subtrees[i].1, samples.start)?;
             continue;
         }
         let new = out.nodes.len() as u32;
-        match (left, &task.split) {
+        match (left, split) {
             (Some(left), Some(split)) => {
-                let weight = |node: u32| grown[node as usize].task.stats.weight;
+                let weight = |node: u32| grown[node as usize].stats.weight;
                 let (mut node, unseen) = if split.cut.subset().is_some() {
                     listed.clear();
                     decode.categories(split.feature, search.listed(split), &mut listed)?;
@@ -194,12 +210,12 @@ pub(super) fn in_pre_order(
             (None, _) | (_, None) => {
                 let leaf = out.leaf_samples.len() as u32;
                 out.nodes.push(Node::leaf(leaf));
-                out.leaf_samples.push(task.span.samples.clone());
+                out.leaf_samples.push(samples.clone());
             }
         }
-        out.impurity.push(task.stats.impurity);
-        out.n_node_samples.push(task.stats.n);
-        out.weight.push(task.stats.weight);
+        out.impurity.push(stats.impurity);
+        out.n_node_samples.push(stats.n);
+        out.weight.push(stats.weight);
     }
     Ok(out)
 }
@@ -261,8 +277,6 @@ impl Structure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::criterion::NodeStats;
-    use crate::partition::Span;
     use crate::split::HandedOver;
     use crate::split::cut::Cut;
 

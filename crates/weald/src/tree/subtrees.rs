@@ -49,22 +49,22 @@ pub(super) fn grow_side_by_side(
     let mut search = searches.of(rows)?;
     let root = search.root(key)?;
     let grown = expanded(&mut *search, root, None, until, control)?;
-    let order = PURPOSE.copied(search.rows(&grown[0].task.span))?;
+    let order = PURPOSE.copied(search.rows(&grown[0].span()))?;
     let mut subtrees: Vec<(u32, Subtree)> = Vec::new();
     for (number, node) in (0..).zip(&grown) {
-        if node.left.is_none() && node.task.split.is_some() {
-            PURPOSE.push(&mut subtrees, (number, Subtree::Waits(search.hand_over(&node.task)?)))?;
+        if let Some(task) = &node.left_over {
+            PURPOSE.push(&mut subtrees, (number, Subtree::Waits(search.hand_over(task)?)))?;
         }
     }
     // The largest subtrees are grown first, so that the threads finish at about the same time.
-    let task = |number: u32| &grown[number as usize].task;
-    subtrees.sort_unstable_by_key(|(number, _)| (Reverse(task(*number).stats.n), *number));
+    let node = |number: u32| &grown[number as usize];
+    subtrees.sort_unstable_by_key(|(number, _)| (Reverse(node(*number).stats.n), *number));
     pool::for_each(
         control.n_threads(),
         subtrees.iter_mut(),
         || Ok(()),
         |(), (number, subtree)| {
-            let samples = &task(*number).span.samples;
+            let samples = &node(*number).samples;
             let rows = &order[samples.start as usize..samples.end as usize];
             subtree.grow(&mut *searches.of(rows)?, decode, control)
         },
