@@ -294,6 +294,7 @@ impl<U: Units> NodeCriterion for AbsoluteError<'_, U> {
     type Memory = ();
     /// The moved weight.
     type Moved = U;
+    type Sample = ();
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.put_back();

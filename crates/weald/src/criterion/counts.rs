@@ -12,12 +12,16 @@
 
 use super::masked_counts::{GiniOfClasses, GiniOfLabels, MaskedCounts};
 use super::table::{CriterionKind, Decrease, NodeData, SplitSums, TakeStatistics, TargetKind};
-use super::{NodeCriterion, NodeStats, Units, least_weight};
+use super::{NodeCriterion, NodeStats, Units, is_below, least_weight};
+use two_classes::GiniOfTwo;
+
 use crate::data::slots::Slots;
 use crate::data::train_y::TrainY;
 use crate::error::{Purpose, Result};
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::{Reduce, Workers};
+
+pub(crate) mod two_classes;
 
 /// The Gini index in the table of criteria.
 pub(crate) struct GiniIndex;
@@ -31,6 +35,9 @@ impl CriterionKind for GiniIndex {
 
     fn statistics<'a, U: Units, T: TakeStatistics<'a>>(data: &NodeData<'a, U>, taker: T) -> Result<T::Outcome> {
         match data.y {
+            TrainY::Slots(y) if y.n_class_outputs == Some(1) && y.width == 2 => {
+                taker.take(GiniOfTwo::new(y, data.units)?.with_workers(data.workers))
+            }
             TrainY::Slots(y) if y.n_class_outputs == Some(1) => {
                 taker.take(Gini::new(OneSlot::new(y, data.units)?, y)?.with_workers(data.workers))
             }
@@ -200,6 +207,15 @@ impl<U: Units, Y: Occupancy<U>> Gini<U, Y> {
         Gini { workers: workers.clone(), ..self }
     }
 
+    /// Returns the sums of squares of both sides, and their weights.
+    #[inline]
+    fn sides(&self, sums: &Sums<U>) -> ([f64; 2], [f64; 2]) {
+        let moved = sums.weight.to_f64();
+        let rest_squares = self.squares + sums.squares - sums.products - sums.products;
+        let squares = [sums.squares, rest_squares].map(U::square_to_f64);
+        (squares, [moved, self.weight.to_f64() - moved])
+    }
+
     /// Computes the statistics of a node from its totals.
     fn summarize(&mut self, n: u32, weight: U) -> NodeStats {
         debug_assert!(n > 0 && weight > U::default(), "every sample has a weight");
@@ -265,6 +281,7 @@ impl<U: Units> Sums<U> {
 impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
     type Memory = Memory<U>;
     type Moved = Sums<U>;
+    type Sample = ();
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.reset();
@@ -375,10 +392,18 @@ impl<U: Units, Y: Occupancy<U>> NodeCriterion for Gini<U, Y> {
 
     #[inline]
     fn score(&self, sums: &Sums<U>) -> f64 {
-        let moved = sums.weight.to_f64();
-        let rest = self.weight.to_f64() - moved;
-        let rest_squares = self.squares + sums.squares - sums.products - sums.products;
-        U::square_to_f64(sums.squares) / moved + U::square_to_f64(rest_squares) / rest
+        let ([moved, rest], [moved_weight, rest_weight]) = self.sides(sums);
+        moved / moved_weight + rest / rest_weight
+    }
+
+    #[inline]
+    fn score_from(&self, sums: &Sums<U>, floor: f64) -> Option<f64> {
+        let (squares, weights) = self.sides(sums);
+        if is_below(floor, squares, weights) {
+            return None;
+        }
+        let score = squares[0] / weights[0] + squares[1] / weights[1];
+        (score >= floor).then_some(score)
     }
 
     #[inline]

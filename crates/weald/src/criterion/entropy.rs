@@ -118,6 +118,7 @@ impl<U: Units> NodeCriterion for Entropy<'_, U> {
     type Memory = ();
     /// The moved weight.
     type Moved = f64;
+    type Sample = ();
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         for slot in self.present.drain(..) {

@@ -204,6 +204,7 @@ impl<'a, U: Units, S: SlotTerm> MaskedCounts<'a, U, S> {
 impl<U: Units, S: SlotTerm> NodeCriterion for MaskedCounts<'_, U, S> {
     type Memory = ();
     type Moved = MovedWeights;
+    type Sample = ();
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         self.clear();

@@ -172,6 +172,7 @@ impl<U: Units> NodeCriterion for MaskedVariance<'_, U> {
     type Memory = ();
     /// The moved weight.
     type Moved = f64;
+    type Sample = ();
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let n = self.workers.sum_of(rows.len() as u32)?;

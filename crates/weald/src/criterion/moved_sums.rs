@@ -1,16 +1,24 @@
 //! Sums of numerical outputs over the samples that a scan has moved. Those of one output are in registers, those of
 //! several outputs in memory.
 
+use super::CopiedSample;
 use crate::error::{Purpose, Result};
 
 /// The sums of the moved side. A sample consists of its weight, followed by weight × target of each output.
 pub(crate) trait MovedSums: std::fmt::Debug {
     /// The part that is kept in registers during a scan, which includes the weight.
     type Local: Copy;
+    /// A copy of a sample, see [`super::NodeCriterion::Sample`].
+    type Copied: CopiedSample<Self::Local>;
 
     fn n_outputs(&self) -> usize;
     /// Returns the sample in row `row` of the table.
     fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64];
+    /// Returns a copy of a sample, if copies are supported.
+    #[inline]
+    fn copied(_sample: &[f64]) -> Self::Copied {
+        Self::Copied::default()
+    }
     fn reset(&mut self) -> Self::Local;
     fn add(&mut self, local: &mut Self::Local, sample: &[f64]);
     /// Adds four samples.
@@ -36,6 +44,7 @@ pub(crate) struct One;
 
 impl MovedSums for One {
     type Local = [f64; 2];
+    type Copied = [f64; 2];
 
     fn n_outputs(&self) -> usize {
         1
@@ -44,6 +53,11 @@ impl MovedSums for One {
     #[inline]
     fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64] {
         &table.as_chunks::<2>().0[row as usize]
+    }
+
+    #[inline]
+    fn copied(sample: &[f64]) -> [f64; 2] {
+        [sample[0], sample[1]]
     }
 
     #[inline]
@@ -113,6 +127,7 @@ impl Many {
 
 impl MovedSums for Many {
     type Local = f64;
+    type Copied = ();
 
     fn n_outputs(&self) -> usize {
         self.0.len()

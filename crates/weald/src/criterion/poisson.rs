@@ -180,6 +180,7 @@ impl<U: Units> NodeCriterion for Poisson<'_, U> {
     type Memory = ();
     /// The moved weight.
     type Moved = f64;
+    type Sample = ();
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         let size = match self.size {

@@ -251,6 +251,7 @@ impl<'a, U: Units> SparseVariance<'a, U> {
 impl<U: Units> NodeCriterion for SparseVariance<'_, U> {
     type Memory = Memory<U>;
     type Moved = Sums<U>;
+    type Sample = ();
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         if self.grid.is_none() {

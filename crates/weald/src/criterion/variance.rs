@@ -495,6 +495,12 @@ pub(crate) struct Memory {
 impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
     type Memory = Memory;
     type Moved = M::Local;
+    type Sample = M::Copied;
+
+    #[inline]
+    fn sample(&self, row: u32) -> M::Copied {
+        M::copied(self.moved.sample(&self.rounded, row))
+    }
 
     fn enter(&mut self, rows: &[u32]) -> Result<NodeStats> {
         if self.frames.is_empty() {
@@ -604,6 +610,11 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
         let (moved_squares, rest_squares) = self.moved.squares(moved, &self.node.total);
         let weight = M::weight(moved);
         moved_squares / weight + rest_squares / (self.node.weight - weight)
+    }
+
+    #[inline]
+    fn score_from(&self, moved: &M::Local, floor: f64) -> Option<f64> {
+        Variance::score_from(self, moved, floor)
     }
 
     fn least_moved_weight(&self, score: f64) -> f64 {

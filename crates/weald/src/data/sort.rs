@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Purpose, Result};
 
 /// A value, and the sample that has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +25,11 @@ fn ordered(value: f32) -> u32 {
 impl Entry {
     pub(crate) fn new(value: f32, row: u32) -> Self {
         Entry(u64::from(ordered(value)) << 32 | u64::from(row))
+    }
+
+    #[cfg(test)]
+    fn with_key(key: u32, row: u32) -> Self {
+        Entry(u64::from(key) << 32 | u64::from(row))
     }
 
     /// Returns the key, which compares like the value.
@@ -67,6 +72,82 @@ pub(crate) fn sort_by_value(entries: &mut [Entry], control: &Control) -> Result<
         return Ok(());
     }
     sort_in_pieces(entries, AT_ONCE, &Entry::cmp, control)
+}
+
+/// Like [`sort_by_value`], with memory for a sort by digits, which is faster if there are many entries for the range of
+/// their keys. Equal keys may come in another order.
+///
+/// # Errors
+/// The same, and if there is not enough memory.
+pub(crate) fn sort_by_value_with(entries: &mut [Entry], memory: &mut SortMemory, control: &Control) -> Result<()> {
+    if !(FEWEST_OF_BYTES..=AT_ONCE).contains(&entries.len()) {
+        return sort_by_value(entries, control);
+    }
+    control.check()?;
+    let (least, largest) = entries.iter().fold((Entry(u64::MAX), Entry(0)), |(a, b), &e| (a.min(e), b.max(e)));
+    match largest.key() - least.key() {
+        0 => Ok(()),
+        1..=0xffff => memory.sort::<8, 2>(entries, least.key()),
+        _ if entries.len() >= FEWEST_OF_ELEVEN_BITS => memory.sort::<11, 3>(entries, least.key()),
+        _ => sort_in_pieces(entries, AT_ONCE, &Entry::cmp, control),
+    }
+}
+
+/// The number of entries from which a sort of keys in a range of 16 bits, by two digits, is faster than comparisons,
+const FEWEST_OF_BYTES: usize = 64;
+
+/// and a sort of any keys by three digits of eleven bits.
+const FEWEST_OF_ELEVEN_BITS: usize = 1024;
+
+/// Memory for sorts by digits.
+#[derive(Debug, Default)]
+pub(crate) struct SortMemory {
+    entries: Vec<Entry>,
+    /// For each value of each digit, the number of entries, then the place of the next one.
+    places: Vec<u32>,
+}
+
+impl SortMemory {
+    /// Sorts by the digits of the distances of keys from the least one, from the lowest digit to the highest; each pass
+    /// keeps the order of the last one.
+    fn sort<const BITS: u32, const DIGITS: usize>(&mut self, entries: &mut [Entry], least: u32) -> Result<()> {
+        const PURPOSE: Purpose = Purpose("the sorting of a column");
+        if self.entries.len() < entries.len() {
+            let n_more = entries.len() - self.entries.len();
+            PURPOSE.reserve(&mut self.entries, n_more)?;
+            self.entries.resize(entries.len(), Entry::default());
+        }
+        let n_values = 1 << BITS;
+        self.places.clear();
+        PURPOSE.reserve(&mut self.places, n_values * DIGITS)?;
+        self.places.resize(n_values * DIGITS, 0);
+        let digit =
+            |entry: Entry, number: usize| ((entry.key() - least) >> (BITS * number as u32)) as usize & (n_values - 1);
+        for &entry in &*entries {
+            for number in 0..DIGITS {
+                self.places[number * n_values + digit(entry, number)] += 1;
+            }
+        }
+        let (mut from, mut to) = (entries, &mut self.entries[..]);
+        to = &mut to[..from.len()];
+        for (number, places) in self.places.chunks_exact_mut(n_values).enumerate() {
+            let mut next = 0;
+            for place in &mut *places {
+                next += std::mem::replace(place, next);
+            }
+            for &entry in &*from {
+                let place = &mut places[digit(entry, number)];
+                to[*place as usize] = entry;
+                *place += 1;
+            }
+            std::mem::swap(&mut from, &mut to);
+        }
+        // After an odd number of passes, the entries are in the other memory, which is now the source.
+        if DIGITS % 2 == 1 {
+            to.copy_from_slice(from);
+        }
+        Ok(())
+    }
 }
 
 /// Sorts items of any type; the sort is not stable.
@@ -179,12 +260,36 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn sorts_by_digits_are_sorts_by_value(
+            n in prop_oneof![0usize..200, 900usize..3000], bits in 0u32..33, low in any::<u32>(), seed in any::<u64>(), times in 1usize..3,
+        ) {
+            let mut stream = crate::rng::Stream::new(crate::rng::Key::from_seed(seed));
+            let mut memory = SortMemory::default();
+            // The second time, the memory has been used.
+            for _ in 0..times {
+                let mut key = || low.saturating_add((stream.next_u64() & ((1 << bits) - 1)) as u32);
+                let mut entries: Vec<Entry> = (0..n as u32).map(|row| Entry::with_key(key(), row)).collect();
+                let mut expected = entries.clone();
+                expected.sort();
+                sort_by_value_with(&mut entries, &mut memory, &Control::default()).unwrap();
+                let keys = |entries: &[Entry]| entries.iter().map(|e| e.key()).collect::<Vec<_>>();
+                prop_assert_eq!(keys(&entries), keys(&expected));
+                entries.sort();
+                prop_assert_eq!(entries, expected, "other entries");
+            }
+        }
+    }
+
     #[test]
     fn a_raised_flag_ends_the_sorting() {
         let control = Control::default();
         control.stop();
         let mut entries: Vec<Entry> = (0..1000).map(|row| Entry::new(row as f32 % 7.0, row)).collect();
         assert_eq!(sort_by_value(&mut entries, &control).unwrap_err().kind(), &crate::ErrorKind::Interrupted);
+        let error = sort_by_value_with(&mut entries, &mut SortMemory::default(), &control).unwrap_err();
+        assert_eq!(error.kind(), &crate::ErrorKind::Interrupted);
     }
 
     #[test]

@@ -1,51 +1,59 @@
 //! Partitioners for dense X. Columns are gathered and sorted at each node, or sorted once and carried from node to
 //! node.
 
+use super::copied_columns::CopiedColumns;
 use super::decision::Decision;
 use super::permutation::Permutation;
-use super::{Column, Entry, KnownConstants, Partitioner, PlainColumn, Span, Visitor};
+use super::{Column, Entry, KnownConstants, Partitioner, PlainColumn, Span, Visitor, feature_at, order_matters};
 use crate::control::Control;
 use crate::data::DenseColumns;
-use crate::data::sort::sort_by_value;
+use crate::data::sort::{SortMemory, sort_by_value_with};
 use crate::error::{Purpose, Result};
 use crate::partition::lottery::Lottery;
 
-/// Gathers the values of the node's samples in each drawn column. The cost is drawn features × samples of the node.
+/// Gathers the values of the node's samples in each drawn column; in small nodes, from [`CopiedColumns`]. The cost is
+/// drawn features × samples of the node.
 #[derive(Debug)]
 pub(crate) struct DensePartitioner<'a> {
     x: &'a DenseColumns<'a>,
     samples: Permutation,
+    copies: CopiedColumns,
     constants: KnownConstants,
     buffer: Vec<Entry>,
     values: Vec<f32>,
+    control: Control,
 }
 
 impl<'a> DensePartitioner<'a> {
     pub(crate) fn new(x: &'a DenseColumns<'a>, rows: &[u32], control: &Control) -> Result<Self> {
         Ok(DensePartitioner {
             x,
-            samples: Permutation::new(rows, x.n_samples(), control)?,
+            samples: Permutation::one_way(rows, control)?,
+            copies: CopiedColumns::new(rows.len(), x.n_features())?,
             constants: KnownConstants::new(x.n_features())?,
-            buffer: control.filled(Purpose("a column of X"), Entry::default(), rows.len())?,
+            // One of the two stays empty in most trees.
+            buffer: Purpose("a column of X").with_capacity(rows.len())?,
             values: Purpose("a column of X").with_capacity(rows.len())?,
+            control: control.clone(),
         })
     }
+}
 
-    /// Returns the non-zero entries of a column among `rows`.
-    fn gather<'b>(buffer: &'b mut [Entry], column: &[f32], rows: &[u32]) -> &'b mut [Entry] {
-        let mut n = 0;
-        for &row in rows {
-            let value = column[row as usize];
-            buffer[n] = Entry::new(value, row);
-            n += usize::from(value != 0.0);
-        }
-        &mut buffer[..n]
+/// Returns the non-zero entries of a column in a node. `places` are those of the samples `rows` in the column.
+fn gather<'b>(buffer: &'b mut [Entry], column: &[f32], places: &[u32], rows: &[u32]) -> &'b mut [Entry] {
+    let buffer = &mut buffer[..rows.len()];
+    let mut n = 0;
+    for (&place, &row) in places.iter().zip(rows) {
+        let value = column[place as usize];
+        buffer[n] = Entry::new(value, row);
+        n += usize::from(value != 0.0);
     }
+    &mut buffer[..n]
 }
 
 impl Partitioner for DensePartitioner<'_> {
     fn root(&self) -> Span {
-        Span { samples: 0..self.buffer.len() as u32, entries: 0..0 }
+        Span { samples: 0..self.samples.len(), entries: 0..0 }
     }
 
     fn rows(&self, span: &Span) -> &[u32] {
@@ -54,21 +62,28 @@ impl Partitioner for DensePartitioner<'_> {
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()> {
         let rows = self.samples.rows(span.samples.clone());
+        let is_copied = self.copies.hold(&span.samples);
+        if is_copied {
+            self.copies.count(rows.len() * n_drawn as usize);
+        }
+        let (copies, x) = (&self.copies, self.x);
+        let places = if is_copied { copies.places(&span.samples) } else { rows };
+        let as_drawn = order_matters(lottery, visitor);
         let mut found = false;
         for position in 0..lottery.n_positions() {
             if (position >= n_drawn && found) || visitor.is_over() {
                 break;
             }
-            let Some(feature) = lottery.feature(position) else { continue };
+            let Some(feature) = feature_at(position, lottery, as_drawn) else { continue };
             if self.constants.contains(feature, &span.samples) {
                 continue;
             }
-            let column = self.x.column(feature);
+            let column = if is_copied { copies.column(feature) } else { x.column(feature) };
             let range = if visitor.wants_entries() {
                 None
             } else {
                 self.values.clear();
-                self.values.extend(rows.iter().map(|&row| column[row as usize]));
+                self.values.extend(places.iter().map(|&place| column[place as usize]));
                 range_of(&self.values)
             };
             let varies = match range {
@@ -79,7 +94,8 @@ impl Partitioner for DensePartitioner<'_> {
                     low < high
                 }
                 None => {
-                    let entries = DensePartitioner::gather(&mut self.buffer, column, rows);
+                    self.control.fill_up(&mut self.buffer, Entry::default(), rows.len())?;
+                    let entries = gather(&mut self.buffer, column, places, rows);
                     let n_zeros = (rows.len() - entries.len()) as u32;
                     Column::varying(feature, entries, false, n_zeros).map(|column| visitor.column(column)).is_some()
                 }
@@ -94,32 +110,47 @@ impl Partitioner for DensePartitioner<'_> {
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
+        let node = &span.samples;
+        if !self.copies.hold(node) {
+            self.copies.copy(node, self.samples.rows(node.clone()), self.x);
+        }
+        if self.copies.hold(node) {
+            let (n_left, rows) = self.copies.split(node, feature, |value| !decision.goes_left(value));
+            self.samples.reorder(node.clone(), rows);
+            return node.start + n_left as u32;
+        }
         let column = self.x.column(feature);
-        self.samples.split(span.samples.clone(), |row| !decision.goes_left(column[row as usize]))
+        self.samples.split(node.clone(), |row| !decision.goes_left(column[row as usize]))
     }
 }
 
 /// Returns the smallest and the largest of at least one value, or `None` if one of them is missing. Eight minima and
 /// maxima are kept at a time, so that the compiler can use vector registers.
 fn range_of(values: &[f32]) -> Option<(f32, f32)> {
-    if values.iter().fold(false, |any, value| any | value.is_nan()) {
-        return None;
-    }
     // `f32::min` is slower, because it also handles NaN.
     let least = |a: f32, b: f32| if b < a { b } else { a };
     let largest = |a: f32, b: f32| if b > a { b } else { a };
     let (lanes, tail) = values.as_chunks::<8>();
-    let (mut low, mut high) = (values[0], values[0]);
-    if let [first, lanes @ ..] = lanes {
-        let (mut lows, mut highs) = (*first, *first);
+    let (mut low, mut high, mut any_missing) = (values[0], values[0], false);
+    if let [first, ..] = lanes {
+        let (mut lows, mut highs, mut missing) = (*first, *first, [0; 8]);
         for lane in lanes {
-            lows = std::array::from_fn(|k| least(lows[k], lane[k]));
-            highs = std::array::from_fn(|k| largest(highs[k], lane[k]));
+            for k in 0..8 {
+                missing[k] |= u32::from(lane[k].is_nan());
+                lows[k] = least(lows[k], lane[k]);
+                highs[k] = largest(highs[k], lane[k]);
+            }
         }
         low = lows.into_iter().fold(low, least);
         high = highs.into_iter().fold(high, largest);
+        any_missing = missing.into_iter().any(|missing| missing > 0);
     }
-    Some((tail.iter().copied().fold(low, least), tail.iter().copied().fold(high, largest)))
+    for &value in tail {
+        any_missing |= value.is_nan();
+        low = least(low, value);
+        high = largest(high, value);
+    }
+    (!any_missing).then_some((low, high))
 }
 
 /// All columns of the whole data set, sorted by value. They are computed once and shared by all trees of a forest.
@@ -133,11 +164,12 @@ impl SortedOrder {
     pub(crate) fn new(x: &DenseColumns<'_>, control: &Control) -> Result<Self> {
         let (n, p) = (x.n_samples(), x.n_features());
         let mut entries = Purpose("the sorted columns of X").with_capacity(n * p)?;
+        let mut memory = SortMemory::default();
         for feature in 0..p as u32 {
             control.check()?;
             let start = entries.len();
             entries.extend(x.column(feature).iter().enumerate().map(|(i, &v)| Entry::new(v, i as u32)));
-            sort_by_value(&mut entries[start..], control)?;
+            sort_by_value_with(&mut entries[start..], &mut memory, control)?;
         }
         Ok(SortedOrder { entries, n_samples: n })
     }
@@ -183,7 +215,7 @@ impl<'a> SortedColumns<'a> {
         }
         Ok(SortedColumns {
             x,
-            samples: Permutation::new(rows, order.n_samples, control)?,
+            samples: Permutation::one_way(rows, control)?,
             n: rows.len(),
             lists,
             scratch: control.filled(Purpose("a column of X"), Entry::default(), rows.len())?,
@@ -203,12 +235,13 @@ impl Partitioner for SortedColumns<'_> {
     }
 
     fn visit(&mut self, span: &Span, lottery: &Lottery, n_drawn: u32, visitor: &mut impl Visitor) -> Result<()> {
+        let as_drawn = order_matters(lottery, visitor);
         let mut found = false;
         for position in 0..lottery.n_positions() {
             if (position >= n_drawn && found) || visitor.is_over() {
                 break;
             }
-            let Some(feature) = lottery.feature(position) else { continue };
+            let Some(feature) = feature_at(position, lottery, as_drawn) else { continue };
             let start = feature as usize * self.n;
             let list = &mut self.lists[start + span.samples.start as usize..start + span.samples.end as usize];
             if let Some(column) = Column::varying(feature, list, true, 0) {
@@ -222,10 +255,11 @@ impl Partitioner for SortedColumns<'_> {
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
         let column = self.x.column(feature);
         let goes_right = &mut self.goes_right;
-        for &row in self.samples.rows(span.samples.clone()) {
-            goes_right[row as usize] = !decision.goes_left(column[row as usize]);
-        }
-        self.samples.split(span.samples.clone(), |row| goes_right[row as usize])
+        self.samples.split(span.samples.clone(), |row| {
+            let is_right = !decision.goes_left(column[row as usize]);
+            goes_right[row as usize] = is_right;
+            is_right
+        })
     }
 
     const CARRIES_COLUMNS: bool = true;

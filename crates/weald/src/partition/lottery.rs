@@ -11,7 +11,7 @@
 //! (Dietzfelbinger 1996). Four of them are sufficient on large domains (Naor and Reingold 1999). On small domains,
 //! where the structure of such hashes would be visible, there are more rounds and a stronger hash.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
 use super::BitSet;
@@ -76,41 +76,79 @@ impl FeatureSet {
 /// The position of features that are never drawn.
 pub(crate) const NEVER: u32 = u32::MAX;
 
-/// A permutation whose first places are drawn at random.
+/// A permutation whose first places are drawn at random, when they are asked for: many nodes need only the first of
+/// their features, or none.
 ///
 /// Invariants: `feature[place[f]] == f`; features that are neither drawn nor swapped with a drawn place are in their
 /// own places.
 #[derive(Debug)]
 struct Shuffle {
-    feature: Vec<u16>,
-    place: Vec<u16>,
+    feature: Vec<Cell<u16>>,
+    place: Vec<Cell<u16>>,
     /// The place with which each drawn place was swapped.
-    swaps: Vec<u16>,
+    swaps: Vec<Cell<u16>>,
+    /// The number of places that have been drawn.
+    n_drawn: Cell<usize>,
+    stream: RefCell<Stream>,
 }
+
+/// The number of places that are drawn at once.
+const AT_ONCE: usize = 8;
 
 impl Shuffle {
     fn new(n: usize, n_drawn: usize) -> Result<Self> {
         const PURPOSE: Purpose = Purpose("the lottery of features");
-        let identity = || PURPOSE.collected((0..n).map(|i| i as u16));
-        Ok(Shuffle { feature: identity()?, place: identity()?, swaps: PURPOSE.with_capacity(n_drawn)? })
+        let identity = || PURPOSE.collected((0..n).map(|i| Cell::new(i as u16)));
+        Ok(Shuffle {
+            feature: identity()?,
+            place: identity()?,
+            swaps: PURPOSE.filled(Cell::new(0), n_drawn)?,
+            n_drawn: Cell::new(0),
+            stream: RefCell::new(Stream::new(Key::from_seed(0))),
+        })
     }
 
-    fn draw(&mut self, key: Key, n_drawn: usize) {
+    /// Starts again with another key.
+    fn restart(&mut self, key: Key) {
         // Only the drawn places and those with which they were swapped differ from the identity.
-        for (place, other) in self.swaps.drain(..).enumerate() {
-            for i in [place, other.into()] {
-                (self.feature[i], self.place[i]) = (i as u16, i as u16);
+        for (place, other) in self.swaps[..self.n_drawn.replace(0)].iter().enumerate() {
+            for i in [place, other.get().into()] {
+                self.feature[i].set(i as u16);
+                self.place[i].set(i as u16);
             }
         }
-        let mut stream = Stream::new(key);
-        let (feature, place) = (&mut self.feature[..], &mut self.place[..]);
-        self.swaps.extend((0..n_drawn).map(|i| {
+        self.stream = RefCell::new(Stream::new(key));
+    }
+
+    /// Returns the feature at a place that is drawn.
+    #[inline]
+    fn feature(&self, place: usize) -> u16 {
+        if place >= self.n_drawn.get() {
+            self.draw(self.swaps.len().min(place + AT_ONCE));
+        }
+        self.feature[place].get()
+    }
+
+    /// Returns the place of a feature when all places are drawn.
+    #[inline]
+    fn place(&self, feature: usize) -> u16 {
+        if self.n_drawn.get() < self.swaps.len() {
+            self.draw(self.swaps.len());
+        }
+        self.place[feature].get()
+    }
+
+    /// Draws the places up to `end`.
+    fn draw(&self, end: usize) {
+        let mut stream = self.stream.borrow_mut();
+        let (feature, place) = (&self.feature[..], &self.place[..]);
+        for i in self.n_drawn.replace(end)..end {
             let other = i + stream.below((feature.len() - i) as u64) as usize;
-            feature.swap(i, other);
-            place[usize::from(feature[i])] = i as u16;
-            place[usize::from(feature[other])] = other as u16;
-            other as u16
-        }));
+            feature[i].swap(&feature[other]);
+            place[usize::from(feature[i].get())].set(i as u16);
+            place[usize::from(feature[other].get())].set(other as u16);
+            self.swaps[i].set(other as u16);
+        }
     }
 }
 
@@ -223,7 +261,7 @@ impl Lottery {
     pub(crate) fn restart(&mut self, key: Key, among: Option<&Arc<FeatureSet>>) {
         self.key = key;
         self.network.take();
-        self.shuffle.draw(key, self.n_shuffled as usize);
+        self.shuffle.restart(key);
         self.among = among.map(Arc::clone);
         self.n_examined = self.n_drawn;
         if let Some(among) = among {
@@ -276,10 +314,10 @@ impl Lottery {
     #[inline]
     fn of_all(&self, position: u32) -> Option<u32> {
         if position < self.n_shuffled {
-            return Some(self.shuffle.feature[position as usize].into());
+            return Some(self.shuffle.feature(position as usize).into());
         }
         let feature = self.network().walk::<false>(position - self.n_shuffled, self.n);
-        let is_void = self.n_shuffled > 0 && u32::from(self.shuffle.place[feature as usize]) < self.n_shuffled;
+        let is_void = self.n_shuffled > 0 && u32::from(self.shuffle.place(feature as usize)) < self.n_shuffled;
         (!is_void).then_some(feature)
     }
 
@@ -290,7 +328,7 @@ impl Lottery {
             return NEVER;
         }
         if self.n_shuffled > 0 {
-            let place = self.shuffle.place[feature as usize].into();
+            let place = self.shuffle.place(feature as usize).into();
             if place < self.n_shuffled {
                 return place;
             }
@@ -336,6 +374,11 @@ mod tests {
             assert!(draws.iter().all(|&(i, f)| lottery.position(f) == i));
             let anew = Lottery::new(Key::from_seed(n as u64), n, n_drawn).unwrap();
             assert!(draws.iter().all(|&(i, f)| anew.feature(i) == Some(f)), "an earlier key is remembered");
+            // Features are drawn when they are asked for, in whatever order that is.
+            lottery.restart(Key::from_seed(2 * n as u64), None);
+            lottery.feature(n_drawn / 2);
+            lottery.restart(Key::from_seed(n as u64), None);
+            assert!(draws.iter().rev().all(|&(i, f)| lottery.position(f) == i && lottery.feature(i) == Some(f)));
             let mut drawn: Vec<u32> = draws.into_iter().map(|d| d.1).collect();
             assert_eq!(drawn.len(), n);
             drawn.sort_unstable();

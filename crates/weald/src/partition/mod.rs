@@ -15,6 +15,7 @@
 //! Sums over entries are exact (see [`crate::criterion`]), so every partitioner leads to the same tree.
 
 pub(crate) mod category_sets;
+mod copied_columns;
 pub(crate) mod decision;
 pub(crate) mod dense;
 pub(crate) mod lottery;
@@ -106,6 +107,24 @@ pub(crate) trait Visitor {
     fn is_over(&self) -> bool {
         false
     }
+
+    /// Returns whether [`Visitor::is_over`] may become true before the last feature. Otherwise, features that are all
+    /// examined need not be drawn.
+    fn may_be_over_early(&self) -> bool {
+        true
+    }
+}
+
+/// Returns the feature that a node examines at `position`: that of the lottery or, if the node examines all features and
+/// their order has no effect, the feature of this number, so that none is drawn.
+#[inline]
+fn feature_at(position: u32, lottery: &Lottery, as_drawn: bool) -> Option<u32> {
+    if as_drawn { lottery.feature(position) } else { Some(position) }
+}
+
+/// Returns whether the order in which a node examines its features can affect how many it examines.
+fn order_matters(lottery: &Lottery, visitor: &impl Visitor) -> bool {
+    visitor.may_be_over_early() || !lottery.examines_all()
 }
 
 /// The samples and features of the nodes of one tree.

@@ -39,6 +39,11 @@ impl Permutation {
         Ok(Permutation { order, mapping: Vec::new(), scratch })
     }
 
+    /// Returns the number of samples.
+    pub(crate) fn len(&self) -> u32 {
+        self.order.len() as u32
+    }
+
     pub(crate) fn rows(&self, node: Range<u32>) -> &[u32] {
         &self.order[node.start as usize..node.end as usize]
     }
@@ -50,20 +55,9 @@ impl Permutation {
 
     /// Moves the samples for which `goes_right` holds behind the others, keeping both sides in increasing order.
     /// Returns the place of the first of them.
-    pub(crate) fn split(&mut self, node: Range<u32>, goes_right: impl Fn(u32) -> bool) -> u32 {
+    pub(crate) fn split(&mut self, node: Range<u32>, goes_right: impl FnMut(u32) -> bool) -> u32 {
         let range = node.start as usize..node.end as usize;
-        let rows = &mut self.order[range.clone()];
-        let (mut n_left, mut n_right) = (0, 0);
-        for i in 0..rows.len() {
-            let row = rows[i];
-            let right = goes_right(row);
-            // There is no branch: the sample is written to both places, and one of them advances.
-            rows[n_left] = row;
-            self.scratch[n_right] = row;
-            n_left += usize::from(!right);
-            n_right += usize::from(right);
-        }
-        rows[n_left..].copy_from_slice(&self.scratch[..n_right]);
+        let n_left = split_stably(&mut self.order[range.clone()], &mut self.scratch, goes_right);
         if self.mapping.is_empty() {
             return node.start + n_left as u32;
         }
@@ -73,11 +67,35 @@ impl Permutation {
         node.start + n_left as u32
     }
 
+    /// Writes the samples of a node in a new order. Only without a mapping.
+    pub(crate) fn reorder(&mut self, node: Range<u32>, rows: impl Iterator<Item = u32>) {
+        debug_assert!(self.mapping.is_empty());
+        self.order[node.start as usize..node.end as usize].iter_mut().zip(rows).for_each(|(old, row)| *old = row);
+    }
+
     #[cfg(test)]
     pub(crate) fn is_consistent(&self) -> bool {
         let inside = self.order.iter().enumerate().all(|(i, &row)| self.mapping[row as usize] == i as u32);
         inside && self.mapping.iter().filter(|&&m| m != OUT).count() == self.order.len()
     }
+}
+
+/// Moves the items that go right behind the others, in the same order, and returns the number of the others. `scratch`
+/// must not be shorter.
+pub(super) fn split_stably(items: &mut [u32], scratch: &mut [u32], mut goes_right: impl FnMut(u32) -> bool) -> usize {
+    let scratch = &mut scratch[..items.len()];
+    let (mut n_left, mut n_right) = (0, 0);
+    for i in 0..items.len() {
+        let item = items[i];
+        let right = goes_right(item);
+        // There is no branch: the item is written to both places, and one of them advances.
+        items[n_left] = item;
+        scratch[n_right] = item;
+        n_left += usize::from(!right);
+        n_right += usize::from(right);
+    }
+    items[n_left..].copy_from_slice(&scratch[..n_right]);
+    n_left
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::cut::Cut;
 use super::scan::{MovedSide, Scan};
 use crate::control::STEPS;
 use crate::criterion::NodeCriterion;
-use crate::data::sort::sort_by_value;
+use crate::data::sort::sort_by_value_with;
 use crate::partition::decision::Side;
 use crate::partition::{Column, Entry};
 
@@ -13,7 +13,10 @@ impl<C: NodeCriterion> Scan<'_, C> {
     /// order. Zeros lie between them and are never moved, so the cost is proportional to the non-zero entries.
     pub(super) fn best_cut(&mut self, column: Column<'_>) {
         // The result of an interrupted search is meaningless: see `Visitor::is_over`.
-        if !column.sorted && sort_by_value(column.entries, self.control).is_err() {
+        if !column.sorted
+            && let Err(error) = sort_by_value_with(column.entries, self.memory.sorting, self.control)
+        {
+            self.failure.get_or_insert(error);
             return;
         }
         if let ([entry], true) = (&*column.entries, column.n_zeros > 0) {
@@ -33,7 +36,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
             }
             return;
         }
-        let (negative, positive) = Self::nonzero(&column);
+        let (negative, positive) = Self::nonzero(column.entries);
         let has_zeros = column.n_zeros > 0 || negative.len() + positive.len() < column.entries.len();
         let zero = has_zeros.then_some(0.0);
         // If there are no zeros, the cut between the signs is offered only by the positive side.
@@ -190,11 +193,10 @@ fn next_cut<'e, C: NodeCriterion>(
     for next in entries {
         criterion.move_sample(moved, outer.row());
         let last = std::mem::replace(outer, next);
-        if next.key() != last.key() {
-            let score = criterion.score(moved);
-            if score >= floor {
-                return Some((last, score));
-            }
+        if next.key() != last.key()
+            && let Some(score) = criterion.score_from(moved, floor)
+        {
+            return Some((last, score));
         }
     }
     None

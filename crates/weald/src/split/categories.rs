@@ -326,11 +326,11 @@ impl<C: NodeCriterion> Scan<'_, C> {
     /// Calls `work` with the memory for categories. If the search is interrupted or runs out of memory, its result is
     /// meaningless.
     pub(super) fn with_categories(&mut self, work: impl FnOnce(&mut Self, &mut Categories<C::Sum>) -> Result<()>) {
-        let mut categories = std::mem::take(self.categories);
+        let mut categories = std::mem::take(self.memory.categories);
         if let Err(error) = work(self, &mut categories) {
             self.failure.get_or_insert(error);
         }
-        *self.categories = categories;
+        *self.memory.categories = categories;
     }
 
     /// Adds category 0, for the `n` samples of the node that are in none of the categories added so far, if there are

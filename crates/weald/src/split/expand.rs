@@ -9,11 +9,13 @@ use std::any::Any;
 use super::categories::Categories;
 use super::interactions::AllowedFeatures;
 use super::monotonic::Ranges;
-use super::scan::Scan;
+use super::random::MOST_COPIED;
+use super::scan::{Scan, ScanMemory};
 use super::{HandedOver, LOTTERY, Limits, Rules, Split, SplitSearch, Splitter, Task, by_size};
 use crate::control::Control;
 use crate::criterion::{NodeCriterion, NodeStats};
 use crate::data::Category;
+use crate::data::sort::SortMemory;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Reduce, Workers, other_sums};
 use crate::partition::Span;
@@ -80,6 +82,8 @@ pub(crate) struct NodeSearch<S: Store<C>, C: NodeCriterion> {
     workers: Workers,
     lottery: Lottery,
     picked: Vec<u32>,
+    copied: Vec<C::Sample>,
+    sorting: SortMemory,
     categories: Categories<C::Sum>,
     /// The sets of categories that were found, for waiting nodes and for nodes that have been split.
     subsets: CategorySets,
@@ -108,10 +112,11 @@ const WAITING: Purpose = Purpose("the waiting nodes of a tree");
 impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
     pub(crate) fn new(store: S, criterion: C, rules: Rules, control: Control) -> Result<Self> {
         // A scan selects at most as many samples as the root has.
-        let n_picked = if rules.splitter == Splitter::Random { store.root().n_samples() } else { 0 };
+        let n_picked = if rules.splitter == Splitter::Random { store.root().n_samples() as usize } else { 0 };
         Ok(NodeSearch {
             lottery: Lottery::new(Key::from_seed(0), rules.n_features, rules.n_drawn)?,
             n_kept_left: store.most_kept(),
+            sorting: SortMemory::default(),
             categories: Categories::new(rules.categories.is_some())?,
             subsets: CategorySets::default(),
             ranges: rules.constraints.monotonic.as_deref().map(Ranges::new).transpose()?,
@@ -121,7 +126,8 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
             rules,
             control,
             workers: Workers::One,
-            picked: Purpose("a column of X").with_capacity(n_picked as usize)?,
+            picked: Purpose("a column of X").with_capacity(n_picked)?,
+            copied: Purpose("the samples of a node").with_capacity(n_picked.min(MOST_COPIED))?,
             waiting: Vec::new(),
             free: Vec::new(),
         })
@@ -159,7 +165,12 @@ impl<S: Store<C>, C: NodeCriterion> NodeSearch<S, C> {
         let directions = rules.constraints.monotonic.as_deref();
         let in_range = self.ranges.as_mut().zip(directions);
         let in_range = in_range.map(|(ranges, directions)| ranges.of_node(directions, task.limits.range));
-        let memory = (&mut self.picked, &mut self.categories);
+        let memory = ScanMemory {
+            picked: &mut self.picked,
+            copied: &mut self.copied,
+            sorting: &mut self.sorting,
+            categories: &mut self.categories,
+        };
         let mut scan = Scan::new(&mut self.criterion, rules, lottery, &self.control, task, in_range, memory);
         self.store.search(&mut scan, task, sums)?;
         task.split = scan.outcome(task)?;

@@ -2,9 +2,13 @@
 
 use super::cut::Cut;
 use super::scan::{MovedSide, Scan};
-use crate::criterion::NodeCriterion;
+use crate::criterion::{CopiedSample, NodeCriterion};
 use crate::partition::decision::Side;
 use crate::partition::{Column, Entry, PlainColumn};
+
+/// The largest number of samples that are copied at once. The copies of larger nodes would not fit into the fast caches;
+/// they are made anew for each feature. It is small in tests, which have few samples.
+pub(super) const MOST_COPIED: usize = if cfg!(test) { 1 << 4 } else { 1 << 13 };
 
 impl<C: NodeCriterion> Scan<'_, C> {
     /// Draws a threshold uniformly between the smallest and the largest value of the feature in the node, and offers
@@ -33,8 +37,37 @@ impl<C: NodeCriterion> Scan<'_, C> {
     pub(super) fn random_plain_cut(&mut self, column: PlainColumn<'_>) {
         let (low, high) = column.range;
         let threshold = self.draw_threshold(column.feature, low, high);
-        let cells = column.values.iter().copied().zip(column.rows.iter().copied());
-        self.offer_random(column.feature, Cut::drawn(threshold, None), cells);
+        // As in other columns, the samples on the side away from zero are moved.
+        let (cut, moves_right) = (Cut::drawn(threshold, None), 0.0 <= threshold);
+        if moves_right {
+            self.offer_chosen(column, |value| value > threshold, (cut, Side::Right));
+        } else {
+            self.offer_chosen(column, |value| value <= threshold, (cut, Side::Left));
+        }
+    }
+
+    /// Offers the cut between the samples with chosen values, which go to this side, and all others.
+    #[inline]
+    fn offer_chosen(&mut self, column: PlainColumn<'_>, is_chosen: impl Fn(f32) -> bool, (cut, side): (Cut, Side)) {
+        let PlainColumn { feature, values, rows, .. } = column;
+        if !C::Sample::IS_SUPPORTED {
+            let cells = values.iter().copied().zip(rows.iter().copied());
+            self.offer_moved(feature, is_chosen, cells, (cut, side));
+            return;
+        }
+        let (mut moved, mut n_moved) = (self.criterion.reset(), 0);
+        for (values, rows) in values.chunks(MOST_COPIED).zip(rows.chunks(MOST_COPIED)) {
+            if !self.has_copied {
+                if self.control.is_stopped() {
+                    return;
+                }
+                self.memory.copied.clear();
+                self.memory.copied.extend(rows.iter().map(|&row| self.criterion.sample(row)));
+                self.has_copied = rows.len() == column.rows.len();
+            }
+            n_moved += C::Sample::move_chosen(&mut moved, self.memory.copied, values, &is_chosen);
+        }
+        self.offer(feature, MovedSide { n: n_moved, moved: &moved, side }, || cut);
     }
 
     fn draw_threshold(&self, feature: u32, low: f32, high: f32) -> f32 {
@@ -65,16 +98,16 @@ impl<C: NodeCriterion> Scan<'_, C> {
         (cut, side): (Cut, Side),
     ) -> f64 {
         // Cells are selected without a branch, because the side of a value is unpredictable for the processor.
-        self.picked.resize(self.picked.len().max(cells.len()), 0);
+        self.memory.picked.resize(self.memory.picked.len().max(cells.len()), 0);
         let mut n_moved = 0;
         for (value, row) in cells {
-            self.picked[n_moved] = row;
+            self.memory.picked[n_moved] = row;
             n_moved += usize::from(is_moved(value));
         }
         let mut moved = self.criterion.reset();
-        let picked = std::mem::take(self.picked);
+        let picked = std::mem::take(self.memory.picked);
         let is_whole = self.move_long_run(&mut moved, &picked[..n_moved], |row| row);
-        *self.picked = picked;
+        *self.memory.picked = picked;
         if is_whole {
             self.offer(feature, MovedSide { n: n_moved as u32, moved: &moved, side }, || cut);
         }

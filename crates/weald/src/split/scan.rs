@@ -7,6 +7,7 @@ use super::monotonic::InRange;
 use super::{MISSING_SIDES, Rules, SUBSETS, Split, Splitter, THRESHOLDS, Task};
 use crate::control::Control;
 use crate::criterion::NodeCriterion;
+use crate::data::sort::SortMemory;
 use crate::error::{Error, Result};
 use crate::partition::decision::Side;
 use crate::partition::lottery::Lottery;
@@ -32,13 +33,24 @@ pub(crate) struct Scan<'a, C: NodeCriterion> {
     /// infinity if a criterion has no score for it; for sets of categories.
     pub(super) refused_score: f64,
     best: Option<Candidate>,
-    /// The samples that a scan selects before it moves them.
-    pub(super) picked: &'a mut Vec<u32>,
-    pub(super) categories: &'a mut Categories<C::Sum>,
+    pub(super) memory: ScanMemory<'a, C>,
+    /// Whether the copied samples are those of the node.
+    pub(super) has_copied: bool,
     /// The monotonic constraints, if there are any.
     in_range: Option<InRange<'a>>,
     /// Why the search ended early, if it did.
     pub(super) failure: Option<Error>,
+}
+
+/// Memory that the scans of all nodes use.
+#[derive(Debug)]
+pub(crate) struct ScanMemory<'a, C: NodeCriterion> {
+    /// The samples that a scan selects before it moves them.
+    pub(super) picked: &'a mut Vec<u32>,
+    /// Copies of samples.
+    pub(super) copied: &'a mut Vec<C::Sample>,
+    pub(super) sorting: &'a mut SortMemory,
+    pub(super) categories: &'a mut Categories<C::Sum>,
 }
 
 /// The samples that a scan has moved: their number, and the side of the cut to which they belong.
@@ -89,6 +101,10 @@ impl<C: NodeCriterion> Visitor for Scan<'_, C> {
         self.least_entries
     }
 
+    fn may_be_over_early(&self) -> bool {
+        self.perfect_score < f64::INFINITY
+    }
+
     fn is_over(&self) -> bool {
         // Features drawn later lose ties, so they cannot improve on a perfect score.
         self.best_score >= self.perfect_score || self.control.is_stopped() || self.failure.is_some()
@@ -104,7 +120,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         control: &'a Control,
         task: &Task,
         in_range: Option<InRange<'a>>,
-        (picked, categories): (&'a mut Vec<u32>, &'a mut Categories<C::Sum>),
+        memory: ScanMemory<'a, C>,
     ) -> Self {
         // With two samples, all cuts are the same.
         let any_cut = task.stats.n == 2;
@@ -126,8 +142,8 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             least_entries,
             refused_score: f64::NEG_INFINITY,
             best: None,
-            picked,
-            categories,
+            memory,
+            has_copied: false,
             in_range,
             failure: None,
         }
@@ -233,16 +249,18 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         if goes_left { Side::Left } else { Side::Right }
     }
 
-    /// Returns the entries of a column with negative values, and those with positive or missing values. The column must
-    /// be sorted.
+    /// Returns the entries of a sorted column with negative values, and those with positive or missing values.
     #[inline]
-    pub(super) fn nonzero<'c>(column: &'c Column<'_>) -> (&'c [Entry], &'c [Entry]) {
-        let entries = &*column.entries;
+    pub(super) fn nonzero(entries: &[Entry]) -> (&[Entry], &[Entry]) {
         if entries.first().is_some_and(|e| e.key() > Entry::ZERO_KEY) {
             return (&[], entries);
         }
         let negative = entries.partition_point(|e| e.key() < Entry::ZERO_KEY);
-        let positive = negative + entries[negative..].partition_point(|e| e.key() == Entry::ZERO_KEY);
-        (&entries[..negative], &entries[positive..])
+        let (negative, rest) = entries.split_at(negative);
+        // Most columns with entries of both signs have no zeros.
+        if rest.first().is_none_or(|e| e.key() != Entry::ZERO_KEY) {
+            return (negative, rest);
+        }
+        (negative, &rest[rest.partition_point(|e| e.key() == Entry::ZERO_KEY)..])
     }
 }

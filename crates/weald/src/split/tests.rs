@@ -2,7 +2,7 @@
 
 mod any_criterion;
 
-use any_criterion::{AnyCriterion, for_each_criterion};
+use any_criterion::for_each_criterion;
 use ndarray::Array2;
 use proptest::prelude::*;
 
@@ -12,6 +12,7 @@ use super::entries::Entries;
 use super::expand::NodeSearch;
 use super::*;
 use crate::Control;
+use crate::criterion::NodeCriterion;
 use crate::data::weights::tests::weights_on_the_edge;
 use crate::data::{DenseColumns, LabelView, SparseColumns, SparseView, Targets, Weights};
 use crate::exact::reduce::Workers;
@@ -224,12 +225,7 @@ fn matrix<T>(values: &[T], width: usize) -> ndarray::ArrayView2<'_, T> {
     ndarray::ArrayView2::from_shape((values.len() / width, width), values).unwrap()
 }
 
-fn structure(
-    partitioner: impl Partitioner,
-    criterion: Box<dyn AnyCriterion + '_>,
-    rules: &Rules,
-    seed: u64,
-) -> Structure {
+fn structure(partitioner: impl Partitioner, criterion: impl NodeCriterion, rules: &Rules, seed: u64) -> Structure {
     let mut search = NodeSearch::new(Entries(partitioner), criterion, rules.clone(), Control::default()).unwrap();
     grow(&mut search, &Values, Key::from_seed(seed), None, &Control::default()).unwrap()
 }
@@ -589,6 +585,77 @@ proptest! {
         });
         outcome?;
     }
+}
+
+/// Larger dense problems, in which nodes are copied, columns are sorted by digits, and samples are copied in blocks.
+#[test]
+fn copies_of_large_nodes_change_nothing() {
+    use crate::criterion::counts::two_classes::GiniOfTwo;
+    use crate::criterion::counts::{Gini, OneSlot};
+    use crate::criterion::variance::{self, Variance};
+    use crate::data::train_y::TrainY;
+    use crate::rng::Stream;
+    let mut n_themselves = 0;
+    for seed in 0..36u64 {
+        let mut stream = Stream::new(Key::from_seed(seed));
+        let (n, p) = (if seed % 12 == 0 { 1500 } else { 400 }, 1 + seed as usize % 7);
+        let mut draw = |below: u64| stream.below(below);
+        let categories: Vec<bool> = (0..p).map(|j| seed % 9 == 1 && j % 5 == 2).collect();
+        let mut value = |j: usize| match j % 4 {
+            _ if categories[j] => draw(5) as f32,
+            0 => draw(1 << 30) as f32 / (1 << 20) as f32 - 300.0,
+            1 => (draw(1000) as f32 / 50.0 - 10.0).exp(),
+            2 => draw(9) as f32 - 4.0,
+            _ if seed % 4 == 0 && draw(5) == 0 => f32::NAN,
+            _ => draw(100) as f32,
+        };
+        let x: Vec<f32> = (0..n * p).map(|i| value(i % p)).collect();
+        let y = match seed % 3 {
+            0 => Y::Real((0..n).map(|_| draw(1000) as f64 / 7.0).collect(), 1),
+            1 => Y::Classes((0..n).map(|_| draw(2) as u32).collect(), vec![2]),
+            _ => Y::Classes((0..n).map(|_| draw(4) as u32).collect(), vec![4]),
+        };
+        let weights = (seed % 2 == 0).then(|| (0..n).map(|_| draw(4) as f64).collect());
+        let n_drawn = 1 + draw(p as u64) as u32;
+        let splitter = if seed % 4 < 2 { Splitter::Random } else { Splitter::Best };
+        let problem =
+            Problem { n, p, x, y, mask: None, weights, categories, n_drawn, min_samples_leaf: 1, splitter, seed };
+        let data = problem.prepare();
+        let control = Control::default();
+        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let order = dense::SortedOrder::new(&dense_x, &control).unwrap();
+        let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &control).unwrap();
+        for_each_criterion(&data, |name, make| {
+            let (rules, rows) = (&data.rules, &data.rows[..]);
+            let carried = SortedEntries::new(&data.by_column, &sparse_order, rows, &control).unwrap();
+            let carried = fingerprint(&structure(carried, make(), rules, seed));
+            let sorted = dense::SortedColumns::new(&dense_x, &order, rows, &control).unwrap();
+            assert_eq!(fingerprint(&structure(sorted, make(), rules, seed)), carried, "{name}, sorted, seed {seed}");
+            let partitioner = || dense::DensePartitioner::new(&dense_x, rows, &control).unwrap();
+            let found = structure(partitioner(), make(), rules, seed);
+            assert!(found.nodes.len() > 20);
+            assert_eq!(fingerprint(&found), carried, "{name}, seed {seed}");
+            // Criteria themselves, which copy samples and leave out scores; the others are behind pointers.
+            let (y, units) = (TrainY::new(&data.targets).unwrap(), &data.units[..]);
+            let found = match (&y, name) {
+                (TrainY::Slots(y), "gini of two") => {
+                    structure(partitioner(), GiniOfTwo::new(y, units).unwrap(), rules, seed)
+                }
+                (TrainY::Slots(y), "gini of one") => {
+                    let criterion = Gini::new(OneSlot::new(y, units).unwrap(), y).unwrap();
+                    structure(partitioner(), criterion, rules, seed)
+                }
+                (TrainY::Real(y), "variance of one") => {
+                    let criterion = Variance::new(y, units, data.exact, variance::One, &control).unwrap();
+                    structure(partitioner(), criterion, rules, seed)
+                }
+                _ => return,
+            };
+            n_themselves += 1;
+            assert_eq!(fingerprint(&found), carried, "{name} itself, seed {seed}");
+        });
+    }
+    assert!(n_themselves > 30, "{n_themselves}");
 }
 
 /// Larger sparse problems, in which columns are skipped because they are too light. Dense partitioners skip none.

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use super::Prepared;
 use crate::control::Control;
 use crate::criterion::absolute_error::AbsoluteError;
+use crate::criterion::counts::two_classes::GiniOfTwo;
 use crate::criterion::counts::{Gini, ManySlots, OneSlot};
 use crate::criterion::entropy::Entropy;
 use crate::criterion::masked_counts::{EntropyOfClasses, EntropyOfLabels, GiniOfClasses, GiniOfLabels, MaskedCounts};
@@ -50,6 +51,9 @@ pub(super) fn for_each_criterion(data: &Prepared<'_>, mut body: impl FnMut(&str,
                 if slots.n_class_outputs == Some(1) {
                     let one = || OneSlot::new(slots, units).unwrap();
                     body("gini of one", &mut || boxed(Gini::new(one(), slots).unwrap()));
+                    if slots.width == 2 {
+                        body("gini of two", &mut || boxed(GiniOfTwo::new(slots, units).unwrap()));
+                    }
                 }
                 body("entropy", &mut || boxed(Entropy::new(slots, units, total).unwrap()));
             }
@@ -193,6 +197,7 @@ fn boxed<'a, C: NodeCriterion<Sum: Whole> + 'a>(mut criterion: C) -> Box<dyn Any
 impl NodeCriterion for Box<dyn AnyCriterion + '_> {
     type Memory = usize;
     type Moved = ();
+    type Sample = ();
 
     fn remember(&self, memory: &mut usize) -> Result<bool> {
         (**self).remember(memory)
