@@ -109,6 +109,7 @@ lint: lint-rust lint-python  ## Check formatting, lints, documentation and types
 lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p weald --no-default-features -- -D warnings
 	$(CARGO_DOC) --workspace
 
 .PHONY: lint-python

@@ -4,6 +4,7 @@
 //! [`crate::exact::reduce`]. What does not have such sums is not supported.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::Arc;
 
 use ndarray::Array2;
@@ -128,11 +129,10 @@ impl BoostConfig {
     /// Returns an error if workers have different parameters, features, outputs or models to start from.
     fn check_is_same(&self, workers: &Workers, model: Option<&Boosted>, data: &Dataset<'_>) -> Result<()> {
         let is_sparse = !matches!(data.x(), Matrix::Dense(_));
-        let words = format!("{self:?} {} {is_sparse} {:?}", data.n_features(), data.outputs());
-        // Fowler, Noll and Vo (1991), FNV-1a, without one bit.
-        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let stages = model.map(Boosted::to_bytes).transpose()?.unwrap_or_default();
-        let hash = words.bytes().chain(stages).fold(0xcbf2_9ce4_8422_2325, step) >> 1;
+        let mut hash = Hash(0xcbf2_9ce4_8422_2325);
+        let words = write!(hash, "{self:?} {} {is_sparse} {:?} {model:?}", data.n_features(), data.outputs());
+        debug_assert!(words.is_ok(), "a hash takes any text");
+        let hash = hash.0 >> 1;
         let mut ends = [hash, (u64::MAX >> 1) - hash];
         workers.max(&mut ends)?;
         if ends[0] == (u64::MAX >> 1) - ends[1] {
@@ -140,6 +140,17 @@ impl BoostConfig {
         }
         let must = "have the same parameters, features, outputs and earlier stages on every worker";
         Err(Error::invalid("data", "workers that differ", must))
+    }
+}
+
+/// Fowler, Noll and Vo (1991), FNV-1a.
+struct Hash(u64);
+
+impl Write for Hash {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        self.0 = text.bytes().fold(self.0, step);
+        Ok(())
     }
 }
 

@@ -66,12 +66,15 @@ mod tests;
 mod tree;
 mod vectors;
 
-pub(crate) use centroids::Centroids;
-pub(crate) use codes::{Codes, Nibbles};
 pub use config::{CentroidForestConfig, CentroidPrecision, Clustering, DirectionScope, Refinement, Routing};
-pub(crate) use gaps::GapLists;
-pub(crate) use parents::Parents;
 pub use tree::{CentroidTree, FeatureWeight};
+#[cfg(feature = "model-files")]
+pub(crate) use {
+    centroids::Centroids,
+    codes::{Codes, Nibbles},
+    gaps::GapLists,
+    parents::Parents,
+};
 
 use std::sync::Arc;
 
