@@ -86,12 +86,12 @@ pub(crate) fn off(score: f32) -> (f32, f32) {
 pub(crate) struct OffSums;
 
 impl RowSums<f32> for OffSums {
-    fn add(&self, rows: &LeafRows<'_, '_, f32>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
+    fn add(&self, rows: &LeafRows<'_, f32>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
         let grids = Grids::new(rows.total);
         let mut lanes = Lanes::new(gradients.len())?;
         for ids in rows.ids.chunks(IN_A_SUM) {
             let piece = LeafRows { ids, ..*rows };
-            let of_bits = grids.of_bits().filter(|_| ids.iter().all(|&row| (rows.units)(row) == 1));
+            let of_bits = grids.of_bits().filter(|_| piece.are_units());
             vectorised(
                 #[inline(always)]
                 || match (of_bits, gradients.len()) {
@@ -104,8 +104,8 @@ impl RowSums<f32> for OffSums {
         // The sums are those of absent labels; present ones have 2 more.
         gradients.iter_mut().for_each(|gradient| *gradient = -*gradient);
         for &row in rows.ids {
-            let more = 2.0 * (rows.units)(row) as f64;
-            (rows.y)(row).each_on(|j| gradients[j] += more);
+            let more = 2.0 * rows.units(row) as f64;
+            rows.y(row).each_on(|j| gradients[j] += more);
         }
         Ok(())
     }
@@ -114,14 +114,14 @@ impl RowSums<f32> for OffSums {
 /// Adds at most [`IN_A_SUM`] samples of one column.
 #[inline(always)]
 fn add_only_column(
-    rows: &LeafRows<'_, '_, f32>,
+    rows: &LeafRows<'_, f32>,
     (grids, of_bits): (Grids, Option<BitGrids>),
     gradient: &mut f64,
     curvature: &mut f64,
 ) {
     let (mut scores, mut weights) = ([0.0; IN_A_SUM], [0.0; IN_A_SUM]);
     for ((score, weight), &row) in scores.iter_mut().zip(&mut weights).zip(rows.ids) {
-        (*score, *weight) = ((rows.scores)(row)[0], (rows.units)(row) as f64);
+        (*score, *weight) = (rows.scores(row)[0], rows.units(row) as f64);
     }
     let n = rows.ids.len();
     let (scores, weights) = (&scores[..n], &weights[..n]);
@@ -135,11 +135,11 @@ fn add_only_column(
 
 /// Adds samples multiplied by their weights.
 #[inline(always)]
-fn add_weighted(rows: &LeafRows<'_, '_, f32>, grids: Grids, gradients: &mut [f64], curvatures: &mut [f64]) {
+fn add_weighted(rows: &LeafRows<'_, f32>, grids: Grids, gradients: &mut [f64], curvatures: &mut [f64]) {
     for &row in rows.ids {
-        let weight = (rows.units)(row) as f64;
+        let weight = rows.units(row) as f64;
         let sums = gradients.iter_mut().zip(curvatures.iter_mut());
-        for (&score, (gradient, curvature)) in (rows.scores)(row).iter().zip(sums) {
+        for (&score, (gradient, curvature)) in rows.scores(row).iter().zip(sums) {
             add_cell(weight, score, grids, gradient, curvature);
         }
     }
@@ -163,13 +163,13 @@ impl Lanes {
 
     /// Adds at most [`IN_A_SUM`] samples of weight one.
     #[inline(always)]
-    fn add(&mut self, rows: &LeafRows<'_, '_, f32>, grids: BitGrids, gradients: &mut [f64], curvatures: &mut [f64]) {
+    fn add(&mut self, rows: &LeafRows<'_, f32>, grids: BitGrids, gradients: &mut [f64], curvatures: &mut [f64]) {
         let Lanes { gradients: of_gradients, curvatures: of_curvatures, still } = self;
         of_gradients.fill(0);
         of_curvatures.fill(0);
         let whole = still.len();
         for &row in rows.ids {
-            let (scores, rest) = (rows.scores)(row).split_at(whole);
+            let (scores, rest) = rows.scores(row).split_at(whole);
             add_row(scores, still, grids, of_gradients, of_curvatures);
             if !rest.is_empty() {
                 let mut last = [0.0; LANES];
@@ -260,7 +260,9 @@ pub(crate) fn of_column(scores: &[f32], step: f32, grids: BitGrids) -> (f64, f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::rows::RowTargets;
+    use crate::data::slots::Slots;
+    use crate::data::train_y::TrainY;
+    use crate::data::{LabelView, Targets};
     use crate::loss::{LogLoss, Loss};
     use crate::rng::{Key, Stream};
     use proptest::prelude::*;
@@ -322,13 +324,12 @@ mod tests {
             }).collect();
             let ids: Vec<u32> = (0..n as u32).rev().collect();
             let total = Total::new(weights.iter().sum::<u64>().max(1)).unwrap();
-            let rows = LeafRows {
-                ids: &ids,
-                y: &|row| RowTargets::On(&on[row as usize]),
-                scores: &|row| &scores[row as usize * width..][..width],
-                units: &|row| weights[row as usize],
-                total,
-            };
+            let ptr: Vec<usize> = (0..=n).map(|i| on[..i].iter().map(Vec::len).sum()).collect();
+            let labels = on.concat();
+            let labels = Targets::Labels(LabelView::try_new(&ptr[..], &labels[..], width).unwrap());
+            let y = TrainY::Slots(Slots::new(&labels).unwrap().unwrap());
+            let units = weights.iter().any(|&weight| weight != 1).then_some(&weights[..]);
+            let rows = LeafRows { ids: &ids, y: &y, scores: &scores, width, units, total };
             let (mut gradients, mut curvatures) = (vec![0.0; width], vec![0.0; width]);
             OffSums.add(&rows, &mut gradients, &mut curvatures).unwrap();
             for j in 0..width {

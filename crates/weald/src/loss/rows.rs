@@ -27,7 +27,7 @@ pub(crate) enum RowTargets<'a> {
 }
 
 impl<'a> RowTargets<'a> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(y: &'a TrainY<'_>, row: u32) -> Self {
         match y {
             TrainY::Slots(y) => RowTargets::On(y.of(row)),
@@ -138,20 +138,47 @@ pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
 }
 
 /// Some samples of a leaf.
-pub(crate) struct LeafRows<'a, 'd, T> {
+#[derive(Clone, Copy)]
+pub(crate) struct LeafRows<'a, T> {
     pub(crate) ids: &'a [u32],
-    pub(crate) y: &'a dyn Fn(u32) -> RowTargets<'d>,
-    pub(crate) scores: &'a dyn Fn(u32) -> &'d [T],
-    /// Returns the weight of a sample.
-    pub(crate) units: &'a dyn Fn(u32) -> u64,
+    /// y of all samples.
+    pub(crate) y: &'a TrainY<'a>,
+    /// The scores of all samples, row after row.
+    pub(crate) scores: &'a [T],
+    /// The number of scores of a sample.
+    pub(crate) width: usize,
+    /// The weights of all samples; `None` if every sample weighs one unit.
+    pub(crate) units: Option<&'a [u64]>,
     /// The total weight of all samples of all leaves. Sums are exact, and the same for any division into pieces.
     pub(crate) total: Total,
+}
+
+impl<'a, T> LeafRows<'a, T> {
+    #[inline(always)]
+    pub(crate) fn y(&self, row: u32) -> RowTargets<'a> {
+        RowTargets::new(self.y, row)
+    }
+
+    #[inline(always)]
+    pub(crate) fn scores(&self, row: u32) -> &'a [T] {
+        &self.scores[row as usize * self.width..][..self.width]
+    }
+
+    #[inline(always)]
+    pub(crate) fn units(&self, row: u32) -> u64 {
+        self.units.map_or(1, |units| units[row as usize])
+    }
+
+    /// Returns whether every sample weighs one unit.
+    pub(crate) fn are_units(&self) -> bool {
+        self.units.is_none() || self.ids.iter().all(|&row| self.units(row) == 1)
+    }
 }
 
 /// Sums over the samples of leaves, for losses whose Newton steps are computed from them.
 pub(crate) trait RowSums<T: Float>: Sync {
     /// Adds Σ w r and Σ w h of every output to sums that must be zero before. Each term is rounded to a grid.
-    fn add(&self, rows: &LeafRows<'_, '_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()>;
+    fn add(&self, rows: &LeafRows<'_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()>;
 }
 
 /// Any loss, computed cell by cell.

@@ -120,14 +120,14 @@ impl<T: Float> RowLoss<T> for &Softmax {
 
 impl<T: Float> RowSums<T> for Softmax {
     /// The curvatures are the diagonal of the Hessian, p (1 − p), which is |r| (1 − |r|) for the negative gradient r.
-    fn add(&self, rows: &LeafRows<'_, '_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
+    fn add(&self, rows: &LeafRows<'_, T>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
         let width = gradients.len();
         let zeros = || Purpose("sums of gradients").filled(T::from_f64(0.0), width);
         let (mut r, mut h) = (zeros()?, zeros()?);
         let grids = WeightedGrids::for_sums((0..width).map(|_| 1.0), rows.total)?;
         for &row in rows.ids {
-            (&self).negative_gradients((rows.y)(row), (rows.scores)(row), &mut r);
-            let weight = (rows.units)(row) as f64;
+            (&self).negative_gradients(rows.y(row), rows.scores(row), &mut r);
+            let weight = rows.units(row) as f64;
             vectorised(
                 #[inline(always)]
                 || {

@@ -161,15 +161,13 @@ pub(crate) fn leaf_derivatives<T: Float>(
 ) -> Result<()> {
     let Fit { data, leaves, .. } = fit;
     let width = data.width;
-    let y = |row: u32| data.row(row as usize);
-    let scores = |row: u32| &scores[row as usize * width..][..width];
-    let units = |row: u32| data.weights.units(row as usize);
+    let units = data.weights.of_rows_in(0..data.n_samples);
     let add = |_: &mut (), ids: &[u32], sums: &mut [f64]| {
         let (gradients, sums) = sums.split_at_mut(width);
         let (curvatures, on) = sums.split_at_mut(width);
-        let rows = LeafRows { ids, y: &y, scores: &scores, units: &units, total: leaves.total };
+        let rows = LeafRows { ids, y: &data.y, scores, width, units, total: leaves.total };
         sums_of.add(&rows, gradients, curvatures)?;
-        ids.iter().for_each(|&row| y(row).each_on(|j| on[j] += units(row) as f64));
+        ids.iter().for_each(|&row| rows.y(row).each_on(|j| on[j] += rows.units(row) as f64));
         Ok(())
     };
     sum_by_leaf(fit, 3 * width, || Ok(()), add, visit)
