@@ -99,7 +99,15 @@ def labels():
     return model, lambda: model.fit(X, Y)
 
 
+def classes():
+    X, y = data(300_000, 50)
+    model = weald.GradientBoostingClassifier(n_estimators=100_000, n_jobs=2)
+    return model, lambda: model.fit(X, y < 0.5)
+
+
 cases = {
+    "one score": lambda: fit(weald.GradientBoostingRegressor(n_estimators=100_000, n_jobs=2), 300_000, 50),
+    "classes": classes,
     "projected": lambda: boosting(output_strategy="projected", n_jobs=2),
     "low rank": lambda: boosting(relabel_leaves=False, n_jobs=2),
     "joint": lambda: boosting(output_strategy="joint", n_jobs=2),
@@ -316,6 +324,9 @@ cases = {
             0.4,
             id="boosting",
         ),
+        # Bins are made in the first seconds.
+        pytest.param(BOOSTING, ["one score", "classes"], 4.0, id="one score"),
+        pytest.param(BOOSTING, ["one score", "classes"], 0.4, id="bins of one score"),
         pytest.param(SLOW, ["softmax", "labels", "classes"], 0.5, id="many classes"),
         pytest.param(SLOW, ["sort", "transpose", "brent", "median", "rows of CSC"], 1.0, id="many samples"),
         pytest.param(

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{ErrorKind, Purpose, Result};
+use crate::reuse::{Buffer, Shelved, Shelves};
 
-/// A shared handle on a running computation. A clone is another handle on the same computation.
+/// A shared handle on a running computation. A clone is another handle on the same computation. Memory of one tree or
+/// stage that the next one uses again is released with the last handle.
 ///
 /// The flag is checked at each node and about every ten thousand samples during growth, at each block of samples during
 /// prediction, and about every ten thousand operations during projections, so that the computation stops within
@@ -16,6 +18,8 @@ pub struct Control {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
     n_threads: usize,
+    /// Vectors of an earlier part of the computation, for the next.
+    shelves: Arc<Shelves>,
 }
 
 impl Default for Control {
@@ -28,7 +32,8 @@ impl Control {
     /// Returns a new handle for a computation on `n_threads` threads. The number is clipped to the range from 1 to 64,
     /// or to the number of threads that the system can run at once if that is larger than 64.
     pub fn with_threads(n_threads: usize) -> Self {
-        Control { stop: Arc::default(), done: Arc::default(), n_threads: n_threads.clamp(1, most_threads()) }
+        let n_threads = n_threads.clamp(1, most_threads());
+        Control { stop: Arc::default(), done: Arc::default(), n_threads, shelves: Arc::default() }
     }
 
     /// Returns a handle on the same computation that allows one thread.
@@ -88,6 +93,12 @@ impl Control {
         let mut v = purpose.with_capacity(len)?;
         self.fill_up(&mut v, value, len)?;
         Ok(v)
+    }
+
+    /// Returns a vector whose contents are not specified, and which is used again when it has been dropped. It is kept as
+    /// long as a handle on the computation. New memory is written, which can be interrupted.
+    pub(crate) fn buffer<T: Shelved>(&self, purpose: Purpose, len: usize) -> Result<Buffer<T>> {
+        Buffer::take(&self.shelves, purpose, len, |items| self.fill_up(items, T::default(), len))
     }
 
     /// Appends copies of `value` up to a length of `len`. The vector must have enough capacity.

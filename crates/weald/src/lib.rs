@@ -139,6 +139,7 @@ pub mod model_file;
 mod partition;
 mod pool;
 pub mod projection;
+mod reuse;
 mod rng;
 mod rounds;
 mod setters;

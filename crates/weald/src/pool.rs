@@ -205,6 +205,20 @@ fn await_others(n_left: &AtomicUsize) {
     }
 }
 
+/// Returns the number of threads among which `n` items are divided if each thread gets at least `least`.
+pub(crate) fn n_blocks(n_threads: usize, n: usize, least: usize) -> usize {
+    n_threads.min(n / least.max(1)).max(1)
+}
+
+/// Returns, for one block after another, those of `rows`, which are in increasing order, that are in the block of
+/// `at_once` samples.
+pub(crate) fn rows_of_blocks<'r>(mut rows: &'r [u32], at_once: usize) -> impl FnMut(usize) -> &'r [u32] {
+    move |block| {
+        let n = rows.partition_point(|&row| (row as usize) < (block + 1) * at_once);
+        rows.split_off(..n).unwrap_or_default()
+    }
+}
+
 /// Returns `f(0), …, f(n − 1)`, computed on at most `n_threads` threads.
 ///
 /// # Errors

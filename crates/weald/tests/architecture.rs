@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// The layers, from the lowest to the highest. Modules of the same layer do not import each other.
 const LAYERS: &[&[&str]] = &[
     &["error", "setters"],
-    &["rng", "pool", "exact", "cholesky"],
+    &["pool", "reuse"],
+    &["rng", "exact", "cholesky"],
     &["control"],
     &["rounds"],
     &["data"],

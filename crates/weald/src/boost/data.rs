@@ -1,5 +1,7 @@
 //! What a stage reads: the samples with y, their weights and their loss, and means of the losses of samples.
 
+use std::ops::Range;
+
 use super::scores::Pass;
 use super::scores::held::sweep;
 use super::scores::table::TableMoves;
@@ -7,7 +9,7 @@ use crate::control::Control;
 use crate::data::train_y::TrainY;
 use crate::data::{Targets, Weights};
 use crate::error::{Purpose, Result};
-use crate::exact::exact_mean_of_all;
+use crate::exact::exact_mean_of_samples;
 use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::known_cells::mean_of_columns;
@@ -52,8 +54,10 @@ impl<'a, T: Float> Data<'a, T> {
     /// scores.
     pub(super) fn mean_losses(&self, losses: &[f64], scores: &[T], pass: &Pass<'_>) -> Result<Losses> {
         let (Some(columns), TrainY::Real(y)) = (self.loss.of_known_cells(), &self.y) else {
-            let out_of_bag = self.out_of_bag_loss(|row| losses[row], pass.in_bag)?;
-            return Ok(Losses { all: Some(self.mean_loss_in(|row| losses[row], |_| true)?), out_of_bag });
+            let n_threads = pass.control.n_threads();
+            let out_of_bag = self.out_of_bag_loss(|row| losses[row], pass.in_bag, n_threads)?;
+            let all = self.mean_loss_in(|row| losses[row], |_| true, n_threads)?;
+            return Ok(Losses { all: Some(all), out_of_bag });
         };
         let mean = |is_inside: &(dyn Fn(usize) -> bool + Sync)| {
             mean_of_columns(columns, y, scores, &self.weights, is_inside, pass.control)
@@ -64,21 +68,32 @@ impl<'a, T: Float> Data<'a, T> {
 
     /// Returns the mean of the losses of the samples that are not `in_bag`, all of whose cells must be known; `None` if
     /// there are no such samples.
-    pub(crate) fn out_of_bag_loss(&self, loss: impl Fn(usize) -> f64, in_bag: Option<&[bool]>) -> Result<Option<f64>> {
+    pub(crate) fn out_of_bag_loss(
+        &self,
+        loss: impl Fn(usize) -> f64 + Sync,
+        in_bag: Option<&[bool]>,
+        n_threads: usize,
+    ) -> Result<Option<f64>> {
         let Some(in_bag) = in_bag else { return Ok(None) };
         let is_outside = |row: usize| !in_bag[row];
         let units = (0..self.n_samples).filter(|&row| is_outside(row)).map(|row| i128::from(self.weights.units(row)));
         if self.weights.workers().sum_of(units.sum::<i128>())? == 0 {
             return Ok(None);
         }
-        self.mean_loss_in(loss, is_outside).map(Some)
+        self.mean_loss_in(loss, is_outside, n_threads).map(Some)
     }
 
     /// Returns the weighted mean over these samples, divided by the number of scores of a sample.
-    fn mean_loss_in(&self, loss: impl Fn(usize) -> f64, is_inside: impl Fn(usize) -> bool) -> Result<f64> {
-        let is_there = |row: &usize| self.weights.units(*row) > 0 && is_inside(*row);
-        let weighted = (0..self.n_samples).filter(is_there).map(|row| (loss(row), self.weights.units(row)));
-        Ok(exact_mean_of_all(weighted, self.weights.workers())? / self.width as f64)
+    fn mean_loss_in(
+        &self,
+        loss: impl Fn(usize) -> f64 + Sync,
+        is_inside: impl Fn(usize) -> bool + Sync,
+        n_threads: usize,
+    ) -> Result<f64> {
+        let (weights, loss, is_inside) = (&self.weights, &loss, &is_inside);
+        let is_there = move |row: &usize| weights.units(*row) > 0 && is_inside(*row);
+        let weighted = |rows: Range<usize>| rows.filter(is_there).map(|row| (loss(row), weights.units(row)));
+        Ok(exact_mean_of_samples(self.n_samples, weighted, weights.workers(), n_threads)? / self.width as f64)
     }
 
     /// Returns those of `rows` of which some cell is known; `None` if this is true of all of them.

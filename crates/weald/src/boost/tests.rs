@@ -377,6 +377,30 @@ fn laws_of_the_logistic_loss_hold_across_blocks_and_chunks() {
     }
 }
 
+/// Every loop over samples, bins or nodes has enough of them to be divided among threads.
+#[test]
+fn several_threads_fit_many_samples_with_one_score_as_one_does() {
+    let n = 40_000;
+    let made = made(11, n, 4, 1);
+    let weights: Vec<f64> = (0..n).map(|i| [1.0, 0.5, 0.0, 3.0][i % 4]).collect();
+    for kind in [LossKind::SquaredError, LossKind::Poisson, LossKind::LogLoss] {
+        let numbers = in_domain(&kind, &made.numbers);
+        let y = if matches!(kind, LossKind::LogLoss) { made.labels() } else { Targets::Real(numbers.view()) };
+        for (weights, subsample) in [(None, 1.0), (Some(&weights[..]), 1.0), (Some(&weights[..]), 0.6)] {
+            let config =
+                BoostConfig { n_estimators: 3, subsample, max_bins: Some(5), ..BoostConfig::new(kind.clone()) };
+            let fit = |n_threads: usize| {
+                let data = Dataset::new(&made.x, &y);
+                let data = weights.map_or(data.clone(), |weights| data.sample_weight(weights));
+                config.fit_controlled(data, &Control::with_threads(n_threads)).unwrap()
+            };
+            let one = fit(1);
+            assert_eq!(fit(2), one);
+            assert_eq!(fit(5), one);
+        }
+    }
+}
+
 #[test]
 fn errors_name_invalid_regularization() {
     let made = made(1, 20, 3, 2);

@@ -90,8 +90,8 @@ impl Learner for Growing<'_, '_> {
             let key = tree_key(fitting.config.seed, stage);
             return Ok(vec![trees.stage((0, booster), rows, key, targets, next, fitting.control)?]);
         }
-        // Single targets: all scores independently, in parallel.
-        let one = fitting.control.on_one_thread();
+        // Single targets: all scores independently, in parallel. If there are fewer scores than threads, each has several.
+        let own = fitting.control.shared_by(boosters.len());
         let mut slots: Vec<Option<Stage>> = STAGES.collected(boosters.iter().map(|_| None))?;
         let jobs = boosters.iter_mut().zip(&mut slots).enumerate();
         pool::for_each(
@@ -99,12 +99,12 @@ impl Learner for Growing<'_, '_> {
             jobs,
             || Ok(Vec::new()),
             |targets, (j, (booster, slot))| {
-                booster.aim(&Projector::Identity(1), targets, &one)?;
+                booster.aim(&Projector::Identity(1), targets, &own)?;
                 let key = tree_key(fitting.config.seed, stage * fitting.problem.width + j);
                 // A sample whose y is unknown is left out. If no sample is left, the tree is a leaf that adds nothing.
                 let known = booster.train.data.known_rows(rows)?.filter(|known| !known.is_empty());
                 let rows = known.as_deref().unwrap_or(rows);
-                *slot = Some(trees.stage((j, booster), rows, key, targets, None, &one)?);
+                *slot = Some(trees.stage((j, booster), rows, key, targets, None, &own)?);
                 Ok(())
             },
         )?;
@@ -175,12 +175,12 @@ impl<'f> Trees<'f> {
         // 1. The previous sweep has written the targets (the numbers are those of `boost`). 2. A tree is grown on them.
         let in_bag = self.fitting.in_bag(rows)?;
         let units = |row: usize| if in_bag.as_ref().is_none_or(|bag| bag[row]) { weights.units(row) } else { 0 };
-        let curved = booster.train.curvatures(config, rows)?;
-        let ratios = curved.as_ref().map(|curved| curved.ratios(targets)).transpose()?;
+        let curved = booster.train.curvatures(config, rows, control)?;
+        let ratios = curved.as_ref().map(|curved| curved.ratios(targets, control)).transpose()?;
         let values = ratios.as_deref().unwrap_or(targets);
         let y = TrainY::Real(RealTargets::new(values, values.len() / n)?);
         let parts = |row: usize| curved.as_ref().map_or(units(row), |curved| curved.parts(row, units(row)));
-        let mut sample = Sample::new(rows, n, parts, weights.of_one(), &y, workers)?;
+        let mut sample = Sample::new(rows, n, parts, weights.of_one(), &y, workers, control.n_threads())?;
         if let Some(curved) = &curved {
             // A sample counts towards the minimum weight of a leaf by its second derivative, relative to the largest
             // one.
@@ -198,7 +198,7 @@ impl<'f> Trees<'f> {
         // 3. Its leaves are mean targets, or mean negative gradients of all scores; and there is a step ρ for each
         //    score.
         let of_leaf = |leaf| leaves.rows(leaf).iter().map(|&r| (targets[r as usize], units(r as usize)));
-        let means = || exact_means_of_all(leaves.len(), of_leaf, workers);
+        let means = || exact_means_of_all(leaves.len(), of_leaf, workers, control.n_threads());
         let Scored { data, scores } = &mut booster.train;
         let fit = Fit { data, leaves: &leaves, config, control };
         let (mut values, mut steps) = scores.fit_leaves(fit, means)?;

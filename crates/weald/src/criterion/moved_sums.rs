@@ -2,16 +2,19 @@
 //! several outputs in memory.
 
 use super::CopiedSample;
+use super::is_below;
 use crate::error::{Purpose, Result};
 
 /// The sums of the moved side. A sample consists of its weight, followed by weight × target of each output.
-pub(crate) trait MovedSums: std::fmt::Debug {
+pub(crate) trait MovedSums: std::fmt::Debug + Sized + Send + Sync {
     /// The part that is kept in registers during a scan, which includes the weight.
     type Local: Copy;
     /// A copy of a sample, see [`super::NodeCriterion::Sample`].
     type Copied: CopiedSample<Self::Local>;
 
     fn n_outputs(&self) -> usize;
+    /// Returns the sums of another moved side.
+    fn another(&self) -> Result<Self>;
     /// Returns the sample in row `row` of the table.
     fn sample<'t>(&self, table: &'t [f64], row: u32) -> &'t [f64];
     /// Returns a copy of a sample, if copies are supported.
@@ -36,7 +39,16 @@ pub(crate) trait MovedSums: std::fmt::Debug {
     fn totals(&self, local: &Self::Local, out: &mut [f64]);
     /// Returns Σ_j m_j² and Σ_j (total_j − m_j)².
     fn squares(&self, local: &Self::Local, total: &[f64]) -> (f64, f64);
+
+    /// Adds [`AT_ONCE`] sums, if no cut before any of them can score `floor`; see [`is_below`]. Returns whether it
+    /// did. The node has this weight and these totals.
+    fn skip(&self, _local: &mut Self::Local, _sums: &[f64], _node: (f64, &[f64]), _floor: f64) -> bool {
+        false
+    }
 }
+
+/// The number of sums that [`MovedSums::skip`] adds.
+pub(crate) const AT_ONCE: usize = 8;
 
 /// One output, both of whose sums are in registers.
 #[derive(Debug)]
@@ -48,6 +60,10 @@ impl MovedSums for One {
 
     fn n_outputs(&self) -> usize {
         1
+    }
+
+    fn another(&self) -> Result<One> {
+        Ok(One)
     }
 
     #[inline]
@@ -100,6 +116,28 @@ impl MovedSums for One {
         let rest = total[0] - local[1];
         (local[1] * local[1], rest * rest)
     }
+
+    #[inline(always)]
+    fn skip(&self, local: &mut [f64; 2], sums: &[f64], (of_node, total): (f64, &[f64]), floor: f64) -> bool {
+        let Some(sums) = sums.as_chunks::<2>().0.first_chunk::<AT_ONCE>() else { return false };
+        // Sums are exact, so that they may be added in any order: no addition waits for those of earlier cuts.
+        let mut before = [[0.0; AT_ONCE]; 2];
+        for i in 1..AT_ONCE {
+            before[0][i] = before[0][i - 1] + sums[i - 1][0];
+            before[1][i] = before[1][i - 1] + sums[i - 1][1];
+        }
+        let mut all_below = true;
+        for i in 0..AT_ONCE {
+            let (weight, moved) = (local[0] + before[0][i], local[1] + before[1][i]);
+            let rest = total[0] - moved;
+            all_below &= is_below(floor, [moved * moved, rest * rest], [weight, of_node - weight]);
+        }
+        if all_below {
+            let last = sums[AT_ONCE - 1];
+            *local = [local[0] + (before[0][AT_ONCE - 1] + last[0]), local[1] + (before[1][AT_ONCE - 1] + last[1])];
+        }
+        all_below
+    }
 }
 
 /// The purpose of memory with one number for each output, for error messages.
@@ -131,6 +169,10 @@ impl MovedSums for Many {
 
     fn n_outputs(&self) -> usize {
         self.0.len()
+    }
+
+    fn another(&self) -> Result<Many> {
+        Many::new(self.0.len())
     }
 
     #[inline]

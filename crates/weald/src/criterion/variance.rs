@@ -10,8 +10,13 @@
 //!
 //! Outputs that are scaled or weighted are multiplied by their factors when they are read, before anything else.
 
+mod mover;
+mod rounding;
+
 use std::any::Any;
 use std::slice;
+
+pub(crate) use mover::Mover;
 
 use super::counts::GiniIndex;
 use super::masked_variance::MaskedVariance;
@@ -19,12 +24,13 @@ use super::moved_sums::OUTPUTS;
 pub(crate) use super::moved_sums::{Many, MovedSums, One};
 use super::sparse_variance::SparseVariance;
 use super::table::{CriterionKind, Decrease, NodeData, SideSums, SplitSums, TakeStatistics, TargetKind};
-use super::{NodeCriterion, NodeStats, Units, least_weight};
+use super::{NodeCriterion, NodeStats, Units, is_below, least_weight};
 use crate::control::Control;
 use crate::data::train_y::{RealTargets, TrainY};
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Part, Reduce, Workers, other_sums};
-use crate::exact::{FixedPoint, Grid, PowerOfTwo, Total, debug_assert_exact, exponent_above};
+use crate::exact::{PowerOfTwo, Total, debug_assert_exact, exponent_above};
+use crate::reuse::Buffer;
 
 /// The variance in the table of criteria.
 pub(crate) struct VarianceOfNumbers;
@@ -161,12 +167,16 @@ pub(crate) struct Variance<'a, U, M> {
     workers: Workers,
     control: Control,
     moved: M,
+    /// The sums of the moved side for each thread; see [`Mover`].
+    of_movers: Vec<M>,
+    /// The minimum number of samples of the work of a thread.
+    pub(super) least_in_block: usize,
     /// For each sample, its weight, followed by weight × rounded target of each output.
-    rounded: Vec<f64>,
+    rounded: Buffer<f64>,
     /// For each sample, weight × squared norm of its targets, in its frame's units of squares.
-    squares: Vec<i128>,
+    squares: Buffer<i128>,
     /// The frame of each sample. All samples of a node have the same frame.
-    frame_of: Vec<u32>,
+    frame_of: Buffer<u32>,
     frames: Vec<Frame>,
     /// The centers of all frames, one frame after another.
     centers: Vec<f64>,
@@ -205,9 +215,11 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
             workers: Workers::One,
             control: control.clone(),
             moved,
-            rounded: control.filled(PURPOSE, 0.0, weights.len() * (q + 1))?,
-            squares: control.filled(PURPOSE, 0, weights.len())?,
-            frame_of: control.filled(PURPOSE, 0, weights.len())?,
+            of_movers: Vec::new(),
+            least_in_block: rounding::LEAST_IN_BLOCK.div_ceil(q),
+            rounded: control.buffer(PURPOSE, weights.len() * (q + 1))?,
+            squares: control.buffer(PURPOSE, weights.len())?,
+            frame_of: control.buffer(PURPOSE, weights.len())?,
             frames: Vec::new(),
             centers: Vec::new(),
             low: OUTPUTS.filled(0.0, q)?,
@@ -266,11 +278,12 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
 
     /// Returns the weight of all samples, if it is the same for all; `rows` are the samples of this worker.
     pub(crate) fn common_weight(&self, rows: &[u32]) -> Result<Option<f64>> {
-        let mut weights = rows.iter().map(|&row| self.weights[row as usize].to_f64());
-        if self.workers.has_all_rows() {
-            return Ok(weights.next().filter(|first| weights.all(|weight| weight == *first)));
-        }
-        let own = weights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), w| (low.min(w), high.max(w)));
+        let ranges = self.of_blocks(rows, |rows| {
+            let weights = rows.iter().map(|&row| self.weights[row as usize].to_f64());
+            weights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), w| (low.min(w), high.max(w)))
+        })?;
+        let wider = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
+        let own = ranges.into_iter().reduce(wider).unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
         let (low, high) = self.workers.range(own)?;
         Ok((low == high).then_some(low))
     }
@@ -290,129 +303,26 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         self.moved.sample(sums, i as u32)
     }
 
-    /// Returns the score if it is at least `floor`. For most cuts, the comparison needs no division: all terms are
-    /// positive, so that the margin is far larger than the rounding errors.
+    /// Returns the score of moved sums if it is at least `floor`.
     #[inline]
-    pub(crate) fn score_from(&self, moved: &M::Local, floor: f64) -> Option<f64> {
-        let (moved_squares, rest_squares) = self.moved.squares(moved, &self.node.total);
+    fn score_of(&self, all: &M, moved: &M::Local, floor: f64) -> Option<f64> {
+        let (moved_squares, rest_squares) = all.squares(moved, &self.node.total);
         let weight = M::weight(moved);
         let rest = self.node.weight - weight;
-        if moved_squares * rest + rest_squares * weight < floor * (1.0 - 1e-12) * (weight * rest) {
+        if is_below(floor, [moved_squares, rest_squares], [weight, rest]) {
             return None;
         }
         let score = moved_squares / weight + rest_squares / rest;
         (score >= floor).then_some(score)
     }
 
-    /// Moves samples that have these sums.
-    #[inline]
-    pub(crate) fn move_sums(&mut self, moved: &mut M::Local, sums: &[f64]) {
-        self.moved.add(moved, sums);
-    }
-
-    fn find_range(&mut self, rows: &[u32]) -> Result<()> {
-        let q = self.moved.n_outputs();
-        self.low[..q].fill(f64::INFINITY);
-        self.high[..q].fill(f64::NEG_INFINITY);
-        for piece in self.control.pieces(rows, q) {
-            for &row in piece? {
-                for (j, y) in self.y.searched(row).enumerate() {
-                    self.low[j] = self.low[j].min(y);
-                    self.high[j] = self.high[j].max(y);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes a frame for the samples of the node, whose weight must be known, and sums them in it. Returns whether all
-    /// their targets are equal.
-    fn round(&mut self, rows: &[u32]) -> Result<bool> {
-        let q = self.moved.n_outputs();
-        let weight = self.node.weight;
-        self.find_range(rows)?;
-        let mut reach = 0f64;
-        self.workers.ranges(&mut self.low[..q], &mut self.high[..q])?;
-        for j in 0..q {
-            let (low, high) = (self.low[j], self.high[j]);
-            self.center[j] = if low == high { low } else { low / 2.0 + high / 2.0 };
-            reach = reach.max(high - self.center[j]).max(self.center[j] - low);
-        }
-        if reach == 0.0 {
-            return Ok(self.low == self.high);
-        }
-        // Rounding adds at most half a spacing for each unit of weight, for which one bit is left.
-        let fixed = FixedPoint::with_bits(reach, BITS_OF_SUMS - Total::of_sum(weight)?.exponent_above());
-        let fixed_for_squares = FixedPoint::with_bits(reach, self.square_bits);
-        let frame = self.frames.len() as u32;
-        for piece in self.control.pieces(rows, q) {
-            for &row in piece? {
-                let w = self.weights[row as usize].to_f64();
-                let (y, factors) = (&self.y.of(row)[..q], &self.y.factors()[..q]);
-                let out = &mut self.rounded[row as usize * (q + 1)..][..q + 1];
-                out[0] = w;
-                let cells = y.iter().zip(factors).map(|(y, factor)| y * factor).zip(&self.center);
-                for (out, (y, center)) in out[1..].iter_mut().zip(cells) {
-                    let scaled = fixed.up(y - center);
-                    *out =
-                        if self.exact_weights { w * Grid::WHOLE.round(scaled) } else { Grid::WHOLE.round(w * scaled) };
-                }
-                // The sum of four squares of 60 bits fits in 64 bits.
-                let fours = y.chunks(4).zip(factors.chunks(4)).zip(self.center.chunks(4));
-                let squares = fours.map(|((y, factors), center)| {
-                    let cells = y.iter().zip(factors).zip(center);
-                    let scaled = cells.map(|((y, factor), center)| fixed_for_squares.up(y * factor - center));
-                    i128::from(scaled.map(|z| (z * z) as i64).sum::<i64>())
-                });
-                let squares: i128 = squares.sum();
-                self.squares[row as usize] = i128::from(w as i64) * squares;
-                self.frame_of[row as usize] = frame;
-            }
-        }
-        self.frame = Frame {
-            grid: fixed.values().1,
-            square_unit: PowerOfTwo::new(2 * (fixed.exponent() - fixed_for_squares.exponent())).value(),
-            square_size: PowerOfTwo::new(-2 * fixed_for_squares.exponent()),
-            level: 0,
-            number: frame,
-        };
-        self.sum(rows)?;
-        self.frame.level = level(weight, self.variance());
-        FRAMES.push(&mut self.frames, self.frame)?;
-        FRAMES.extend(&mut self.centers, self.center.iter().copied())?;
-        self.distance = self.find_distance(rows)?;
-        Ok(false)
-    }
-
-    /// Counts and sums samples that have a frame, and returns its number.
-    fn sum(&mut self, rows: &[u32]) -> Result<u32> {
-        // The sums are computed as those of moved samples, which are in registers if there is one output.
-        let mut sums = self.moved.reset();
-        let mut squares = 0;
-        for piece in self.control.pieces(rows, self.moved.n_outputs()) {
-            for &row in piece? {
-                let sample = self.moved.sample(&self.rounded, row);
-                self.moved.add(&mut sums, sample);
-                squares += self.squares[row as usize];
-            }
-        }
-        self.moved.totals(&sums, &mut self.node.total);
-        (self.node.weight, self.node.squares) = (M::weight(&sums), squares);
-        let (mut n, mut frame) = (rows.len() as u32, f64::from(rows.first().map_or(0, |&row| self.frame_of(row))));
-        // Workers without samples of the node do not know its frame; the others have the same number.
-        let mut n_who_know = u32::from(!rows.is_empty());
-        let Sums { total, weight, squares } = &mut self.node;
-        self.workers.sum_together([
-            Part::Floats(total),
-            Part::Floats(slice::from_mut(weight)),
-            Part::Large(squares),
-            Part::Counts(slice::from_mut(&mut n)),
-            Part::Floats(slice::from_mut(&mut frame)),
-            Part::Counts(slice::from_mut(&mut n_who_know)),
-        ])?;
-        self.n_samples = n;
-        self.node.debug_assert_exact();
-        Ok((frame / f64::from(n_who_know.max(1))) as u32)
+    /// Returns the mean of a column on the side of moved samples, and on the other.
+    fn means_of_sides(&self, all: &M, moved: &M::Local, column: u32) -> [f64; 2] {
+        let q = all.n_outputs();
+        let (center, grid) = (self.centers[self.frame.number as usize * q + column as usize], self.frame.grid);
+        let (weight, sum) = (M::weight(moved), all.sum(moved, column));
+        let rest = (self.node.total[column as usize] - sum) / (self.node.weight - weight);
+        [sum / weight, rest].map(|mean| center + grid * mean)
     }
 
     /// Returns the variance of the node, summed over outputs, in units of squares.
@@ -445,30 +355,6 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
         }
         let impurity = self.frame.square_size.times(variance / self.moved.n_outputs() as f64);
         Ok(NodeStats { n, weight, impurity, pure: false })
-    }
-
-    /// Returns an upper bound on the distance, in spacings, of the samples from the mean.
-    fn find_distance(&self, rows: &[u32]) -> Result<f64> {
-        if !self.is_distance_wanted {
-            return Ok(f64::INFINITY);
-        }
-        let node = &self.node;
-        let mean_square = node.mean_square();
-        let mut largest = [0f64; 2];
-        for piece in self.control.pieces(rows, self.moved.n_outputs()) {
-            for &row in piece? {
-                let sample = self.moved.sample(&self.rounded, row);
-                let product: f64 = sample[1..].iter().zip(&node.total).map(|(t, s)| t * s).sum();
-                let square = self.squares[row as usize] as f64 * self.frame.square_unit;
-                let from_mean = (square - 2.0 * product / node.weight) / sample[0];
-                largest = [largest[0].max(from_mean), largest[1].max(square / sample[0])];
-            }
-        }
-        self.workers.max(&mut largest)?;
-        // The effect of rounding: half a spacing of each output, and bits of the larger terms of a difference.
-        let outputs = self.moved.n_outputs() as f64;
-        let lost = 1e-9 * (largest[1] + mean_square) + 4.0 * outputs;
-        Ok((largest[0] + mean_square + lost).sqrt() + outputs.sqrt())
     }
 }
 
@@ -506,7 +392,8 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
         if self.frames.is_empty() {
             // This is the root. Without sums, its variance is zero, so that a frame is made.
             self.n_samples = rows.len() as u32;
-            self.node.weight = rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum();
+            let weight = |rows: &[u32]| rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum::<f64>();
+            self.node.weight = self.of_blocks(rows, weight)?.into_iter().sum();
             let (n, weight) = (slice::from_mut(&mut self.n_samples), slice::from_mut(&mut self.node.weight));
             self.workers.sum_together([Part::Counts(n), Part::Floats(weight)])?;
             return self.summarize(rows);
@@ -614,7 +501,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
 
     #[inline]
     fn score_from(&self, moved: &M::Local, floor: f64) -> Option<f64> {
-        Variance::score_from(self, moved, floor)
+        self.score_of(&self.moved, moved, floor)
     }
 
     fn least_moved_weight(&self, score: f64) -> f64 {
@@ -645,11 +532,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
     }
 
     fn side_means(&self, moved: &M::Local, column: u32) -> [f64; 2] {
-        let q = self.moved.n_outputs();
-        let (center, grid) = (self.centers[self.frame.number as usize * q + column as usize], self.frame.grid);
-        let (weight, sum) = (M::weight(moved), self.moved.sum(moved, column));
-        let rest = (self.node.total[column as usize] - sum) / (self.node.weight - weight);
-        [sum / weight, rest].map(|mean| center + grid * mean)
+        self.means_of_sides(&self.moved, moved, column)
     }
 
     fn decrease(&self, score: f64) -> f64 {

@@ -16,8 +16,7 @@
 use super::codes::{CodeColumn, Codes};
 use super::{Category, DenseColumns, MOST_CATEGORIES, SparseView};
 use crate::control::Control;
-use crate::data::sort::Entry;
-use crate::data::sort::sort_by_value;
+use crate::data::sort::{Entry, SortMemory, sort_by_value, sort_by_value_with};
 use crate::error::{Purpose, Result};
 use crate::pool;
 
@@ -87,28 +86,33 @@ pub(crate) fn bin_dense(
     let mut of_features = PURPOSE.filled(Vec::new(), p)?;
     let mut has_missing = PURPOSE.filled(false, p)?;
     let jobs = columns.iter_mut().zip(of_features.iter_mut().zip(&mut has_missing)).enumerate();
-    let scratch = || Ok((PURPOSE.with_capacity::<Entry>(n)?, Vec::new()));
-    pool::for_each(control.n_threads(), jobs, scratch, |(entries, runs), (feature, (codes, (bins, has_missing)))| {
-        control.check()?;
-        entries.clear();
-        let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
-        entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
-        sort_by_value(entries, control)?;
-        let (present, missing) = entries.split_at(entries.partition_point(|e| !e.is_missing()));
-        find_runs(present, &units, 0, runs)?;
-        *has_missing = !missing.is_empty();
-        *bins = find_bins(runs, most_bins(max_bins, categories, feature))?;
-        let mut code = 0;
-        let of_present = present.iter().map(|entry| {
-            while entry.value() > bins[code].high {
-                code += 1;
-            }
-            (entry.row(), code)
-        });
-        let of_missing = missing.iter().map(|entry| (entry.row(), bins.len()));
-        *codes = CodeColumn::new(n, bins.len(), of_present.chain(of_missing), control)?;
-        Ok(())
-    })?;
+    let scratch = || Ok((PURPOSE.with_capacity::<Entry>(n)?, SortMemory::default(), Vec::new()));
+    pool::for_each(
+        control.n_threads(),
+        jobs,
+        scratch,
+        |(entries, memory, runs), (feature, (codes, (bins, has_missing)))| {
+            control.check()?;
+            entries.clear();
+            let values = x.column(feature as u32).iter().enumerate().filter(|&(row, _)| units(row) > 0);
+            entries.extend(values.map(|(row, &value)| Entry::new(value, row as u32)));
+            sort_by_value_with(entries, memory, control)?;
+            let (present, missing) = entries.split_at(entries.partition_point(|e| !e.is_missing()));
+            find_runs(present, &units, 0, runs)?;
+            *has_missing = !missing.is_empty();
+            *bins = find_bins(runs, most_bins(max_bins, categories, feature))?;
+            let mut code = 0;
+            let of_present = present.iter().map(|entry| {
+                while entry.value() > bins[code].high {
+                    code += 1;
+                }
+                (entry.row(), code)
+            });
+            let of_missing = missing.iter().map(|entry| (entry.row(), bins.len()));
+            *codes = CodeColumn::new(n, bins.len(), of_present.chain(of_missing), control)?;
+            Ok(())
+        },
+    )?;
     let codes = Codes::new(columns, of_features.iter().map(Vec::len), has_missing)?;
     Ok((Bins::new(of_features, PURPOSE.filled(0, p)?)?, codes))
 }

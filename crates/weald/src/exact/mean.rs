@@ -1,8 +1,14 @@
 //! The weighted mean.
 
+use std::ops::Range;
+
 use super::FixedPoint;
 use super::reduce::{Reduce, Workers};
 use crate::error::{Purpose, Result};
+use crate::pool;
+
+/// The minimum number of samples for each thread; it is set by hand.
+const LEAST_IN_BLOCK: usize = 1 << 13;
 
 /// Returns the weighted mean of values with positive weights. It is the same for every order: deviations from the
 /// middle of the range are converted to 61-bit integers, and summed in 128 bits.
@@ -22,16 +28,38 @@ pub(crate) fn exact_mean_of_all(values: impl Iterator<Item = (f64, u64)> + Clone
     Ok(mean_of(range, sums))
 }
 
+/// Like [`exact_mean_of_all`], for the values of `n` samples, of which `values` returns those of some. At most `n_threads`
+/// threads sum them.
+pub(crate) fn exact_mean_of_samples<I: Iterator<Item = (f64, u64)>>(
+    n: usize,
+    values: impl Fn(Range<usize>) -> I + Sync,
+    workers: &Workers,
+    n_threads: usize,
+) -> Result<f64> {
+    let n_blocks = pool::n_blocks(n_threads, n, LEAST_IN_BLOCK);
+    let at_once = n.div_ceil(n_blocks);
+    let of_block = |block: usize| values((block * at_once).min(n)..((block + 1) * at_once).min(n));
+    let ranges = pool::map(n_blocks, n_blocks, |block| Ok(range_of(of_block(block))))?;
+    let range = ranges.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let range = workers.range(range)?;
+    let Some(frame) = around(range) else { return Ok(range.0) };
+    let sums = pool::map(n_blocks, n_blocks, |block| Ok(frame.sums(of_block(block))))?;
+    let mut sums = sums.into_iter().fold([0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    workers.sum(&mut sums)?;
+    Ok(mean_of(range, Some(sums)))
+}
+
 /// Returns the means of many sets over the values of all workers; `values(i)` returns those of set i. This takes two
 /// exchanges between workers.
 pub(crate) fn exact_means_of_all<I: Iterator<Item = (f64, u64)> + Clone>(
     n_sets: usize,
-    values: impl Fn(usize) -> I,
+    values: impl Fn(usize) -> I + Sync,
     workers: &Workers,
+    n_threads: usize,
 ) -> Result<Vec<f64>> {
     const PURPOSE: Purpose = Purpose("the means of sets");
     if workers.has_all_rows() {
-        return PURPOSE.collected((0..n_sets).map(|set| exact_mean(values(set))));
+        return pool::map(n_threads, n_sets, |set| Ok(exact_mean(values(set))));
     }
     let ranges = PURPOSE.collected((0..n_sets).map(|set| range_of(values(set))))?;
     let mut low = PURPOSE.collected(ranges.iter().map(|range| range.0))?;
@@ -99,6 +127,20 @@ mod tests {
             prop_assert!((mean - naive).abs() <= 1e-13 * reach + 1e-320, "{mean:e} {naive:e}");
             let repeated = values.iter().rev().flat_map(|&(y, w)| (0..w).map(move |_| (y, 1)));
             prop_assert_eq!(mean.to_bits(), exact_mean(repeated).to_bits());
+        }
+    }
+
+    #[test]
+    fn several_threads_find_the_mean_of_one() {
+        let n = 3 * LEAST_IN_BLOCK + 5;
+        let values: Vec<(f64, u64)> = (0..n).map(|i| ((i * i % 1013) as f64 / 7.0, (i % 3) as u64 + 1)).collect();
+        for n in [0, 1, LEAST_IN_BLOCK, 2 * LEAST_IN_BLOCK + 1, n] {
+            let of = |range: Range<usize>| values[..n][range].iter().copied();
+            let expected = exact_mean(of(0..n));
+            for n_threads in [1, 2, 3, 8] {
+                let found = exact_mean_of_samples(n, of, &Workers::One, n_threads).unwrap();
+                assert_eq!(found.to_bits(), expected.to_bits());
+            }
         }
     }
 

@@ -33,7 +33,7 @@ mod weighted_grid;
 pub(crate) use deviation::exact_deviation_of_all;
 pub(crate) use fixed_point::FixedPoint;
 pub(crate) use grid::{Grid, GridFloat};
-pub(crate) use mean::{exact_mean, exact_mean_of_all, exact_means_of_all};
+pub(crate) use mean::{exact_mean, exact_mean_of_all, exact_mean_of_samples, exact_means_of_all};
 pub(crate) use power::{PowerOfTwo, exponent_above, lowest_bit};
 pub(crate) use rounded_once::RoundedOnce;
 pub use rounded_once::exact_sums;

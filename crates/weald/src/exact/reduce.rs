@@ -71,7 +71,7 @@ pub trait AllReduce: Debug + Send + Sync {
 }
 
 /// Values that can be summed over workers: integers, and floats on a grid, so that their sums are exact.
-pub(crate) trait Summand: Copy + AddAssign + PartialOrd + Send + 'static {
+pub(crate) trait Summand: Copy + AddAssign + PartialOrd + Send + Sync + 'static {
     /// Replaces `own` by the sums over many workers, element by element.
     fn sum_over(many: &Many, own: &mut [Self]) -> Result<()>;
 }

@@ -192,7 +192,15 @@ impl<'a, 't> TrainingSet<'a, 't> {
             None if self.weighted.is_some() => (searched, Criterion::OF_PROJECTIONS),
             None => (&self.y, config.criterion),
         };
-        let sample = Sample::new(rows, self.n_samples, units, weights.of_one(), split_y, weights.workers())?;
+        let sample = Sample::new(
+            rows,
+            self.n_samples,
+            units,
+            weights.of_one(),
+            split_y,
+            weights.workers(),
+            control.n_threads(),
+        )?;
         let key = key.child(GROWTH);
         let monotonic = self.monotonic.as_ref();
         let targets = TreeTargets { y: split_y, criterion, monotonic };

@@ -11,8 +11,8 @@
 //! (Dietzfelbinger 1996). Four of them are sufficient on large domains (Naor and Reingold 1999). On small domains,
 //! where the structure of such hashes would be visible, there are more rounds and a stronger hash.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::BitSet;
 use crate::error::{Purpose, Result};
@@ -35,7 +35,7 @@ pub(crate) struct Lottery {
     n_shuffled: u32,
     shuffle: Shuffle,
     /// The later positions. A position is void if the shuffle has already drawn its feature.
-    network: OnceCell<Network>,
+    network: OnceLock<Network>,
     key: Key,
     /// The minimum number of features that a node examines if it may examine all of them.
     n_drawn: u32,
@@ -80,16 +80,16 @@ pub(crate) const NEVER: u32 = u32::MAX;
 /// their features, or none.
 ///
 /// Invariants: `feature[place[f]] == f`; features that are neither drawn nor swapped with a drawn place are in their
-/// own places.
+/// own places. Several threads may ask: a draw changes no place that is drawn, and no thread reads the others.
 #[derive(Debug)]
 struct Shuffle {
-    feature: Vec<Cell<u16>>,
-    place: Vec<Cell<u16>>,
+    feature: Vec<AtomicU16>,
+    place: Vec<AtomicU16>,
     /// The place with which each drawn place was swapped.
-    swaps: Vec<Cell<u16>>,
+    swaps: Vec<AtomicU16>,
     /// The number of places that have been drawn.
-    n_drawn: Cell<usize>,
-    stream: RefCell<Stream>,
+    n_drawn: AtomicUsize,
+    stream: Mutex<Stream>,
 }
 
 /// The number of places that are drawn at once.
@@ -98,57 +98,61 @@ const AT_ONCE: usize = 8;
 impl Shuffle {
     fn new(n: usize, n_drawn: usize) -> Result<Self> {
         const PURPOSE: Purpose = Purpose("the lottery of features");
-        let identity = || PURPOSE.collected((0..n).map(|i| Cell::new(i as u16)));
+        let identity = || PURPOSE.collected((0..n).map(|i| AtomicU16::new(i as u16)));
         Ok(Shuffle {
             feature: identity()?,
             place: identity()?,
-            swaps: PURPOSE.filled(Cell::new(0), n_drawn)?,
-            n_drawn: Cell::new(0),
-            stream: RefCell::new(Stream::new(Key::from_seed(0))),
+            swaps: PURPOSE.collected((0..n_drawn).map(|_| AtomicU16::new(0)))?,
+            n_drawn: AtomicUsize::new(0),
+            stream: Mutex::new(Stream::new(Key::from_seed(0))),
         })
     }
 
     /// Starts again with another key.
     fn restart(&mut self, key: Key) {
         // Only the drawn places and those with which they were swapped differ from the identity.
-        for (place, other) in self.swaps[..self.n_drawn.replace(0)].iter().enumerate() {
-            for i in [place, other.get().into()] {
-                self.feature[i].set(i as u16);
-                self.place[i].set(i as u16);
+        for place in 0..std::mem::take(self.n_drawn.get_mut()) {
+            for i in [place, usize::from(*self.swaps[place].get_mut())] {
+                *self.feature[i].get_mut() = i as u16;
+                *self.place[i].get_mut() = i as u16;
             }
         }
-        self.stream = RefCell::new(Stream::new(key));
+        self.stream = Mutex::new(Stream::new(key));
     }
 
     /// Returns the feature at a place that is drawn.
     #[inline]
     fn feature(&self, place: usize) -> u16 {
-        if place >= self.n_drawn.get() {
+        if place >= self.n_drawn.load(Ordering::Acquire) {
             self.draw(self.swaps.len().min(place + AT_ONCE));
         }
-        self.feature[place].get()
+        self.feature[place].load(Ordering::Relaxed)
     }
 
     /// Returns the place of a feature when all places are drawn.
     #[inline]
     fn place(&self, feature: usize) -> u16 {
-        if self.n_drawn.get() < self.swaps.len() {
+        if self.n_drawn.load(Ordering::Acquire) < self.swaps.len() {
             self.draw(self.swaps.len());
         }
-        self.place[feature].get()
+        self.place[feature].load(Ordering::Relaxed)
     }
 
     /// Draws the places up to `end`.
     fn draw(&self, end: usize) {
-        let mut stream = self.stream.borrow_mut();
+        const RELAXED: Ordering = Ordering::Relaxed;
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         let (feature, place) = (&self.feature[..], &self.place[..]);
-        for i in self.n_drawn.replace(end)..end {
+        for i in self.n_drawn.load(RELAXED)..end {
             let other = i + stream.below((feature.len() - i) as u64) as usize;
-            feature[i].swap(&feature[other]);
-            place[usize::from(feature[i].get())].set(i as u16);
-            place[usize::from(feature[other].get())].set(other as u16);
-            self.swaps[i].set(other as u16);
+            let (here, there) = (feature[i].load(RELAXED), feature[other].load(RELAXED));
+            feature[i].store(there, RELAXED);
+            feature[other].store(here, RELAXED);
+            place[usize::from(here)].store(other as u16, RELAXED);
+            place[usize::from(there)].store(i as u16, RELAXED);
+            self.swaps[i].store(other as u16, RELAXED);
         }
+        self.n_drawn.fetch_max(end, Ordering::Release);
     }
 }
 
@@ -249,7 +253,7 @@ impl Lottery {
             _ => 0,
         };
         let shuffle = Shuffle::new(if n_shuffled > 0 { n_features } else { 0 }, n_shuffled as usize)?;
-        let (n, network) = (n_features as u32, OnceCell::new());
+        let (n, network) = (n_features as u32, OnceLock::new());
         let mut lottery = Lottery { n, n_shuffled, shuffle, network, key, n_drawn, among: None, n_examined: n_drawn };
         lottery.restart(key, None);
         Ok(lottery)

@@ -111,7 +111,7 @@ impl<C: NodeCriterion> Scan<'_, C> {
         }
         loop {
             while let Some((cut, score)) =
-                next_cut(self.criterion, &mut moved, &mut outer, &mut entries, self.best_score)
+                next_cut(self.criterion, &mut moved, &mut outer, &mut entries, self.best.score)
             {
                 let moved = MovedSide { n: n_entries - 1 - entries.len() as u32, moved: &moved, side };
                 self.offer_score(feature, moved, score, || Cut::between(cut.value(), outer.value(), missing));

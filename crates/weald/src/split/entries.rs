@@ -24,8 +24,8 @@ impl<P: Partitioner, C: NodeCriterion> Store<C> for Entries<P> {
         self.0.rows(span)
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
-        self.0.split_samples(span, feature, decision)
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> Result<u32> {
+        Ok(self.0.split_samples(span, feature, decision))
     }
 
     const CARRIES_COLUMNS: bool = P::CARRIES_COLUMNS;

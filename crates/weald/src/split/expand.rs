@@ -36,7 +36,7 @@ pub(crate) trait Store<C: NodeCriterion> {
     fn rows(&self, span: &Span) -> &[u32];
 
     /// Moves the samples that go right behind the others, and returns the position of the first.
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32;
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> Result<u32>;
 
     /// Whether columns are carried from node to node. If so, [`Store::split_columns`] is called after every
     /// [`Store::split_samples`] of a node that has a child to be searched, and both children must be known before.
@@ -277,7 +277,7 @@ impl<S: Store<C>, C: NodeCriterion> SplitSearch for NodeSearch<S, C> {
     }
 
     fn expand(&mut self, parent: &Task, split: &Split, search: bool) -> Result<[Task; 2]> {
-        let mid = self.store.split_samples(&parent.span, split.feature, split.cut.parting(&self.subsets));
+        let mid = self.store.split_samples(&parent.span, split.feature, split.cut.parting(&self.subsets))?;
         // Only here does a span determine the number of samples of a node. Everything else uses its statistics.
         let n_left = self.workers.sum_of(mid - parent.span.samples.start)?;
         if !self.workers.has_all_rows() && !(1..parent.stats.n).contains(&n_left) {

@@ -9,7 +9,6 @@
 //! cost for a cut that would be the best so far is that of the columns that have a direction. There is no cost without
 //! constraints.
 
-use crate::criterion::NodeCriterion;
 use crate::error::{Purpose, Result};
 use crate::partition::decision::Side;
 
@@ -105,15 +104,15 @@ pub(super) struct InRange<'a> {
 }
 
 impl InRange<'_> {
+    /// Returns the same for a part of the search.
+    pub(super) fn again(&mut self) -> InRange<'_> {
+        InRange { middles: self.middles, ..*self }
+    }
+
     /// Returns whether both sides of a cut are in the range and in order, for the columns that have a direction with
-    /// respect to the feature; `side` is that of the moved samples.
-    pub(super) fn admits<C: NodeCriterion>(
-        &mut self,
-        criterion: &C,
-        moved: &C::Moved,
-        feature: u32,
-        side: Side,
-    ) -> bool {
+    /// respect to the feature; `side` is that of the moved samples, and `means` returns the means of a column on their
+    /// side and on the other.
+    pub(super) fn admits(&mut self, feature: u32, side: Side, means: impl Fn(u32) -> [f64; 2]) -> bool {
         let Middles { tested, .. } = self.middles;
         tested.clear();
         let columns = self.directions.columns.iter().zip(self.directions.of(feature));
@@ -122,7 +121,7 @@ impl InRange<'_> {
                 tested.push(0.0);
                 return true;
             }
-            let [moved, rest] = criterion.side_means(moved, column);
+            let [moved, rest] = means(column);
             let [left, right] = if side == Side::Left { [moved, rest] } else { [rest, moved] };
             tested.push(left / 2.0 + right / 2.0);
             let is_inside = |mean: f64| low <= mean && mean <= high;

@@ -25,19 +25,18 @@ pub(crate) struct Scan<'a, C: NodeCriterion> {
     key: Key,
     pub(super) n_samples: u32,
     pub(super) weight: f64,
-    pub(super) best_score: f64,
+    pub(super) best: Best,
     perfect_score: f64,
     /// Features with zeros and fewer entries than this cannot reach the best score.
     least_entries: u32,
     /// The largest score, of those that are nearly the best, of a cut that was not permitted since it was last set, and
     /// infinity if a criterion has no score for it; for sets of categories.
     pub(super) refused_score: f64,
-    best: Option<Candidate>,
     pub(super) memory: ScanMemory<'a, C>,
     /// Whether the copied samples are those of the node.
     pub(super) has_copied: bool,
     /// The monotonic constraints, if there are any.
-    in_range: Option<InRange<'a>>,
+    pub(super) in_range: Option<InRange<'a>>,
     /// Why the search ended early, if it did.
     pub(super) failure: Option<Error>,
 }
@@ -69,10 +68,54 @@ impl<C: NodeCriterion> Clone for MovedSide<'_, C> {
 
 impl<C: NodeCriterion> Copy for MovedSide<'_, C> {}
 
+/// The best cut so far, and its score.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Best {
+    pub(super) score: f64,
+    cut: Option<Candidate>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     feature: u32,
     cut: Cut,
+}
+
+impl Best {
+    const NONE: Best = Best { score: f64::NEG_INFINITY, cut: None };
+
+    /// Replaces the cut by another one whose score is not below, unless that loses the tie. Returns whether it is
+    /// replaced.
+    #[inline]
+    pub(super) fn offer(&mut self, lottery: &Lottery, feature: u32, score: f64, cut: impl FnOnce() -> Cut) -> bool {
+        let new = Candidate { feature, cut: cut() };
+        if let Some(best) = self.cut.filter(|_| score == self.score)
+            && !new.wins_tie(best, lottery)
+        {
+            return false;
+        }
+        *self = Best { score, cut: Some(new) };
+        true
+    }
+
+    /// Takes over the best cut of another part of the search.
+    pub(super) fn take_over(&mut self, other: Best, lottery: &Lottery) {
+        if let Some(Candidate { feature, cut }) = other.cut.filter(|_| other.score >= self.score) {
+            self.offer(lottery, feature, other.score, || cut);
+        }
+    }
+}
+
+impl Candidate {
+    /// Resolves a tie: the feature drawn first wins, then the cut that comes first.
+    #[cold]
+    fn wins_tie(self, best: Candidate, lottery: &Lottery) -> bool {
+        if self.feature == best.feature {
+            self.cut.is_before(best.cut)
+        } else {
+            lottery.position(self.feature) < lottery.position(best.feature)
+        }
+    }
 }
 
 impl<C: NodeCriterion> Visitor for Scan<'_, C> {
@@ -107,7 +150,7 @@ impl<C: NodeCriterion> Visitor for Scan<'_, C> {
 
     fn is_over(&self) -> bool {
         // Features drawn later lose ties, so they cannot improve on a perfect score.
-        self.best_score >= self.perfect_score || self.control.is_stopped() || self.failure.is_some()
+        self.best.score >= self.perfect_score || self.control.is_stopped() || self.failure.is_some()
     }
 }
 
@@ -137,11 +180,10 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             key: task.key,
             n_samples: task.stats.n,
             weight: task.stats.weight,
-            best_score: f64::NEG_INFINITY,
+            best: Best::NONE,
             perfect_score,
             least_entries,
             refused_score: f64::NEG_INFINITY,
-            best: None,
             memory,
             has_copied: false,
             in_range,
@@ -154,15 +196,15 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        let Some(best) = self.best else { return Ok(None) };
-        let decrease = self.criterion.decrease(self.best_score);
+        let Some(best) = self.best.cut else { return Ok(None) };
+        let decrease = self.criterion.decrease(self.best.score);
         let split = Split { feature: best.feature, cut: best.cut, decrease };
         Ok(self.rules.accepts_decrease(&task.stats, decrease).then_some(split))
     }
 
     /// Returns the index of the best cut so far among the sets of categories of a feature, if it is one of them.
     pub(super) fn best_subset_of(&self, feature: u32) -> Option<u32> {
-        self.best.filter(|best| best.feature == feature)?.cut.subset()
+        self.best.cut.filter(|best| best.feature == feature)?.cut.subset()
     }
 
     /// Returns the key for random sets of categories of a feature.
@@ -175,7 +217,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
     #[inline]
     pub(super) fn offer(&mut self, feature: u32, side: MovedSide<'_, C>, cut: impl FnOnce() -> Cut) {
         let score = self.criterion.score(side.moved);
-        if score >= self.best_score {
+        if score >= self.best.score {
             self.offer_score(feature, side, score, cut);
         } else if score.is_nan() {
             self.refused_score = f64::INFINITY;
@@ -186,7 +228,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
 
     /// Returns whether a score is at least the best, if the rounding of both may be to its disadvantage.
     pub(super) fn is_nearly_best(&self, score: f64) -> bool {
-        score >= self.best_score - 1e-9 * self.best_score.abs()
+        score >= self.best.score - 1e-9 * self.best.score.abs()
     }
 
     /// Like [`Scan::offer`], for a score that is known and is not below the best.
@@ -195,16 +237,12 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             self.refused_score = self.refused_score.max(score);
             return;
         }
-        let wins = match self.best {
-            Some(best) if score == self.best_score => self.settle_tie(Candidate { feature, cut: cut() }, best),
-            Some(_) | None => {
-                self.best_score = score;
-                let least = (self.criterion.least_moved_weight(score) / self.rules.largest_weight) as u32;
-                self.least_entries = self.least_entries.max(least);
-                self.best = Some(Candidate { feature, cut: cut() });
-                true
-            }
-        };
+        let is_better = score > self.best.score;
+        let wins = self.best.offer(self.lottery, feature, score, cut);
+        if is_better {
+            let least = (self.criterion.least_moved_weight(score) / self.rules.largest_weight) as u32;
+            self.least_entries = self.least_entries.max(least);
+        }
         if let (Some(in_range), true) = (&mut self.in_range, wins) {
             in_range.keep();
         }
@@ -219,7 +257,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
         self.rules.constraints.admit([CutSide { n, weight }, rest])
             && match &mut self.in_range {
                 None => true,
-                Some(in_range) => in_range.admits(&*self.criterion, moved, feature, side),
+                Some(in_range) => in_range.admits(feature, side, |column| self.criterion.side_means(moved, column)),
             }
     }
 
@@ -227,20 +265,6 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
     #[inline]
     pub(super) fn needs_sums(&self) -> bool {
         self.in_range.is_some()
-    }
-
-    /// Resolves a tie: the feature drawn first wins, then the cut that comes first. Returns whether the new cut wins.
-    #[cold]
-    fn settle_tie(&mut self, new: Candidate, best: Candidate) -> bool {
-        let wins = if new.feature == best.feature {
-            new.cut.is_before(best.cut)
-        } else {
-            self.lottery.position(new.feature) < self.lottery.position(best.feature)
-        };
-        if wins {
-            self.best = Some(new);
-        }
-        wins
     }
 
     /// Returns the side for missing values of a feature with a random threshold, which is drawn at random.

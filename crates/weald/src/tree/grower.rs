@@ -16,6 +16,7 @@ use crate::exact::reduce::{Reduce, Workers};
 use crate::partition::dense::SortedOrder;
 use crate::partition::lottery::Lottery;
 use crate::partition::sorted_entries;
+use crate::pool;
 use crate::rng::Key;
 use crate::split::constraint::{Constraints, LeafSizes};
 use crate::split::cut::Gap;
@@ -49,27 +50,52 @@ impl<'a> Sample<'a> {
     pub(crate) fn new(
         rows: &'a [u32],
         n_samples: usize,
-        units: impl Fn(usize) -> u64,
+        units: impl Fn(usize) -> u64 + Sync,
         of_one: Option<f64>,
         y: &TrainY<'_>,
         workers: &'a Workers,
+        n_threads: usize,
     ) -> Result<Self> {
-        let total = Total::of_all((0..n_samples).map(&units), workers)?;
         debug_assert!(rows.iter().all(|&row| units(row as usize) > 0), "every sample has a weight");
-        const PURPOSE: Purpose = Purpose("the weights of a tree");
-        let (units, largest) = if fits_narrow(y, total)? {
-            let narrow = PURPOSE.collected((0..n_samples).map(|row| units(row) as u32))?;
-            let largest = narrow.iter().copied().max().map(u64::from);
-            (RowUnits::Narrow(narrow), largest)
+        let n_blocks = pool::n_blocks(n_threads, n_samples, LEAST_IN_BLOCK);
+        let at_once = n_samples.div_ceil(n_blocks).max(1);
+        let found = pool::map(n_blocks, n_blocks, |block| {
+            let of_block = (block * at_once).min(n_samples)..((block + 1) * at_once).min(n_samples);
+            let add = |(total, largest): (u64, u64), row| (total.saturating_add(units(row)), largest.max(units(row)));
+            Ok(of_block.fold((0, 0), add))
+        })?;
+        let total = Total::of_all(found.iter().map(|(total, _)| *total), workers)?;
+        let largest = workers.max_of(found.iter().map(|(_, largest)| *largest).max().unwrap_or(0))?;
+        let units = if fits_narrow(y, total)? {
+            RowUnits::Narrow(collected(n_samples, (n_blocks, at_once), |row| units(row) as u32)?)
         } else {
-            let wide = PURPOSE.collected((0..n_samples).map(units))?;
-            let largest = wide.iter().copied().max();
-            (RowUnits::Wide(wide), largest)
+            RowUnits::Wide(collected(n_samples, (n_blocks, at_once), units)?)
         };
-        let largest = workers.max_of(largest.unwrap_or(0))?;
         let of_a_sample = of_a_sample(rows, total, of_one, workers)?;
         Ok(Sample { rows, units, exact: of_one.is_some(), of_a_sample, total, largest, workers })
     }
+}
+
+/// The minimum number of samples for each thread; it is set by hand.
+const LEAST_IN_BLOCK: usize = 1 << 14;
+
+/// Returns the weight of each sample, from blocks of `at_once` samples.
+fn collected<T: Copy + Default + Send>(
+    n_samples: usize,
+    (n_threads, at_once): (usize, usize),
+    units: impl Fn(usize) -> T + Sync,
+) -> Result<Vec<T>> {
+    let mut all = Purpose("the weights of a tree").filled(T::default(), n_samples)?;
+    pool::for_each(
+        n_threads,
+        all.chunks_mut(at_once).enumerate(),
+        || Ok(()),
+        |(), (block, out)| {
+            out.iter_mut().zip(block * at_once..).for_each(|(out, row)| *out = units(row));
+            Ok(())
+        },
+    )?;
+    Ok(all)
 }
 
 /// Returns the weight one in the minimum weight of leaves, in units, or, if weights are rounded, the mean weight of `rows`,
@@ -448,7 +474,7 @@ mod tests {
         let y = TrainY::new(&targets).unwrap();
         let rows: Vec<u32> = (0..units.len() as u32).filter(|&row| units[row as usize] > 0).collect();
         let grower = Grower::binned(config, x, x.n_features(), max_bins, None, |row| units[row], control).unwrap();
-        let sample = Sample::new(&rows, units.len(), |row| units[row], Some(1.0), &y, &Workers::One).unwrap();
+        let sample = Sample::new(&rows, units.len(), |row| units[row], Some(1.0), &y, &Workers::One, 1).unwrap();
         let targets = TreeTargets { y: &y, criterion: Criterion::Variance, monotonic: None };
         let grow = || grower.structure(config, &targets, &sample, Key::from_seed(3), control).unwrap();
         let first = grow();
@@ -507,7 +533,7 @@ mod tests {
             let y = TrainY::new(&targets).unwrap();
             let units: Vec<u64> = (0..n).map(|_| stream.below(3)).collect();
             let rows: Vec<u32> = (0..n as u32).filter(|&row| units[row as usize] > 0).collect();
-            let sample = Sample::new(&rows, n, |row| units[row], Some(1.0), &y, &Workers::One).unwrap();
+            let sample = Sample::new(&rows, n, |row| units[row], Some(1.0), &y, &Workers::One, 1).unwrap();
             let config = TreeConfig {
                 max_features: if seed % 3 == 0 { MaxFeatures::Fraction(0.5) } else { MaxFeatures::All },
                 max_leaf_nodes: (seed % 2 == 0).then_some(10),

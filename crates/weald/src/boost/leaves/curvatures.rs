@@ -3,11 +3,14 @@
 use crate::boost::config::{BoostConfig, LeafEstimation};
 use crate::boost::scores::one::{AT_ONCE, ColumnY, YMemory};
 use crate::boost::scores::{Scored, Scores};
+use crate::control::Control;
 use crate::data::weights::EXACT_BITS;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::Reduce;
 use crate::exact::{Shift, Total};
 use crate::loss::float::Float;
+use crate::pool;
+use crate::reuse::Buffer;
 
 /// Second derivatives of the samples for the one score of a tree, as integer multiples of a share of the largest.
 ///
@@ -16,7 +19,7 @@ use crate::loss::float::Float;
 /// therefore have little weight, which a rare class needs.
 #[derive(Debug)]
 pub(crate) struct Curvatures {
-    units: Vec<u32>,
+    units: Buffer<u32>,
     /// The value of a unit.
     value: f64,
     /// How far the products of units of weight and units of curvature are shifted.
@@ -47,16 +50,34 @@ impl Curvatures {
     }
 
     /// Returns r / h of each sample: multiplied by the units, it is r again.
-    pub(crate) fn ratios(&self, targets: &[f64]) -> Result<Vec<f64>> {
-        let ratio = |(&r, &units): (&f64, &u32)| r / (f64::from(units) * self.value);
-        Purpose("the targets of a stage").collected(targets.iter().zip(&self.units).map(ratio))
+    pub(crate) fn ratios(&self, targets: &[f64], control: &Control) -> Result<Buffer<f64>> {
+        let mut ratios = control.buffer(Purpose("the targets of a stage"), targets.len())?;
+        let (n_threads, at_once) = blocks(targets.len(), control);
+        let columns = targets.chunks(at_once).zip(self.units.chunks(at_once)).zip(ratios.chunks_mut(at_once));
+        pool::for_each(
+            n_threads,
+            columns,
+            || Ok(()),
+            |(), ((targets, units), ratios)| {
+                for ((ratio, &r), &units) in ratios.iter_mut().zip(targets).zip(units) {
+                    *ratio = r / (f64::from(units) * self.value);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(ratios)
     }
 }
 
 impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
     /// Returns the second derivatives of the samples of a tree, if it is grown for one score whose leaves take Newton
     /// steps with second derivatives that differ.
-    pub(crate) fn curvatures(&self, config: &BoostConfig, rows: &[u32]) -> Result<Option<Curvatures>> {
+    pub(crate) fn curvatures(
+        &self,
+        config: &BoostConfig,
+        rows: &[u32],
+        control: &Control,
+    ) -> Result<Option<Curvatures>> {
         let data = &self.data;
         let (Some(loss), Some(held), Some(y), LeafEstimation::Newton) =
             (data.loss.curved(), self.scores.held(), ColumnY::of(data), config.leaf_estimation)
@@ -64,29 +85,57 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
             return Ok(None);
         };
         let off = loss.domain().off();
-        let mut found = PURPOSE.filled(0.0f64, data.n_samples)?;
-        let (score, mut memory) = (|row: u32| held.scores[row as usize].to_f64(), YMemory::default());
+        let mut found = control.buffer::<f64>(PURPOSE, data.n_samples)?;
+        let (n_threads, at_once) = blocks(data.n_samples, control);
+        let score = |row: u32| held.scores[row as usize].to_f64();
         if loss.takes_blocks() {
+            let mut memory = YMemory::default();
             let y = y.of_rows(rows, &mut memory)?;
             let y = PURPOSE.collected((0..rows.len()).map(|i| y.number(i, off)))?;
             let scores = PURPOSE.collected(rows.iter().map(|&row| score(row)))?;
             let (mut gradients, mut curvatures) = (PURPOSE.filled(0.0, y.len())?, PURPOSE.filled(0.0, y.len())?);
             loss.derivatives(&y, &scores, &mut gradients, &mut curvatures);
+            found.fill(0.0);
             rows.iter().zip(curvatures).for_each(|(&row, curvature)| found[row as usize] = curvature);
         } else {
-            for rows in rows.chunks(AT_ONCE) {
-                let y = y.of_rows(rows, &mut memory)?;
-                for (i, &row) in rows.iter().enumerate() {
-                    found[row as usize] = loss.curvature(y.number(i, off), score(row));
-                }
-            }
+            let mut rows_of = pool::rows_of_blocks(rows, at_once);
+            let blocks = found.chunks_mut(at_once).enumerate().map(|(block, found)| (block, found, rows_of(block)));
+            pool::for_each(
+                n_threads,
+                blocks,
+                || Ok(YMemory::default()),
+                |memory, (block, found, rows)| {
+                    if rows.len() < found.len() {
+                        found.fill(0.0);
+                    }
+                    for rows in rows.chunks(AT_ONCE) {
+                        control.check()?;
+                        let y = y.of_rows(rows, memory)?;
+                        for (i, &row) in rows.iter().enumerate() {
+                            found[row as usize - block * at_once] = loss.curvature(y.number(i, off), score(row));
+                        }
+                    }
+                    Ok(())
+                },
+            )?;
         }
         let largest = data.weights.workers().max_of(found.iter().copied().fold(0.0, f64::max))?;
         if !(largest > 0.0 && largest.is_finite()) {
             return Ok(None);
         }
-        let units = found.iter().map(|h| ((h / largest * MOST_UNITS as f64) as u32).max(1));
-        let units = PURPOSE.collected(units)?;
+        let mut units = control.buffer::<u32>(PURPOSE, data.n_samples)?;
+        let columns = found.chunks(at_once).zip(units.chunks_mut(at_once));
+        pool::for_each(
+            n_threads,
+            columns,
+            || Ok(()),
+            |(), (found, units)| {
+                for (units, h) in units.iter_mut().zip(found) {
+                    *units = ((h / largest * MOST_UNITS as f64) as u32).max(1);
+                }
+                Ok(())
+            },
+        )?;
         let weights = &data.weights;
         let shift = if weights.exact {
             const { assert!(EXACT_BITS + UNIT_BITS <= PRODUCT_BITS) };
@@ -97,6 +146,15 @@ impl<'a, T: Float, S: Scores<'a, T>> Scored<'a, T, S> {
         };
         Ok(Some(Curvatures { units, value: largest / MOST_UNITS as f64, shift }))
     }
+}
+
+/// The minimum number of samples for each thread; it is set by hand.
+const LEAST_IN_BLOCK: usize = 1 << 12;
+
+/// Returns the number of threads, and the number of samples for each.
+fn blocks(n_samples: usize, control: &Control) -> (usize, usize) {
+    let n_blocks = pool::n_blocks(control.n_threads(), n_samples, LEAST_IN_BLOCK);
+    (n_blocks, n_samples.div_ceil(n_blocks).max(1))
 }
 
 const PURPOSE: Purpose = Purpose("the second derivatives of a stage");

@@ -14,6 +14,7 @@ use crate::exact::reduce::Reduce;
 use crate::loss::float::Float;
 use crate::loss::vector::{TILE_ROWS, take_largest, vectorised};
 use crate::pool;
+use crate::reuse::Buffer;
 
 /// Scores that are stored.
 #[derive(Debug)]
@@ -67,7 +68,7 @@ pub(crate) fn sweep<T: Float, M: Moves<T>>(
     scores: &mut [T],
     moved: Option<(&[u32], &M)>,
     pass: &mut Pass<'_>,
-) -> Result<(Vec<f64>, Vec<T>)> {
+) -> Result<(Buffer<f64>, Vec<T>)> {
     match one::sweep(data, scores, moved, pass)? {
         Some(found) => Ok(found),
         None => sweep_rows(data, scores, moved, pass),
@@ -80,12 +81,13 @@ pub(super) fn sweep_rows<T: Float, M: Moves<T>>(
     scores: &mut [T],
     moved: Option<(&[u32], &M)>,
     pass: &mut Pass<'_>,
-) -> Result<(Vec<f64>, Vec<T>)> {
+) -> Result<(Buffer<f64>, Vec<T>)> {
     let (width, Pass { projector, targets, control, .. }) = (data.width, pass);
     let projector = *projector;
     let n_targets = projector.map_or(0, Projector::n_targets);
     let n_rows = (CHUNK_CELLS / width).max(1);
-    let mut losses = Purpose("the losses of rows").filled(0.0, data.n_samples)?;
+    let mut losses = control.buffer(Purpose("the losses of rows"), data.n_samples)?;
+    losses.fill(0.0);
     let (known, blocks) = (data.of_row.bounds(), data.of_row.in_blocks());
     let n_chunks = data.n_samples.div_ceil(n_rows).max(1);
     let zero = T::from_f64(0.0);

@@ -80,10 +80,15 @@ impl<'a> LowRank<'a> {
 
     /// Returns half the mean square of the residuals, over all samples and, if samples are followed, over those that
     /// are not `in_bag`.
-    pub(crate) fn losses<T: Float>(&self, data: &Data<'_, T>, in_bag: Option<&[bool]>) -> Result<Losses> {
+    pub(crate) fn losses<T: Float>(
+        &self,
+        data: &Data<'_, T>,
+        in_bag: Option<&[bool]>,
+        n_threads: usize,
+    ) -> Result<Losses> {
         let of_all = 0.5 * self.square.max(0.0) / self.weight / self.start.len() as f64;
         let of_rows = self.of_rows.as_deref();
-        let of_row = |squares: &[f64]| data.out_of_bag_loss(|row| 0.5 * squares[row].max(0.0), in_bag);
+        let of_row = |squares: &[f64]| data.out_of_bag_loss(|row| 0.5 * squares[row].max(0.0), in_bag, n_threads);
         Ok(Losses { all: Some(of_all), out_of_bag: of_rows.map(of_row).transpose()?.flatten() })
     }
 
@@ -314,7 +319,7 @@ mod tests {
                     *r -= values[leaf_of[i] as usize] * direction[j];
                 }
                 let square: f64 = r.indexed_iter().map(|((i, j), r)| weights[i] * share(j) * r * r).sum();
-                let losses = low_rank.losses(&data, Some(&drawn)).unwrap();
+                let losses = low_rank.losses(&data, Some(&drawn), 1).unwrap();
                 prop_assert!(close(losses.all.unwrap(), 0.5 * square / weights.iter().sum::<f64>() / d as f64));
                 let outside = |i: usize| if drawn[i] { 0.0 } else { weights[i] };
                 let square: f64 = r.indexed_iter().map(|((i, j), r)| outside(i) * share(j) * r * r).sum();

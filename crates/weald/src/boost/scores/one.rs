@@ -17,6 +17,7 @@ use crate::loss::float::Float;
 use crate::loss::rows::ColumnTargets;
 use crate::loss::vector::take_largest;
 use crate::pool;
+use crate::reuse::Buffer;
 
 /// The number of samples that are computed at a time, whose columns stay in the innermost cache.
 pub(crate) const AT_ONCE: usize = 1 << 11;
@@ -89,13 +90,13 @@ pub(super) fn sweep<T: Float, M: Moves<T>>(
     scores: &mut [T],
     moved: Option<(&[u32], &M)>,
     Pass { projector, targets, control, .. }: &mut Pass<'_>,
-) -> Result<Option<(Vec<f64>, Vec<T>)>> {
+) -> Result<Option<(Buffer<f64>, Vec<T>)>> {
     let (Some(y), None, None | Some(Projector::Identity(_))) = (ColumnY::of(data), data.of_row.in_blocks(), *projector)
     else {
         return Ok(None);
     };
     let zero = T::from_f64(0.0);
-    let mut losses = Purpose("the losses of rows").filled(0.0, data.n_samples)?;
+    let mut losses = control.buffer(Purpose("the losses of rows"), data.n_samples)?;
     let mut largest = Purpose("the bounds of gradients").filled(zero, data.n_samples.div_ceil(OF_A_JOB).max(1))?;
     let known = data.of_row.bounds();
     let scratch = || Ok((COLUMNS.filled(zero, AT_ONCE)?, YMemory::default()));
@@ -189,7 +190,7 @@ mod tests {
                     };
                     // Without targets, nobody asks for the bound.
                     let bound = if projector.is_some() { bounds[0].to_f64() } else { 0.0 };
-                    (scores.iter().map(|score| score.to_f64()).collect::<Vec<_>>(), losses, bound, targets)
+                    (scores.iter().map(|score| score.to_f64()).collect::<Vec<_>>(), losses.to_vec(), bound, targets)
                 };
                 assert_eq!(run(true), run(false), "{loss:?}");
             }

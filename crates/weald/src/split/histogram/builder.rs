@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::bins::Drawn;
+use super::debug_assert_rest;
 use super::fill::{BinnedColumn, BinnedSums, GROUP, Samples, count, fill_any, sum_over};
 use super::spare::PURPOSE;
 use super::words::{Gathered, Gatherings};
@@ -18,8 +20,12 @@ use crate::split::Rules;
 /// The size in bytes of a histogram of some features, for nodes without a histogram of all features.
 pub(super) const BATCH_BYTES: usize = 4 << 20;
 
-/// The minimum number of additions for which a histogram is filled by several threads; it is set by hand.
-pub(super) const MANY_CELLS: usize = 1 << 19;
+/// The minimum number of additions, or of items of bins to be searched, for which several threads are used. A thread that
+/// waits for work begins in the time of some thousand of them. It is set by hand.
+pub(super) const MANY: usize = 1 << 14;
+
+/// The minimum number of samples that a thread copies; it is set by hand.
+const LEAST_TO_COPY: usize = 1 << 12;
 
 /// How the samples of a side are counted.
 #[derive(Clone, Copy, Debug)]
@@ -97,8 +103,8 @@ pub(super) struct Builder<'a> {
     pub(super) len: usize,
     pub(super) counting: Counting,
     pub(super) n_threads: usize,
-    /// The minimum number of additions for which several threads are used.
-    pub(super) many_cells: usize,
+    /// See [`MANY`].
+    pub(super) many: usize,
     /// Copies of the samples of one node.
     pub(super) gathered: Gathered,
     /// The weight of all samples in each bin, if it is known.
@@ -119,6 +125,11 @@ impl Builder<'_> {
         Ok(Histogram { sums, counts: PURPOSE.filled(0, n_counts)?, ..Histogram::default() })
     }
 
+    /// Returns the number of threads for this number of additions or items.
+    pub(super) fn n_threads_for(&self, n: usize) -> usize {
+        if n >= self.many { self.n_threads } else { 1 }
+    }
+
     /// Returns the number of features of a batch.
     pub(super) fn n_at_once(&self) -> u32 {
         let mean = self.x.n_bins().div_ceil(self.x.n_features());
@@ -132,12 +143,12 @@ impl Builder<'_> {
         criterion: &Variance<'_, U, M>,
         rows: &[u32],
         node: &Range<u32>,
-        drawn: &[u32],
+        drawn: &[Drawn],
         histogram: &mut Histogram,
         control: &Control,
     ) -> Result<()> {
         let mut missing: Vec<u32> = PURPOSE.with_capacity(drawn.len())?;
-        missing.extend(drawn.iter().copied().filter(|&f| !histogram.is_filled[f as usize]));
+        missing.extend(drawn.iter().map(|drawn| drawn.feature).filter(|&f| !histogram.is_filled[f as usize]));
         missing.sort_unstable();
         missing.iter().for_each(|&feature| histogram.is_filled[feature as usize] = true);
         let places = missing.into_iter().map(|feature| (feature, self.x.bins(feature)));
@@ -151,25 +162,56 @@ impl Builder<'_> {
         criterion: &Variance<'_, U, M>,
         rows: &[u32],
         node: &Range<u32>,
-        drawn: &[u32],
+        drawn: &[Drawn],
         control: &Control,
     ) -> Result<()> {
-        let n_bins = drawn.iter().map(|&feature| self.x.bins(feature).len()).sum();
+        let n_bins = drawn.last().map_or(0, |drawn| drawn.bins.end);
         let mut batch = std::mem::take(&mut self.batch);
         if batch.sums.len() < n_bins * self.len {
             batch = self.histogram(n_bins)?;
         }
-        let places = drawn.iter().scan(0, |start, &feature| {
-            let place = *start..*start + self.x.bins(feature).len();
-            *start = place.end;
-            Some((feature, place))
-        });
-        let mut of_features = PURPOSE.with_capacity(drawn.len())?;
-        of_features.extend(places);
-        let filled =
-            self.fill(criterion, rows, node, of_features.into_iter(), (&mut batch.sums, &mut batch.counts), control);
+        let places = drawn.iter().map(|drawn| (drawn.feature, drawn.bins.clone()));
+        let filled = self.fill(criterion, rows, node, places, (&mut batch.sums, &mut batch.counts), control);
         self.batch = batch;
         filled
+    }
+
+    /// Subtracts the bins of the `drawn` features from those of `whole`.
+    pub(super) fn take_away<M: BinnedSums>(
+        &self,
+        whole: &mut Histogram,
+        part: &Histogram,
+        drawn: &mut [Drawn],
+    ) -> Result<()> {
+        let (len, n_bins) = (self.len, drawn.iter().map(|drawn| drawn.bins.len()).sum::<usize>());
+        let n_threads = self.n_threads_for(n_bins * len);
+        drawn.sort_unstable_by_key(|drawn| drawn.bins.start);
+        let (mut sums, mut counts) = (&mut whole.sums[..], &mut whole.counts[..]);
+        let mut done = 0;
+        let pieces = drawn.chunks(drawn.len().div_ceil(n_threads).max(1)).map(|drawn| {
+            let (start, end) = (drawn[0].bins.start, drawn[drawn.len() - 1].bins.end);
+            let own = after(&mut sums, (start - done) * len, (end - start) * len);
+            let counted = if part.counts.is_empty() { &mut [] } else { after(&mut counts, start - done, end - start) };
+            done = end;
+            (drawn, start, own, counted)
+        });
+        pool::for_each(
+            n_threads,
+            pieces,
+            || Ok(()),
+            |(), (drawn, start, sums, counts)| {
+                for Drawn { bins, .. } in drawn {
+                    let own = bins.start - start..bins.end - start;
+                    let sums = &mut sums[own.start * len..own.end * len];
+                    M::take_away(sums, &part.sums[bins.start * len..bins.end * len], len);
+                    debug_assert_rest(sums, len);
+                    if !counts.is_empty() {
+                        counts[own].iter_mut().zip(&part.counts[bins.clone()]).for_each(|(whole, part)| *whole -= part);
+                    }
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Fills features whose bins are at increasing places.
@@ -184,19 +226,12 @@ impl Builder<'_> {
     ) -> Result<()> {
         let (x, of_all) = (self.x, &self.of_all[..]);
         let (mut columns, mut wide_columns) = (Vec::new(), Vec::new());
+        let has_counts = !counts.is_empty();
         let mut done = 0;
         for (feature, bins) in places {
             let (skipped, n) = (bins.start - done, bins.len());
-            let (of_feature, after) = sums[skipped * self.len..].split_at_mut(n * self.len);
-            sums = after;
-            let counted = if counts.is_empty() {
-                &mut [][..]
-            } else {
-                let (of_feature, after) = counts[skipped..].split_at_mut(n);
-                counts = after;
-                of_feature
-            };
-            let (sums, counts) = (of_feature, counted);
+            let sums = after(&mut sums, skipped * self.len, n * self.len);
+            let counts = if has_counts { after(&mut counts, skipped, n) } else { &mut [] };
             match x.column(feature) {
                 CodeColumn::Narrow(codes) => {
                     let of_all = if of_all.is_empty() { &[] } else { &of_all[x.bins(feature)] };
@@ -212,18 +247,19 @@ impl Builder<'_> {
         if n_columns == 0 {
             return Ok(());
         }
+        let n_threads = self.n_threads_for(rows.len() * self.len * n_columns);
         let table = criterion.samples();
         let gathered = if M::GATHERS {
             if !criterion.workers().has_all_rows() {
                 // The samples of a worker in a node may all be in one child, whose frame differs from that of the node.
                 self.gathered.clear();
             }
-            self.gathered.of(table.as_chunks::<2>().0, rows, node, !of_all.is_empty())?
+            let threads = (self.n_threads, self.many.min(LEAST_TO_COPY));
+            self.gathered.of(table.as_chunks::<2>().0, rows, node, !of_all.is_empty(), threads)?
         } else {
             Gatherings::Pairs(&[])
         };
         let samples = Samples { len: self.len, table, rows, gathered };
-        let n_threads = if rows.len() * self.len * n_columns >= self.many_cells { self.n_threads } else { 1 };
         pool::for_each(
             n_threads,
             columns.chunks_mut(GROUP),
@@ -249,4 +285,11 @@ impl Builder<'_> {
         sum_over(&mut columns, criterion.workers(), self.len)?;
         sum_over(&mut wide_columns, criterion.workers(), self.len)
     }
+}
+
+/// Takes a part of a slice: skips `n_skipped` items, and returns the next `n`.
+fn after<'s, T>(slice: &mut &'s mut [T], n_skipped: usize, n: usize) -> &'s mut [T] {
+    let (own, rest) = std::mem::take(slice)[n_skipped..].split_at_mut(n);
+    *slice = rest;
+    own
 }

@@ -96,10 +96,18 @@ impl SparseCells {
         self.of_rows.len() as f64 / self.by_column.n_minor() as f64
     }
 
-    /// Returns the features that have cells, with their cells.
-    pub(super) fn columns(&self) -> impl Iterator<Item = (u32, std::ops::Range<usize>)> {
-        let ranges = self.start.windows(2).map(|w| w[0] as usize..w[1] as usize);
-        self.features.iter().copied().zip(ranges)
+    /// Returns the number of features that have cells.
+    pub(super) fn n_columns(&self) -> usize {
+        self.features.len()
+    }
+
+    /// Returns some of the features that have cells, with their cells.
+    pub(super) fn columns(
+        &self,
+        columns: std::ops::Range<usize>,
+    ) -> impl Iterator<Item = (u32, std::ops::Range<usize>)> {
+        let ranges = self.start[columns.start..=columns.end].windows(2).map(|w| w[0] as usize..w[1] as usize);
+        self.features[columns].iter().copied().zip(ranges)
     }
 
     pub(super) fn values(&self, cells: std::ops::Range<usize>) -> &[f32] {

@@ -14,10 +14,18 @@
 //! are sorted as elsewhere.
 //!
 //! The cost of a node is drawn features × (samples of the smaller child + bins).
+//!
+//! Threads share one node at a time: blocks of its samples when these are moved, rounded, copied and summed, groups of
+//! features when bins are filled and subtracted, and features in the search (see [`part`]). A loop is shared if it is
+//! longer than it takes another thread to begin ([`builder::MANY`]). Sums are exact, and ties between features are
+//! resolved as in any other order, so that the tree does not depend on the number of threads.
 
+mod bins;
 mod builder;
 mod cells;
+mod columns;
 mod fill;
+mod part;
 mod spare;
 mod sparse;
 #[cfg(test)]
@@ -26,28 +34,29 @@ mod words;
 
 use std::ops::Range;
 
-use builder::{Builder, Counting, Histogram, MANY_CELLS};
+use bins::Drawn;
+use builder::{Builder, Counting, Histogram, MANY};
 pub(crate) use cells::SparseCells;
 pub(crate) use fill::BinnedSums;
+use part::PIECES;
 pub(crate) use spare::Spare;
 use spare::{MOST_BYTES, PURPOSE, Unused};
 pub(crate) use sparse::SparseHistograms;
 use words::Gathered;
 
-use super::cut::Cut;
 use super::expand::Store;
-use super::scan::{MovedSide, Scan};
+use super::scan::Scan;
 use super::{Rules, Task};
 use crate::control::Control;
+use crate::criterion::Units;
 use crate::criterion::variance::Variance;
-use crate::criterion::{NodeCriterion, Units};
-use crate::data::Category;
 use crate::data::Codes;
 use crate::data::codes::{Code, CodeColumn};
 use crate::error::Result;
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::Reduce;
-use crate::partition::decision::{Decision, Side};
+use crate::loss::vector::vectorised;
+use crate::partition::decision::Decision;
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::{Column, Entry, KnownConstants, Span, Visitor};
@@ -77,6 +86,7 @@ pub(crate) struct Histograms<'a> {
     /// The maximum number of histograms of waiting nodes. If it is zero, there are no histograms of all features.
     n_places: usize,
     few_samples: u32,
+    drawn: Vec<Drawn>,
     entries: Vec<Entry>,
 }
 
@@ -104,8 +114,8 @@ impl<'a> Histograms<'a> {
             len: criterion.sample_len(),
             counting: Counting::of(common, rules),
             n_threads: control.n_threads(),
-            many_cells: MANY_CELLS,
-            gathered: Gathered::default(),
+            many: MANY,
+            gathered: Gathered::new(&control)?,
             of_all,
             batch: Histogram::default(),
         };
@@ -119,6 +129,7 @@ impl<'a> Histograms<'a> {
             unused: Unused::new(shared),
             n_places: 0,
             few_samples,
+            drawn: Vec::new(),
             entries: Vec::new(),
         };
         Ok(histograms.with_limit(MOST_BYTES))
@@ -137,6 +148,39 @@ impl<'a> Histograms<'a> {
     /// Returns whether a feature is known to be constant in a node.
     fn is_constant(&self, feature: u32, node: &Range<u32>) -> bool {
         self.constants.as_ref().is_some_and(|constants| constants.contains(feature, node))
+    }
+
+    /// Draws the features at some positions, except those that are known to be constant in the node.
+    fn draw(&mut self, lottery: &Lottery, positions: Range<u32>, node: &Range<u32>, in_whole: bool) -> Result<()> {
+        self.drawn.clear();
+        PURPOSE.grow(&mut self.drawn, positions.len())?;
+        let mut end = 0;
+        for feature in positions.filter_map(|position| lottery.feature(position)) {
+            if self.is_constant(feature, node) {
+                continue;
+            }
+            let of_x = self.x.bins(feature);
+            let bins = if in_whole { of_x } else { end..end + of_x.len() };
+            end = bins.end;
+            let has_missing = self.x.missing(feature).is_some();
+            self.drawn.push(Drawn { feature, bins, has_missing, varies: false });
+        }
+        Ok(())
+    }
+
+    /// Searches the drawn features of a small node, whose samples are sorted.
+    fn sort_drawn<U: Units, M: BinnedSums>(&mut self, scan: &mut Scan<'_, Variance<'_, U, M>>, node: &Range<u32>) {
+        let rows = self.samples.rows(node.clone());
+        for drawn in &mut self.drawn {
+            let missing = self.x.missing(drawn.feature);
+            match self.x.column(drawn.feature) {
+                CodeColumn::Narrow(codes) => gather(&mut self.entries, codes, missing, rows),
+                CodeColumn::Wide(codes) => gather(&mut self.entries, codes, missing, rows),
+            }
+            let n_zeros = (rows.len() - self.entries.len()) as u32;
+            let column = Column::varying(drawn.feature, &mut self.entries, false, n_zeros);
+            drawn.varies = column.map(|column| scan.column(column)).is_some();
+        }
     }
 
     /// Returns a histogram in which no feature is filled.
@@ -195,14 +239,29 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         self.samples.rows(span.samples.clone())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
-        fn goes_right(codes: &[impl Code], missing: Option<usize>, decision: Decision<'_>) -> impl Fn(u32) -> bool {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> Result<u32> {
+        fn goes_right(
+            codes: &[impl Code],
+            missing: Option<usize>,
+            decision: Decision<'_>,
+        ) -> impl Fn(u32) -> bool + Sync {
             move |row| !decision.goes_left(value_of(codes[row as usize], missing))
         }
-        let (node, missing) = (span.samples.clone(), self.x.missing(feature));
+        let (node, missing, n_threads) = (span.samples.clone(), self.x.missing(feature), self.control.n_threads());
         match self.x.column(feature) {
-            CodeColumn::Narrow(codes) => self.samples.split(node, goes_right(codes, missing, decision)),
-            CodeColumn::Wide(codes) => self.samples.split(node, goes_right(codes, missing, decision)),
+            CodeColumn::Narrow(codes) if node.len() > usize::from(u8::MAX) => {
+                // The decision is made once for each code.
+                let of_code: [bool; 1 << u8::BITS] =
+                    std::array::from_fn(|code| !decision.goes_left(value_of(code as u8, missing)));
+                let goes_right = |row: u32| of_code[usize::from(codes[row as usize])];
+                self.samples.split_in_blocks(node, n_threads, goes_right)
+            }
+            CodeColumn::Narrow(codes) => {
+                self.samples.split_in_blocks(node, n_threads, goes_right(codes, missing, decision))
+            }
+            CodeColumn::Wide(codes) => {
+                self.samples.split_in_blocks(node, n_threads, goes_right(codes, missing, decision))
+            }
         }
     }
 
@@ -237,25 +296,13 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
             Some(part) => part,
             None => part.insert(self.empty(whole.frame)?),
         };
-        let drawn = (0..lottery.n_examined()).filter_map(|position| lottery.feature(position));
-        let is_wanted =
-            |feature: &u32| whole.is_filled[*feature as usize] && !self.is_constant(*feature, &larger.samples);
-        let mut wanted: Vec<u32> = PURPOSE.with_capacity(lottery.n_examined() as usize)?;
-        wanted.extend(drawn.filter(is_wanted));
+        self.draw(lottery, 0..lottery.n_examined(), &larger.samples, true)?;
+        self.drawn.retain(|drawn| whole.is_filled[drawn.feature as usize]);
         let rows = self.samples.rows(smaller.samples.clone());
-        self.builder.fill_whole(criterion, rows, &smaller.samples, &wanted, part, &self.control)?;
+        self.builder.fill_whole(criterion, rows, &smaller.samples, &self.drawn, part, &self.control)?;
         whole.is_filled.fill(false);
-        for feature in wanted {
-            let bins = self.x.bins(feature);
-            let sums = bins.start * self.builder.len..bins.end * self.builder.len;
-            M::take_away(&mut whole.sums[sums.clone()], &part.sums[sums.clone()], self.builder.len);
-            debug_assert_rest(&whole.sums[sums], self.builder.len);
-            if let Counting::InBins = self.builder.counting {
-                let pairs = whole.counts[bins.clone()].iter_mut().zip(&part.counts[bins]);
-                pairs.for_each(|(whole, part)| *whole -= part);
-            }
-            whole.is_filled[feature as usize] = true;
-        }
+        self.drawn.iter().for_each(|drawn| whole.is_filled[drawn.feature as usize] = true);
+        self.builder.take_away::<M>(&mut whole, part, &mut self.drawn)?;
         Ok(Some(whole))
     }
 
@@ -275,52 +322,35 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
         mut histogram: Option<&mut Histogram>,
     ) -> Result<()> {
         let (lottery, n_drawn, node) = (scan.lottery, scan.lottery.n_examined(), &task.span.samples);
-        let rows = self.samples.rows(node.clone());
         let is_small = self.is_small(&task.span);
         let n_at_once = if histogram.is_some() { n_drawn } else { self.builder.n_at_once() };
         let (mut found, mut next) = (false, 0);
-        let mut drawn = Vec::new();
         while next < lottery.n_positions() && !(next >= n_drawn && found) && !scan.is_over() {
             // Later features are drawn one by one, until one varies.
             let end = if next < n_drawn { n_drawn.min(next + n_at_once) } else { next + 1 };
-            drawn.clear();
-            PURPOSE.grow(&mut drawn, (end - next) as usize)?;
-            drawn.extend((next..end).filter_map(|position| lottery.feature(position)));
-            drawn.retain(|&feature| !self.is_constant(feature, node));
+            self.draw(lottery, next..end, node, histogram.is_some())?;
             next = end;
-            if !is_small {
-                match &mut histogram {
+            if is_small {
+                self.sort_drawn(scan, node);
+            } else {
+                let rows = self.samples.rows(node.clone());
+                let histogram = match &mut histogram {
                     Some(histogram) => {
-                        self.builder.fill_whole(scan.criterion, rows, node, &drawn, histogram, &self.control)
+                        self.builder.fill_whole(scan.criterion, rows, node, &self.drawn, histogram, &self.control)?;
+                        &**histogram
                     }
-                    None => self.builder.fill_batch(scan.criterion, rows, node, &drawn, &self.control),
-                }?;
-            }
-            let mut start = 0;
-            for &feature in &drawn {
-                let varies = if is_small {
-                    let missing = self.x.missing(feature);
-                    match self.x.column(feature) {
-                        CodeColumn::Narrow(codes) => gather(&mut self.entries, codes, missing, rows),
-                        CodeColumn::Wide(codes) => gather(&mut self.entries, codes, missing, rows),
+                    None => {
+                        self.builder.fill_batch(scan.criterion, rows, node, &self.drawn, &self.control)?;
+                        &self.builder.batch
                     }
-                    let n_zeros = (rows.len() - self.entries.len()) as u32;
-                    let column = Column::varying(feature, &mut self.entries, false, n_zeros);
-                    column.map(|column| scan.column(column)).is_some()
-                } else {
-                    let bins = self.x.bins(feature);
-                    let (histogram, bins) = match &histogram {
-                        Some(histogram) => (&**histogram, bins),
-                        None => (&self.builder.batch, start..start + bins.len()),
-                    };
-                    start = bins.end;
-                    let has_missing = self.x.missing(feature).is_some();
-                    scan.best_bin(feature, histogram, bins, has_missing, self.builder.counting)
                 };
-                if varies {
+                search_bins(scan, &mut self.drawn, histogram, &self.builder)?;
+            }
+            for drawn in &self.drawn {
+                if drawn.varies {
                     found = true;
                 } else if let Some(constants) = &mut self.constants {
-                    constants.insert(feature, node);
+                    constants.insert(drawn.feature, node);
                 }
             }
         }
@@ -328,104 +358,29 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
     }
 }
 
-impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
-    /// Offers every cut between non-empty bins, in increasing order, and returns whether there is any. The last bin may
-    /// be that of missing values.
-    fn best_bin(
-        &mut self,
-        feature: u32,
-        histogram: &Histogram,
-        bins: Range<usize>,
-        has_missing: bool,
-        counting: Counting,
-    ) -> bool {
-        if self.rules.is_category(feature) {
-            return self.best_subset_of_bins(feature, histogram, bins, has_missing, counting);
+/// Searches the drawn features of a node, whose bins are filled.
+fn search_bins<U: Units, M: BinnedSums>(
+    scan: &mut Scan<'_, Variance<'_, U, M>>,
+    drawn: &mut [Drawn],
+    histogram: &Histogram,
+    builder: &Builder<'_>,
+) -> Result<()> {
+    let (rules, counting) = (scan.rules, builder.counting);
+    if rules.categories.is_some() {
+        for drawn in drawn.iter_mut().filter(|drawn| rules.is_category(drawn.feature)) {
+            scan.best_subset_of_bins(drawn, histogram, counting);
         }
-        let len = self.criterion.sample_len();
-        let sums = &histogram.sums[bins.start * len..bins.end * len];
-        let last = bins.len() - 1;
-        if !has_missing || self.criterion.sums(sums, last)[0] == 0.0 {
-            return self.move_bins(feature, histogram, bins, None, counting);
-        }
-        // On the right, missing values come after all bins; on the left, they come before them.
-        let varies = self.move_bins(feature, histogram, bins.clone(), Some(Side::Right), counting);
-        self.move_bins(feature, histogram, bins, Some(Side::Left), counting);
-        varies
     }
-
-    /// Like `best_bin`, for a feature whose bins are categories.
-    fn best_subset_of_bins(
-        &mut self,
-        feature: u32,
-        histogram: &Histogram,
-        bins: Range<usize>,
-        has_missing: bool,
-        counting: Counting,
-    ) -> bool {
-        let len = self.criterion.sample_len();
-        let mut varies = false;
-        self.with_categories(|scan, categories| {
-            categories.sums.clear();
-            let last = bins.len() - 1;
-            for (code, bin) in bins.enumerate() {
-                let sums = &histogram.sums[bin * len..][..len];
-                if sums[0] != 0.0 {
-                    let category = (!has_missing || code < last).then_some(code as Category);
-                    let n = counting.n_samples(sums[0], histogram.counts.get(bin));
-                    categories.sums.push(category, n, |visit| show_sums(sums, visit))?;
+    let n_items = drawn.iter().map(|drawn| drawn.bins.len()).sum::<usize>() * builder.len;
+    let n_threads = builder.n_threads_for(n_items);
+    scan.in_parts(n_threads, drawn.chunks_mut(drawn.len().div_ceil(PIECES * n_threads).max(1)), |part, drawn| {
+        vectorised(
+            #[inline(always)]
+            || {
+                for drawn in drawn.iter_mut().filter(|drawn| !rules.is_category(drawn.feature)) {
+                    part.best_bin(drawn, histogram, counting);
                 }
-            }
-            varies = categories.sums.varies();
-            scan.offer_subsets(feature, categories)
-        });
-        varies
-    }
-
-    /// Offers every cut between non-empty bins, with missing values, which are in the last bin, on one side.
-    fn move_bins(
-        &mut self,
-        feature: u32,
-        histogram: &Histogram,
-        bins: Range<usize>,
-        missing: Option<Side>,
-        counting: Counting,
-    ) -> bool {
-        let len = self.criterion.sample_len();
-        let sums = &histogram.sums[bins.start * len..bins.end * len];
-        let last = bins.len() - 1;
-        let mut moved = self.criterion.reset();
-        let (n_bins, n_before) = if missing == Some(Side::Left) {
-            let inner = self.criterion.sums(sums, last);
-            self.criterion.move_sums(&mut moved, inner);
-            (last, histogram.counts.get(bins.start + last).copied().unwrap_or(0))
-        } else {
-            (bins.len(), 0)
-        };
-        // Every sample has a positive weight. If all values are missing, there is no cut.
-        let is_empty = |at: usize| self.criterion.sums(sums, at)[0] == 0.0;
-        let Some(mut at) = (0..n_bins).find(|&at| !is_empty(at)) else { return false };
-        let mut varies = false;
-        for next in at + 1..n_bins {
-            if self.criterion.sums(sums, next)[0] == 0.0 {
-                continue;
-            }
-            varies = true;
-            let inner = self.criterion.sums(sums, at);
-            self.criterion.move_sums(&mut moved, inner);
-            if let Some(score) = self.criterion.score_from(&moved, self.best_score) {
-                let n_moved = match counting {
-                    Counting::Not => 1,
-                    Counting::ByWeight(weight) => (self.criterion.moved_weight(&moved) / weight) as u32,
-                    Counting::InBins => n_before + histogram.counts[bins.start..=bins.start + at].iter().sum::<u32>(),
-                };
-                let is_missing = missing.is_some() && next == last;
-                let cut = || if is_missing { Cut::MISSING } else { Cut::between(at as f32, next as f32, missing) };
-                let moved = MovedSide { n: n_moved, moved: &moved, side: Side::Left };
-                self.offer_score(feature, moved, score, cut);
-            }
-            at = next;
-        }
-        varies
-    }
+            },
+        );
+    })
 }

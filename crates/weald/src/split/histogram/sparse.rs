@@ -7,24 +7,24 @@
 
 use std::ops::Range;
 
-use super::builder::{Counting, Histogram};
+use super::builder::{Counting, Histogram, MANY};
 use super::cells::SparseCells;
+use super::columns::ColumnCells;
+use super::part::PIECES;
 use super::spare::{MOST_BYTES, PURPOSE, Spare, Unused};
-use super::{BinnedSums, FEW_SAMPLES, debug_assert_rest, show_sums};
+use super::{BinnedSums, FEW_SAMPLES, debug_assert_rest};
 use crate::control::Control;
+use crate::criterion::Units;
 use crate::criterion::variance::Variance;
-use crate::criterion::{NodeCriterion, Units};
-use crate::data::category_of;
 use crate::error::{Purpose, Result};
 use crate::exact::reduce::{Part, Reduce};
-use crate::partition::decision::{Decision, Side};
+use crate::partition::decision::Decision;
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::stored_column::{StoredColumn, split_by_column};
 use crate::partition::{BitSet, Column, Entry, Span, Visitor};
-use crate::split::cut::Cut;
 use crate::split::expand::Store;
-use crate::split::scan::{MovedSide, Scan};
+use crate::split::scan::Scan;
 use crate::split::{Rules, Task};
 
 /// Sorting an entry costs as much as reading this number of cells; it is set by hand.
@@ -51,6 +51,8 @@ pub(crate) struct SparseHistograms<'a> {
     n_places: usize,
     /// Nodes with fewer samples are sorted.
     pub(super) few_samples: u32,
+    /// See [`MANY`].
+    pub(super) many: usize,
     /// The cells and samples of a small node.
     found: Vec<u64>,
     entries: Vec<Entry>,
@@ -82,6 +84,7 @@ impl<'a> SparseHistograms<'a> {
             n_places: 0,
             // Nodes are sorted only if one worker has all samples.
             few_samples: if has_all_rows { FEW_SAMPLES.max(few_samples as u32) } else { 0 },
+            many: MANY,
             found: Vec::new(),
             entries: Vec::new(),
         };
@@ -155,18 +158,42 @@ impl SparseHistograms<'_> {
             if next >= lottery.n_examined() && found || scan.is_over() {
                 break;
             }
-            let Some((feature, cells)) =
-                lottery.feature(next).and_then(|feature| Some((feature, self.x.cells(feature)?)))
-            else {
-                continue;
-            };
-            let values = self.x.values(cells.clone());
-            if scan.has_several(histogram, cells.clone()) {
+            let column = lottery.feature(next).and_then(|feature| Some((feature, self.x.cells(feature)?)));
+            let Some(column) = column else { continue };
+            let column = ColumnCells::new(column, self.x, histogram, self.counting, self.len);
+            if column.has_several(scan.weight) {
                 found = true;
-                scan.best_cell(feature, values, histogram, cells, self.counting);
+                scan.in_parts(1, std::iter::once(()), |part, ()| part.best_cell(&column))?;
             }
         }
         Ok(())
+    }
+
+    /// Searches all features.
+    fn search_cells<U: Units, M: BinnedSums>(
+        &self,
+        scan: &mut Scan<'_, Variance<'_, U, M>>,
+        histogram: &Histogram,
+    ) -> Result<()> {
+        let (x, lottery, rules) = (self.x, scan.lottery, scan.rules);
+        let columns = |columns: Range<usize>| {
+            let allowed = x.columns(columns).filter(|(feature, _)| lottery.allows(*feature));
+            allowed.map(|column| (column.0, ColumnCells::new(column, x, histogram, self.counting, self.len)))
+        };
+        if rules.categories.is_some() {
+            for (_, column) in columns(0..x.n_columns()).filter(|(feature, _)| rules.is_category(*feature)) {
+                scan.best_subset_of_cells(&column);
+            }
+        }
+        let n_threads = if histogram.sums.len() >= self.many { self.control.n_threads() } else { 1 };
+        let at_once = PULSE.min(x.n_columns().div_ceil(PIECES * n_threads)).max(1);
+        let pieces = (0..x.n_columns().div_ceil(at_once)).map(|i| i * at_once..x.n_columns().min((i + 1) * at_once));
+        scan.in_parts(n_threads, pieces, |part, piece| {
+            if !self.control.is_stopped() {
+                let columns = columns(piece).filter(|(feature, _)| !rules.is_category(*feature));
+                columns.for_each(|(_, column)| part.best_cell(&column));
+            }
+        })
     }
 }
 
@@ -181,10 +208,10 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         self.samples.rows(span.samples.clone())
     }
 
-    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> u32 {
+    fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> Result<u32> {
         let (rows, values) = self.x.by_column.slice(feature as usize);
         let column = StoredColumn::Whole(rows, values);
-        split_by_column(column, &mut self.samples, span, decision, &mut self.goes_right)
+        Ok(split_by_column(column, &mut self.samples, span, decision, &mut self.goes_right))
     }
 
     fn fill(&mut self, criterion: &Variance<'a, U, M>, span: &Span) -> Result<Option<Histogram>> {
@@ -264,15 +291,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
             return self.search_drawn(scan, histogram);
         }
         if let Some(histogram) = histogram {
-            for (i, (feature, cells)) in x.columns().enumerate() {
-                if i.is_multiple_of(PULSE) && self.control.is_stopped() {
-                    return Ok(());
-                }
-                if scan.lottery.allows(feature) {
-                    scan.best_cell(feature, x.values(cells.clone()), histogram, cells, self.counting);
-                }
-            }
-            return Ok(());
+            return self.search_cells(scan, histogram);
         }
         self.found.clear();
         for &row in self.samples.rows(task.span.samples.clone()) {
@@ -297,153 +316,5 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
             }
         }
         Ok(())
-    }
-}
-
-impl<U: Units, M: BinnedSums> Scan<'_, Variance<'_, U, M>> {
-    /// Returns whether a column with these cells varies in the node. The weight of the node that is not in the cells is
-    /// that of zeros.
-    fn has_several(&self, histogram: &Histogram, cells: Range<usize>) -> bool {
-        let len = self.criterion.sample_len();
-        let weights = || cells.clone().map(|cell| histogram.sums[cell * len]).filter(|weight| *weight != 0.0);
-        let has_zeros = weights().sum::<f64>() < self.weight;
-        weights().count() + usize::from(has_zeros) > 1
-    }
-
-    /// Offers every cut of a column. Its cells have increasing `values`, the last of which may be missing. The weight
-    /// of the node that is not in the cells is that of zeros.
-    fn best_cell(
-        &mut self,
-        feature: u32,
-        values: &[f32],
-        histogram: &Histogram,
-        cells: Range<usize>,
-        counting: Counting,
-    ) {
-        let len = self.criterion.sample_len();
-        let sums = &histogram.sums[cells.start * len..cells.end * len];
-        let weights = sums.iter().step_by(len);
-        let weight: f64 = weights.sum();
-        // A cut moves cells, never zeros.
-        let sizes = self.rules.constraints.leaf_sizes;
-        let is_light = match counting {
-            Counting::ByWeight(each) => weight < each * f64::from(sizes.min_samples),
-            Counting::Not | Counting::InBins => weight == 0.0,
-        };
-        if is_light || weight < sizes.min_weight {
-            return;
-        }
-        let counts = histogram.counts.get(cells).unwrap_or(&[]);
-        if self.rules.is_category(feature) {
-            return self.best_subset_of_cells(feature, values, sums, counts, counting);
-        }
-        let n = values.len();
-        let has_missing = values[n - 1].is_nan() && sums[(n - 1) * len] != 0.0;
-        let missing = has_missing.then_some(Side::Right);
-        let mut side = ColumnCells { feature, values, sums, counts, counting, missing, goes: Side::Right };
-        let n_negative = if values[0] > 0.0 { 0 } else { values.partition_point(|&value| value < 0.0) };
-        let zero = (weight < self.weight).then_some(0.0);
-        // If there are no zeros, the cut between the signs is offered only by the positive side.
-        let last_negative = || (0..n_negative).rev().find(|&i| sums[i * len] != 0.0).map(|i| values[i]);
-        let below_positive = zero.or_else(last_negative);
-        self.move_cells(&side, (n_negative..n).rev(), below_positive, None);
-        self.move_cells(&side.going_left(), 0..n_negative, zero, None);
-        if has_missing {
-            // On the left, missing values are treated as the smallest. The cut between them and all others has been
-            // offered already.
-            side.missing = Some(Side::Left);
-            self.move_cells(&side, (n_negative..n - 1).rev(), below_positive, None);
-            self.move_cells(&side.going_left(), 0..n_negative, zero, Some(n - 1));
-        }
-    }
-
-    /// Like `best_cell`, for a feature whose cells are categories and possibly missing values.
-    fn best_subset_of_cells(&mut self, feature: u32, values: &[f32], sums: &[f64], counts: &[u32], counting: Counting) {
-        let len = self.criterion.sample_len();
-        self.with_categories(|scan, categories| {
-            categories.sums.clear();
-            // Samples are counted, because some features are categorical.
-            let mut n_rest = scan.n_samples;
-            for (i, (&value, sums)) in values.iter().zip(sums.chunks_exact(len)).enumerate() {
-                if !counting.is_empty(sums[0], counts.get(i)) {
-                    let n = counting.n_samples(sums[0], counts.get(i));
-                    n_rest -= n;
-                    categories.sums.push(category_of(value), n, |visit| show_sums(sums, visit))?;
-                }
-            }
-            scan.add_rest(categories, n_rest)?;
-            scan.offer_subsets(feature, categories)
-        });
-    }
-
-    /// Moves cells from the outermost inwards and offers the cut after each non-empty cell. `inner` is the value in the
-    /// node after the last cell, if there is one. The cell `before` the first is on the side of the moved cells in
-    /// every cut.
-    #[inline]
-    fn move_cells(
-        &mut self,
-        side: &ColumnCells<'_>,
-        cells: impl Iterator<Item = usize>,
-        inner: Option<f32>,
-        before: Option<usize>,
-    ) {
-        let mut moved = self.criterion.reset();
-        let mut outer = None;
-        let mut n_moved = 0;
-        if let Some(cell) = before {
-            let sums = self.criterion.sums(side.sums, cell);
-            self.criterion.move_sums(&mut moved, sums);
-            n_moved = side.counts.get(cell).copied().unwrap_or(0);
-        }
-        for cell in cells {
-            // Every sample has a positive weight.
-            let sums = self.criterion.sums(side.sums, cell);
-            if sums[0] == 0.0 {
-                continue;
-            }
-            if let Some(outer) = outer {
-                self.offer_cells(side, &moved, n_moved, (outer, side.values[cell]));
-            }
-            self.criterion.move_sums(&mut moved, sums);
-            n_moved += side.counts.get(cell).copied().unwrap_or(0);
-            outer = Some(side.values[cell]);
-        }
-        if let (Some(outer), Some(inner)) = (outer, inner) {
-            self.offer_cells(side, &moved, n_moved, (outer, inner));
-        }
-    }
-
-    #[inline]
-    fn offer_cells(&mut self, side: &ColumnCells<'_>, moved: &M::Local, n_counted: u32, (outer, inner): (f32, f32)) {
-        if let Some(score) = self.criterion.score_from(moved, self.best_score) {
-            let n_moved = match side.counting {
-                Counting::Not => 1,
-                Counting::ByWeight(weight) => (self.criterion.moved_weight(moved) / weight) as u32,
-                Counting::InBins => n_counted,
-            };
-            let moved = MovedSide { n: n_moved, moved, side: side.goes };
-            self.offer_score(side.feature, moved, score, || Cut::between(outer, inner, side.missing));
-        }
-    }
-}
-
-/// The cells of a column in a node.
-#[derive(Clone, Copy, Debug)]
-struct ColumnCells<'a> {
-    feature: u32,
-    values: &'a [f32],
-    sums: &'a [f64],
-    counts: &'a [u32],
-    counting: Counting,
-    /// The side of missing values, if there are any.
-    missing: Option<Side>,
-    /// The side to which the moved cells go.
-    goes: Side,
-}
-
-impl ColumnCells<'_> {
-    /// Returns the same cells with the left side for moved cells.
-    fn going_left(self) -> Self {
-        ColumnCells { goes: Side::Left, ..self }
     }
 }

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use proptest::prelude::*;
 
 use super::*;
-use crate::criterion::variance;
+use crate::criterion::{NodeCriterion, variance};
 use crate::data::Category;
 use crate::data::bins::{bin_dense, bin_sparse};
 use crate::data::train_y::RealTargets;
@@ -223,14 +223,15 @@ fn check_histograms<U: Units, M: BinnedSums>(
 ) -> Result<(), TestCaseError> {
     let spare = Spare::default();
     for (few, limit, n_threads) in
-        [(0, MOST_BYTES, 1), (5, MOST_BYTES, 1), (FEW_SAMPLES, 0, 1), (0, 0, 2), (2, 20_000, 2)]
+        [(0, MOST_BYTES, 1), (5, MOST_BYTES, 3), (FEW_SAMPLES, 0, 1), (0, 0, 2), (2, 20_000, 2)]
     {
-        let criterion = Variance::new(&data.y, units, data.exact, sums(), &Control::default()).unwrap();
-        let rules = problem.rules(data);
         let control = Control::with_threads(n_threads);
+        let criterion = Variance::new(&data.y, units, data.exact, sums(), &control).unwrap().with_blocks_of(n_threads);
+        let rules = problem.rules(data);
         let store = Histograms::new(codes, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
         let mut store = Histograms { few_samples: few, ..store.with_limit(limit) };
-        store.builder.many_cells = 0;
+        store.builder.many = 0;
+        store.samples.set_least_in_block(n_threads);
         let mut search = NodeSearch::new(store, criterion.without_distance(), rules, control).unwrap();
         let got = fingerprint(&problem.grown(&mut search, Some(bins)));
         prop_assert_eq!(expected, &got, "{} few, {} bytes, {} threads", few, limit, n_threads);
@@ -267,17 +268,19 @@ proptest! {
         }
 
         let (sparse_bins, by_column) = bin_sparse(&data.csc, problem.max_bins, problem.kinds(), units, &control).unwrap();
-        for (few, limit) in [(0, MOST_BYTES), (5, MOST_BYTES), (u32::MAX, 0), (0, 0), (2, 20_000)] {
+        for (few, limit, n_threads) in
+            [(0, MOST_BYTES, 1), (5, MOST_BYTES, 2), (u32::MAX, 0, 1), (0, 0, 2), (2, 20_000, 1)]
+        {
             let Ok(cells) = SparseCells::where_worth(by_column.clone(), problem.min_samples_leaf, 0, &control).unwrap() else { unreachable!() };
             let spare = Spare::default();
             macro_rules! grown {
                 ($units:expr, $sums:expr) => {{
                     let criterion = Variance::new(&data.y, $units, data.exact, $sums, &Control::default()).unwrap();
-                    let (rules, control) = (rules.clone(), control.clone());
+                    let (rules, control) = (rules.clone(), Control::with_threads(n_threads));
                     let store =
                         SparseHistograms::new(&cells, &spare, &data.rows, &criterion, &rules, control.clone()).unwrap();
                     let mut store = store.with_limit(limit);
-                    store.few_samples = few;
+                    (store.few_samples, store.many) = (few, 0);
                     let mut search = NodeSearch::new(store, criterion.without_distance(), rules, control).unwrap();
                     fingerprint(&problem.grown(&mut search, Some(&sparse_bins)))
                 }};
@@ -321,7 +324,7 @@ proptest! {
         let data = problem.data();
         let raw = DenseColumns::new(problem.x.view()).unwrap();
         let (_, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), |row| data.units[row], &Control::default()).unwrap();
-        let features: Vec<u32> = (0..problem.x.ncols() as u32).collect();
+        let all = Lottery::new(Key::from_seed(0), problem.x.ncols(), problem.x.ncols() as u32).unwrap();
         let found = |workers: &Workers, is_own: &dyn Fn(u32) -> bool| {
             let rows: Vec<u32> = data.rows.iter().copied().filter(|&row| is_own(row)).collect();
             let sums = variance::Many::new(problem.q).unwrap();
@@ -332,7 +335,8 @@ proptest! {
             let mut store = Histograms::new(&codes, &spare, &rows, &criterion, &rules, control.clone()).unwrap();
             let mut histogram = store.empty(0).unwrap();
             let node = 0..rows.len() as u32;
-            store.builder.fill_whole(&criterion, &rows, &node, &features, &mut histogram, &control).unwrap();
+            store.draw(&all, 0..all.n_examined(), &node, true).unwrap();
+            store.builder.fill_whole(&criterion, &rows, &node, &store.drawn, &mut histogram, &control).unwrap();
             // The contents of bins without samples are not specified.
             let bins = histogram.sums.chunks_exact_mut(criterion.sample_len());
             bins.filter(|bin| bin[0] == 0.0).for_each(|bin| bin.fill(0.0));

@@ -12,7 +12,10 @@
 use std::ops::Range;
 
 use super::spare::PURPOSE;
+use crate::control::Control;
 use crate::error::Result;
+use crate::pool;
+use crate::reuse::Buffer;
 
 /// How a word is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,11 +30,11 @@ pub(super) enum Form {
 }
 
 /// The samples of one node, in consecutive memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Gathered {
     node: Range<u32>,
-    pairs: Vec<[f64; 2]>,
-    words: Vec<u64>,
+    pairs: Buffer<[f64; 2]>,
+    words: Buffer<u64>,
     form: Form,
 }
 
@@ -43,31 +46,71 @@ pub(super) enum Gatherings<'a> {
 }
 
 impl Gathered {
+    pub(super) fn new(control: &Control) -> Result<Self> {
+        let (pairs, words) = (control.buffer(PURPOSE, 0)?, control.buffer(PURPOSE, 0)?);
+        Ok(Gathered { node: 0..0, pairs, words, form: Form::default() })
+    }
+
     /// Forgets the samples.
     pub(super) fn clear(&mut self) {
         self.node = 0..0;
     }
 
     /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples;
-    /// `knows_weights` says whether the weights of the bins of all samples are known.
+    /// `knows_weights` says whether the weights of the bins of all samples are known. The samples are copied by at most
+    /// `n_threads` threads, each of which copies at least `least`.
     pub(super) fn of<'s>(
         &'s mut self,
         table: &'s [[f64; 2]],
         rows: &[u32],
         node: &Range<u32>,
         knows_weights: bool,
+        (n_threads, least): (usize, usize),
     ) -> Result<Gatherings<'s>> {
-        let is_whole = rows.len() == table.len();
+        let (n, is_whole) = (rows.len(), rows.len() == table.len());
         if self.node != *node || rows.is_empty() {
-            self.pairs.clear();
-            if !is_whole {
-                PURPOSE.extend(&mut self.pairs, rows.iter().map(|&row| table[row as usize]))?;
+            let n_blocks = pool::n_blocks(n_threads, n, least);
+            let at_once = n.div_ceil(n_blocks).max(1);
+            let mut sums = PURPOSE.filled([0.0; 2], n_blocks)?;
+            if is_whole {
+                pool::for_each(
+                    n_blocks,
+                    table.chunks(at_once).zip(&mut sums),
+                    || Ok(()),
+                    |(), (pairs, sums)| {
+                        *sums = sizes(pairs);
+                        Ok(())
+                    },
+                )?;
+            } else {
+                self.pairs.resize(PURPOSE, n)?;
+                let blocks = rows.chunks(at_once).zip(self.pairs.chunks_mut(at_once)).zip(&mut sums);
+                pool::for_each(
+                    n_blocks,
+                    blocks,
+                    || Ok(()),
+                    |(), ((rows, pairs), sums)| {
+                        pairs.iter_mut().zip(rows).for_each(|(pair, &row)| *pair = table[row as usize]);
+                        *sums = sizes(pairs);
+                        Ok(())
+                    },
+                )?;
             }
-            let pairs = if is_whole { table } else { &self.pairs[..] };
-            self.form = Form::of(pairs, knows_weights && is_whole);
-            self.words.clear();
+            self.form =
+                Form::of(sums.into_iter().fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]), knows_weights && is_whole);
             if self.form != Form::Pairs {
-                PURPOSE.extend(&mut self.words, pairs.iter().map(|&pair| self.form.word(pair)))?;
+                self.words.resize(PURPOSE, n)?;
+                let (form, pairs) = (self.form, if is_whole { table } else { &self.pairs });
+                let blocks = pairs.chunks(at_once).zip(self.words.chunks_mut(at_once));
+                pool::for_each(
+                    n_blocks,
+                    blocks,
+                    || Ok(()),
+                    |(), (pairs, words)| {
+                        words.iter_mut().zip(pairs).for_each(|(word, pair)| *word = form.word(*pair));
+                        Ok(())
+                    },
+                )?;
             }
             self.node = node.clone();
         }
@@ -79,14 +122,18 @@ impl Gathered {
     }
 }
 
+/// Returns Σ w and Σ w |t|, which are exact.
+fn sizes(samples: &[[f64; 2]]) -> [f64; 2] {
+    let add = |sums: [f64; 2], sample: &[f64; 2]| [sums[0] + sample[0], sums[1] + sample[1].abs()];
+    // Four sums are independent of each other, so that no addition waits for the last one.
+    let (fours, rest) = samples.as_chunks::<4>();
+    let of_fours = fours.iter().fold([[0.0; 2]; 4], |sums, four| std::array::from_fn(|i| add(sums[i], &four[i])));
+    of_fours.iter().chain(rest).fold([0.0; 2], add)
+}
+
 impl Form {
-    /// Returns the form for these samples. `knows_weights` says whether the weights of bins are known.
-    fn of(samples: &[[f64; 2]], knows_weights: bool) -> Self {
-        let add = |sums: [f64; 2], sample: &[f64; 2]| [sums[0] + sample[0], sums[1] + sample[1].abs()];
-        // Four sums are independent of each other, so that no addition waits for the last one.
-        let (fours, rest) = samples.as_chunks::<4>();
-        let of_fours = fours.iter().fold([[0.0; 2]; 4], |sums, four| std::array::from_fn(|i| add(sums[i], &four[i])));
-        let sums = of_fours.iter().chain(rest).fold([0.0; 2], add);
+    /// Returns the form for samples of these [`sizes`]. `knows_weights` says whether the weights of bins are known.
+    fn of(sums: [f64; 2], knows_weights: bool) -> Self {
         // Both are exact, and below 2⁵² (`Total`). The sign takes one bit.
         let bits = |sum: f64| u64::BITS - (sum as u64).leading_zeros();
         let of_target = bits(sums[1]) + 1;
@@ -136,10 +183,14 @@ mod tests {
         })
     }
 
+    fn form(samples: &[[f64; 2]], knows_weights: bool) -> Form {
+        Form::of(sizes(samples), knows_weights)
+    }
+
     proptest! {
         #[test]
         fn sums_of_words_are_those_of_pairs(samples in samples(), bins in prop::collection::vec(0usize..4, 40)) {
-            let form = Form::of(&samples, true);
+            let form = form(&samples, true);
             let (mut pairs, mut words) = ([[0.0; 2]; 4], [0u64; 4]);
             for (sample, bin) in samples.iter().zip(bins) {
                 pairs[bin] = [pairs[bin][0] + sample[0], pairs[bin][1] + sample[1]];
@@ -154,14 +205,14 @@ mod tests {
     #[test]
     fn forms_are_chosen_by_room() {
         let (large, small) = ([1.0, (1u64 << 44) as f64], [1.0, -3.0]);
-        assert_eq!(Form::of(&[small; 5], false), Form::Shared(5));
-        assert_eq!(Form::of(&[large; 5], false), Form::Shared(48));
+        assert_eq!(form(&[small; 5], false), Form::Shared(5));
+        assert_eq!(form(&[large; 5], false), Form::Shared(48));
         let heavy = [(1u64 << 20) as f64, (1u64 << 44) as f64];
-        assert_eq!(Form::of(&[heavy], false), Form::Pairs);
-        assert_eq!(Form::of(&[heavy], true), Form::Target);
+        assert_eq!(form(&[heavy], false), Form::Pairs);
+        assert_eq!(form(&[heavy], true), Form::Target);
         // The largest and the smallest sum of targets have one bit more than their magnitude.
         for sample in [[1.0, (1u64 << 51) as f64], [(1u64 << 11) as f64 - 1.0, -((1u64 << 51) as f64)]] {
-            let form = Form::of(&[sample], false);
+            let form = form(&[sample], false);
             assert_eq!((form, form.pair(form.word(sample), 0.0)), (Form::Shared(53), sample));
         }
     }
