@@ -8,7 +8,9 @@ use super::model::{Boosted, Combine};
 use crate::control::Control;
 use crate::data::{LabelView, Matrix};
 use crate::error::{Error, Purpose, Result};
-use crate::model::{Additive, RankBy, StagedScores, Terms, TopK, borrowed, into_array};
+use crate::model::{Additive, RankBy, StagedScores, Terms, TopK, best_columns, borrowed, into_array};
+
+best_columns!(Boosted, "Boosting ranks raw scores, which are returned, and columns are those of scores.");
 
 impl Boosted {
     /// Returns the model as constants, trees, terms and a link, which prediction, importances and exporters read.
@@ -77,36 +79,12 @@ impl Boosted {
         self.additive()?.predict(&x.into(), control)
     }
 
-    /// Returns the `k` columns with the largest score for each sample, in descending order; of equal scores, the lower
-    /// column comes first.
-    ///
-    /// The scores of all samples are never in memory at once: memory is O(n · k) and a few samples' scores for each
-    /// thread.
-    ///
-    /// # Errors
-    /// The same as for [`Boosted::predict_scores`], and [`crate::ErrorKind::Invalid`] when `k` is 0 or larger than the
-    /// number of scores.
-    pub fn predict_topk<'x>(&self, x: impl Into<Matrix<'x>>, k: usize, control: &Control) -> Result<TopK> {
-        self.predict_topk_excluding(x, k, None, control)
-    }
-
-    /// Returns the result of [`Boosted::predict_topk`] without the columns in `excluded`, as in
-    /// [`crate::Forest::predict_topk_excluding`].
-    ///
-    /// # Errors
-    /// The same as for [`Boosted::predict_topk`], and [`crate::ErrorKind::Shape`] when `excluded` does not fit X or the
-    /// number of columns.
-    pub fn predict_topk_excluding<'x>(
-        &self,
-        x: impl Into<Matrix<'x>>,
-        k: usize,
-        excluded: Option<&LabelView<'_>>,
-        control: &Control,
-    ) -> Result<TopK> {
+    /// Returns the columns of the largest scores.
+    fn topk(&self, x: &Matrix<'_>, k: usize, excluded: Option<&LabelView<'_>>, control: &Control) -> Result<TopK> {
         if k == 0 || k > self.width {
             return Err(Error::invalid("k", k, "be between 1 and the number of outputs that are ranked"));
         }
-        self.additive()?.topk(&x.into(), k, RankBy::Scores, excluded, control)
+        self.additive()?.topk(x, k, RankBy::Scores, excluded, control)
     }
 
     /// Returns the mean raw scores at each point, (n_points, width): see [`crate::Tree::partial_dependence`].

@@ -1,12 +1,17 @@
 //! Methods that several kinds of models have, each written once. A macro adds them to a model.
 
-/// Adds the methods for the best columns of a model that has `topk(x, k, excluded, control)`.
+/// Adds the methods for the best columns of a model that has `topk(x, k, excluded, control)`. A text says what is different
+/// for this model.
 macro_rules! best_columns {
-    ($model:ident) => {
+    ($model:ident $(, $different:literal)?) => {
         impl $model {
             /// Returns the `k` columns with the largest prediction for each sample, in descending order; of equal
             /// predictions, the lower column comes first. Labels of scores are ranked by their scores, of which
             /// probabilities are an increasing function.
+            $(
+                ///
+                #[doc = $different]
+            )?
             ///
             /// The whole prediction is never in memory: memory is O(n · k) and one row of sums for each thread, and
             /// time is that of reading the leaves that are reached.
