@@ -195,6 +195,56 @@ class LightGBM(BaseEstimator):
         return sum(len(b.model_to_string()) for b in self.boosters_)
 
 
+class Hessboost(BaseEstimator):
+    """hessboost, whose parameters are those of XGBoost; several outputs share the trees, with a vector in each leaf."""
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        objective: str = "reg:squarederror",
+        max_depth: int = 6,
+        max_leaves: int = 0,
+        min_child_weight: float = 1.0,
+        reg_lambda: float = 1.0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.objective = objective
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_child_weight = min_child_weight
+        self.reg_lambda = reg_lambda
+
+    def fit(self, X: Any, y: Any) -> Hessboost:
+        import hessboost
+
+        y = np.ascontiguousarray(y, dtype=np.float32)
+        parameters = {
+            "tree_method": "hist",
+            "objective": self.objective,
+            "learning_rate": self.learning_rate,
+            "max_depth": self.max_depth,
+            "max_leaves": self.max_leaves,
+            "grow_policy": "lossguide" if self.max_leaves else "depthwise",
+            "min_child_weight": self.min_child_weight,
+            "reg_lambda": self.reg_lambda,
+            "nthread": 1,
+        } | ({"multi_strategy": "multi_output_tree"} if y.ndim > 1 else {})
+        self.booster_ = hessboost.train(parameters, hessboost.DMatrix(X, label=y), self.n_estimators)
+        return self
+
+    def staged(self, X: Any, at: Sequence[int]) -> Iterator[np.ndarray]:
+        import hessboost
+
+        matrix = hessboost.DMatrix(X)
+        for m in at:
+            yield self.booster_.predict(matrix, output_margin=True, iteration_range=(0, m))
+
+    def predict(self, X: Any) -> np.ndarray:
+        return next(self.staged(X, [self.n_estimators]))
+
+
 class PerOutput(BaseEstimator):
     """One model of scikit-learn for each output."""
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import sklearn.ensemble
 import weald
-from _boosters import CatBoost, LightGBM, PerOutput, XGBoost, scores
+from _boosters import CatBoost, Hessboost, LightGBM, PerOutput, XGBoost, scores
 from _data import (
     by_column,
     by_row,
@@ -385,8 +385,8 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
     shape: dict[str, Any] = {"max_depth": None, "max_leaf_nodes": 31, "min_samples_leaf": 20}
     shape |= {"min_weight_leaf": 0.0, "l2_regularization": 0.0}
     rows = [
-        ("numbers 100 000 x 50", smooth, True, fortran, plain, 0.7),
-        ("two classes 100 000 x 50", lambda: smooth(2), False, fortran, plain, 0.7),
+        ("numbers 100 000 x 50", smooth, True, fortran, plain, 1.3),
+        ("two classes 100 000 x 50", lambda: smooth(2), False, fortran, plain, 1.2),
         ("20newsgroup, one against rest", one_against_rest, False, by_column, by_row, 1.0),
     ]
     for name, data, regressor, layout, theirs, aim in rows:
@@ -403,7 +403,7 @@ def single(args: argparse.Namespace) -> Iterator[Case]:
             return {
                 "LightGBM": Side(lambda: LightGBM(m, rate, objective=light), theirs),
                 "XGBoost": Side(lambda: XGBoost(m, rate, **p), theirs),
-            }
+            } | ({"hessboost": Side(lambda: Hessboost(m, rate, **p), theirs)} if find_spec("hessboost") else {})
 
         judge = negative_error if regressor else negative_loss
 
