@@ -90,6 +90,12 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
             for name, arrange in (("CSR", by_row), ("dense X", plain))
         }
 
+    def hessboost(**parameters: Any) -> dict[str, Side]:
+        if not find_spec("hessboost"):
+            return {}
+        make = lambda: Hessboost(objective="binary:logistic", **parameters)  # noqa: E731
+        return {"hessboost, CSR": Side(make, by_row, rounds=(2, 4))}
+
     def projected(q: int, leaves: int | None = None, **parameters: Any) -> dict[str, Side]:
         shape: dict[str, Any] = {"n_projections": q, "max_leaf_nodes": leaves, "max_depth": None if leaves else 6}
         between = (2, 12 if args.quick else 52)
@@ -101,9 +107,13 @@ def rounds(args: argparse.Namespace) -> Iterator[Case]:
         return {name: Side(ours(**parameters), arrange, rounds=(few, more))}
 
     rows: list[tuple[str, dict[str, Side], float | None]] = [
-        ("projected, vector leaf", projected(1) | xgboost(more=4), 50),
+        ("projected, vector leaf", projected(1) | xgboost(more=4) | hessboost(), 30),
         ("projected, vector leaf, line search", projected(1, **LINE_SEARCH) | xgboost(more=4), None),
-        ("projected, 64 leaves", projected(1, 64) | xgboost(more=4, max_leaves=64, max_depth=0), 50),
+        (
+            "projected, 64 leaves",
+            projected(1, 64) | xgboost(more=4, max_leaves=64, max_depth=0) | hessboost(max_leaves=64, max_depth=0),
+            50,
+        ),
         (
             "projected, 64 leaves, line search",
             projected(1, 64, **LINE_SEARCH) | xgboost(more=4, max_leaves=64, max_depth=0),
