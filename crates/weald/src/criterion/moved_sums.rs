@@ -127,8 +127,8 @@ impl MovedSums for One {
             before[1][i] = before[1][i - 1] + sums[i - 1][1];
         }
         let mut all_below = true;
-        for i in 0..AT_ONCE {
-            let (weight, moved) = (local[0] + before[0][i], local[1] + before[1][i]);
+        for (weight, moved) in before[0].iter().zip(&before[1]) {
+            let (weight, moved) = (local[0] + weight, local[1] + moved);
             let rest = total[0] - moved;
             all_below &= is_below(floor, [moved * moved, rest * rest], [weight, of_node - weight]);
         }

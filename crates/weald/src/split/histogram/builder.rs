@@ -255,10 +255,11 @@ impl Builder<'_> {
                 self.gathered.clear();
             }
             let threads = (self.n_threads, self.many.min(LEAST_TO_COPY));
-            self.gathered.of(table.as_chunks::<2>().0, rows, node, !of_all.is_empty(), threads)?
+            self.gathered.of(table.as_chunks::<2>().0, rows, node, (!of_all.is_empty(), has_counts), threads)?
         } else {
             Gatherings::Pairs(&[])
         };
+        let is_counted = matches!(gathered, Gatherings::Counted(..));
         let samples = Samples { len: self.len, table, rows, gathered };
         pool::for_each(
             n_threads,
@@ -267,7 +268,9 @@ impl Builder<'_> {
             |(), columns| {
                 control.check()?;
                 M::fill(samples, columns);
-                columns.iter_mut().for_each(|column| count(rows, column));
+                if !is_counted {
+                    columns.iter_mut().for_each(|column| count(rows, column));
+                }
                 Ok(())
             },
         )?;

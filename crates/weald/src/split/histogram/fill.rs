@@ -128,6 +128,17 @@ fn fill_together<const K: usize>(samples: Samples<'_>, columns: [&mut BinnedColu
                 sums.copy_from_slice(&bins[..sums.len()]);
             }
         }
+        Gatherings::Counted(pairs, unit) => {
+            let bins =
+                summed(codes, samples.rows, pairs, [0.0f64; 2], |bin, sample| [bin[0] + sample[0], bin[1] + sample[1]]);
+            for (column, bins) in columns.into_iter().zip(&bins) {
+                let sums = column.sums.as_chunks_mut::<2>().0.iter_mut().zip(&mut *column.counts);
+                for ((sum, count), &[weight, target]) in sums.zip(bins) {
+                    *count = (weight / unit) as u32;
+                    *sum = [weight - f64::from(*count) * unit, target];
+                }
+            }
+        }
         Gatherings::Words(words, form) => {
             let bins = summed(codes, samples.rows, words, 0u64, u64::wrapping_add);
             for (column, bins) in columns.into_iter().zip(&bins) {

@@ -34,6 +34,8 @@ pub(super) enum Form {
 pub(super) struct Gathered {
     node: Range<u32>,
     pairs: Buffer<[f64; 2]>,
+    /// What each copied weight is larger by; see [`Gatherings::Counted`].
+    unit: Option<f64>,
     words: Buffer<u64>,
     form: Form,
 }
@@ -42,13 +44,16 @@ pub(super) struct Gathered {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Gatherings<'a> {
     Pairs(&'a [[f64; 2]]),
+    /// Pairs whose weights are larger by this power of two, which is above the weight of the node: the sum of a bin tells
+    /// the number of its samples, too.
+    Counted(&'a [[f64; 2]], f64),
     Words(&'a [u64], Form),
 }
 
 impl Gathered {
     pub(super) fn new(control: &Control) -> Result<Self> {
         let (pairs, words) = (control.buffer(PURPOSE, 0)?, control.buffer(PURPOSE, 0)?);
-        Ok(Gathered { node: 0..0, pairs, words, form: Form::default() })
+        Ok(Gathered { node: 0..0, pairs, unit: None, words, form: Form::default() })
     }
 
     /// Forgets the samples.
@@ -57,14 +62,14 @@ impl Gathered {
     }
 
     /// Returns the samples `rows` of a node. `table` has the weight and the weight × target of all samples;
-    /// `knows_weights` says whether the weights of the bins of all samples are known. The samples are copied by at most
-    /// `n_threads` threads, each of which copies at least `least`.
+    /// `knows_weights` says whether the weights of the bins of all samples are known, and `counts` whether the samples of
+    /// bins are counted. The samples are copied by at most `n_threads` threads, each of which copies at least `least`.
     pub(super) fn of<'s>(
         &'s mut self,
         table: &'s [[f64; 2]],
         rows: &[u32],
         node: &Range<u32>,
-        knows_weights: bool,
+        (knows_weights, counts): (bool, bool),
         (n_threads, least): (usize, usize),
     ) -> Result<Gatherings<'s>> {
         let (n, is_whole) = (rows.len(), rows.len() == table.len());
@@ -96,8 +101,16 @@ impl Gathered {
                     },
                 )?;
             }
-            self.form =
-                Form::of(sums.into_iter().fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]), knows_weights && is_whole);
+            let sums = sums.into_iter().fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+            self.unit = if counts { unit_of_counts(sums[0], n) } else { None };
+            self.form = if self.unit.is_some() { Form::Pairs } else { Form::of(sums, knows_weights && is_whole) };
+            if let Some(unit) = self.unit {
+                if is_whole {
+                    self.pairs.resize(PURPOSE, n)?;
+                    self.pairs.copy_from_slice(table);
+                }
+                self.pairs.iter_mut().for_each(|pair| pair[0] += unit);
+            }
             if self.form != Form::Pairs {
                 self.words.resize(PURPOSE, n)?;
                 let (form, pairs) = (self.form, if is_whole { table } else { &self.pairs });
@@ -114,12 +127,22 @@ impl Gathered {
             }
             self.node = node.clone();
         }
+        if let Some(unit) = self.unit {
+            return Ok(Gatherings::Counted(&self.pairs, unit));
+        }
         Ok(match self.form {
             Form::Pairs if is_whole => Gatherings::Pairs(table),
             Form::Pairs => Gatherings::Pairs(&self.pairs),
             form => Gatherings::Words(&self.words, form),
         })
     }
+}
+
+/// Returns a power of two above this weight of `n` samples, if a sum of weights that are all larger by it is exact.
+fn unit_of_counts(weight: f64, n: usize) -> Option<f64> {
+    let bits = |whole: u64| u64::BITS - whole.leading_zeros();
+    let (of_weight, of_count) = (bits(weight as u64), bits(n as u64));
+    (of_weight + of_count < f64::MANTISSA_DIGITS).then_some((1u64 << of_weight) as f64)
 }
 
 /// Returns Σ w and Σ w |t|, which are exact.
@@ -200,6 +223,19 @@ mod tests {
                 prop_assert_eq!(form.pair(word, pair[0]), pair, "{:?}", form);
             }
         }
+    }
+
+    #[test]
+    fn weights_that_tell_the_number_of_samples_are_exact() {
+        let largest = (1u64 << f64::MANTISSA_DIGITS) as f64;
+        for (weight, n) in [(1.0, 1), (5.0, 3), (4096.0, 1), (1e6, 1 << 20), ((1u64 << 31) as f64, (1 << 20) - 1)] {
+            let unit = unit_of_counts(weight, n).unwrap();
+            let whole = unit * n as f64 + weight;
+            assert!(unit > weight && whole < largest, "{weight} {n}");
+            assert_eq!(((whole / unit) as usize, whole - n as f64 * unit), (n, weight));
+        }
+        assert_eq!(unit_of_counts((1u64 << 31) as f64, 1 << 20), None);
+        assert_eq!(unit_of_counts((1u64 << 51) as f64, 2), None);
     }
 
     #[test]
