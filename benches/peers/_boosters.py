@@ -45,10 +45,8 @@ class XGBoost(BaseEstimator):
         self.reg_lambda = reg_lambda
         self.max_features = max_features
 
-    def fit(self, X: Any, y: Any) -> XGBoost:
-        import xgboost
-
-        parameters = {
+    def parameters(self) -> dict[str, Any]:
+        return {
             "tree_method": "hist",
             "objective": self.objective,
             "multi_strategy": self.strategy,
@@ -61,10 +59,14 @@ class XGBoost(BaseEstimator):
             "colsample_bynode": self.max_features,
             "nthread": 1,
         }
+
+    def fit(self, X: Any, y: Any) -> XGBoost:
+        import xgboost
+
         y = np.ascontiguousarray(y, dtype=np.float32)
         matrix = xgboost.QuantileDMatrix(X, label=y, nthread=1)
         reduced = reduced_gradient(y, self.n_projections, "logistic" in self.objective) if self.n_projections else None
-        self.booster_ = xgboost.train(parameters, matrix, self.n_estimators, obj=reduced)
+        self.booster_ = xgboost.train(self.parameters(), matrix, self.n_estimators, obj=reduced)
         return self
 
     def staged(self, X: Any, at: Sequence[int]) -> Iterator[np.ndarray]:
@@ -195,43 +197,14 @@ class LightGBM(BaseEstimator):
         return sum(len(b.model_to_string()) for b in self.boosters_)
 
 
-class Hessboost(BaseEstimator):
-    """hessboost, whose parameters are those of XGBoost; several outputs share the trees, with a vector in each leaf."""
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        objective: str = "reg:squarederror",
-        max_depth: int = 6,
-        max_leaves: int = 0,
-        min_child_weight: float = 1.0,
-        reg_lambda: float = 1.0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.objective = objective
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_child_weight = min_child_weight
-        self.reg_lambda = reg_lambda
+class Hessboost(XGBoost):
+    """hessboost, whose parameters are those of XGBoost."""
 
     def fit(self, X: Any, y: Any) -> Hessboost:
         import hessboost
 
         y = np.ascontiguousarray(y, dtype=np.float32)
-        parameters = {
-            "tree_method": "hist",
-            "objective": self.objective,
-            "learning_rate": self.learning_rate,
-            "max_depth": self.max_depth,
-            "max_leaves": self.max_leaves,
-            "grow_policy": "lossguide" if self.max_leaves else "depthwise",
-            "min_child_weight": self.min_child_weight,
-            "reg_lambda": self.reg_lambda,
-            "nthread": 1,
-        } | ({"multi_strategy": "multi_output_tree"} if y.ndim > 1 else {})
-        self.booster_ = hessboost.train(parameters, hessboost.DMatrix(X, label=y), self.n_estimators)
+        self.booster_ = hessboost.train(self.parameters(), hessboost.DMatrix(X, label=y), self.n_estimators)
         return self
 
     def staged(self, X: Any, at: Sequence[int]) -> Iterator[np.ndarray]:
