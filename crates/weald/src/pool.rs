@@ -10,6 +10,7 @@
 use std::cell::Cell;
 use std::hint::spin_loop;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard};
 use std::thread;
@@ -205,9 +206,22 @@ fn await_others(n_left: &AtomicUsize) {
     }
 }
 
-/// Returns the number of threads among which `n` items are divided if each thread gets at least `least`.
-pub(crate) fn n_blocks(n_threads: usize, n: usize, least: usize) -> usize {
-    n_threads.min(n / least.max(1)).max(1)
+/// Returns the number of threads among which `n` items are divided if each thread gets at least `least`, and the number
+/// of items of a thread.
+pub(crate) fn blocks(n_threads: usize, n: usize, least: usize) -> (usize, usize) {
+    let n_blocks = n_threads.min(n / least.max(1)).max(1);
+    (n_blocks, n.div_ceil(n_blocks).max(1))
+}
+
+/// Returns `f` of each of the [`blocks`] of `0..n`.
+pub(crate) fn map_blocks<T: Send>(
+    n_threads: usize,
+    n: usize,
+    least: usize,
+    f: impl Fn(Range<usize>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let (n_blocks, at_once) = blocks(n_threads, n, least);
+    map(n_blocks, n_blocks, |block| f((block * at_once).min(n)..((block + 1) * at_once).min(n)))
 }
 
 /// Returns, for one block after another, those of `rows`, which are in increasing order, that are in the block of

@@ -280,7 +280,7 @@ impl<'a, U: Units, M: MovedSums> Variance<'a, U, M> {
     pub(crate) fn common_weight(&self, rows: &[u32]) -> Result<Option<f64>> {
         let ranges = self.of_blocks(rows, |rows| {
             let weights = rows.iter().map(|&row| self.weights[row as usize].to_f64());
-            weights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), w| (low.min(w), high.max(w)))
+            Ok(weights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), w| (low.min(w), high.max(w))))
         })?;
         let wider = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
         let own = ranges.into_iter().reduce(wider).unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
@@ -392,7 +392,7 @@ impl<U: Units, M: MovedSums> NodeCriterion for Variance<'_, U, M> {
         if self.frames.is_empty() {
             // This is the root. Without sums, its variance is zero, so that a frame is made.
             self.n_samples = rows.len() as u32;
-            let weight = |rows: &[u32]| rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum::<f64>();
+            let weight = |rows: &[u32]| Ok(rows.iter().map(|&row| self.weights[row as usize].to_f64()).sum::<f64>());
             self.node.weight = self.of_blocks(rows, weight)?.into_iter().sum();
             let (n, weight) = (slice::from_mut(&mut self.n_samples), slice::from_mut(&mut self.node.weight));
             self.workers.sum_together([Part::Counts(n), Part::Floats(weight)])?;

@@ -36,14 +36,11 @@ pub(crate) fn exact_mean_of_samples<I: Iterator<Item = (f64, u64)>>(
     workers: &Workers,
     n_threads: usize,
 ) -> Result<f64> {
-    let n_blocks = pool::n_blocks(n_threads, n, LEAST_IN_BLOCK);
-    let at_once = n.div_ceil(n_blocks);
-    let of_block = |block: usize| values((block * at_once).min(n)..((block + 1) * at_once).min(n));
-    let ranges = pool::map(n_blocks, n_blocks, |block| Ok(range_of(of_block(block))))?;
+    let ranges = pool::map_blocks(n_threads, n, LEAST_IN_BLOCK, |block| Ok(range_of(values(block))))?;
     let range = ranges.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)));
     let range = workers.range(range)?;
     let Some(frame) = around(range) else { return Ok(range.0) };
-    let sums = pool::map(n_blocks, n_blocks, |block| Ok(frame.sums(of_block(block))))?;
+    let sums = pool::map_blocks(n_threads, n, LEAST_IN_BLOCK, |block| Ok(frame.sums(values(block))))?;
     let mut sums = sums.into_iter().fold([0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
     workers.sum(&mut sums)?;
     Ok(mean_of(range, Some(sums)))

@@ -91,11 +91,10 @@ impl Permutation {
         goes_right: impl Fn(u32) -> bool + Sync,
     ) -> Result<u32> {
         debug_assert!(self.mapping.is_empty());
-        let n_blocks = n_threads.min(node.len() / self.least_in_block);
+        let (n_blocks, at_once) = pool::blocks(n_threads, node.len(), self.least_in_block);
         if n_blocks < 2 {
             return Ok(self.split(node, goes_right));
         }
-        let at_once = node.len().div_ceil(n_blocks);
         let rows = &mut self.order[node.start as usize..node.end as usize];
         let scratch = &mut self.scratch[..node.len()];
         // In each block, samples that stay come first, and those that go right come last, in decreasing order.

@@ -87,8 +87,8 @@ impl Best {
     /// Replaces the cut by another one whose score is not below, unless that loses the tie. Returns whether it is
     /// replaced.
     #[inline]
-    pub(super) fn offer(&mut self, lottery: &Lottery, feature: u32, score: f64, cut: impl FnOnce() -> Cut) -> bool {
-        let new = Candidate { feature, cut: cut() };
+    pub(super) fn offer(&mut self, lottery: &Lottery, feature: u32, score: f64, cut: Cut) -> bool {
+        let new = Candidate { feature, cut };
         if let Some(best) = self.cut.filter(|_| score == self.score)
             && !new.wins_tie(best, lottery)
         {
@@ -101,7 +101,7 @@ impl Best {
     /// Takes over the best cut of another part of the search.
     pub(super) fn take_over(&mut self, other: Best, lottery: &Lottery) {
         if let Some(Candidate { feature, cut }) = other.cut.filter(|_| other.score >= self.score) {
-            self.offer(lottery, feature, other.score, || cut);
+            self.offer(lottery, feature, other.score, cut);
         }
     }
 }
@@ -238,7 +238,7 @@ impl<'a, C: NodeCriterion> Scan<'a, C> {
             return;
         }
         let is_better = score > self.best.score;
-        let wins = self.best.offer(self.lottery, feature, score, cut);
+        let wins = self.best.offer(self.lottery, feature, score, cut());
         if is_better {
             let least = (self.criterion.least_moved_weight(score) / self.rules.largest_weight) as u32;
             self.least_entries = self.least_entries.max(least);

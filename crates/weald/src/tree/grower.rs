@@ -57,19 +57,16 @@ impl<'a> Sample<'a> {
         n_threads: usize,
     ) -> Result<Self> {
         debug_assert!(rows.iter().all(|&row| units(row as usize) > 0), "every sample has a weight");
-        let n_blocks = pool::n_blocks(n_threads, n_samples, LEAST_IN_BLOCK);
-        let at_once = n_samples.div_ceil(n_blocks).max(1);
-        let found = pool::map(n_blocks, n_blocks, |block| {
-            let of_block = (block * at_once).min(n_samples)..((block + 1) * at_once).min(n_samples);
+        let found = pool::map_blocks(n_threads, n_samples, LEAST_IN_BLOCK, |block| {
             let add = |(total, largest): (u64, u64), row| (total.saturating_add(units(row)), largest.max(units(row)));
-            Ok(of_block.fold((0, 0), add))
+            Ok(block.fold((0, 0), add))
         })?;
         let total = Total::of_all(found.iter().map(|(total, _)| *total), workers)?;
         let largest = workers.max_of(found.iter().map(|(_, largest)| *largest).max().unwrap_or(0))?;
         let units = if fits_narrow(y, total)? {
-            RowUnits::Narrow(collected(n_samples, (n_blocks, at_once), |row| units(row) as u32)?)
+            RowUnits::Narrow(collected(n_samples, n_threads, |row| units(row) as u32)?)
         } else {
-            RowUnits::Wide(collected(n_samples, (n_blocks, at_once), units)?)
+            RowUnits::Wide(collected(n_samples, n_threads, units)?)
         };
         let of_a_sample = of_a_sample(rows, total, of_one, workers)?;
         Ok(Sample { rows, units, exact: of_one.is_some(), of_a_sample, total, largest, workers })
@@ -79,12 +76,13 @@ impl<'a> Sample<'a> {
 /// The minimum number of samples for each thread; it is set by hand.
 const LEAST_IN_BLOCK: usize = 1 << 14;
 
-/// Returns the weight of each sample, from blocks of `at_once` samples.
+/// Returns the weight of each sample.
 fn collected<T: Copy + Default + Send>(
     n_samples: usize,
-    (n_threads, at_once): (usize, usize),
+    n_threads: usize,
     units: impl Fn(usize) -> T + Sync,
 ) -> Result<Vec<T>> {
+    let (n_threads, at_once) = pool::blocks(n_threads, n_samples, LEAST_IN_BLOCK);
     let mut all = Purpose("the weights of a tree").filled(T::default(), n_samples)?;
     pool::for_each(
         n_threads,

@@ -153,8 +153,7 @@ const LEAST_IN_BLOCK: usize = 1 << 12;
 
 /// Returns the number of threads, and the number of samples for each.
 fn blocks(n_samples: usize, control: &Control) -> (usize, usize) {
-    let n_blocks = pool::n_blocks(control.n_threads(), n_samples, LEAST_IN_BLOCK);
-    (n_blocks, n_samples.div_ceil(n_blocks).max(1))
+    pool::blocks(control.n_threads(), n_samples, LEAST_IN_BLOCK)
 }
 
 const PURPOSE: Purpose = Purpose("the second derivatives of a stage");

@@ -53,24 +53,24 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
         Variance { least_in_block: n, ..self }
     }
 
-    /// Returns the number of threads among which samples are divided.
-    fn n_blocks(&self, n_rows: usize) -> usize {
-        pool::n_blocks(self.control.n_threads(), n_rows, self.least_in_block)
+    /// Returns the number of threads among which samples are divided, and the number of samples of a thread.
+    fn blocks(&self, n_rows: usize) -> (usize, usize) {
+        pool::blocks(self.control.n_threads(), n_rows, self.least_in_block)
     }
 
     /// Returns the results for parts of the samples, which are divided among threads.
-    pub(super) fn of_blocks<T: Send>(&self, rows: &[u32], of_block: impl Fn(&[u32]) -> T + Sync) -> Result<Vec<T>> {
-        let n_blocks = self.n_blocks(rows.len());
-        let at_once = rows.len().div_ceil(n_blocks).max(1);
-        pool::map(n_blocks, rows.len().div_ceil(at_once), |block| {
-            Ok(of_block(&rows[block * at_once..rows.len().min((block + 1) * at_once)]))
-        })
+    pub(super) fn of_blocks<T: Send>(
+        &self,
+        rows: &[u32],
+        of_block: impl Fn(&[u32]) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        pool::map_blocks(self.control.n_threads(), rows.len(), self.least_in_block, |block| of_block(&rows[block]))
     }
 
     /// Finds the smallest and the largest value of each output.
     fn find_range(&mut self, rows: &[u32]) -> Result<()> {
         let q = self.moved.n_outputs();
-        let ranges = self.of_blocks(rows, |rows| -> Result<(Vec<f64>, Vec<f64>)> {
+        let ranges = self.of_blocks(rows, |rows| {
             let (mut low, mut high) = (OUTPUTS.filled(f64::INFINITY, q)?, OUTPUTS.filled(f64::NEG_INFINITY, q)?);
             for piece in self.control.pieces(rows, q) {
                 for &row in piece? {
@@ -84,8 +84,7 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
         })?;
         self.low[..q].fill(f64::INFINITY);
         self.high[..q].fill(f64::NEG_INFINITY);
-        for range in ranges {
-            let (low, high) = range?;
+        for (low, high) in ranges {
             self.low.iter_mut().zip(low).for_each(|(low, other)| *low = low.min(other));
             self.high.iter_mut().zip(high).for_each(|(high, other)| *high = high.max(other));
         }
@@ -129,7 +128,7 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
 
     /// Rounds the targets of samples, which are in increasing order, in the new frame.
     fn round_rows(&mut self, rows: &[u32], fixed: FixedPoint, fixed_for_squares: FixedPoint) -> Result<()> {
-        let (q, n_blocks) = (self.moved.n_outputs(), self.n_blocks(rows.len()));
+        let (q, (n_blocks, _)) = (self.moved.n_outputs(), self.blocks(rows.len()));
         let (y, weights, control, frame) = (self.y, self.weights, &self.control, self.frame.number);
         let (center, factors) = (&self.center[..q], &y.factors()[..q]);
         let rounding = Rounding { fixed, fixed_for_squares, center, factors, exact_weights: self.exact_weights };
@@ -165,8 +164,7 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
 
     /// Counts and sums samples that have a frame, and returns its number.
     pub(super) fn sum(&mut self, rows: &[u32]) -> Result<u32> {
-        let n_blocks = self.n_blocks(rows.len());
-        let at_once = rows.len().div_ceil(n_blocks).max(1);
+        let (n_blocks, at_once) = self.blocks(rows.len());
         let mut node = std::mem::take(&mut self.node);
         node.total.fill(0.0);
         (node.weight, node.squares) = (0.0, 0);

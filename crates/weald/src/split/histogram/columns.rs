@@ -106,13 +106,7 @@ impl<U: Units, M: BinnedSums> Part<'_, '_, U, M> {
             self.mover.add(&mut moved, sums, cell);
             n_moved = counts.get(cell).copied().unwrap_or(0);
         }
-        let count = |n_moved: u32| {
-            move |weight: f64| match counting {
-                Counting::Not => 1,
-                Counting::ByWeight(each) => (weight / each) as u32,
-                Counting::InBins => n_moved,
-            }
-        };
+        let count = |n_moved: u32| move |weight: f64| counting.n_samples(weight, Some(&n_moved));
         for cell in cells {
             // Every sample has a positive weight.
             if self.mover.weight_of(sums, cell) == 0.0 {

@@ -89,7 +89,7 @@ impl<U: Units, M: BinnedSums> Part<'_, '_, U, M> {
                 .as_mut()
                 .is_none_or(|in_range| in_range.admits(feature, side, |column| mover.side_means(moved, column)));
         if admits
-            && self.best.offer(self.lottery, feature, score, cut)
+            && self.best.offer(self.lottery, feature, score, cut())
             && let Some(in_range) = &mut self.in_range
         {
             in_range.keep();

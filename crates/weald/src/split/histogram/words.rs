@@ -74,10 +74,9 @@ impl Gathered {
     ) -> Result<Gatherings<'s>> {
         let (n, is_whole) = (rows.len(), rows.len() == table.len());
         if self.node != *node || rows.is_empty() {
-            let n_blocks = pool::n_blocks(n_threads, n, least);
-            let at_once = n.div_ceil(n_blocks).max(1);
+            let (n_blocks, at_once) = pool::blocks(n_threads, n, least);
             let mut sums = PURPOSE.filled([0.0; 2], n_blocks)?;
-            if is_whole {
+            if is_whole && !counts {
                 pool::for_each(
                     n_blocks,
                     table.chunks(at_once).zip(&mut sums),
@@ -105,11 +104,15 @@ impl Gathered {
             self.unit = if counts { unit_of_counts(sums[0], n) } else { None };
             self.form = if self.unit.is_some() { Form::Pairs } else { Form::of(sums, knows_weights && is_whole) };
             if let Some(unit) = self.unit {
-                if is_whole {
-                    self.pairs.resize(PURPOSE, n)?;
-                    self.pairs.copy_from_slice(table);
-                }
-                self.pairs.iter_mut().for_each(|pair| pair[0] += unit);
+                pool::for_each(
+                    n_blocks,
+                    self.pairs.chunks_mut(at_once),
+                    || Ok(()),
+                    |(), pairs| {
+                        pairs.iter_mut().for_each(|pair| pair[0] += unit);
+                        Ok(())
+                    },
+                )?;
             }
             if self.form != Form::Pairs {
                 self.words.resize(PURPOSE, n)?;
