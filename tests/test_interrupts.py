@@ -213,11 +213,22 @@ def median():
     return model, lambda: model.fit(X, y)
 
 
-def rows_of_csc():
+def csc():
     n, p, entries = 1_000_000, 50_000, 1_250
     indices = np.arange(0, n, n // entries) + rng.integers(0, n // entries, (p, entries))
-    ones = np.ones(p * entries, dtype=np.float32)
-    X = sparse.csc_array((ones, indices.ravel().astype(np.int32), np.arange(p + 1) * entries), shape=(n, p))
+    values = rng.random(p * entries, dtype=np.float32)
+    return sparse.csc_array((values, indices.ravel().astype(np.int32), np.arange(p + 1) * entries), shape=(n, p))
+
+
+def bins_of_csc():
+    X = csc()
+    y = rng.random(X.shape[0])
+    model = weald.GradientBoostingRegressor(n_estimators=1, n_jobs=2)
+    return model, lambda: model.fit(X, y)
+
+
+def rows_of_csc():
+    X = csc()
     few = sparse.csc_array(X.tocsr()[:100])
     model = weald.DecisionTreeRegressor(max_depth=2).fit(few, rng.normal(size=100))
     return model, lambda: model.predict(X)
@@ -225,6 +236,7 @@ def rows_of_csc():
 
 cases = {
     "median": median,
+    "bins of CSC": bins_of_csc,
     "rows of CSC": rows_of_csc,
     "softmax": softmax,
     "labels": lambda: entropy(True),
@@ -328,7 +340,9 @@ cases = {
         pytest.param(BOOSTING, ["one score", "classes"], 4.0, id="one score"),
         pytest.param(BOOSTING, ["one score", "classes"], 0.4, id="bins of one score"),
         pytest.param(SLOW, ["softmax", "labels", "classes"], 0.5, id="many classes"),
-        pytest.param(SLOW, ["sort", "transpose", "brent", "median", "rows of CSC"], 1.0, id="many samples"),
+        pytest.param(
+            SLOW, ["sort", "transpose", "brent", "median", "bins of CSC", "rows of CSC"], 1.0, id="many samples"
+        ),
         pytest.param(
             COMPRESSION, ["path", "at", "outputs", "folds", "lasso", "grow", "the forest"], 0.4, id="compression"
         ),

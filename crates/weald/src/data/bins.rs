@@ -117,6 +117,10 @@ pub(crate) fn bin_dense(
     Ok((Bins::new(of_features, PURPOSE.filled(0, p)?)?, codes))
 }
 
+/// The minimum number of jobs of a thread that puts sparse columns into bins, and the maximum number of columns of a job.
+const FEWEST_JOBS: usize = 8;
+const MOST_COLUMNS: usize = 64;
+
 /// Computes bins and relative codes of sparse columns.
 pub(crate) fn bin_sparse(
     x: &SparseView<'_>,
@@ -127,44 +131,71 @@ pub(crate) fn bin_sparse(
 ) -> Result<(Bins, SparseView<'static>)> {
     let (n, p) = (x.n_minor(), x.n_major());
     let total: u64 = (0..n).map(&units).sum();
-    let (mut entries, mut runs) = (Vec::new(), Vec::new());
-    let mut of_features = PURPOSE.with_capacity(p)?;
-    let mut zeros = PURPOSE.with_capacity(p)?;
+    let mut of_features = PURPOSE.filled(Vec::new(), p)?;
+    let mut zeros = PURPOSE.filled(0, p)?;
+    let mut lens = PURPOSE.filled(0usize, p)?;
+    let mut indices = control.filled(PURPOSE, 0u32, x.values().len())?;
+    let mut codes = control.filled(PURPOSE, 0f32, x.values().len())?;
+    // Each column is written at its place in X, and the columns are moved together afterwards.
+    let (mut rest, mut rest_of_codes) = (&mut indices[..], &mut codes[..]);
+    let at_once = (p / (FEWEST_JOBS * control.n_threads())).clamp(1, MOST_COLUMNS);
+    let columns = of_features.chunks_mut(at_once).zip(zeros.chunks_mut(at_once)).zip(lens.chunks_mut(at_once));
+    let jobs = columns.enumerate().map(|(job, columns)| {
+        let features = job * at_once..p.min((job + 1) * at_once);
+        let n_stored = x.ptr()[features.end] - x.ptr()[features.start];
+        let indices = rest.split_off_mut(..n_stored).unwrap_or_default();
+        let codes = rest_of_codes.split_off_mut(..n_stored).unwrap_or_default();
+        (features, columns, indices, codes)
+    });
+    pool::for_each(
+        control.n_threads(),
+        jobs,
+        || Ok((Vec::new(), Vec::new())),
+        |(entries, runs), (features, ((bins, zeros), lens), mut indices, mut codes)| {
+            for (feature, ((bins, zero), len)) in features.zip(bins.iter_mut().zip(zeros).zip(lens)) {
+                control.check()?;
+                let (rows, values) = x.slice(feature);
+                let stored = || rows.iter().zip(values).filter(|&(&row, &v)| v != 0.0 && units(row as usize) > 0);
+                entries.clear();
+                PURPOSE.grow(entries, rows.len())?;
+                entries.extend(stored().map(|(&row, &value)| Entry::new(value, row)));
+                sort_by_value(entries, control)?;
+                let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
+                let n_present = entries.partition_point(|e| !e.is_missing());
+                find_runs(&entries[..n_present], &units, n_zeros, runs)?;
+                *bins = find_bins(runs, most_bins(max_bins, categories, feature))?;
+                // If no sample has the value zero, its code is that of the bin in which it would be, and the samples of
+                // this bin are not stored either.
+                *zero = code_of(bins, 0.0);
+                let relative = |value: f32| {
+                    if value.is_nan() { f32::NAN } else { f32::from(code_of(bins, value)) - f32::from(*zero) }
+                };
+                let coded = stored().map(|(&row, &value)| (row, relative(value))).filter(|(_, code)| *code != 0.0);
+                let places = indices.split_off_mut(..rows.len()).unwrap_or_default().iter_mut();
+                let places = places.zip(codes.split_off_mut(..rows.len()).unwrap_or_default());
+                for ((index, code), coded) in places.zip(coded) {
+                    (*index, *code) = coded;
+                    *len += 1;
+                }
+            }
+            Ok(())
+        },
+    )?;
     let mut ptr = PURPOSE.with_capacity(p + 1)?;
-    let mut indices = PURPOSE.with_capacity(x.values().len())?;
-    let mut codes = PURPOSE.with_capacity(x.values().len())?;
-    ptr.push(0);
-    for feature in 0..p {
+    let mut end = 0;
+    ptr.push(end);
+    for (feature, len) in lens.into_iter().enumerate() {
         control.check()?;
-        let (rows, values) = x.slice(feature);
-        let stored = || rows.iter().zip(values).filter(|&(&row, &value)| value != 0.0 && units(row as usize) > 0);
-        entries.clear();
-        PURPOSE.grow(&mut entries, rows.len())?;
-        entries.extend(stored().map(|(&row, &value)| Entry::new(value, row)));
-        sort_by_value(&mut entries, control)?;
-        let n_zeros = total - entries.iter().map(|e| units(e.row() as usize)).sum::<u64>();
-        let n_present = entries.partition_point(|e| !e.is_missing());
-        find_runs(&entries[..n_present], &units, n_zeros, &mut runs)?;
-        let bins = find_bins(&runs, most_bins(max_bins, categories, feature))?;
-        // If no sample has the value zero, its code is that of the bin in which it would be, and the samples of this
-        // bin are not stored either.
-        let zero = code_of(&bins, 0.0);
-        for (&row, &value) in stored() {
-            if value.is_nan() {
-                indices.push(row);
-                codes.push(f32::NAN);
-                continue;
-            }
-            let code = code_of(&bins, value);
-            if code != zero {
-                indices.push(row);
-                codes.push(f32::from(code) - f32::from(zero));
-            }
+        let start = x.ptr()[feature];
+        if start != end {
+            indices.copy_within(start..start + len, end);
+            codes.copy_within(start..start + len, end);
         }
-        ptr.push(indices.len());
-        zeros.push(zero);
-        of_features.push(bins);
+        end += len;
+        ptr.push(end);
     }
+    indices.truncate(end);
+    codes.truncate(end);
     Ok((Bins::new(of_features, zeros)?, SparseView::try_new(ptr, indices, codes, n)?))
 }
 
@@ -273,7 +304,7 @@ mod tests {
             let (n, p) = (1 + seed as usize % 40, 1 + seed as usize % 5);
             let rows = models::rows(seed, n, p);
             let units = |row: usize| (row as u64 * 7 + seed) % 3 + u64::from(row == 0);
-            let control = Control::with_threads(1 + seed as usize % 2);
+            let control = Control::with_threads(1 + seed as usize % 3);
             let mut first = None;
             for x in rows.layouts() {
                 let (bins, codes) = match &x {

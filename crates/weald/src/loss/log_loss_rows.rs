@@ -4,6 +4,7 @@
 use pulp::Arch;
 
 use super::rows::{ColumnTargets, RowLoss, RowTargets};
+use super::vector::add;
 use super::{Bounds, LogLoss, Loss};
 
 /// Returns e^x for −87 ≤ x ≤ 88, with a relative error of at most 1.2·10⁻⁷ (the polynomial and the split of ln 2 are
@@ -118,16 +119,18 @@ fn loss_of_few(scores: &[f32]) -> f64 {
     product.ln() + 2.0 * sum
 }
 
-/// Writes the gradients of a row whose labels are all absent, and returns its loss.
+/// Writes the gradients of a row whose labels are all absent, and returns its loss. The row is given in parts of
+/// [`BLOCK`] scores, of which only the last may be shorter.
 #[inline(always)]
-fn all_off(scores: &[f32], out: &mut [f32]) -> f64 {
-    if scores.len() <= FEW {
+fn all_off<'s>(mut parts: impl ExactSizeIterator<Item = &'s [f32]>, out: &mut [f32]) -> f64 {
+    if out.len() <= FEW {
+        let scores = parts.next().unwrap_or_default();
         scores.iter().zip(out).for_each(|(&f, r)| *r = -gradient(1.0, f, tail(f)));
         return loss_of_few(scores);
     }
     let mut tails = [0.0; BLOCK];
     let mut loss = OffLoss::new();
-    for (scores, out) in scores.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+    for (scores, out) in parts.zip(out.chunks_mut(BLOCK)) {
         let tails = &mut tails[..scores.len()];
         for ((&f, r), e) in scores.iter().zip(out).zip(tails.iter_mut()) {
             *e = tail(f);
@@ -219,19 +222,62 @@ impl LogLossRows {
     }
 }
 
+impl LogLossRows {
+    /// Corrects the gradients of present labels, and returns the loss of the row; `loss` is that with all labels absent.
+    fn with_present(&self, mut loss: f64, y: RowTargets<'_>, scores: &[f32], out: &mut [f32]) -> f64 {
+        let (mut columns, mut n) = ([0; LANES], 0);
+        let mut correct = |columns: &[usize]| {
+            let mut found = [0.0; LANES];
+            found.iter_mut().zip(columns).for_each(|(f, &j)| *f = scores[j]);
+            self.arch.dispatch(
+                #[inline(always)]
+                || found.iter_mut().for_each(|f| *f = gradient(-1.0, *f, tail(*f))),
+            );
+            columns.iter().zip(found).for_each(|(&j, r)| out[j] = r);
+        };
+        y.each_on(|j| {
+            // log(1 + e^(−2f)) = log(1 + e^(2f)) − 2f.
+            loss -= 2.0 * f64::from(scores[j]);
+            columns[n] = j;
+            n += 1;
+            if n == LANES {
+                correct(&columns);
+                n = 0;
+            }
+        });
+        if n > 0 {
+            correct(&columns[..n]);
+        }
+        loss
+    }
+}
+
 impl RowLoss<f32> for LogLossRows {
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[f32], out: &mut [f32]) -> f64 {
-        let mut loss = self.dispatch(
+        let loss = self.dispatch(
             scores.len(),
             #[inline(always)]
-            || all_off(scores, out),
+            || all_off(scores.chunks(BLOCK), out),
         );
-        // log(1 + e^(−2f)) = log(1 + e^(2f)) − 2f.
-        y.each_on(|j| {
-            out[j] = gradient(-1.0, scores[j], tail(scores[j]));
-            loss -= 2.0 * f64::from(scores[j]);
-        });
-        loss
+        self.with_present(loss, y, scores, out)
+    }
+
+    /// Each part of the row is moved just before its gradients are computed. Meanwhile, the machine fetches the next
+    /// part from memory.
+    fn negative_gradients_after(&self, y: RowTargets<'_>, scores: &mut [f32], step: &[f32], out: &mut [f32]) -> f64 {
+        let parts = scores.chunks_mut(BLOCK).zip(step.chunks(BLOCK)).map(
+            #[inline(always)]
+            |(scores, step)| {
+                add(scores, step);
+                &*scores
+            },
+        );
+        let loss = self.dispatch(
+            step.len(),
+            #[inline(always)]
+            || all_off(parts, out),
+        );
+        self.with_present(loss, y, scores, out)
     }
 
     fn column(&self, y: ColumnTargets<'_>, scores: &[f32], out: &mut [f32], losses: &mut [f64]) {
@@ -298,6 +344,23 @@ mod tests {
             let e = f64::from(k) * 1e-5;
             // The tolerance is the accuracy of the polynomial.
             assert!((ln_1p(e) - e.ln_1p()).abs() <= 2e-9 * e.ln_1p(), "{e}");
+        }
+    }
+
+    #[test]
+    fn gradients_after_a_step_are_those_at_the_moved_scores() {
+        for width in [1, 2, FEW, FEW + 1, LANES, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7] {
+            let scores: Vec<f32> = (0..width).map(|j| (j % 37) as f32 / 3.0 - 6.0).collect();
+            let step: Vec<f32> = (0..width).map(|j| (j % 11) as f32 / 7.0 - 0.8).collect();
+            let on: Vec<u32> = (0..width as u32).filter(|j| j % 5 == 2).collect();
+            let (y, mut expected, mut out) = (RowTargets::On(&on), vec![0.0; width], vec![0.0; width]);
+            for rows in [LogLossRows::new(), LogLossRows::narrow()] {
+                let (mut moved, mut after) = (scores.clone(), scores.clone());
+                add(&mut moved, &step);
+                let loss = rows.negative_gradients(y, &moved, &mut expected);
+                assert_eq!(rows.negative_gradients_after(y, &mut after, &step, &mut out).to_bits(), loss.to_bits());
+                assert_eq!((&after, &out), (&moved, &expected), "{width}");
+            }
         }
     }
 }

@@ -18,6 +18,9 @@ pub(crate) const IN_A_SUM: usize = Grid::TERMS_OF_BITS;
 /// The number of columns that are summed together.
 pub(crate) const LANES: usize = 16;
 
+/// The number of rows that are read at the same time.
+const TOGETHER: usize = 4;
+
 /// The grids of gradients and curvatures.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grids {
@@ -168,10 +171,18 @@ impl Lanes {
         of_gradients.fill(0);
         of_curvatures.fill(0);
         let whole = still.len();
-        for &row in rows.ids {
-            let (scores, rest) = rows.scores(row).split_at(whole);
-            add_row(scores, still, grids, of_gradients, of_curvatures);
-            if !rest.is_empty() {
+        // Rows are far apart in memory. Several of them are read at the same time, so that their latencies overlap.
+        let (together, others) = rows.ids.as_chunks::<TOGETHER>();
+        for ids in together {
+            let scores = ids.map(|row| &rows.scores(row)[..whole]);
+            add_rows(scores, still, grids, of_gradients, of_curvatures);
+        }
+        for &row in others {
+            add_row(&rows.scores(row)[..whole], still, grids, of_gradients, of_curvatures);
+        }
+        if whole < gradients.len() {
+            for &row in rows.ids {
+                let rest = &rows.scores(row)[whole..];
                 let mut last = [0.0; LANES];
                 last[..rest.len()].copy_from_slice(rest);
                 add_row(&last, &[0.0; LANES], grids, &mut of_gradients[whole..], &mut of_curvatures[whole..]);
@@ -197,11 +208,26 @@ fn add_cell(weight: f64, score: f32, grids: Grids, gradient: &mut f64, curvature
 /// Adds the bits of a row's terms to those of each column, for complete lanes.
 #[inline(always)]
 pub(crate) fn add_row(scores: &[f32], steps: &[f32], grids: BitGrids, gradients: &mut [u32], curvatures: &mut [u32]) {
+    add_rows([scores], steps, grids, gradients, curvatures);
+}
+
+/// Like [`add_row`], for some rows that take the same steps.
+#[inline(always)]
+fn add_rows<const K: usize>(
+    rows: [&[f32]; K],
+    steps: &[f32],
+    grids: BitGrids,
+    gradients: &mut [u32],
+    curvatures: &mut [u32],
+) {
     let sums = gradients.as_chunks_mut().0.iter_mut().zip(curvatures.as_chunks_mut().0);
-    let cells = scores.as_chunks().0.iter().zip(steps.as_chunks().0);
-    cells.zip(sums).for_each(|((scores, steps), (gradients, curvatures))| {
-        add_lanes(scores, steps, grids, gradients, curvatures);
-    });
+    let steps = steps.as_chunks().0;
+    let rows = rows.map(|scores| &scores.as_chunks().0[..steps.len()]);
+    for (i, (steps, (gradients, curvatures))) in steps.iter().zip(sums).enumerate() {
+        for scores in &rows {
+            add_lanes(&scores[i], steps, grids, gradients, curvatures);
+        }
+    }
 }
 
 #[inline(always)]

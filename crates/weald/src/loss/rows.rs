@@ -13,6 +13,7 @@ use super::Bounds;
 use super::column::ColumnLoss;
 use super::float::Float;
 use super::outputs::ColumnLosses;
+use super::vector::{add, vectorised};
 use crate::data::train_y::TrainY;
 use crate::error::{Error, Purpose, Result};
 use crate::exact::Total;
@@ -110,6 +111,15 @@ impl<'a> ColumnTargets<'a> {
 pub(crate) trait RowLoss<T: Float>: Debug + Send + Sync {
     /// Writes the negative gradient of every output and returns the loss of the sample.
     fn negative_gradients(&self, y: RowTargets<'_>, scores: &[T], out: &mut [T]) -> f64;
+
+    /// Adds `step` to the scores, and then does what [`RowLoss::negative_gradients`] does.
+    fn negative_gradients_after(&self, y: RowTargets<'_>, scores: &mut [T], step: &[T], out: &mut [T]) -> f64 {
+        vectorised(
+            #[inline(always)]
+            || add(scores, step),
+        );
+        self.negative_gradients(y, scores, out)
+    }
 
     /// Writes the negative gradients and the losses of samples with one score each, which are those of
     /// [`RowLoss::negative_gradients`].

@@ -55,29 +55,71 @@ pub(crate) fn products<T: Float>(r: &[T], width: usize, phi: &[Eight], out: &mut
     const PIECE: usize = 16;
     let stride = width.div_ceil(LANES);
     let q = phi.len() / stride;
+    if q == 1 {
+        return products_of_one(r, width, phi, out);
+    }
     for (t, phi) in phi.chunks(TILE * stride).enumerate() {
         let mut sums = [[Eight::default(); TILE]; TILE_ROWS];
         for start in (0..stride).step_by(PIECE) {
             let end = (start + PIECE).min(stride);
             for (r, sums) in r.chunks_exact(width).zip(&mut sums) {
-                let mut piece = [Eight::default(); PIECE];
-                let (eights, last) = r[start * LANES..width.min(end * LANES)].as_chunks::<LANES>();
-                piece.iter_mut().zip(eights).for_each(|(cells, r)| cells.0 = r.map(T::to_f64));
-                if let Some(cells) = piece.get_mut(eights.len()) {
-                    cells.0.iter_mut().zip(last).for_each(|(cell, r)| *cell = r.to_f64());
-                }
+                let mut piece = Piece([0.0; PIECE * LANES]);
+                let cells = &r[start * LANES..width.min(end * LANES)];
+                piece.0.iter_mut().zip(cells).for_each(|(cell, r)| *cell = r.to_f64());
                 for (phi, sum) in phi.chunks_exact(stride).zip(sums) {
-                    for (r, phi) in piece.iter().zip(&phi[start..end]) {
-                        for ((sum, r), phi) in sum.0.iter_mut().zip(&r.0).zip(&phi.0) {
+                    for (r, phi) in piece.0.as_chunks::<LANES>().0.iter().zip(&phi[start..end]) {
+                        for ((sum, r), phi) in sum.0.iter_mut().zip(r).zip(&phi.0) {
                             *sum += r * phi;
                         }
                     }
                 }
             }
         }
-        for (out, sums) in out.chunks_exact_mut(q).zip(sums) {
+        for (out, sums) in out.chunks_exact_mut(q).zip(&sums) {
             out[t * TILE..].iter_mut().zip(sums).for_each(|(out, sum)| *out = sum.total());
         }
+    }
+}
+
+/// A part of a row, which starts at a cache line.
+#[repr(align(64))]
+struct Piece<const N: usize>([f64; N]);
+
+/// Like [`products`], for a single row of Φ.
+#[inline(always)]
+fn products_of_one<T: Float>(r: &[T], width: usize, phi: &[Eight], out: &mut [f64]) {
+    const AT_ONCE: usize = 4;
+    let n_whole = width / LANES;
+    let (phi, last_phi) = phi.split_at(n_whole);
+    let finish = |mut sum: Eight, last: &[T]| {
+        let last = last.iter().zip(last_phi.iter().flat_map(|phi| &phi.0));
+        sum.0.iter_mut().zip(last).for_each(|(sum, (r, phi))| *sum += r.to_f64() * phi);
+        sum.total()
+    };
+    let whole = |row: usize| r[row * width..(row + 1) * width].as_chunks::<LANES>();
+    let (together, others) = out.as_chunks_mut::<AT_ONCE>();
+    let n_together = AT_ONCE * together.len();
+    for (row, out) in (0..).step_by(AT_ONCE).zip(together) {
+        let [(a, last_a), (b, last_b), (c, last_c), (d, last_d)] = std::array::from_fn(|k| whole(row + k));
+        let mut sums = [Eight::default(); AT_ONCE];
+        for ((((a, b), c), d), phi) in a.iter().zip(b).zip(c).zip(d).zip(phi) {
+            sums.iter_mut().zip([a, b, c, d]).for_each(|(sum, r)| add_products(sum, r, phi));
+        }
+        let lasts = sums.into_iter().zip([last_a, last_b, last_c, last_d]);
+        out.iter_mut().zip(lasts).for_each(|(out, (sum, last))| *out = finish(sum, last));
+    }
+    for (row, out) in (n_together..).zip(others) {
+        let (eights, last) = whole(row);
+        let mut sum = Eight::default();
+        eights.iter().zip(phi).for_each(|(r, phi)| add_products(&mut sum, r, phi));
+        *out = finish(sum, last);
+    }
+}
+
+#[inline(always)]
+fn add_products<T: Float>(sum: &mut Eight, r: &[T; LANES], phi: &Eight) {
+    for ((sum, r), phi) in sum.0.iter_mut().zip(r).zip(&phi.0) {
+        *sum += r.to_f64() * phi;
     }
 }
 
@@ -157,6 +199,15 @@ mod tests {
                     // The sums of rounded products are computed in different orders.
                     prop_assert!((found - factor * product).abs() <= 1e-13 * factor * size, "{found} {}", factor * product);
                 }
+            }
+            // A single row of Φ gives the same bits as among others: row 1 has the factor 1.
+            if q > 1 {
+                let r: Vec<f64> = (0..n_rows).flat_map(|i| cells.iter().map(move |c| c.0 * i as f64)).collect();
+                let eight = |cells: &[(f64, f64)]| Eight(std::array::from_fn(|lane| cells.get(lane).map_or(0.0, |c| c.1)));
+                let mut alone = vec![f64::NAN; n_rows];
+                products(&r, cells.len(), &cells.chunks(LANES).map(eight).collect::<Vec<_>>(), &mut alone);
+                let among: Vec<f64> = out.chunks_exact(q).map(|of_row| of_row[1]).collect();
+                prop_assert_eq!(bits(&alone), bits(&among));
             }
             // The bits of a row do not depend on its place in a tile.
             let once: Vec<(f64, f64)> = cells.iter().map(|c| (c.0 * (n_rows - 1) as f64, c.1)).collect();

@@ -18,6 +18,7 @@
 //! Sums are exact, so that results depend neither on the order of the samples nor on the number of threads.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::Fit;
 use super::sums::leaf_derivatives;
@@ -96,9 +97,8 @@ impl<T: Float> Stage<'_, T> {
     fn table_of_sums(&self, sums_of: &dyn RowSums<T>) -> Result<Vec<f64>> {
         let (loss, width, regularization) = (self.fit.data.loss, self.fit.data.width, self.fit.in_units());
         let mut table = PURPOSE.filled(0.0, self.fit.leaves.len() * width)?;
-        let mut doubts = Vec::new();
-        leaf_derivatives(self.fit, self.scores, sums_of, |leaf, sums| {
-            let steps = &mut table[leaf * width..][..width];
+        let doubts = Mutex::new(Vec::new());
+        leaf_derivatives(self.fit, self.scores, sums_of, &mut table, |leaf, sums, steps| {
             for line in 0..loss.n_lines(width) {
                 let columns = loss.columns_of(line);
                 let steps = &mut steps[columns.clone()];
@@ -109,11 +109,13 @@ impl<T: Float> Stage<'_, T> {
                     for part in [of_leaf.gradients, of_leaf.curvatures, of_leaf.on] {
                         sums.extend_from_slice(part);
                     }
+                    let mut doubts = doubts.lock().unwrap_or_else(PoisonError::into_inner);
                     PURPOSE.push(&mut doubts, Doubt { leaf, line, sums })?;
                 }
             }
             Ok(())
         })?;
+        let doubts = doubts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let n_threads = self.fit.data.weights.workers().n_threads(self.fit.control.n_threads());
         let found = pool::map(n_threads, doubts.len(), |i| {
             let Doubt { leaf, line, sums } = &doubts[i];
@@ -133,8 +135,8 @@ impl<T: Float> Stage<'_, T> {
         let (loss, width, regularization) =
             (self.fit.data.loss, self.fit.data.width, self.fit.in_units().along(values));
         let mut of_leaves = PURPOSE.filled(0.0, self.fit.leaves.len() * 3 * width)?;
-        leaf_derivatives(self.fit, self.scores, sums_of, |leaf, sums| {
-            of_leaves[leaf * 3 * width..][..3 * width].copy_from_slice(sums);
+        leaf_derivatives(self.fit, self.scores, sums_of, &mut of_leaves, |_, sums, of_leaf| {
+            of_leaf.copy_from_slice(sums);
             Ok(())
         })?;
         let n_threads = self.fit.data.weights.workers().n_threads(self.fit.control.n_threads());

@@ -16,14 +16,14 @@ use crate::loss::rows::{LeafRows, RowSums};
 use crate::loss::vector::vectorised;
 use crate::pool;
 
-/// Calls `visit` with the sums over the samples of each leaf, leaf by leaf. The sums are `n_sums` numbers, to which
-/// `add` adds those of some samples.
+/// Calls `visit` with consecutive leaves and the sums over the samples of each, until all leaves have been visited. The
+/// sums are `n_sums` numbers, to which `add` adds those of some samples.
 fn sum_by_leaf<T: Float, S>(
     Fit { data, leaves, control, .. }: Fit<'_, T>,
     n_sums: usize,
     scratch: impl Fn() -> Result<S> + Sync,
     add: impl Fn(&mut S, &[u32], &mut [f64]) -> Result<()> + Sync,
-    mut visit: impl FnMut(usize, &[f64]) -> Result<()>,
+    mut visit: impl FnMut(&[(usize, &[f64])]) -> Result<()>,
 ) -> Result<()> {
     // The sums of some samples are computed together; those of such chunks are added in their order.
     let n_rows = (CHUNK_CELLS / data.width).clamp(64, 1 << 13);
@@ -36,34 +36,75 @@ fn sum_by_leaf<T: Float, S>(
         }
         rows.chunks(n_rows).try_for_each(|rows| SUMS.push(&mut chunks, (leaf, rows)))?;
     }
-    // A few chunks are processed at a time: only their sums are in memory.
-    let at_once = 4 * control.n_threads();
-    let mut sums = SUMS.filled(0.0, at_once.min(chunks.len()) * n_sums)?;
-    let mut of_leaf = SUMS.filled(0.0, n_sums)?;
-    let next_leaf = |chunk: usize| chunks.get(chunk + 1).map(|(leaf, _)| *leaf);
-    for (batch, chunks) in chunks.chunks(at_once).enumerate() {
+    // Some chunks are processed at a time: only their sums are in memory.
+    let (n_threads, workers) = (control.n_threads(), data.weights.workers());
+    let at_once = (AT_ONCE / n_sums).max(4 * n_threads).min(chunks.len());
+    let mut sums = SUMS.filled(0.0, at_once * n_sums)?;
+    // The sums of the first samples of a leaf of which the others are still to come.
+    let mut begun = SUMS.filled(0.0, n_sums)?;
+    let mut rest = &chunks[..];
+    while !rest.is_empty() {
+        let (chunks, others) = rest.split_at(at_once.min(rest.len()));
+        rest = others;
+        let sums = &mut sums[..chunks.len() * n_sums];
         let jobs = chunks.iter().zip(sums.chunks_exact_mut(n_sums));
-        pool::for_each(control.n_threads(), jobs, &scratch, |scratch, (&(_, rows), sums)| {
+        pool::for_each(n_threads, jobs, &scratch, |scratch, (&(_, rows), sums)| {
             control.check()?;
             sums.fill(0.0);
             add(scratch, rows, sums)
         })?;
-        for (i, (&(leaf, _), sums)) in chunks.iter().zip(sums.chunks_exact(n_sums)).enumerate() {
-            of_leaf.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
-            if next_leaf(batch * at_once + i) != Some(leaf) {
-                data.weights.workers().sum(&mut of_leaf)?;
-                visit(leaf, &of_leaf)?;
-                of_leaf.fill(0.0);
+        sums.iter_mut().zip(&begun).for_each(|(sum, begun)| *sum += begun);
+        begun.fill(0.0);
+        let mut found = SUMS.with_capacity(chunks.len())?;
+        let mut sums = sums.chunks_exact_mut(n_sums);
+        for chunks in chunks.chunk_by(|a, b| a.0 == b.0) {
+            let leaf = chunks[0].0;
+            let Some(of_leaf) = sums.next() else { continue };
+            for sums in sums.by_ref().take(chunks.len() - 1) {
+                of_leaf.iter_mut().zip(sums).for_each(|(total, sum)| *total += *sum);
+            }
+            if rest.first().is_some_and(|next| next.0 == leaf) {
+                begun.copy_from_slice(of_leaf);
+            } else {
+                workers.sum(of_leaf)?;
+                found.push((leaf, &*of_leaf));
             }
         }
+        visit(&found)?;
     }
     Ok(())
 }
 
+/// The number of sums that are in memory at once, unless each thread needs more. Tests have few samples.
+const AT_ONCE: usize = if cfg!(test) { 1 } else { 1 << 18 };
+
+/// Like [`sum_by_leaf`], but calls `visit` for each leaf with its row of `table`, on any thread.
+fn rows_by_leaf<T: Float, S>(
+    fit: Fit<'_, T>,
+    (n_sums, table): (usize, &mut [f64]),
+    scratch: impl Fn() -> Result<S> + Sync,
+    add: impl Fn(&mut S, &[u32], &mut [f64]) -> Result<()> + Sync,
+    visit: impl Fn(usize, &[f64], &mut [f64]) -> Result<()> + Sync,
+) -> Result<()> {
+    let mut rows = table.chunks_exact_mut((table.len() / fit.leaves.len().max(1)).max(1));
+    sum_by_leaf(fit, n_sums, scratch, add, |leaves| {
+        let (n_threads, _) = pool::blocks(fit.control.n_threads(), leaves.len() * n_sums, LEAST_SUMS);
+        let jobs = leaves.iter().zip(&mut rows);
+        pool::for_each(n_threads, jobs, || Ok(()), |(), (&(leaf, sums), row)| visit(leaf, sums, row))
+    })
+}
+
+/// The minimum number of sums from which a thread computes leaves; it is set by hand.
+const LEAST_SUMS: usize = if cfg!(test) { 1 } else { 1 << 11 };
+
 const SUMS: Purpose = Purpose("sums of gradients");
 
-/// Calls `visit` with Σ w r of each leaf, in order.
-pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: impl FnMut(usize, &[f64])) -> Result<()> {
+/// Calls `visit` with consecutive leaves and Σ w r of each, until all leaves have been visited.
+pub(crate) fn leaf_sums<T: Float>(
+    fit: Fit<'_, T>,
+    held: &Held<T>,
+    visit: impl FnMut(&[(usize, &[f64])]) -> Result<()>,
+) -> Result<()> {
     let (Fit { data, leaves, .. }, Held { scores, bounds }) = (fit, held);
     let width = data.width;
     let grids = WeightedGrids::for_sums(bounds.iter().map(|bound| bound.to_f64()), leaves.total)?;
@@ -96,10 +137,7 @@ pub(crate) fn leaf_sums<T: Float>(fit: Fit<'_, T>, held: &Held<T>, mut visit: im
         }
         Ok(())
     };
-    sum_by_leaf(fit, width, scratch, add, |leaf, sums| {
-        visit(leaf, sums);
-        Ok(())
-    })
+    sum_by_leaf(fit, width, scratch, add, visit)
 }
 
 /// The columns of some samples.
@@ -130,7 +168,7 @@ fn leaf_sums_of_one<T: Float>(
     scores: &[T],
     y: ColumnY<'_>,
     grids: &WeightedGrids<T>,
-    mut visit: impl FnMut(usize, &[f64]),
+    visit: impl FnMut(&[(usize, &[f64])]) -> Result<()>,
 ) -> Result<()> {
     let data = fit.data;
     let add = |memory: &mut ColumnMemory<T>, rows: &[u32], sums: &mut [f64]| {
@@ -145,19 +183,17 @@ fn leaf_sums_of_one<T: Float>(
         Ok(())
     };
     let scratch = || Ok(ColumnMemory::default());
-    sum_by_leaf(fit, 1, scratch, add, |leaf, sums| {
-        visit(leaf, sums);
-        Ok(())
-    })
+    sum_by_leaf(fit, 1, scratch, add, visit)
 }
 
-/// Calls `visit`, leaf by leaf, with Σ w r, Σ w h and the weight of the cells that are on, each for all columns one
-/// after the other.
+/// Calls `visit` for each leaf with Σ w r, Σ w h and the weight of the cells that are on, each for all columns one after
+/// the other, and with the leaf's row of `table`. Leaves are visited in any order, on several threads.
 pub(crate) fn leaf_derivatives<T: Float>(
     fit: Fit<'_, T>,
     scores: &[T],
     sums_of: &dyn RowSums<T>,
-    visit: impl FnMut(usize, &[f64]) -> Result<()>,
+    table: &mut [f64],
+    visit: impl Fn(usize, &[f64], &mut [f64]) -> Result<()> + Sync,
 ) -> Result<()> {
     let Fit { data, leaves, .. } = fit;
     let width = data.width;
@@ -170,5 +206,54 @@ pub(crate) fn leaf_derivatives<T: Float>(
         ids.iter().for_each(|&row| rows.y(row).each_on(|j| on[j] += rows.units(row) as f64));
         Ok(())
     };
-    sum_by_leaf(fit, 3 * width, || Ok(()), add, visit)
+    rows_by_leaf(fit, (3 * width, table), || Ok(()), add, visit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boost::BoostConfig;
+    use crate::boost::data::Data;
+    use crate::boost::leaves::Leaves;
+    use crate::control::Control;
+    use crate::data::{LabelView, Targets, Weights};
+    use crate::loss::LossKind;
+    use crate::loss::outputs::ColumnLosses;
+    use crate::loss::working::WorkingLoss;
+
+    /// Leaves of one part of a chunk, of several chunks, and of more chunks than are in memory at once.
+    #[test]
+    fn sums_of_leaves_are_those_of_their_samples_in_any_parts() {
+        let (n, width) = (2000u32, 1024);
+        let ptr = vec![0usize; n as usize + 1];
+        let y = Targets::Labels(LabelView::try_new(&ptr[..], &[][..], width).unwrap());
+        let loss = LossKind::LogLoss;
+        let working = WorkingLoss::Columns(ColumnLosses::One(loss.as_column()));
+        let weights = Weights::of_rows(None, n as usize).unwrap();
+        let data = Data::<f32>::new(&y, (&working, None), Weights::of_rows(None, n as usize).unwrap(), width).unwrap();
+        let order: Vec<u32> = (0..n).rev().collect();
+        let ends = [0, 1, 130, 130, 131, 1900, 1964, n];
+        let ranges = ends.windows(2).map(|ends| ends[0]..ends[1]).collect();
+        let leaves = Leaves::new(&order, ranges, &weights).unwrap();
+        let config = BoostConfig::new(LossKind::LogLoss);
+        for n_threads in [1, 3] {
+            let control = Control::with_threads(n_threads);
+            let fit = Fit { data: &data, leaves: &leaves, config: &config, control: &control };
+            let add = |_: &mut (), rows: &[u32], sums: &mut [f64]| {
+                rows.iter().for_each(|&row| (sums[0], sums[1]) = (sums[0] + f64::from(row), sums[1] + 1.0));
+                Ok(())
+            };
+            let mut table = vec![f64::NAN; 2 * leaves.len()];
+            let copy = |leaf: usize, sums: &[f64], row: &mut [f64]| {
+                assert_eq!(leaves.rows(leaf).len() as f64, sums[1]);
+                row.copy_from_slice(sums);
+                Ok(())
+            };
+            rows_by_leaf(fit, (2, &mut table), || Ok(()), add, copy).unwrap();
+            for (leaf, sums) in table.chunks_exact(2).enumerate() {
+                let sum: u32 = leaves.rows(leaf).iter().sum();
+                assert_eq!(sums, [f64::from(sum), leaves.rows(leaf).len() as f64]);
+            }
+        }
+    }
 }

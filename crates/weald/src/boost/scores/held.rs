@@ -139,10 +139,16 @@ pub(super) fn sweep_rows<T: Float, M: Moves<T>>(
                     continue;
                 }
                 if blocks.is_none() {
-                    move_row(row, scores);
-                    *loss = match projector {
-                        None => data.of_row.loss(data.row(row), scores),
-                        Some(_) => data.of_row.negative_gradients(data.row(row), scores, r),
+                    let y = data.row(row);
+                    let step = moved.and_then(|(leaf_of, moves)| moves.stored(leaf_of[row] as usize, width));
+                    *loss = if let (Some(step), Some(_)) = (step, projector) {
+                        data.of_row.negative_gradients_after(y, scores, step, r)
+                    } else {
+                        move_row(row, scores);
+                        match projector {
+                            None => data.of_row.loss(y, scores),
+                            Some(_) => data.of_row.negative_gradients(y, scores, r),
+                        }
                     };
                 }
                 if let Some(bounds) = &mut bounds {

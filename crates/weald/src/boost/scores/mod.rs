@@ -118,6 +118,11 @@ impl<'p> Pass<'p> {
 pub(crate) trait Moves<T>: Sync {
     /// Adds it to the scores of a sample of this leaf.
     fn add_to(&self, leaf: usize, scores: &mut [T]);
+
+    /// Returns what is added to the scores of a sample of this leaf, if it is stored.
+    fn stored(&self, _leaf: usize, _width: usize) -> Option<&[T]> {
+        None
+    }
 }
 
 /// Samples and their scores.

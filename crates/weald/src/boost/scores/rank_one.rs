@@ -126,8 +126,11 @@ impl<T: Float> Held<T> {
     /// Returns the regularised least-squares steps.
     fn steps_of_residuals(&self, fit: Fit<'_, T>, values: &[f64]) -> Result<Vec<f64>> {
         let mut products = STEPS.filled(0.0, fit.data.width)?;
-        leaf_sums(fit, self, |leaf, sums| {
-            products.iter_mut().zip(sums).for_each(|(product, sum)| *product += values[leaf] * sum);
+        leaf_sums(fit, self, |leaves| {
+            for &(leaf, sums) in leaves {
+                products.iter_mut().zip(sums).for_each(|(product, sum)| *product += values[leaf] * sum);
+            }
+            Ok(())
         })?;
         let (regularization, square) = (fit.in_units().along(values), fit.leaves.square(values));
         products.iter_mut().for_each(|product| *product = regularization.step(*product, square));

@@ -43,6 +43,14 @@ impl<T: Float> Moves<T> for TableMoves<T> {
             }
         }
     }
+
+    #[inline]
+    fn stored(&self, leaf: usize, width: usize) -> Option<&[T]> {
+        match self {
+            TableMoves::Rows(rows) => Some(&rows[leaf * width..(leaf + 1) * width]),
+            TableMoves::Scaled { .. } => None,
+        }
+    }
 }
 
 impl<'a, T: Float> Scores<'a, T> for Table<T> {
@@ -65,10 +73,13 @@ impl<'a, T: Float> Scores<'a, T> for Table<T> {
         let (width, Fit { data, leaves, .. }) = (fit.data.width, fit);
         let of_sums = |value: &dyn Fn(f64, f64) -> f64| -> Result<Vec<f64>> {
             let mut table = LEAVES.filled(0.0, leaves.len() * width)?;
-            leaf_sums(fit, &self.0, |leaf, sums| {
-                let weight = leaves.weights[leaf];
-                let row = &mut table[leaf * width..][..width];
-                row.iter_mut().zip(sums).for_each(|(g, &sum)| *g = value(sum, weight));
+            leaf_sums(fit, &self.0, |found| {
+                for &(leaf, sums) in found {
+                    let weight = leaves.weights[leaf];
+                    let row = &mut table[leaf * width..][..width];
+                    row.iter_mut().zip(sums).for_each(|(g, &sum)| *g = value(sum, weight));
+                }
+                Ok(())
             })?;
             Ok(table)
         };

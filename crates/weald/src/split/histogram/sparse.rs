@@ -23,12 +23,19 @@ use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::stored_column::{StoredColumn, split_by_column};
 use crate::partition::{BitSet, Column, Entry, Span, Visitor};
+use crate::pool;
 use crate::split::expand::Store;
 use crate::split::scan::Scan;
 use crate::split::{Rules, Task};
 
 /// Sorting an entry costs as much as reading this number of cells; it is set by hand.
 const CELLS_PER_ENTRY: f64 = 8.0;
+
+/// The search of a column costs as much as this number of items of bins, besides those of its cells; it is set by hand.
+const ITEMS_OF_A_COLUMN: usize = 8;
+
+/// A histogram of a thread costs as much as [`MANY`] additions for each of this number of sums; it is set by hand.
+const SUMS_OF_A_THREAD: usize = 1 << 12;
 
 const ENTRIES: Purpose = Purpose("the entries of a node");
 
@@ -47,6 +54,8 @@ pub(crate) struct SparseHistograms<'a> {
     control: Control,
     counting: Counting,
     unused: Unused<'a>,
+    /// Room for the histograms of threads.
+    parts: Vec<Histogram>,
     /// The maximum number of histograms of waiting nodes.
     n_places: usize,
     /// Nodes with fewer samples are sorted.
@@ -81,6 +90,7 @@ impl<'a> SparseHistograms<'a> {
             counting: Counting::of_sparse(criterion.common_weight(rows)?, rules),
             control,
             unused: Unused::new(shared),
+            parts: Vec::new(),
             n_places: 0,
             // Nodes are sorted only if one worker has all samples.
             few_samples: if has_all_rows { FEW_SAMPLES.max(few_samples as u32) } else { 0 },
@@ -110,16 +120,79 @@ impl<'a> SparseHistograms<'a> {
         span.n_samples() < self.few_samples
     }
 
-    /// Adds the samples of a node to a histogram, or subtracts them.
+    /// Returns a histogram of zeros.
+    fn empty(&mut self) -> Result<Histogram> {
+        let (n_sums, n_counts) = (self.n_sums(), self.n_counts());
+        let used = self.unused.take();
+        let used = used.filter(|used| used.sums.len() == n_sums && used.counts.len() == n_counts);
+        let mut histogram = used.unwrap_or_default();
+        histogram.sums.clear();
+        PURPOSE.reserve(&mut histogram.sums, n_sums)?;
+        histogram.sums.resize(n_sums, 0.0);
+        histogram.counts.clear();
+        PURPOSE.reserve(&mut histogram.counts, n_counts)?;
+        histogram.counts.resize(n_counts, 0);
+        Ok(histogram)
+    }
+
+    /// Adds the samples of a node to a histogram, or subtracts them. If there are many, threads share them, and all but
+    /// one have a histogram of their own, which is added afterwards.
     fn move_rows<U: Units, M: BinnedSums, const ADD: bool>(
-        &self,
+        &mut self,
         criterion: &Variance<'_, U, M>,
         histogram: &mut Histogram,
         span: &Span,
+    ) -> Result<()> {
+        let least = self.many * (1 + self.n_sums() / SUMS_OF_A_THREAD) / (self.x.per_row() as usize * self.len).max(1);
+        let (n_blocks, at_once) = pool::blocks(self.control.n_threads(), span.samples.len(), least);
+        if n_blocks < 2 {
+            self.move_block::<_, _, ADD>(criterion, histogram, self.samples.rows(span.samples.clone()));
+            return Ok(());
+        }
+        let mut parts = std::mem::take(&mut self.parts);
+        PURPOSE.push(&mut parts, std::mem::take(histogram))?;
+        for _ in 1..n_blocks {
+            PURPOSE.push(&mut parts, self.empty()?)?;
+        }
+        let rows = self.samples.rows(span.samples.clone());
+        pool::for_each(
+            n_blocks,
+            rows.chunks(at_once).zip(&mut parts).enumerate(),
+            || Ok(()),
+            |(), (block, (rows, part))| {
+                if ADD || block > 0 {
+                    self.move_block::<_, _, true>(criterion, part, rows);
+                } else {
+                    self.move_block::<_, _, false>(criterion, part, rows);
+                }
+                Ok(())
+            },
+        )?;
+        *histogram = parts.swap_remove(0);
+        for part in parts.drain(..) {
+            if ADD {
+                histogram.sums.iter_mut().zip(&part.sums).for_each(|(whole, part)| *whole += part);
+                histogram.counts.iter_mut().zip(&part.counts).for_each(|(whole, part)| *whole += part);
+            } else {
+                M::take_away(&mut histogram.sums, &part.sums, self.len);
+                histogram.counts.iter_mut().zip(&part.counts).for_each(|(whole, part)| *whole -= part);
+            }
+            self.unused.give_back(part)?;
+        }
+        self.parts = parts;
+        Ok(())
+    }
+
+    /// Adds or subtracts some samples.
+    fn move_block<U: Units, M: BinnedSums, const ADD: bool>(
+        &self,
+        criterion: &Variance<'_, U, M>,
+        histogram: &mut Histogram,
+        rows: &[u32],
     ) {
         let len = self.len;
         let Histogram { sums, counts, .. } = histogram;
-        for (i, &row) in self.samples.rows(span.samples.clone()).iter().enumerate() {
+        for (i, &row) in rows.iter().enumerate() {
             if i.is_multiple_of(PULSE) && self.control.is_stopped() {
                 return;
             }
@@ -185,7 +258,8 @@ impl SparseHistograms<'_> {
                 scan.best_subset_of_cells(&column);
             }
         }
-        let n_threads = if histogram.sums.len() >= self.many { self.control.n_threads() } else { 1 };
+        let n_items = histogram.sums.len() + ITEMS_OF_A_COLUMN * x.n_columns();
+        let n_threads = if n_items >= self.many { self.control.n_threads() } else { 1 };
         let at_once = PULSE.min(x.n_columns().div_ceil(PIECES * n_threads)).max(1);
         let pieces = (0..x.n_columns().div_ceil(at_once)).map(|i| i * at_once..x.n_columns().min((i + 1) * at_once));
         scan.in_parts(n_threads, pieces, |part, piece| {
@@ -218,18 +292,9 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
         if self.is_small(span) {
             return Ok(None);
         }
-        let (n_sums, n_counts) = (self.n_sums(), self.n_counts());
-        let used = self.unused.take();
-        let used = used.filter(|used| used.sums.len() == n_sums && used.counts.len() == n_counts);
-        let mut histogram = used.unwrap_or_default();
-        histogram.sums.clear();
-        PURPOSE.reserve(&mut histogram.sums, n_sums)?;
-        histogram.sums.resize(n_sums, 0.0);
-        histogram.counts.clear();
-        PURPOSE.reserve(&mut histogram.counts, n_counts)?;
-        histogram.counts.resize(n_counts, 0);
+        let mut histogram = self.empty()?;
         histogram.frame = criterion.number_of_last_frame();
-        self.move_rows::<_, _, true>(criterion, &mut histogram, span);
+        self.move_rows::<_, _, true>(criterion, &mut histogram, span)?;
         if histogram.counts.is_empty() {
             criterion.workers().sum(&mut histogram.sums)?;
         } else {
@@ -261,7 +326,9 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for SparseHistograms
                 M::take_away(&mut whole.sums, &part.sums, self.len);
                 whole.counts.iter_mut().zip(&part.counts).for_each(|(whole, part)| *whole -= part);
             }
-            None if criterion.workers().has_all_rows() => self.move_rows::<_, _, false>(criterion, &mut whole, smaller),
+            None if criterion.workers().has_all_rows() => {
+                self.move_rows::<_, _, false>(criterion, &mut whole, smaller)?;
+            }
             None => {
                 self.unused.give_back(whole)?;
                 return Ok(None);

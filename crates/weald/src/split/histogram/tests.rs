@@ -269,7 +269,7 @@ proptest! {
 
         let (sparse_bins, by_column) = bin_sparse(&data.csc, problem.max_bins, problem.kinds(), units, &control).unwrap();
         for (few, limit, n_threads) in
-            [(0, MOST_BYTES, 1), (5, MOST_BYTES, 2), (u32::MAX, 0, 1), (0, 0, 2), (2, 20_000, 1)]
+            [(0, MOST_BYTES, 1), (5, MOST_BYTES, 2), (u32::MAX, 0, 1), (0, 0, 2), (2, 20_000, 3)]
         {
             let Ok(cells) = SparseCells::where_worth(by_column.clone(), problem.min_samples_leaf, 0, &control).unwrap() else { unreachable!() };
             let spare = Spare::default();
