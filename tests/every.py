@@ -103,6 +103,8 @@ def _table() -> dict[str, Entry]:
     for name in ("RandomForest", "ExtraTrees"):
         for task in ("Classifier", "Regressor"):
             table.add(getattr(weald, name + task), params=small)
+            if name == "RandomForest":
+                table.add(getattr(weald, name + task), "bins", params={**small, "max_bins": 8})
     several = tuple(kind for kind in CLASSES if kind != "classes")
     table.add(
         weald.RandomForestClassifier,

@@ -30,6 +30,12 @@ BY_TREE = [
 TABLE = [
     *((name, {}) for name in ALL),
     *((name, {"output_projection": "gaussian", "n_projections": 2}) for name in ALL),
+    *(
+        (name, {"max_bins": bins})
+        for name in ALL
+        if name.startswith(("DecisionTree", "RandomForest"))
+        for bins in (5, 255)
+    ),
     *((name, {"max_bins": None, **params}) for name in BOOSTING for params in BOOSTING_PARAMS),
     *((name, {"max_bins": bins, **params}) for name in BOOSTING for params in BY_TREE for bins in (None, 4, 255)),
     *((name, params) for name in COMPRESSED for params in COMPRESSED_PARAMS),

@@ -29,8 +29,19 @@ from weald.datasets import load_npz_folder
 
 OUTPUTS = ["single", "several", "labels"]
 # How splits are chosen: by default; on a projection of the outputs, which is given by name or as a matrix with one row
-# that is the sum of the others, so that rounding could matter; by a criterion; or with scaled outputs.
-WAYS = [None, "gaussian", "achlioptas", "hadamard", "pca", "matrix", "absolute_error", "scaled", "scaled gaussian"]
+# that is the sum of the others, so that rounding could matter; by a criterion; with scaled outputs; or on bins.
+WAYS = [
+    None,
+    "gaussian",
+    "achlioptas",
+    "hadamard",
+    "pca",
+    "matrix",
+    "absolute_error",
+    "scaled",
+    "scaled gaussian",
+    "bins",
+]
 
 
 pytestmark = cases(has_outputs)
@@ -38,6 +49,8 @@ pytestmark = cases(has_outputs)
 
 def is_possible(way, name, outputs):
     """Whether splits can be chosen in this way for these outputs."""
+    if way == "bins":
+        return name.startswith(("DecisionTree", "RandomForest"))
     if way in (None, "absolute_error", "scaled", "scaled gaussian"):
         return way is None or name in REGRESSORS
     return outputs != "single" or name in REGRESSORS  # a single output of classes has no projection
@@ -47,6 +60,8 @@ def chosen_by(way, name, outputs):
     """Parameters for one of these ways to choose splits, for the outputs of `data`."""
     if way is None:
         return {}
+    if way == "bins":
+        return {"max_bins": 6}
     if way == "absolute_error":
         return {"criterion": way}
     if way.startswith("scaled"):

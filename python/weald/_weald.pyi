@@ -155,6 +155,7 @@ class _TreeConfig(TypedDict):
     min_impurity_decrease: float
     seed: int
     output_projection: _OutputProjection | None
+    max_bins: int | None
     ccp_alpha: float
     # Number of categories of each feature, 0 for features that are not categorical.
     categories: list[int] | None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import sklearn.ensemble
 from numpy.typing import ArrayLike
 
-from weald._fit.base import keep
+from weald._fit.base import BINS_CONSTRAINTS, keep
 from weald._fit.forest import BaseForestClassifier, BaseForestRegressor
 from weald._parameters.types import (
     CategoricalFeatures,
@@ -189,6 +189,12 @@ class RandomForestClassifier(BaseForestClassifier):
         "squared_error", and their impurities are variances of the labels times the square roots of their weights. Not
         supported with unknown values of y or with `monotonic_cst`. The search for splits takes several times as long as
         without weights.
+    max_bins : int, default=None
+        Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
+        weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
+        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
+        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
 
     Attributes
     ----------
@@ -244,6 +250,12 @@ class RandomForestClassifier(BaseForestClassifier):
     """
 
     _member_class = DecisionTreeClassifier
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseForestClassifier._parameter_constraints,
+        **BINS_CONSTRAINTS,
+    }
+
+    max_bins: int | None
 
     def __init__(
         self,
@@ -275,6 +287,7 @@ class RandomForestClassifier(BaseForestClassifier):
         interaction_cst: InteractionCst = None,
         keep_rows: bool = False,
         label_weight: LabelWeight = None,
+        max_bins: int | None = None,
     ) -> None:
         keep(self, locals())
 
@@ -423,6 +436,12 @@ class RandomForestRegressor(BaseForestRegressor):
         after `output_scaling`. The weights must be finite, none of them negative, and at least one positive; only their
         ratios matter. An output with weight zero does not influence the splits, and is predicted like the others. Not
         supported with `criterion="poisson"` and "absolute_error".
+    max_bins : int, default=None
+        Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
+        weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
+        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
+        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
 
     Attributes
     ----------
@@ -461,6 +480,12 @@ class RandomForestRegressor(BaseForestRegressor):
     """
 
     _member_class = DecisionTreeRegressor
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseForestRegressor._parameter_constraints,
+        **BINS_CONSTRAINTS,
+    }
+
+    max_bins: int | None
 
     def __init__(
         self,
@@ -491,6 +516,7 @@ class RandomForestRegressor(BaseForestRegressor):
         keep_rows: bool = False,
         output_scaling: OutputScaling = None,
         output_weights: ArrayLike | None = None,
+        max_bins: int | None = None,
     ) -> None:
         keep(self, locals())
 

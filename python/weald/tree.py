@@ -150,6 +150,12 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
         with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
         samples are computed in parallel.
+    max_bins : int, default=None
+        Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
+        weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
+        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
+        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
 
     Attributes
     ----------
@@ -240,6 +246,7 @@ class DecisionTreeClassifier(BaseTree, BaseClassifier):
         interaction_cst: InteractionCst = None,
         label_weight: LabelWeight = None,
         n_jobs: int | None = None,
+        max_bins: int | None = None,
     ) -> None:
         keep(self, locals())
 
@@ -377,6 +384,12 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
         with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
         samples are computed in parallel.
+    max_bins : int, default=None
+        Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
+        weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
+        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
+        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
 
     Attributes
     ----------
@@ -444,6 +457,7 @@ class DecisionTreeRegressor(BaseTree, BaseRegressor):
         output_scaling: OutputScaling = None,
         output_weights: ArrayLike | None = None,
         n_jobs: int | None = None,
+        max_bins: int | None = None,
     ) -> None:
         keep(self, locals())
 
@@ -566,6 +580,12 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
         with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
         samples are computed in parallel.
+    max_bins : int, default=None
+        Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
+        weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
+        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
+        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
 
     Attributes
     ----------
@@ -628,6 +648,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         interaction_cst: InteractionCst = None,
         label_weight: LabelWeight = None,
         n_jobs: int | None = None,
+        max_bins: int | None = None,
     ) -> None:
         keep(self, locals())
 
@@ -747,6 +768,12 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         do not depend on it. The upper nodes of the tree are grown by one thread, and the subtrees below them in parallel;
         with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
         samples are computed in parallel.
+    max_bins : int, default=None
+        Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
+        weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
+        Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
+        of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
+        exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
 
     Attributes
     ----------
@@ -802,6 +829,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         output_scaling: OutputScaling = None,
         output_weights: ArrayLike | None = None,
         n_jobs: int | None = None,
+        max_bins: int | None = None,
     ) -> None:
         keep(self, locals())
 

@@ -198,6 +198,14 @@ n_jobs : int, default={default}
     with `max_leaf_nodes`, `monotonic_cst` or `interaction_cst`, one thread grows the whole tree. Predictions of several
     samples are computed in parallel.
 """,
+    "max_bins": """
+max_bins : int, default={default}
+    Maximum number of bins for each feature, from 2 to 255. Thresholds are then between bins, which have about equal
+    weights, are made of all training samples, and are the same for all trees; equal values are in the same bin.
+    Features with at most this number of distinct values are split exactly, as are categorical features. Random forests
+    of classes on dense X are about twice as fast with bins (see `docs/choosing.md`). None: all features are split
+    exactly. Not supported with random thresholds: `splitter="random"` and extra-trees forests.
+""",
     "tree_": """
 tree_ : Tree
     The fitted tree as arrays with the names that scikit-learn uses, for `sklearn.tree.export_text`, `plot_tree` and

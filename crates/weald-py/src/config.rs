@@ -33,6 +33,8 @@ pub(crate) struct PyTreeConfig {
     min_impurity_decrease: f64,
     seed: u64,
     output_projection: Option<PyOutputProjection>,
+    /// The maximum number of bins of a feature; `None`: splits are searched over all values. In boosting `None`.
+    max_bins: Option<usize>,
     ccp_alpha: f64,
     /// The number of categories of each feature; 0 for features that are not categorical.
     categories: Option<Vec<u32>>,
@@ -95,6 +97,7 @@ impl PyTreeConfig {
             .output_projection(self.output_projection.map(PyOutputProjection::into_projection).transpose()?)
             .output_scaling(output_scaling)
             .output_weights(self.output_weights)
+            .max_bins(self.max_bins)
             .ccp_alpha(self.ccp_alpha))
     }
 }

@@ -102,6 +102,8 @@ def unfitted(estimator: BaseModel) -> BaseEstimator:
 
 # Only for trees and forests: scikit-learn's checks fail for a key that is not a parameter of the estimator.
 PRUNING_CONSTRAINTS: dict[str, list[Any]] = {"ccp_alpha": [Number(Real, 0.0, None, closed="left")]}
+# Only for estimators that find thresholds by comparing them.
+BINS_CONSTRAINTS: dict[str, list[Any]] = {"max_bins": [Interval(Integral, 2, 255, closed="both"), None]}
 
 
 class TreeParameters:
@@ -122,6 +124,13 @@ class TreeParameters:
     n_projections: NProjections
     categorical_features: CategoricalFeatures
     interaction_cst: InteractionCst
+
+    def _bins_of_trees(self) -> int | None:
+        """The maximum number of bins of a feature, which extra-trees do not have."""
+        max_bins = getattr(self, "max_bins", None)
+        if max_bins is not None and getattr(self, "splitter", "best") == "random":
+            raise ValueError(f'max_bins must be None with splitter="random", got {max_bins!r}')
+        return as_size(max_bins)
 
 
 class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # type: ignore[misc]
@@ -364,6 +373,7 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "min_impurity_decrease": float(self.min_impurity_decrease),
             "seed": seed,
             "output_projection": None,
+            "max_bins": self._bins_of_trees(),
             "ccp_alpha": float(getattr(self, "ccp_alpha", 0.0)),
             "categories": None,
             "monotonic_cst": None,
@@ -371,6 +381,10 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
             "output_scaling": None,
             "output_weights": None,
         }
+
+    def _bins_of_trees(self) -> int | None:
+        """The bins that the engine makes for trees; boosting has a parameter of its own."""
+        return None
 
     def _check_predict(self, X: MatrixLike) -> Matrix:
         check_fitted(self)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, is_regressor
 
 from weald import loss as losses
 from weald._fit import boosting_checks
-from weald._fit.base import BaseModel, as_size
+from weald._fit.base import BINS_CONSTRAINTS, BaseModel, as_size
 from weald._fit.boosted import BoostedModel
 from weald._input.checks import MOST, Float, Number
 from weald._input.sklearn_private import HasMethods, Interval, StrOptions
@@ -102,7 +102,7 @@ class BoostingParameters(BoostedModel):
         "step_dtype": [StrOptions({"float64", "float8"})],
         "max_features_by_tree": BaseModel._parameter_constraints["max_features"],
         "subsample": [Number(Real, 0.0, 1.0, closed="right")],
-        "max_bins": [Interval(Integral, 2, 255, closed="both"), None],
+        **BINS_CONSTRAINTS,
         "min_weight_leaf": [Number(Real, 0.0, None, closed="left")],
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "scoring": [str, callable, None],

@@ -15,7 +15,7 @@ from sklearn.utils import Bunch
 from weald import _weald
 from weald._fit import memory
 from weald._fit.arrays import Tree, decision_path
-from weald._fit.base import PRUNING_CONSTRAINTS, BaseModel, TreeParameters
+from weald._fit.base import BINS_CONSTRAINTS, PRUNING_CONSTRAINTS, BaseModel, TreeParameters
 from weald._fit.samples import Samples, prepare
 from weald._fitted.at_once import fitted_at_once, of_one_fit
 from weald._fitted.proof import Proof, check_fitted
@@ -71,7 +71,7 @@ class BaseTree(TreeParameters, BaseModel):
     """What trees for all kinds of y share."""
 
     _proof = TreeProof
-    _later_parameters: ClassVar[dict[str, Any]] = {"n_jobs": None}
+    _later_parameters: ClassVar[dict[str, Any]] = {"n_jobs": None, "max_bins": None}
     _memory_terms = staticmethod(memory.of_forest)
     _masks_y = True
     _keeps_sparse_y = True
@@ -80,9 +80,11 @@ class BaseTree(TreeParameters, BaseModel):
         "splitter": [StrOptions({"best", "random"})],
         "n_jobs": [Integral, None],
         **PRUNING_CONSTRAINTS,
+        **BINS_CONSTRAINTS,
     }
 
     splitter: Literal["best", "random"]
+    max_bins: int | None
 
     tree_: Tree
     max_features_: int

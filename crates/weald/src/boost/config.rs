@@ -189,6 +189,13 @@ impl BoostConfig {
         if self.tree.splitter != Splitter::Best {
             return Err(Error::invalid("splitter", "Random", "be Best in boosting"));
         }
+        if let Some(max_bins) = self.tree.max_bins {
+            return Err(Error::invalid(
+                "tree.max_bins",
+                max_bins,
+                "be none in boosting, which has max_bins of its own",
+            ));
+        }
         if self.tree.ccp_alpha != 0.0 {
             return Err(Error::invalid("ccp_alpha", self.tree.ccp_alpha, "be 0 in boosting"));
         }

@@ -1,8 +1,8 @@
 //! Copies of the samples of a node, side by side.
 //!
 //! The samples of a node are spread over the tables of its criterion, so that each costs a line of the cache for a few
-//! numbers. Where one sample is one or two numbers, the search of random thresholds copies those of a node once for all
-//! of its features and adds up the chosen ones without a branch.
+//! numbers. Where one sample is one or two numbers, searches copy those of a node once for all of its features: that of
+//! random thresholds adds up the chosen ones without a branch, and that on bins adds up those of each bin.
 
 use super::{SideSum, Units};
 
@@ -13,6 +13,15 @@ pub(crate) trait CopiedSample<M>: Copy + Default + std::fmt::Debug {
 
     /// Moves the samples for whose values `is_chosen` holds, and returns their number.
     fn move_chosen(moved: &mut M, samples: &[Self], values: &[f32], is_chosen: impl Fn(f32) -> bool) -> u32;
+
+    /// Adds another sample, so that both are moved together.
+    fn add(&mut self, other: Self);
+
+    /// Moves the sum of some samples.
+    fn move_sum(moved: &mut M, sum: Self);
+
+    /// Returns whether this is the sum of at least one sample: each has a positive weight.
+    fn has_weight(&self) -> bool;
 }
 
 /// For criteria without copies.
@@ -22,6 +31,14 @@ impl<M> CopiedSample<M> for () {
     fn move_chosen(_: &mut M, _: &[()], _: &[f32], _: impl Fn(f32) -> bool) -> u32 {
         0
     }
+
+    fn add(&mut self, (): ()) {}
+
+    fn move_sum(_: &mut M, (): ()) {}
+
+    fn has_weight(&self) -> bool {
+        false
+    }
 }
 
 /// For criteria of two sums, the weight and another one, in vector registers of two floats.
@@ -30,6 +47,21 @@ impl CopiedSample<[f64; 2]> for [f64; 2] {
     fn move_chosen(moved: &mut [f64; 2], samples: &[Self], values: &[f32], is_chosen: impl Fn(f32) -> bool) -> u32 {
         add_chosen::<4, _>(moved, samples, values, is_chosen)
     }
+
+    #[inline]
+    fn add(&mut self, other: Self) {
+        *self = [self[0] + other[0], self[1] + other[1]];
+    }
+
+    #[inline]
+    fn move_sum(moved: &mut [f64; 2], sum: Self) {
+        CopiedSample::<[f64; 2]>::add(moved, sum);
+    }
+
+    #[inline]
+    fn has_weight(&self) -> bool {
+        self[0] != 0.0
+    }
 }
 
 /// For such criteria with whole sums. With four masks, the compiler makes branches, which the processor cannot predict.
@@ -37,6 +69,22 @@ impl<U: Units> CopiedSample<[U; 2]> for [U; 2] {
     #[inline]
     fn move_chosen(moved: &mut [U; 2], samples: &[Self], values: &[f32], is_chosen: impl Fn(f32) -> bool) -> u32 {
         add_chosen::<8, _>(moved, samples, values, is_chosen)
+    }
+
+    #[inline]
+    fn add(&mut self, other: Self) {
+        self[0] += other[0];
+        self[1] += other[1];
+    }
+
+    #[inline]
+    fn move_sum(moved: &mut [U; 2], sum: Self) {
+        CopiedSample::<[U; 2]>::add(moved, sum);
+    }
+
+    #[inline]
+    fn has_weight(&self) -> bool {
+        self[0] != U::default()
     }
 }
 

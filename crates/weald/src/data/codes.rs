@@ -59,6 +59,14 @@ impl CodeColumn {
         })
     }
 
+    /// Returns the codes, if they take one byte each.
+    fn narrow(&self) -> Option<&[u8]> {
+        match self {
+            CodeColumn::Narrow(codes) => Some(codes),
+            CodeColumn::Wide(_) => None,
+        }
+    }
+
     /// Returns the code of a sample.
     #[cfg(test)]
     pub(crate) fn of(&self, row: usize) -> usize {
@@ -75,6 +83,9 @@ fn filled<C: Code>(n: usize, coded: impl Iterator<Item = (u32, usize)>, control:
     Ok(codes)
 }
 
+/// The number of samples that are copied at a time, so that their rows stay in a fast cache.
+const ROWS_AT_ONCE: usize = 1 << 8;
+
 /// The codes of dense X, column by column. The codes of samples without weight are meaningless.
 #[derive(Debug)]
 pub(crate) struct Codes<'a> {
@@ -88,6 +99,8 @@ pub(crate) struct Codes<'a> {
     has_missing: Vec<bool>,
     /// The number of samples of all bins, once somebody asks.
     counts: OnceLock<Vec<u32>>,
+    /// The codes of all features, sample after sample, or empty: see [`Codes::with_rows`].
+    by_row: Vec<u8>,
 }
 
 impl Codes<'_> {
@@ -108,7 +121,32 @@ impl Codes<'_> {
             start,
             has_missing,
             counts: OnceLock::new(),
+            by_row: Vec::new(),
         })
+    }
+
+    /// Returns the same codes, also sample after sample if each takes one byte: the few samples of a small node are far
+    /// apart in a column, and next to each other for all features in a row.
+    pub(crate) fn with_rows(self, control: &Control) -> Result<Self> {
+        let narrow: Option<Vec<&[u8]>> = self.columns.iter().map(CodeColumn::narrow).collect();
+        let Some(columns) = narrow.filter(|columns| !columns.is_empty()) else { return Ok(self) };
+        let mut by_row = control.filled(PURPOSE, 0, columns.len() * columns[0].len())?;
+        for (block, rows) in by_row.chunks_mut(ROWS_AT_ONCE * columns.len()).enumerate() {
+            control.check()?;
+            for (feature, codes) in columns.iter().enumerate() {
+                let codes = &codes[block * ROWS_AT_ONCE..];
+                rows.iter_mut().skip(feature).step_by(columns.len()).zip(codes).for_each(|(to, &code)| *to = code);
+            }
+        }
+        Ok(Codes { by_row, ..self })
+    }
+
+    /// Returns the codes of a feature, if they take one byte each, and the distance between those of two samples.
+    pub(crate) fn near(&self, feature: u32) -> Option<(&[u8], usize)> {
+        if self.by_row.is_empty() || self.features.numbers().is_some() {
+            return self.column(feature).narrow().map(|codes| (codes, 1));
+        }
+        Some((&self.by_row[feature as usize..], self.columns.len()))
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -128,7 +166,14 @@ impl Codes<'_> {
         }
         let has_missing = PURPOSE.collected(features.iter().map(|&feature| self.has_missing[feature as usize]))?;
         let features = self.features.narrowed(features)?;
-        Ok(Codes { columns: Cow::Borrowed(&self.columns), features, start, has_missing, counts: OnceLock::new() })
+        Ok(Codes {
+            columns: Cow::Borrowed(&self.columns),
+            features,
+            start,
+            has_missing,
+            counts: OnceLock::new(),
+            by_row: Vec::new(),
+        })
     }
 
     /// Returns the code of missing values of a feature, if it has any.

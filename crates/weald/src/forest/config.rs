@@ -52,6 +52,7 @@ growth_setters!(ForestConfig.tree: TreeConfig);
 setters! { ForestConfig.tree: TreeConfig {
     splitter: Splitter,
     output_projection: impl Into<Option<OutputProjection>>,
+    max_bins: impl Into<Option<usize>>,
     ccp_alpha: f64,
 } }
 

@@ -12,7 +12,7 @@ use crate::data::dataset::Names;
 use crate::data::sparse_targets::SparseNumbers;
 use crate::data::train_y::TrainY;
 use crate::data::{Dataset, Outputs, SparseTargets, Targets, Weights};
-use crate::error::{Error, Result};
+use crate::error::{Error, Purpose, Result};
 use crate::forest::config::ForestConfig;
 use crate::forest::config::Sampling;
 use crate::model::plain_fit;
@@ -130,6 +130,10 @@ impl<'a, 't> TrainingSet<'a, 't> {
             return Err(Error::invalid("ccp_alpha", config.ccp_alpha, "be 0 if y has masked cells"));
         }
         config.criterion.check_targets(&targets, &draws.rows)?;
+        let grower = {
+            let units = units_of(&draws.rows, overall.as_deref(), n_samples, config.max_bins.is_some())?;
+            Grower::of_any_criterion(config, x, data.categories()?, |row| units[row], control)?
+        };
         let factors = config.output_factors();
         if factors.are_given() && matches!(targets, TrainY::MaskedSlots(_)) {
             return Err(Error::unsupported(factors.name(), "if labels have masked cells"));
@@ -161,7 +165,7 @@ impl<'a, 't> TrainingSet<'a, 't> {
         });
         let projection = projection.transpose()?;
         Ok(TrainingSet {
-            grower: Grower::new(config, x, control)?.with_categories(data.categories()?),
+            grower,
             y: targets,
             weighted,
             projection,
@@ -220,6 +224,17 @@ impl<'a, 't> TrainingSet<'a, 't> {
     }
 }
 
+/// Returns the weight of each sample in the bins of all trees, which is zero outside `rows`; nothing if there are no bins.
+fn units_of(rows: &[u32], weights: Option<&[f64]>, n_samples: usize, has_bins: bool) -> Result<Vec<u64>> {
+    if !has_bins {
+        return Ok(Vec::new());
+    }
+    let weights = Weights::of_rows(weights, n_samples)?;
+    let mut units = Purpose("the weights of samples in bins").filled(0, n_samples)?;
+    rows.iter().for_each(|&row| units[row as usize] = weights.units(row as usize));
+    Ok(units)
+}
+
 /// Purpose of the key of a tree.
 const GROWTH: u64 = 1;
 
@@ -265,7 +280,7 @@ mod tests {
     use crate::data::OutputScaling;
     use crate::projection::{OutputProjection, Projection};
     use crate::rng::Stream;
-    use crate::testing::models;
+    use crate::testing::{grown, models};
 
     fn projections(d: usize) -> Vec<Option<OutputProjection>> {
         let with = |projection| Some(OutputProjection::new(projection).n_projections(d.min(2)));
@@ -320,6 +335,34 @@ mod tests {
                 prop_assert_eq!(&a.impurity, &b.impurity);
             }
         }
+    }
+
+    /// With at most 40 samples, each value has a bin.
+    #[test]
+    fn forests_on_as_many_bins_as_values_are_exact_for_every_kind_of_targets() {
+        for seed in 0..300 {
+            let exact = grown::Problem::new(seed, 1.0);
+            let mut binned = exact.clone();
+            binned.config.tree.max_bins = Some(255 - seed as usize % 200);
+            for (a, b) in exact.fit().trees().iter().zip(binned.fit().trees()) {
+                assert_eq!((&a.nodes, &a.impurity), (&b.nodes, &b.impurity), "{seed}");
+                assert_eq!((&a.leaves, &a.n_node_samples), (&b.leaves, &b.n_node_samples), "{seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn bins_that_are_not_supported_are_refused() {
+        let (x, y) = (Array2::<f32>::zeros((4, 1)), Array2::<f64>::zeros((4, 1)));
+        let best = ForestConfig::random_forest(Criterion::Variance);
+        let random = ForestConfig::extra_trees(Criterion::Variance);
+        for (config, max_bins) in [(&best, 1), (&best, 256), (&random, 255)] {
+            let error = config.clone().max_bins(max_bins).fit((&x, &y)).unwrap_err().to_string();
+            assert!(error.contains("max_bins"), "{error}");
+        }
+        let mut boosted = crate::BoostConfig::new(crate::LossKind::SquaredError);
+        boosted.tree.max_bins = Some(9);
+        assert!(boosted.fit((&x, &y)).unwrap_err().to_string().contains("tree.max_bins"));
     }
 
     #[test]

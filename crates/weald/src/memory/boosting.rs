@@ -1,7 +1,9 @@
 //! The memory of a fit of boosting.
 
-use super::trees::{Growth, SORTED, SORTED_OF_TREE, columns, gaps, most_leaves, n_projections, sets_of_categories};
-use super::{FitShapes, LayoutOfX, MemoryTerm, bytes, count};
+use super::trees::{
+    Growth, SORTED, SORTED_OF_TREE, codes, columns, gaps, most_leaves, n_projections, sets_of_categories,
+};
+use super::{FitShapes, MemoryTerm, bytes, count};
 use crate::boost::{BoostConfig, OutputStrategy};
 use crate::criterion::variance;
 use crate::model::StepDtype;
@@ -89,10 +91,6 @@ impl BoostConfig {
         if self.max_bins.is_none() {
             return columns(&self.tree, shapes, Growth { n_trees: 1, at_once: 1, n_rows: n }, true);
         }
-        let mut found = vec![MemoryTerm::new("the codes of X", bytes::<u8>() * n * p).certain_if(true)];
-        if shapes.layout != LayoutOfX::ColumnMajor {
-            found.push(MemoryTerm::new("the column-major copy of X", bytes::<f32>() * n * p));
-        }
-        found
+        codes(shapes)
     }
 }

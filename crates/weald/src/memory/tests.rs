@@ -48,6 +48,19 @@ fn a_forest_of_dense_numbers() {
 }
 
 #[test]
+fn codes_take_the_place_of_sorted_columns() {
+    let of_x = |layout| {
+        let terms = forest().max_bins(9).fit_memory(&FitShapes::new((10, 4), layout, 2), 2);
+        found(&terms[..terms.iter().position(|term| term.what == "the targets of a tree").unwrap()])
+    };
+    let of_codes = ("the codes of X", 10 * 4, true);
+    assert_eq!(of_x(LayoutOfX::ColumnMajor), [of_codes]);
+    assert_eq!(of_x(LayoutOfX::RowMajor), [of_codes, ("the column-major copy of X", 4 * 10 * 4, false)]);
+    let of_sparse = [("the codes of X", 8 * 30, false), ("the transposed X", 8 * 30, false)];
+    assert_eq!(of_x(LayoutOfX::Csc(30))[..2], of_sparse);
+}
+
+#[test]
 fn a_forest_of_sparse_labels_with_gaps_and_categories() {
     // A tenth of the features is drawn, so that columns are not carried.
     let config = forest().max_features(MaxFeatures::Count(1)).max_leaf_nodes(4).splitter(Splitter::Random);
@@ -161,7 +174,7 @@ fn any_terms(draw: &mut impl FnMut(usize) -> usize, shapes: &FitShapes) -> Vec<(
     let sampling = [Sampling::All, Sampling::Bootstrap(None)][draw(2)];
     let mut grow = forest().n_trees(1 + draw(50)).sampling(sampling).min_samples_leaf(1 + draw(5));
     grow = grow.max_depth([None, Some(3)][draw(2)]).max_leaf_nodes([None, Some(20)][draw(2)]);
-    grow = grow.splitter([Splitter::Best, Splitter::Random][draw(2)]);
+    grow = grow.splitter([Splitter::Best, Splitter::Random][draw(2)]).max_bins([None, Some(9)][draw(2)]);
     grow = grow.max_features([MaxFeatures::All, MaxFeatures::Fraction(0.1)][draw(2)]);
     let projection = |q| OutputProjection::new(Projection::Gaussian).n_projections(NProjections::Count(q));
     grow = grow.output_projection([None, Some(projection(1 + draw(9)))][draw(2)].clone());

@@ -55,8 +55,17 @@ pub(super) fn columns(tree: &TreeConfig, shapes: &FitShapes, growth: Growth, som
     let n_stored = shapes.layout.n_stored();
     let carries = tree.carries_columns(n_stored.is_none(), n_drawn, shapes.n_features);
     let mut found = Vec::new();
+    if tree.max_bins.is_some() {
+        match n_stored {
+            None => return codes(shapes),
+            Some(n_stored) => found.push(MemoryTerm::new("the codes of X", STORED * n_stored)),
+        }
+    }
     if let Some(n_stored) = n_stored {
-        if matches!(shapes.layout, LayoutOfX::Csr(_)) || !carries {
+        // With bins, the transposed X is no longer needed when trees grow.
+        if tree.max_bins.is_some() {
+            found.push(MemoryTerm::new("the transposed X", STORED * n_stored));
+        } else if matches!(shapes.layout, LayoutOfX::Csr(_)) || !carries {
             found.push(MemoryTerm::new("the transposed X", STORED * n_stored).certain_if(true));
         }
         if carries {
@@ -75,6 +84,16 @@ pub(super) fn columns(tree: &TreeConfig, shapes: &FitShapes, growth: Growth, som
         let [first, others] =
             of_each(["the sorted columns of a tree", "the sorted columns of other trees"], of_tree, growth.at_once);
         found.extend([first.certain_if(!some_rows), others]);
+    }
+    found
+}
+
+/// Dense X as the codes of bins, which are made from its columns.
+pub(super) fn codes(shapes: &FitShapes) -> Vec<MemoryTerm> {
+    let n_values = count(shapes.n_samples) * count(shapes.n_features);
+    let mut found = vec![MemoryTerm::new("the codes of X", bytes::<u8>() * n_values).certain_if(true)];
+    if shapes.layout != LayoutOfX::ColumnMajor {
+        found.push(MemoryTerm::new("the column-major copy of X", bytes::<f32>() * n_values));
     }
     found
 }

@@ -118,12 +118,12 @@ pub(crate) trait Visitor {
 /// Returns the feature that a node examines at `position`: that of the lottery or, if the node examines all features and
 /// their order has no effect, the feature of this number, so that none is drawn.
 #[inline]
-fn feature_at(position: u32, lottery: &Lottery, as_drawn: bool) -> Option<u32> {
+pub(crate) fn feature_at(position: u32, lottery: &Lottery, as_drawn: bool) -> Option<u32> {
     if as_drawn { lottery.feature(position) } else { Some(position) }
 }
 
 /// Returns whether the order in which a node examines its features can affect how many it examines.
-fn order_matters(lottery: &Lottery, visitor: &impl Visitor) -> bool {
+pub(crate) fn order_matters(lottery: &Lottery, visitor: &impl Visitor) -> bool {
     visitor.may_be_over_early() || !lottery.examines_all()
 }
 

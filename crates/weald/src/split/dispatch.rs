@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::coded::CodedNodes;
 use super::entries::Entries;
 use super::expand::{NodeSearch, Store};
 use super::histogram::{BinnedSums, Histograms, Spare, SparseCells, SparseHistograms};
@@ -23,7 +24,8 @@ use crate::partition::{dense, sparse};
 pub(crate) enum TrainX<'a> {
     /// Columns that are gathered and sorted at each node.
     Dense(DenseColumns<'a>),
-    /// Codes of bins, for histograms. Only for numerical outputs.
+    /// Codes of bins: for histograms with the variance of numerical outputs, and added up or sorted at each node with
+    /// other criteria.
     Binned(Codes<'a>, Spare),
     /// Columns that are sorted once and carried from node to node.
     DenseSorted(DenseColumns<'a>, Arc<dense::SortedOrder>),
@@ -36,12 +38,14 @@ pub(crate) enum TrainX<'a> {
 }
 
 impl TrainX<'_> {
-    /// Returns whether this holds values, for which a search reads only the samples of a node, rather than codes for
-    /// histograms.
-    pub(crate) fn holds_values(&self) -> bool {
+    /// Returns whether a search with this criterion keeps histograms of nodes, rather than read the samples of a node
+    /// alone.
+    pub(crate) fn keeps_histograms(&self, criterion: Criterion, y: &TrainY<'_>) -> bool {
         match self {
-            TrainX::Dense(_) | TrainX::DenseSorted(..) | TrainX::Sparse(_) | TrainX::SparseSorted(..) => true,
-            TrainX::Binned(..) | TrainX::SparseBinned(..) => false,
+            TrainX::Dense(_) | TrainX::DenseSorted(..) | TrainX::Sparse(_) | TrainX::SparseSorted(..) => false,
+            TrainX::Binned(..) | TrainX::SparseBinned(..) => {
+                criterion == Criterion::Variance && matches!(y, TrainY::Real(_))
+            }
         }
     }
 
@@ -131,6 +135,7 @@ impl<'a> TakeStatistics<'a> for SearchData<'a> {
         let (rows, control) = (self.rows, self.control);
         match self.x {
             TrainX::Dense(x) => self.with_store(Entries(dense::DensePartitioner::new(x, rows, control)?), criterion),
+            TrainX::Binned(x, _) => self.with_store(CodedNodes::<C::Sample>::new(x, rows, control)?, criterion),
             TrainX::DenseSorted(x, order) => {
                 self.with_store(Entries(dense::SortedColumns::new(x, order, rows, control)?), criterion)
             }
@@ -138,9 +143,7 @@ impl<'a> TakeStatistics<'a> for SearchData<'a> {
             TrainX::SparseSorted(x, order) => {
                 self.with_store(Entries(SortedEntries::new(x, order, rows, control)?), criterion)
             }
-            TrainX::Binned(..) | TrainX::SparseBinned(..) => {
-                Err(Error::unsupported("max_bins", "with other criteria than Variance"))
-            }
+            TrainX::SparseBinned(..) => Err(Error::unsupported("max_bins", "with other criteria than Variance")),
         }
     }
 

@@ -18,7 +18,7 @@
 //! | file | what |
 //! |---|---|
 //! | `expand` | from a node to its children, for every storage of X |
-//! | `entries`, [`histogram`] | the two kinds of search: on partitioners; on sums for each bin |
+//! | `entries`, `coded`, [`histogram`] | the kinds of search: on partitioners; on codes of bins; on sums that are kept for each bin |
 //! | `scan`, `best`, `random` | the best cut of a node so far; all cuts of a feature, or one random cut |
 //! | `categories` | sets of categories of a feature, ordered by their targets; the sets of the splits found |
 //! | `further_sets` | the sets that are searched if the best one in this order is not permitted |
@@ -27,7 +27,9 @@
 //! | [`dispatch`] | maps runtime parameters to compiled types |
 
 mod best;
+mod bins_of_node;
 mod categories;
+mod coded;
 pub(crate) mod constraint;
 pub(crate) mod cut;
 pub(crate) mod dispatch;

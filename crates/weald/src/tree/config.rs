@@ -105,6 +105,11 @@ pub struct TreeConfig {
     /// as numbers, and the criterion of the fitted tree is `Variance`. They are not supported in boosting of labels, or
     /// if cells of labels are masked.
     pub output_weights: Option<Vec<f64>>,
+    /// The maximum number of bins of a numerical feature, 2 to 255: equal values are in the same bin, bins have about equal
+    /// weights, and thresholds are between bins. If a feature has no more distinct values, nothing is lost. `None`: all
+    /// values are searched. Bins are made once for all trees of a forest, from all samples. They are not supported with
+    /// random thresholds; boosting has [a parameter of its own](crate::BoostConfig::max_bins).
+    pub max_bins: Option<usize>,
     /// The complexity parameter of pruning after growth, see [`crate::Tree::pruned`]; 0 does not prune. It is not
     /// supported in boosting.
     pub ccp_alpha: f64,
@@ -147,6 +152,7 @@ setters! { TreeConfig {
     splitter: Splitter,
     seed: u64,
     output_projection: impl Into<Option<OutputProjection>>,
+    max_bins: impl Into<Option<usize>>,
     ccp_alpha: f64,
 } }
 
@@ -168,6 +174,7 @@ impl TreeConfig {
             output_projection: None,
             output_scaling: OutputScaling::Unscaled,
             output_weights: None,
+            max_bins: None,
             ccp_alpha: 0.0,
             monotonic_cst: None,
             interaction_cst: None,

@@ -219,12 +219,7 @@ impl<'a> Grower<'a> {
         let Some(max_bins) = max_bins else {
             return Ok(Grower::arranged(x, carry, control)?.with_categories(categories));
         };
-        if !(2..=MOST_BINS).contains(&max_bins) {
-            return Err(Error::invalid("max_bins", max_bins, "be between 2 and 255, or none"));
-        }
-        if config.splitter != Splitter::Best {
-            return Err(Error::unsupported("max_bins", "with random thresholds"));
-        }
+        check_bins(max_bins, config.splitter)?;
         let has_all_rows = workers.has_all_rows();
         let by_column;
         let by_column = match x {
@@ -259,6 +254,46 @@ impl<'a> Grower<'a> {
             sorted(codes, control)?
         } else {
             TrainX::Sparse(SparseColumns::of(codes, control)?)
+        };
+        Ok(Grower::coded(x, bins, n_features, categories))
+    }
+
+    /// Creates a grower for trees with any criterion, on bins if the configuration asks for them. Bins are made from the
+    /// samples with positive `units`, and trees may not be grown on others.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Invalid`] for a number of bins outside 2 to 255, and with random thresholds.
+    pub(crate) fn of_any_criterion(
+        config: &TreeConfig,
+        x: &'a Matrix<'_>,
+        categories: Option<Vec<bool>>,
+        units: impl Fn(usize) -> u64 + Sync,
+        control: &Control,
+    ) -> Result<Self> {
+        let Some(max_bins) = config.max_bins else {
+            return Ok(Grower::new(config, x, control)?.with_categories(categories));
+        };
+        check_bins(max_bins, config.splitter)?;
+        let n_features = x.n_features();
+        let by_column;
+        let by_column = match x {
+            Matrix::Dense(x) => {
+                let columns = DenseColumns::new(x.view())?;
+                let (bins, codes) = bin_dense(&columns, max_bins, categories.as_deref(), units, control)?;
+                let x = TrainX::Binned(codes.with_rows(control)?, Spare::default());
+                return Ok(Grower::coded(x, bins, n_features, categories));
+            }
+            Matrix::Csc(x) => x,
+            Matrix::Csr(x) => {
+                by_column = x.try_transposed(control)?;
+                &by_column
+            }
+        };
+        let (bins, codes) = bin_sparse(by_column, max_bins, categories.as_deref(), units, control)?;
+        let n_drawn = config.max_features.resolve(n_features)?;
+        let x = match config.carries_columns(false, n_drawn, n_features) {
+            true => sorted(codes, control)?,
+            false => TrainX::Sparse(SparseColumns::of(codes, control)?),
         };
         Ok(Grower::coded(x, bins, n_features, categories))
     }
@@ -322,7 +357,7 @@ impl<'a> Grower<'a> {
     ) -> Result<Structure> {
         let rules = self.rules(config, targets.monotonic, sample)?;
         let searches = TreeSearches { x: &self.x, targets, sample, rules, control };
-        let mut structure = match self.subtrees_apart(config, sample, control) {
+        let mut structure = match self.subtrees_apart(config, targets, sample, control) {
             Some(until) => grow_side_by_side(&searches, sample.rows, self, key, until, control)?,
             None => grow(&mut *searches.of(sample.rows)?, self, key, config.max_leaf_nodes, control)?,
         };
@@ -336,10 +371,17 @@ impl<'a> Grower<'a> {
     /// Returns the number of samples of the largest subtrees that are grown in parallel, or `None` if one thread grows
     /// the tree. Histograms use threads of their own, best-first growth is sequential, and nodes with constraints pass
     /// these on to the nodes below.
-    fn subtrees_apart(&self, config: &TreeConfig, sample: &Sample<'_>, control: &Control) -> Option<u32> {
+    fn subtrees_apart(
+        &self,
+        config: &TreeConfig,
+        targets: &TreeTargets<'_>,
+        sample: &Sample<'_>,
+        control: &Control,
+    ) -> Option<u32> {
         let is_free =
             config.max_leaf_nodes.is_none() && config.monotonic_cst.is_none() && config.interaction_cst.is_none();
-        let can_be = is_free && self.x.holds_values() && sample.workers.has_all_rows();
+        let has_histograms = self.x.keeps_histograms(targets.criterion, targets.y);
+        let can_be = is_free && !has_histograms && sample.workers.has_all_rows();
         subtrees::largest(sample.rows.len(), control.n_threads()).filter(|_| can_be)
     }
 
@@ -416,6 +458,17 @@ impl Decode for Grower<'_> {
             }
         }
     }
+}
+
+/// Returns an error for a number of bins that is not accepted, or bins that are not supported.
+fn check_bins(max_bins: usize, splitter: Splitter) -> Result<()> {
+    if !(2..=MOST_BINS).contains(&max_bins) {
+        return Err(Error::invalid("max_bins", max_bins, "be between 2 and 255, or none"));
+    }
+    if splitter != Splitter::Best {
+        return Err(Error::unsupported("max_bins", "with random thresholds"));
+    }
+    Ok(())
 }
 
 /// Sorts sparse columns that are carried down.

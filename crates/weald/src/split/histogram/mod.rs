@@ -44,6 +44,7 @@ use spare::{MOST_BYTES, PURPOSE, Unused};
 pub(crate) use sparse::SparseHistograms;
 use words::Gathered;
 
+use super::coded::{scan_by_code, split_by_code};
 use super::expand::Store;
 use super::scan::Scan;
 use super::{Rules, Task};
@@ -51,7 +52,6 @@ use crate::control::Control;
 use crate::criterion::Units;
 use crate::criterion::variance::Variance;
 use crate::data::Codes;
-use crate::data::codes::{Code, CodeColumn};
 use crate::error::Result;
 use crate::exact::debug_assert_exact;
 use crate::exact::reduce::Reduce;
@@ -59,7 +59,7 @@ use crate::loss::vector::vectorised;
 use crate::partition::decision::Decision;
 use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
-use crate::partition::{Column, Entry, KnownConstants, Span, Visitor};
+use crate::partition::{Entry, KnownConstants, Span, Visitor};
 
 /// Nodes are sorted if their number of samples is less than this fraction of the number of bins of a feature. The
 /// fraction increases for each further output, up to the last value. The values are set by hand from
@@ -169,18 +169,16 @@ impl<'a> Histograms<'a> {
     }
 
     /// Searches the drawn features of a small node, whose samples are sorted.
-    fn sort_drawn<U: Units, M: BinnedSums>(&mut self, scan: &mut Scan<'_, Variance<'_, U, M>>, node: &Range<u32>) {
+    fn sort_drawn<U: Units, M: BinnedSums>(
+        &mut self,
+        scan: &mut Scan<'_, Variance<'_, U, M>>,
+        node: &Range<u32>,
+    ) -> Result<()> {
         let rows = self.samples.rows(node.clone());
         for drawn in &mut self.drawn {
-            let missing = self.x.missing(drawn.feature);
-            match self.x.column(drawn.feature) {
-                CodeColumn::Narrow(codes) => gather(&mut self.entries, codes, missing, rows),
-                CodeColumn::Wide(codes) => gather(&mut self.entries, codes, missing, rows),
-            }
-            let n_zeros = (rows.len() - self.entries.len()) as u32;
-            let column = Column::varying(drawn.feature, &mut self.entries, false, n_zeros);
-            drawn.varies = column.map(|column| scan.column(column)).is_some();
+            drawn.varies = scan_by_code(scan, &mut self.entries, (self.x, drawn.feature), rows)?;
         }
+        Ok(())
     }
 
     /// Returns a histogram in which no feature is filled.
@@ -215,19 +213,6 @@ fn show_sums(sums: &[f64], visit: &mut dyn FnMut(u32, f64)) -> f64 {
     sums[0]
 }
 
-/// Returns a code as the value that is searched.
-fn value_of(code: impl Code, missing: Option<usize>) -> f32 {
-    let place = code.place();
-    if Some(place) == missing { f32::NAN } else { place as f32 }
-}
-
-/// Collects the non-zero entries of some samples, with their codes as values.
-fn gather(entries: &mut Vec<Entry>, codes: &[impl Code], missing: Option<usize>, rows: &[u32]) {
-    entries.clear();
-    let coded = rows.iter().map(|&row| (value_of(codes[row as usize], missing), row)).filter(|&(code, _)| code != 0.0);
-    entries.extend(coded.map(|(code, row)| Entry::new(code, row)));
-}
-
 impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
     type Sums = Histogram;
 
@@ -240,29 +225,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
     }
 
     fn split_samples(&mut self, span: &Span, feature: u32, decision: Decision<'_>) -> Result<u32> {
-        fn goes_right(
-            codes: &[impl Code],
-            missing: Option<usize>,
-            decision: Decision<'_>,
-        ) -> impl Fn(u32) -> bool + Sync {
-            move |row| !decision.goes_left(value_of(codes[row as usize], missing))
-        }
-        let (node, missing, n_threads) = (span.samples.clone(), self.x.missing(feature), self.control.n_threads());
-        match self.x.column(feature) {
-            CodeColumn::Narrow(codes) if node.len() > usize::from(u8::MAX) => {
-                // The decision is made once for each code.
-                let of_code: [bool; 1 << u8::BITS] =
-                    std::array::from_fn(|code| !decision.goes_left(value_of(code as u8, missing)));
-                let goes_right = |row: u32| of_code[usize::from(codes[row as usize])];
-                self.samples.split_in_blocks(node, n_threads, goes_right)
-            }
-            CodeColumn::Narrow(codes) => {
-                self.samples.split_in_blocks(node, n_threads, goes_right(codes, missing, decision))
-            }
-            CodeColumn::Wide(codes) => {
-                self.samples.split_in_blocks(node, n_threads, goes_right(codes, missing, decision))
-            }
-        }
+        split_by_code(&mut self.samples, span, (self.x, feature), decision, self.control.n_threads())
     }
 
     /// No feature is filled yet: the search fills the features that it draws.
@@ -331,7 +294,7 @@ impl<'a, U: Units, M: BinnedSums> Store<Variance<'a, U, M>> for Histograms<'_> {
             self.draw(lottery, next..end, node, histogram.is_some())?;
             next = end;
             if is_small {
-                self.sort_drawn(scan, node);
+                self.sort_drawn(scan, node)?;
             } else {
                 let rows = self.samples.rows(node.clone());
                 let histogram = match &mut histogram {

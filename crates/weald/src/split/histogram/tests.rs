@@ -8,6 +8,7 @@ use super::*;
 use crate::criterion::{NodeCriterion, variance};
 use crate::data::Category;
 use crate::data::bins::{bin_dense, bin_sparse};
+use crate::data::codes::CodeColumn;
 use crate::data::train_y::RealTargets;
 use crate::data::weights::tests::hostile_weights;
 use crate::data::{Bins as Edges, DenseColumns, SparseColumns, SparseView, Weights};
@@ -17,6 +18,7 @@ use crate::exact::reduce::tests::by_two;
 use crate::partition::sorted_entries::{SortedEntries, SortedOrder};
 use crate::partition::{dense, sparse};
 use crate::rng::Key;
+use crate::split::coded::{CodedNodes, value_of};
 use crate::split::constraint::{Constraints, LeafSizes};
 use crate::split::cut::Gap;
 use crate::split::entries::Entries;
@@ -265,6 +267,18 @@ proptest! {
         }
         if q == 1 {
             check_histograms(&problem, (&data, &data.units), || variance::One, (&bins, &codes), &expected)?;
+        }
+        macro_rules! coded {
+            ($sums:expr) => {{
+                let criterion = Variance::new(&data.y, &data.units, data.exact, $sums, &control).unwrap();
+                let store = CodedNodes::new(&codes, &data.rows, &control).unwrap();
+                let mut search = NodeSearch::new(store, criterion, rules.clone(), control.clone()).unwrap();
+                fingerprint(&problem.grown(&mut search, Some(&bins)))
+            }};
+        }
+        prop_assert_eq!(&expected, &coded!(variance::Many::new(q).unwrap()), "sorted codes");
+        if q == 1 {
+            prop_assert_eq!(&expected, &coded!(variance::One), "sums of bins");
         }
 
         let (sparse_bins, by_column) = bin_sparse(&data.csc, problem.max_bins, problem.kinds(), units, &control).unwrap();
