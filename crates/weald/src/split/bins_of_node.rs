@@ -33,7 +33,7 @@ impl Places {
     /// Returns the bins in increasing order.
     #[inline]
     fn rising(self) -> impl Iterator<Item = u8> {
-        let mut words = (0u8..).step_by(64).zip(self.0);
+        let mut words = [0u8, 64, 128, 192].into_iter().zip(self.0);
         let (mut first, mut word) = (0, 0);
         std::iter::from_fn(move || {
             while word == 0 {

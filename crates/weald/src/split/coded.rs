@@ -26,8 +26,12 @@ use crate::split::bins_of_node::BinsOfNode;
 
 const PURPOSE: Purpose = Purpose("the bins of a node");
 
-/// In nodes with at most this number of samples, fewer than most features have bins, samples are sorted.
-const FEW: usize = 64;
+/// In nodes with at most this number of samples, fewer than most features have bins, samples are sorted by comparing them.
+/// It is small in tests, which have few samples.
+const FEW: usize = if cfg!(test) { 12 } else { MOST_COMPARED };
+
+/// The number of samples whose numbers fit into keys beside codes.
+const MOST_COMPARED: usize = 1 << 6;
 
 /// The samples of one tree, and the codes of dense X. `S` is a sample of the criterion.
 #[derive(Debug)]
@@ -154,7 +158,7 @@ pub(super) fn scan_by_code<C: NodeCriterion>(
             match rows.len() {
                 0..=16 => sort_few::<16>(entries, code_of, missing, rows),
                 17..=32 => sort_few::<32>(entries, code_of, missing, rows),
-                _ => sort_few::<FEW>(entries, code_of, missing, rows),
+                _ => sort_few::<MOST_COMPARED>(entries, code_of, missing, rows),
             }
         }
         (CodeColumn::Narrow(codes), _) => sort_by_counting(entries, codes, missing, rows),
@@ -184,7 +188,7 @@ fn sort_few<const LEN: usize>(
     missing: Option<usize>,
     rows: &[u32],
 ) -> usize {
-    const { assert!(LEN <= FEW, "the number of a sample has six bits") };
+    const { assert!(LEN <= MOST_COMPARED, "the number of a sample has six bits") };
     // No two keys are equal.
     let mut keys = [i16::MAX; LEN];
     let mut n_zeros = 0;
