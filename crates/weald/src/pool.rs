@@ -5,10 +5,12 @@
 //! With one thread, the jobs run without a pool. Pools are identified by the process id, because threads do not survive a
 //! fork: a child process does not use the pools of its parent and creates its own.
 //!
+//! Work with many short loops runs [`within`] a pool of its own: there a loop takes back what no other thread has begun,
+//! so that it is not late because the system runs something else.
+//!
 //! The global pool of `rayon` is not used, because it belongs to the application.
 
 use std::cell::Cell;
-use std::hint::spin_loop;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +18,7 @@ use std::sync::{Arc, Barrier, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder, Yield};
 
 use crate::error::{ErrorKind, Purpose, Result};
 
@@ -53,6 +55,7 @@ fn started(n_threads: usize) -> Result<ThreadPool> {
     let built = ThreadPoolBuilder::new()
         .num_threads(n_threads)
         .start_handler(move |_| {
+            IS_OURS.set(true);
             runs.wait();
         })
         .spawn_handler(|worker| {
@@ -83,11 +86,51 @@ struct Pools(Mutex<Vec<Entry>>);
 
 static POOLS: Pools = Pools(Mutex::new(Vec::new()));
 
+/// Those that [`within`] lends, while nobody has them.
+static LENT: Pools = Pools(Mutex::new(Vec::new()));
+
+/// The most pools of a process that wait to be lent again.
+const MOST_IDLE: usize = 4;
+
+/// A pool that one thread has for itself. It is given back when this is dropped.
+struct Lent {
+    from: &'static Pools,
+    n_threads: usize,
+    pool: Arc<ThreadPool>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let process = std::process::id();
+        let mut pools = lock(&self.from.0);
+        // Only those of this process are dropped: see `Pools::get`.
+        if pools.iter().filter(|e| e.process == process).count() == MOST_IDLE {
+            let oldest = pools.iter().position(|e| e.process == process).expect("there are several");
+            drop(pools.remove(oldest));
+        }
+        // Without memory for the list, the pool ends.
+        let entry = Entry { process, n_threads: self.n_threads, pool: Arc::clone(&self.pool) };
+        _ = Purpose("threads").push(&mut pools, entry);
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nothing panics while the lock is held: it guards moves only")
 }
 
 impl Pools {
+    /// Removes a pool of this process with `n_threads` threads, or makes one.
+    fn take(&'static self, n_threads: usize) -> Result<Lent> {
+        let process = std::process::id();
+        let found = {
+            let mut pools = lock(&self.0);
+            let at = pools.iter().rposition(|e| e.process == process && e.n_threads == n_threads);
+            at.map(|at| pools.remove(at).pool)
+        };
+        let pool = found.map_or_else(|| started(n_threads).map(Arc::new), Ok)?;
+        Ok(Lent { from: self, n_threads, pool })
+    }
+
     /// Returns a pool of this process for `n_workers` workers, with at most `n_threads` threads: the smallest existing
     /// one that is large enough, or a new one with a thread for each worker.
     fn get(&self, n_workers: usize, n_threads: usize) -> Result<Arc<ThreadPool>> {
@@ -149,19 +192,26 @@ pub(crate) fn for_each<J: Send, S>(
         }
     };
     let n_left = AtomicUsize::new(n_workers - 1);
-    POOLS.get(n_workers - 1, n_threads - 1)?.in_place_scope(|scope| {
-        for _ in 1..n_workers {
-            scope.spawn(|_| {
-                let _done = Done(&n_left);
-                worker();
-                rayon::spawn(linger);
-            });
-        }
-        worker();
-        await_others(&n_left);
-    });
+    if is_in_pool_of(n_workers) {
+        rayon::scope(|scope| run_together(scope, n_workers, &worker, &n_left));
+    } else {
+        POOLS.get(n_workers - 1, n_threads)?.in_place_scope(|scope| run_together(scope, n_workers, &worker, &n_left));
+    }
     let failure = lock(&queue).1.take();
     failure.map_or(Ok(()), Err)
+}
+
+/// Runs `worker` on this thread and on others, `n_workers` in all.
+fn run_together<'s>(scope: &Scope<'s>, n_workers: usize, worker: &'s (impl Fn() + Sync), n_left: &'s AtomicUsize) {
+    for _ in 1..n_workers {
+        scope.spawn(|_| {
+            let _done = Done(n_left);
+            worker();
+            rayon::spawn(linger);
+        });
+    }
+    worker();
+    await_others(n_left);
 }
 
 /// How long a thread that has no work looks for more before it sleeps. To wake a thread takes the time of a million
@@ -170,6 +220,42 @@ const LINGER: Duration = Duration::from_micros(200);
 
 thread_local! {
     static LINGERS: Cell<bool> = const { Cell::new(false) };
+    /// Whether the thread belongs to one of these pools.
+    static IS_OURS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether the thread belongs to one of these pools, with at least `n_threads` threads.
+fn is_in_pool_of(n_threads: usize) -> bool {
+    IS_OURS.get() && rayon::current_num_threads() >= n_threads
+}
+
+/// Runs `f` on a thread of a pool of `n_threads` threads, which nothing else uses meanwhile. There, a loop is distributed
+/// in less time, and it ends as soon as its jobs are done: it does not wait for threads that have not begun, because the
+/// system runs something else, say.
+pub(crate) fn within<T: Send>(n_threads: usize, f: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    if n_threads <= 1 || is_in_pool_of(n_threads) {
+        return f();
+    }
+    let lent = LENT.take(n_threads)?;
+    lent.pool.install(|| {
+        let _leads = Leads(LINGERS.replace(true));
+        wake_others();
+        f()
+    })
+}
+
+/// While a thread leads, it does not linger.
+struct Leads(bool);
+
+impl Drop for Leads {
+    fn drop(&mut self) {
+        LINGERS.set(self.0);
+    }
+}
+
+/// Lets the other threads of this thread's pool look for work for a while.
+fn wake_others() {
+    rayon::spawn_broadcast(|_| linger());
 }
 
 /// Runs what comes until nothing has come for a while.
@@ -182,7 +268,7 @@ fn linger() {
     while Instant::now() < end {
         match rayon::yield_now() {
             Some(Yield::Executed) => end = Instant::now() + LINGER,
-            Some(Yield::Idle) => spin_loop(),
+            Some(Yield::Idle) => thread::yield_now(),
             None => break,
         }
     }
@@ -199,10 +285,19 @@ impl Drop for Done<'_> {
 }
 
 /// Waits for a while until no thread is left: what follows waits for as long as it takes, but would have to be woken.
+/// A thread of the pool takes back what no other has begun, and finds that nothing is left to do.
 fn await_others(n_left: &AtomicUsize) {
     let end = Instant::now() + LINGER;
+    let mut some_slept = false;
     while n_left.load(Ordering::Acquire) > 0 && Instant::now() < end {
-        spin_loop();
+        if rayon::yield_local() == Some(Yield::Executed) {
+            some_slept = true;
+        } else {
+            thread::yield_now();
+        }
+    }
+    if some_slept {
+        wake_others();
     }
 }
 
@@ -277,6 +372,50 @@ mod tests {
         });
         let found = found.unwrap();
         assert!(found.contains(&caller) && found[0] != found[1]);
+    }
+
+    #[test]
+    fn within_a_pool_a_loop_does_not_wait_for_a_thread_that_does_something_else() {
+        let caller = std::thread::current().id();
+        for n_threads in [2, 3] {
+            let begun = Arc::new(Barrier::new(n_threads));
+            let ended = Arc::new(Barrier::new(n_threads));
+            let (b, e) = (Arc::clone(&begun), Arc::clone(&ended));
+            let found = within(n_threads, move || {
+                let leader = std::thread::current().id();
+                rayon::spawn_broadcast(move |_| {
+                    if std::thread::current().id() != leader {
+                        b.wait();
+                        e.wait();
+                    }
+                });
+                begun.wait();
+                // All other threads wait, for the barrier below.
+                let threads = map(n_threads, 100, |_| Ok(std::thread::current().id()))?;
+                ended.wait();
+                assert!(threads.iter().all(|thread| *thread == leader));
+                // A pool within a pool is the same.
+                within(n_threads, || Ok((leader, std::thread::current().id())))
+            });
+            let (leader, inner) = found.unwrap();
+            assert!(leader == inner && leader != caller);
+        }
+        assert_eq!(within(1, || Ok(std::thread::current().id())).unwrap(), caller);
+    }
+
+    #[test]
+    fn each_has_a_pool_of_its_own_within_which_others_may_wait_for_it() {
+        let together = Barrier::new(6);
+        std::thread::scope(|scope| {
+            let waits = || within(2, || Ok(together.wait().is_leader())).unwrap();
+            let all: Vec<_> = (0..6).map(|_| scope.spawn(waits)).collect();
+            assert_eq!(all.into_iter().map(|one| usize::from(one.join().unwrap())).sum::<usize>(), 1);
+        });
+        let process = std::process::id();
+        assert!(lock(&LENT.0).iter().filter(|e| e.process == process).count() <= MOST_IDLE);
+        // A pool is lent again after a panic.
+        assert!(std::panic::catch_unwind(|| within::<()>(2, || panic!("within"))).is_err());
+        assert_eq!(within(2, || map(2, 3, Ok)).unwrap(), [0, 1, 2]);
     }
 
     #[test]

@@ -88,26 +88,31 @@ impl Learner for Growing<'_, '_> {
         let trees = self.trees;
         if let [booster] = boosters {
             let key = tree_key(fitting.config.seed, stage);
-            return Ok(vec![trees.stage((0, booster), rows, key, targets, next, fitting.control)?]);
+            let stage = || trees.stage((0, booster), rows, key, targets, next, fitting.control);
+            return Ok(vec![pool::within(fitting.control.n_threads(), stage)?]);
         }
         // Single targets: all scores independently, in parallel. If there are fewer scores than threads, each has several.
         let own = fitting.control.shared_by(boosters.len());
         let mut slots: Vec<Option<Stage>> = STAGES.collected(boosters.iter().map(|_| None))?;
         let jobs = boosters.iter_mut().zip(&mut slots).enumerate();
-        pool::for_each(
-            fitting.weights.workers().n_threads(fitting.control.n_threads()),
-            jobs,
-            || Ok(Vec::new()),
-            |targets, (j, (booster, slot))| {
-                booster.aim(&Projector::Identity(1), targets, &own)?;
-                let key = tree_key(fitting.config.seed, stage * fitting.problem.width + j);
-                // A sample whose y is unknown is left out. If no sample is left, the tree is a leaf that adds nothing.
-                let known = booster.train.data.known_rows(rows)?.filter(|known| !known.is_empty());
-                let rows = known.as_deref().unwrap_or(rows);
-                *slot = Some(trees.stage((j, booster), rows, key, targets, None, &own)?);
-                Ok(())
-            },
-        )?;
+        let n_threads = fitting.weights.workers().n_threads(fitting.control.n_threads());
+        let fit_all = || {
+            pool::for_each(
+                n_threads,
+                jobs,
+                || Ok(Vec::new()),
+                |targets, (j, (booster, slot))| {
+                    booster.aim(&Projector::Identity(1), targets, &own)?;
+                    let key = tree_key(fitting.config.seed, stage * fitting.problem.width + j);
+                    // A sample whose y is unknown is left out. If no sample is left, the tree is a leaf that adds nothing.
+                    let known = booster.train.data.known_rows(rows)?.filter(|known| !known.is_empty());
+                    let rows = known.as_deref().unwrap_or(rows);
+                    *slot = Some(trees.stage((j, booster), rows, key, targets, None, &own)?);
+                    Ok(())
+                },
+            )
+        };
+        pool::within(n_threads, fit_all)?;
         STAGES.collected(slots.into_iter().map(|slot| slot.expect("every score has had its stage")))
     }
 

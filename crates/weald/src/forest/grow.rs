@@ -16,6 +16,7 @@ use crate::error::{Error, Purpose, Result};
 use crate::forest::config::ForestConfig;
 use crate::forest::config::Sampling;
 use crate::model::plain_fit;
+use crate::pool;
 use crate::projection::plan::{Plan, PlanData};
 use crate::rng::Key;
 use crate::rounds::side_by_side;
@@ -47,7 +48,9 @@ impl TreeConfig {
         let restored = data.restored(self.criterion.takes_entries())?;
         let data = data.with_restored(restored.as_ref());
         let fit = Fit { sampling: Sampling::All, seed: self.seed, n_trees: 1 };
-        TrainingSet::new(self, &data, fit, control)?.grow(self, 0, Key::from_seed(self.seed), control)
+        pool::within(control.n_threads(), || {
+            TrainingSet::new(self, &data, fit, control)?.grow(self, 0, Key::from_seed(self.seed), control)
+        })
     }
 }
 
