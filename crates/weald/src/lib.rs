@@ -39,6 +39,7 @@
 //! | [`forest`] | the samples of each tree, trees in parallel, means over trees, out-of-bag estimates |
 //! | [`boost`] | gradient boosting: stages of trees, steps, and the scores that they add up to |
 //! | [`centroid`] | forests whose nodes cluster samples by y and send them to the nearest centroid in X |
+//! | [`linear`] | linear models of many labels, fitted sixteen labels at a time |
 //! | [`compress`] | sparse linear models over the nodes of a forest, and the smaller forests made from them |
 //! | [`memory`] | the memory of a fit, estimated from the shapes of its data before it starts |
 //! | [`model_file`] | reading and writing models as bytes and files; every tree is validated before use |
@@ -131,6 +132,7 @@ mod error;
 mod exact;
 pub mod forest;
 pub mod label_files;
+pub mod linear;
 pub mod loss;
 pub mod memory;
 pub mod model;
@@ -172,6 +174,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
+pub use linear::{LinearConfig, LinearModel};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm};
 pub use model::{

@@ -22,7 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["model"],
     &["forest"],
     &["boost", "centroid"],
-    &["compress"],
+    &["compress", "linear"],
     &["memory", "model_file"],
 ];
 

@@ -68,6 +68,7 @@ mod vectors;
 
 pub use config::{CentroidForestConfig, CentroidPrecision, Clustering, DirectionScope, Refinement, Routing};
 pub use tree::{CentroidTree, FeatureWeight};
+pub(crate) use vectors::{Preparation, Vectors, inverse_document_frequencies};
 #[cfg(feature = "model-files")]
 pub(crate) use {
     centroids::Centroids,

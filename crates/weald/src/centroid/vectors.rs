@@ -15,15 +15,15 @@ const GRID: f32 = (1u32 << 24) as f32;
 
 /// How the entries of a sample are prepared.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Preparation<'a> {
-    pub(super) normalize: bool,
+pub(crate) struct Preparation<'a> {
+    pub(crate) normalize: bool,
     /// A factor for each feature.
-    pub(super) idf: Option<&'a [f32]>,
+    pub(crate) idf: Option<&'a [f32]>,
 }
 
 /// Sparse samples.
 #[derive(Debug)]
-pub(super) struct Vectors {
+pub(crate) struct Vectors {
     ptr: Vec<usize>,
     features: Vec<u32>,
     values: Vec<f32>,
@@ -32,7 +32,7 @@ pub(super) struct Vectors {
 
 impl Vectors {
     /// Converts X; returns an error for infinity and NaN.
-    pub(super) fn new(x: &Matrix<'_>, preparation: Preparation<'_>, control: &Control) -> Result<Self> {
+    pub(crate) fn new(x: &Matrix<'_>, preparation: Preparation<'_>, control: &Control) -> Result<Self> {
         if x.check()? {
             return Err(Error::invalid("X", "NaN", "have finite float32 values"));
         }
@@ -105,7 +105,7 @@ impl Vectors {
         self.features.truncate(end);
     }
 
-    pub(super) fn n_rows(&self) -> usize {
+    pub(crate) fn n_rows(&self) -> usize {
         self.ptr.len() - 1
     }
 
@@ -115,14 +115,14 @@ impl Vectors {
 
     /// Returns the features of a sample, which are increasing, and their values.
     #[inline(always)]
-    pub(super) fn of(&self, row: u32) -> (&[u32], &[f32]) {
+    pub(crate) fn of(&self, row: u32) -> (&[u32], &[f32]) {
         let range = self.ptr[row as usize]..self.ptr[row as usize + 1];
         (&self.features[range.clone()], &self.values[range])
     }
 }
 
 /// Returns the factor of each feature: 1 + ln((1 + n) / (1 + n with the feature)), where n is counted by weight.
-pub(super) fn inverse_document_frequencies(
+pub(crate) fn inverse_document_frequencies(
     x: &Matrix<'_>,
     units: impl Fn(usize) -> u64,
     unit: f64,

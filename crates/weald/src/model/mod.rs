@@ -90,8 +90,8 @@ pub use predict::StagedScores;
 pub(crate) use predict::TREES_AT_ONCE;
 pub use ranking::{LabelScores, StoredScores, rank_rows};
 pub use step_sizes::StepDtype;
-pub(crate) use topk::RankBy;
 pub use topk::TopK;
+pub(crate) use topk::{RankBy, check_topk};
 pub use true_ranks::{coverage, label_precision};
 
 use std::sync::Arc;

@@ -52,7 +52,7 @@ fn check_k(columns: usize, k: usize) -> Result<()> {
 
 /// Returns an error if `k` is not between 1 and the number of columns, or if the exclusions do not have the right
 /// shape.
-pub(super) fn check_topk((n, columns): (usize, usize), k: usize, excluded: Option<&LabelView<'_>>) -> Result<()> {
+pub(crate) fn check_topk((n, columns): (usize, usize), k: usize, excluded: Option<&LabelView<'_>>) -> Result<()> {
     check_k(columns, k)?;
     check_excluded((n, columns), excluded)
 }

@@ -1,0 +1,85 @@
+//! Parameters of linear models: plain data, checked when they are used.
+
+use crate::error::{Error, Result};
+use crate::setters::setters;
+
+/// Parameters of a linear model of many labels.
+///
+/// ```
+/// use weald::LinearConfig;
+/// let config = LinearConfig::default().c(1.0).normalize(false);
+/// assert_eq!(config.max_iter, 50);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LinearConfig {
+    /// The inverse strength of regularisation: the loss of a sample is multiplied by it and by the weight of the sample.
+    pub c: f64,
+    /// The value of the constant feature whose weight is the intercept. The larger it is, the less the intercept is
+    /// regularised, towards −1, which says that a sample does not have the label; if it is 0, all intercepts are −1.
+    pub intercept_scaling: f64,
+    /// A column is finished when no projected gradient of a sample is larger than this.
+    pub tol: f64,
+    /// Maximum number of passes over the samples.
+    pub max_iter: usize,
+    /// Weights whose magnitude is below this are dropped after the fit.
+    pub min_weight: f64,
+    /// Whether X of each sample is normalised to length one.
+    pub normalize: bool,
+    /// Whether features are weighted by inverse document frequency: 1 + ln((1 + n) / (1 + n with the feature)).
+    pub idf: bool,
+    /// The seed of the order in which samples are visited.
+    pub seed: u64,
+}
+
+setters! { LinearConfig {
+    c: f64,
+    intercept_scaling: f64,
+    tol: f64,
+    max_iter: usize,
+    min_weight: f64,
+    normalize: bool,
+    idf: bool,
+    seed: u64,
+} }
+
+impl Default for LinearConfig {
+    /// Parameters for text: normalised samples, features weighted by inverse document frequency.
+    fn default() -> Self {
+        LinearConfig {
+            c: 0.3,
+            intercept_scaling: 0.3,
+            tol: 0.1,
+            max_iter: 50,
+            min_weight: 0.01,
+            normalize: true,
+            idf: true,
+            seed: 0,
+        }
+    }
+}
+
+/// Bounds of positive parameters, within which float32 neither overflows nor vanishes.
+const LEAST: f64 = 1e-9;
+const MOST: f64 = 1e9;
+
+impl LinearConfig {
+    pub(super) fn check(&self) -> Result<()> {
+        if !(LEAST..=MOST).contains(&self.c) {
+            return Err(Error::invalid("C", self.c, "be between 1e-9 and 1e9"));
+        }
+        if !(self.intercept_scaling == 0.0 || (1e-3..=1e3).contains(&self.intercept_scaling)) {
+            return Err(Error::invalid("intercept_scaling", self.intercept_scaling, "be 0, or between 0.001 and 1000"));
+        }
+        if !(LEAST..=MOST).contains(&self.tol) {
+            return Err(Error::invalid("tol", self.tol, "be between 1e-9 and 1e9"));
+        }
+        if self.max_iter == 0 {
+            return Err(Error::invalid("max_iter", 0, "be at least 1"));
+        }
+        if !(self.min_weight >= 0.0 && self.min_weight.is_finite()) {
+            return Err(Error::invalid("min_weight", self.min_weight, "be finite and at least 0"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,197 @@
+//! The samples of a linear fit, in an order of their own.
+//!
+//! Samples are sorted by a hash of their content, and equal samples become one with their total weight. Hence a fit does
+//! not depend on the order of the samples, and a sample of weight two is the same as two samples. Columns have no numbers
+//! in the hash, so that their order does not count either, unless two of them have the same X and different samples. Features are numbered
+//! by their frequency, so that the weights of frequent features stay in the innermost cache.
+
+use std::cmp::{Ordering, Reverse};
+
+use crate::control::Control;
+use crate::error::{Purpose, Result};
+use crate::rng::{GOLDEN, mix};
+
+const PURPOSE: Purpose = Purpose("the samples of a linear model");
+
+/// Sparse rows: the items of row i, and for X their values, are `items[ptr[i]..ptr[i + 1]]`.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    pub(super) ptr: Vec<usize>,
+    pub(super) items: Vec<u32>,
+}
+
+impl Lists {
+    pub(super) fn new() -> Result<Self> {
+        let mut ptr = Vec::new();
+        PURPOSE.push(&mut ptr, 0)?;
+        Ok(Lists { ptr, items: Vec::new() })
+    }
+
+    pub(super) fn push(&mut self, items: impl Iterator<Item = u32>) -> Result<()> {
+        items.map(|item| PURPOSE.push(&mut self.items, item)).collect::<Result<()>>()?;
+        PURPOSE.push(&mut self.ptr, self.items.len())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ptr.len() - 1
+    }
+
+    #[inline(always)]
+    pub(super) fn of(&self, row: usize) -> &[u32] {
+        &self.items[self.ptr[row]..self.ptr[row + 1]]
+    }
+}
+
+/// The samples that a fit visits.
+#[derive(Debug)]
+pub(super) struct Samples {
+    /// The features of each sample, numbered by frequency, in the order of the features of X.
+    x: Lists,
+    values: Vec<f32>,
+    /// The features of X by frequency: feature f of these samples is feature `features[f]` of X.
+    pub(super) features: Vec<u32>,
+    /// The columns of y of which a sample is a positive one.
+    pub(super) positives: Lists,
+    /// The columns of y whose value is unknown for a sample.
+    pub(super) unknown: Lists,
+    /// The weight of each sample.
+    pub(super) weights: Vec<f64>,
+}
+
+/// One sample as it is given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Given<'s> {
+    pub(super) features: &'s [u32],
+    pub(super) values: &'s [f32],
+    pub(super) positives: &'s [u32],
+    pub(super) unknown: &'s [u32],
+}
+
+impl Given<'_> {
+    fn hash_of_x(&self) -> u64 {
+        let values = self.values.iter().map(|value| value.to_bits());
+        let all = self.features.iter().copied().chain(values);
+        all.fold(self.features.len() as u64, |hash, word| mix(hash ^ u64::from(word)).wrapping_mul(GOLDEN))
+    }
+
+    /// Orders samples with equal hashes by their content.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let lists =
+            (self.features, self.positives, self.unknown).cmp(&(other.features, other.positives, other.unknown));
+        lists.then_with(|| bits(self.values).cmp(&bits(other.values)))
+    }
+}
+
+/// Returns a number for each column that tells by which samples it is listed, but not how often or in what order, and
+/// that does not depend on the number of the column.
+fn fingerprints<'s>(
+    n_columns: usize,
+    samples: impl Iterator<Item = (u64, &'s [u32])>,
+    control: &Control,
+) -> Result<Vec<u64>> {
+    let mut listed = Vec::new();
+    let mut pulse = control.pulse();
+    for (hash, columns) in samples {
+        pulse.after(columns.len())?;
+        PURPOSE.extend(&mut listed, columns.iter().map(|&column| (column, hash)))?;
+    }
+    listed.sort_unstable();
+    listed.dedup();
+    control.check()?;
+    let mut found = PURPOSE.filled(GOLDEN, n_columns)?;
+    listed.iter().for_each(|&(column, hash)| found[column as usize] = found[column as usize].wrapping_add(mix(hash)));
+    Ok(found)
+}
+
+impl Samples {
+    /// Takes `n` samples, of which `of` returns one, `units` the weight as a multiple of `unit`. Samples of weight zero
+    /// are left out.
+    pub(super) fn new<'s>(
+        (n, n_features, n_columns): (usize, usize, usize),
+        of: impl Fn(usize) -> Given<'s>,
+        units: impl Fn(usize) -> u64,
+        unit: f64,
+        control: &Control,
+    ) -> Result<Self> {
+        let mut pulse = control.pulse();
+        let mut frequency = PURPOSE.filled(0u32, n_features)?;
+        let mut there: Vec<(u64, u32)> = PURPOSE.with_capacity(n)?;
+        for i in (0..n).filter(|&i| units(i) > 0) {
+            let given = of(i);
+            pulse.after(given.features.len())?;
+            there.push((given.hash_of_x(), i as u32));
+        }
+        let listed = |of_sample: fn(Given<'s>) -> &'s [u32]| {
+            fingerprints(n_columns, there.iter().map(|&(hash, i)| (hash, of_sample(of(i as usize)))), control)
+        };
+        let (positive, unknown) = (listed(|given| given.positives)?, listed(|given| given.unknown)?);
+        let sum = |columns: &[u32], of: &[u64]| {
+            columns.iter().map(|&column| mix(of[column as usize])).fold(0, u64::wrapping_add)
+        };
+        let mut order: Vec<(u64, u64, u32)> = PURPOSE.with_capacity(there.len())?;
+        order.extend(there.iter().map(|&(hash, i)| {
+            let given = of(i as usize);
+            (hash, mix(sum(given.positives, &positive)) ^ sum(given.unknown, &unknown), i)
+        }));
+        drop(there);
+        order.sort_unstable_by(|a, b| {
+            let by_content = || of(a.2 as usize).cmp(&of(b.2 as usize));
+            (a.0, a.1).cmp(&(b.0, b.1)).then_with(by_content).then(a.2.cmp(&b.2))
+        });
+        control.check()?;
+        // Equal samples are neighbours now; the first of them has their total weight.
+        let mut totals: Vec<(u32, u64)> = PURPOSE.with_capacity(order.len())?;
+        let mut last = None;
+        for (of_x, of_y, i) in order {
+            match totals.last_mut() {
+                Some((first, total)) if last == Some((of_x, of_y)) && of(*first as usize) == of(i as usize) => {
+                    *total += units(i as usize);
+                }
+                _ => totals.push((i, units(i as usize))),
+            }
+            last = Some((of_x, of_y));
+        }
+        for &(i, _) in &totals {
+            of(i as usize).features.iter().for_each(|&feature| frequency[feature as usize] += 1);
+        }
+        let mut features = PURPOSE.collected(0..n_features as u32)?;
+        features.sort_by_key(|&feature| Reverse(frequency[feature as usize]));
+        // The place of each feature, in the memory of its frequency.
+        let mut place = frequency;
+        (0u32..).zip(&features).for_each(|(at, &feature)| place[feature as usize] = at);
+
+        let mut samples = Samples {
+            x: Lists::new()?,
+            values: Vec::new(),
+            features,
+            positives: Lists::new()?,
+            unknown: Lists::new()?,
+            weights: PURPOSE.with_capacity(totals.len())?,
+        };
+        for (i, total) in totals {
+            let given = of(i as usize);
+            pulse.after(given.features.len())?;
+            samples.x.push(given.features.iter().map(|&feature| place[feature as usize]))?;
+            PURPOSE.extend(&mut samples.values, given.values.iter().copied())?;
+            samples.positives.push(given.positives.iter().copied())?;
+            samples.unknown.push(given.unknown.iter().copied())?;
+            samples.weights.push(total as f64 * unit);
+        }
+        Ok(samples)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    pub(super) fn n_features(&self) -> usize {
+        self.features.len()
+    }
+
+    /// Returns the features of a sample, numbered by frequency, and their values.
+    #[inline(always)]
+    pub(super) fn x(&self, sample: usize) -> (&[u32], &[f32]) {
+        (self.x.of(sample), &self.values[self.x.ptr[sample]..self.x.ptr[sample + 1]])
+    }
+}

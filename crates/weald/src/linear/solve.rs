@@ -1,0 +1,245 @@
+//! Dual coordinate descent for sixteen columns at a time: squared hinge with L2, one against the rest.
+//!
+//! For each column, minimise ½ ‖w‖² + ½ (b / s + 1 / s)² + C Σᵢ cᵢ max(0, 1 − yᵢ mᵢ)², with the margins
+//! mᵢ = w · xᵢ + b, the weights cᵢ of samples, and the scaling s of the intercept b. Each sample has a dual variable
+//! αᵢ ≥ 0, with w = Σ αᵢ yᵢ xᵢ and b = −1 + s² Σ αᵢ yᵢ. A step sets one of them to its optimum for the others:
+//! αᵢ ← max(0, αᵢ − gᵢ / (‖xᵢ‖² + s² + 1 / (2 C cᵢ))), where gᵢ = yᵢ mᵢ − 1 + αᵢ / (2 C cᵢ).
+//!
+//! At the start all dual variables are 0 and all margins −1, so that samples without the label have nothing to say.
+//! First come the samples that have the label, then passes over all of them. A sample is left out of the passes over a
+//! column while it cannot move its variable (shrinking); when a column is finished without such samples, all are looked
+//! at once more.
+//!
+//! The columns of a block share the reading of X and nothing else: what a column does is a function of the samples, of
+//! their order in each pass, and of its own y. So the result does not depend on the columns that share its block, on
+//! their order, or on the number of threads.
+//!
+//! Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, *A dual coordinate descent method for large-scale linear SVM*,
+//! 2008.
+
+use super::LinearConfig;
+use super::samples::Samples;
+use crate::control::Control;
+use crate::error::{Purpose, Result};
+use crate::rng::Key;
+
+const PURPOSE: Purpose = Purpose("the weights of a linear model");
+
+/// Number of columns of a block.
+pub(super) const LANES: usize = 16;
+
+type Lanes = [f32; LANES];
+
+/// A bit for each column of a block.
+type Columns = u16;
+
+/// What all blocks share.
+#[derive(Debug)]
+pub(super) struct Problem<'p> {
+    pub(super) samples: &'p Samples,
+    config: &'p LinearConfig,
+    /// 1 / (2 C c) of each sample.
+    slack: Vec<f32>,
+    /// 1 / (‖x‖² + s² + 1 / (2 C c)) of each sample.
+    step: Vec<f32>,
+    key: Key,
+}
+
+impl<'p> Problem<'p> {
+    pub(super) fn new(samples: &'p Samples, config: &'p LinearConfig, key: Key) -> Result<Self> {
+        let slack = |i: usize| 0.5 / (config.c * samples.weights[i]);
+        let squares = |i: usize| samples.x(i).1.iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>();
+        let of_intercept = config.intercept_scaling * config.intercept_scaling;
+        let step = |i: usize| (1.0 / (squares(i) + of_intercept + slack(i))) as f32;
+        let n = samples.len();
+        Ok(Problem {
+            samples,
+            config,
+            slack: PURPOSE.collected((0..n).map(|i| slack(i) as f32))?,
+            step: PURPOSE.collected((0..n).map(step))?,
+            key,
+        })
+    }
+}
+
+/// The working memory of one thread, and the result for a block.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// The weights of each feature, numbered by frequency.
+    pub(super) weights: Vec<Lanes>,
+    pub(super) intercepts: Lanes,
+    /// The dual variables of each sample.
+    duals: Vec<Lanes>,
+    /// For each sample, the columns that it has, those whose y is known, and those whose dual variable may move.
+    positive: Vec<Columns>,
+    known: Vec<Columns>,
+    active: Vec<Columns>,
+    /// The samples of a pass, in their order.
+    order: Vec<u32>,
+    /// The number of passes of each column, and whether it was finished by then.
+    pub(super) n_passes: [u32; LANES],
+    pub(super) is_finished: [bool; LANES],
+}
+
+/// What a pass found for each column.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// The largest magnitude of a projected gradient.
+    worst: Lanes,
+    /// The largest projected gradient.
+    largest: Lanes,
+}
+
+impl Block {
+    pub(super) fn new(problem: &Problem<'_>) -> Result<Self> {
+        let (n, n_features) = (problem.samples.len(), problem.samples.n_features());
+        Ok(Block {
+            weights: PURPOSE.filled([0.0; LANES], n_features)?,
+            intercepts: [0.0; LANES],
+            duals: PURPOSE.filled([0.0; LANES], n)?,
+            positive: PURPOSE.filled(0, n)?,
+            known: PURPOSE.filled(0, n)?,
+            active: PURPOSE.filled(0, n)?,
+            order: PURPOSE.with_capacity(n)?,
+            n_passes: [0; LANES],
+            is_finished: [false; LANES],
+        })
+    }
+
+    /// Fits the weights of some columns, at most [`LANES`], whose positive and unknown samples are given.
+    pub(super) fn solve(
+        &mut self,
+        problem: &Problem<'_>,
+        columns: &[(&[u32], &[u32])],
+        control: &Control,
+    ) -> Result<()> {
+        let all = Columns::MAX >> (LANES - columns.len());
+        self.weights.fill([0.0; LANES]);
+        self.intercepts = [-1.0; LANES];
+        self.duals.fill([0.0; LANES]);
+        self.positive.fill(0);
+        self.known.fill(all);
+        for (lane, (positive, unknown)) in columns.iter().enumerate() {
+            positive.iter().for_each(|&i| self.positive[i as usize] |= 1 << lane);
+            unknown.iter().for_each(|&i| self.known[i as usize] &= !(1 << lane));
+        }
+        (self.n_passes, self.is_finished) = ([0; LANES], [false; LANES]);
+
+        // The samples that have a column.
+        self.active.iter_mut().zip(&self.positive).zip(&self.known).for_each(|((to, p), k)| *to = p & k);
+        let anything_goes = [f32::INFINITY; LANES];
+        self.pass(problem, 0, all, anything_goes, control)?;
+        self.active.copy_from_slice(&self.known);
+
+        let tol = problem.config.tol as f32;
+        let mut unfinished = all;
+        // The columns of which some samples were left out, and the gradient above which a sample is.
+        let mut shrunk: Columns = 0;
+        let mut bound = anything_goes;
+        for pass in 1..=problem.config.max_iter as u64 {
+            let found = self.pass(problem, pass, unfinished, bound, control)?;
+            let mut looked_again: Columns = 0;
+            let still = unfinished;
+            for lane in (0..LANES).filter(|lane| still >> lane & 1 != 0) {
+                self.n_passes[lane] += 1;
+                let bit = 1 << lane;
+                if found.worst[lane] > tol {
+                    bound[lane] = if found.largest[lane] > 0.0 { found.largest[lane] } else { tol };
+                    shrunk |= bit;
+                } else if shrunk & bit != 0 {
+                    looked_again |= bit;
+                    shrunk &= !bit;
+                    bound[lane] = f32::INFINITY;
+                } else {
+                    unfinished &= !bit;
+                    self.is_finished[lane] = true;
+                }
+            }
+            if looked_again != 0 {
+                self.active.iter_mut().zip(&self.known).for_each(|(to, known)| *to |= known & looked_again);
+            }
+            if unfinished == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits all samples that are active for one of the `unfinished` columns. Those whose variable is 0 and whose
+    /// gradient is above the `bound` of a column become inactive for it.
+    fn pass(
+        &mut self,
+        problem: &Problem<'_>,
+        pass: u64,
+        unfinished: Columns,
+        bound: Lanes,
+        control: &Control,
+    ) -> Result<Found> {
+        self.set_order(problem.key.child(pass), unfinished);
+        let samples = problem.samples;
+        let scaling = (problem.config.intercept_scaling * problem.config.intercept_scaling) as f32;
+        let mut found = Found { worst: [0.0; LANES], largest: [0.0; LANES] };
+        let mut pulse = control.pulse();
+        for &i in &self.order {
+            let i = i as usize;
+            let (features, values) = samples.x(i);
+            pulse.after(features.len() * LANES)?;
+            let mut margins = self.intercepts;
+            let mut products = [0.0; LANES];
+            for (&feature, &value) in features.iter().zip(values) {
+                let weights = &self.weights[feature as usize];
+                (0..LANES).for_each(|k| products[k] += value * weights[k]);
+            }
+            (0..LANES).for_each(|k| margins[k] += products[k]);
+
+            let (on, positive) = (self.active[i] & unfinished, self.positive[i]);
+            let (slack, step) = (problem.slack[i], problem.step[i]);
+            let duals = &mut self.duals[i];
+            let mut changes = [0.0; LANES];
+            let (mut moved, mut left) = (0.0f32, self.active[i] & !unfinished);
+            for k in 0..LANES {
+                let is_on = on >> k & 1 != 0;
+                let y = if positive >> k & 1 != 0 { 1.0 } else { -1.0 };
+                let gradient = y * margins[k] - 1.0 + duals[k] * slack;
+                let is_bound = duals[k] == 0.0 && gradient >= 0.0;
+                let projected = if is_on && !is_bound { gradient } else { 0.0 };
+                let next = if projected == 0.0 { duals[k] } else { (duals[k] - projected * step).max(0.0) };
+                changes[k] = (next - duals[k]) * y;
+                duals[k] = next;
+                moved = moved.max(changes[k].abs());
+                found.worst[k] = found.worst[k].max(projected.abs());
+                found.largest[k] = found.largest[k].max(projected);
+                let stays = is_on && !(next == 0.0 && gradient > bound[k]);
+                left |= Columns::from(stays) << k;
+            }
+            self.active[i] = left;
+            if moved > 0.0 {
+                for (&feature, &value) in features.iter().zip(values) {
+                    let weights = &mut self.weights[feature as usize];
+                    (0..LANES).for_each(|k| weights[k] += value * changes[k]);
+                }
+                (0..LANES).for_each(|k| self.intercepts[k] += scaling * changes[k]);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Orders the active samples by eight bits of a hash, and within equal ones by their numbers: an order of all samples
+    /// that every column has in common, whichever are active for it.
+    fn set_order(&mut self, key: Key, unfinished: Columns) {
+        let digit = |i: u32| (key.child(u64::from(i)).bits() >> 56) as usize;
+        let active = || (0u32..).zip(&self.active).filter(|(_, active)| **active & unfinished != 0).map(|(i, _)| i);
+        let mut ends = [0u32; 257];
+        active().for_each(|i| ends[digit(i) + 1] += 1);
+        (0..256).for_each(|d| ends[d + 1] += ends[d]);
+        let n = ends[256] as usize;
+        self.order.clear();
+        // The capacity is that of all samples.
+        self.order.resize(n, 0);
+        for (i, _) in (0u32..).zip(&self.active).filter(|(_, active)| **active & unfinished != 0) {
+            let at = &mut ends[digit(i)];
+            self.order[*at as usize] = i;
+            *at += 1;
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The weights of a fitted model, feature by feature: those that are not zero, with their columns.
+
+use super::solve::{Block, LANES};
+use crate::error::{Purpose, Result};
+
+const PURPOSE: Purpose = Purpose("the weights of a linear model");
+
+/// What is kept of a block: weights of all features, in the order of the lanes.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// Feature of X, column and weight.
+    entries: Vec<(u32, u32, f32)>,
+    intercepts: Vec<(u32, f32)>,
+    /// Columns that were not finished after the last pass.
+    unfinished: usize,
+}
+
+impl Kept {
+    /// `features` are the features of X in the order of the block.
+    pub(super) fn of(block: &Block, columns: &[usize], features: &[u32], least: f32) -> Result<Self> {
+        let mut kept = Kept::default();
+        for (&feature, weights) in features.iter().zip(&block.weights) {
+            if weights.iter().all(|weight| *weight == 0.0) {
+                continue;
+            }
+            for (&column, &weight) in columns.iter().zip(weights) {
+                if weight != 0.0 && weight.abs() >= least && weight.is_finite() {
+                    PURPOSE.push(&mut kept.entries, (feature, column as u32, weight))?;
+                }
+            }
+        }
+        for (&column, &intercept) in columns.iter().zip(&block.intercepts) {
+            PURPOSE.push(&mut kept.intercepts, (column as u32, intercept))?;
+        }
+        kept.unfinished = block.is_finished[..columns.len()].iter().filter(|finished| !**finished).count();
+        debug_assert!(columns.len() <= LANES);
+        Ok(kept)
+    }
+}
+
+/// The weights of all columns. Those of feature j are `ptr[j]..ptr[j + 1]`, with increasing columns.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Weights {
+    pub(crate) ptr: Vec<usize>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<f32>,
+    pub(crate) intercepts: Vec<f32>,
+    /// The number of columns whose fit did not reach the tolerance.
+    pub(crate) n_unfinished: usize,
+}
+
+impl Weights {
+    /// Columns that no block has get the intercept −1, and no weights.
+    pub(super) fn joined(blocks: &[Kept], (n_features, n_columns): (usize, usize)) -> Result<Self> {
+        let mut ptr = PURPOSE.filled(0usize, n_features + 1)?;
+        let entries = || blocks.iter().flat_map(|block| &block.entries);
+        entries().for_each(|(feature, ..)| ptr[*feature as usize + 1] += 1);
+        (0..n_features).for_each(|feature| ptr[feature + 1] += ptr[feature]);
+        let n_stored = ptr[n_features];
+        let mut at = PURPOSE.copied(&ptr)?;
+        let mut stored = PURPOSE.filled((0u32, 0f32), n_stored)?;
+        for &(feature, column, weight) in entries() {
+            stored[at[feature as usize]] = (column, weight);
+            at[feature as usize] += 1;
+        }
+        ptr.windows(2).for_each(|range| stored[range[0]..range[1]].sort_unstable_by_key(|(column, _)| *column));
+        let mut intercepts = PURPOSE.filled(-1.0, n_columns)?;
+        let of_blocks = blocks.iter().flat_map(|block| &block.intercepts);
+        of_blocks.for_each(|&(column, intercept)| intercepts[column as usize] = intercept);
+        Ok(Weights {
+            ptr,
+            columns: PURPOSE.collected(stored.iter().map(|(column, _)| *column))?,
+            values: PURPOSE.collected(stored.iter().map(|(_, weight)| *weight))?,
+            intercepts,
+            n_unfinished: blocks.iter().map(|block| block.unfinished).sum(),
+        })
+    }
+
+    /// Adds the weights of a sample to `margins`, which has one number for each column.
+    #[inline]
+    pub(super) fn add(&self, features: &[u32], values: &[f32], margins: &mut [f32]) {
+        for (&feature, &value) in features.iter().zip(values) {
+            let range = self.ptr[feature as usize]..self.ptr[feature as usize + 1];
+            for (&column, &weight) in self.columns[range.clone()].iter().zip(&self.values[range]) {
+                margins[column as usize] += value * weight;
+            }
+        }
+    }
+}
