@@ -27,8 +27,8 @@ impl Lists {
         Ok(Lists { ptr, items: Vec::new() })
     }
 
-    pub(super) fn push(&mut self, items: impl Iterator<Item = u32>) -> Result<()> {
-        items.map(|item| PURPOSE.push(&mut self.items, item)).collect::<Result<()>>()?;
+    pub(super) fn push(&mut self, mut items: impl Iterator<Item = u32>) -> Result<()> {
+        items.try_for_each(|item| PURPOSE.push(&mut self.items, item))?;
         PURPOSE.push(&mut self.ptr, self.items.len())
     }
 

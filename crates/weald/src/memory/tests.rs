@@ -54,8 +54,10 @@ fn codes_take_the_place_of_sorted_columns() {
         found(&terms[..terms.iter().position(|term| term.what == "the targets of a tree").unwrap()])
     };
     let of_codes = ("the codes of X", 10 * 4, true);
-    assert_eq!(of_x(LayoutOfX::ColumnMajor), [of_codes]);
-    assert_eq!(of_x(LayoutOfX::RowMajor), [of_codes, ("the column-major copy of X", 4 * 10 * 4, false)]);
+    let of_samples = ("the codes of samples", 10 * 4, false);
+    assert_eq!(of_x(LayoutOfX::ColumnMajor), [of_codes, of_samples]);
+    let of_copy = ("the column-major copy of X", 4 * 10 * 4, false);
+    assert_eq!(of_x(LayoutOfX::RowMajor), [of_codes, of_copy, of_samples]);
     let of_sparse = [("the codes of X", 8 * 30, false), ("the transposed X", 8 * 30, false)];
     assert_eq!(of_x(LayoutOfX::Csc(30))[..2], of_sparse);
 }

@@ -57,7 +57,12 @@ pub(super) fn columns(tree: &TreeConfig, shapes: &FitShapes, growth: Growth, som
     let mut found = Vec::new();
     if tree.max_bins.is_some() {
         match n_stored {
-            None => return codes(shapes),
+            None => {
+                let mut found = codes(shapes);
+                let n_values = count(shapes.n_samples) * count(shapes.n_features);
+                found.push(MemoryTerm::new("the codes of samples", bytes::<u8>() * n_values));
+                return found;
+            }
             Some(n_stored) => found.push(MemoryTerm::new("the codes of X", STORED * n_stored)),
         }
     }
