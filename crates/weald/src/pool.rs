@@ -93,23 +93,32 @@ static LENT: Pools = Pools(Mutex::new(Vec::new()));
 const MOST_IDLE: usize = 4;
 
 /// A pool that one thread has for itself. It is given back when this is dropped.
-struct Lent {
-    from: &'static Pools,
-    n_threads: usize,
-    pool: Arc<ThreadPool>,
+struct Lent(Arc<ThreadPool>);
+
+impl Lent {
+    /// Takes a pool of this process with `n_threads` threads, or makes one.
+    fn take(n_threads: usize) -> Result<Self> {
+        let process = std::process::id();
+        let found = {
+            let mut pools = lock(&LENT.0);
+            let at = pools.iter().rposition(|e| e.process == process && e.n_threads == n_threads);
+            at.map(|at| pools.remove(at).pool)
+        };
+        found.map_or_else(|| started(n_threads).map(Arc::new), Ok).map(Lent)
+    }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
         let process = std::process::id();
-        let mut pools = lock(&self.from.0);
+        let mut pools = lock(&LENT.0);
         // Only those of this process are dropped: see `Pools::get`.
         if pools.iter().filter(|e| e.process == process).count() == MOST_IDLE {
             let oldest = pools.iter().position(|e| e.process == process).expect("there are several");
             drop(pools.remove(oldest));
         }
         // Without memory for the list, the pool ends.
-        let entry = Entry { process, n_threads: self.n_threads, pool: Arc::clone(&self.pool) };
+        let entry = Entry { process, n_threads: self.0.current_num_threads(), pool: Arc::clone(&self.0) };
         _ = Purpose("threads").push(&mut pools, entry);
     }
 }
@@ -119,18 +128,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pools {
-    /// Removes a pool of this process with `n_threads` threads, or makes one.
-    fn take(&'static self, n_threads: usize) -> Result<Lent> {
-        let process = std::process::id();
-        let found = {
-            let mut pools = lock(&self.0);
-            let at = pools.iter().rposition(|e| e.process == process && e.n_threads == n_threads);
-            at.map(|at| pools.remove(at).pool)
-        };
-        let pool = found.map_or_else(|| started(n_threads).map(Arc::new), Ok)?;
-        Ok(Lent { from: self, n_threads, pool })
-    }
-
     /// Returns a pool of this process for `n_workers` workers, with at most `n_threads` threads: the smallest existing
     /// one that is large enough, or a new one with a thread for each worker.
     fn get(&self, n_workers: usize, n_threads: usize) -> Result<Arc<ThreadPool>> {
@@ -236,8 +233,8 @@ pub(crate) fn within<T: Send>(n_threads: usize, f: impl FnOnce() -> Result<T> + 
     if n_threads <= 1 || is_in_pool_of(n_threads) {
         return f();
     }
-    let lent = LENT.take(n_threads)?;
-    lent.pool.install(|| {
+    let lent = Lent::take(n_threads)?;
+    lent.0.install(|| {
         let _leads = Leads(LINGERS.replace(true));
         wake_others();
         f()

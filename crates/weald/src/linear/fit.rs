@@ -11,7 +11,7 @@ use crate::centroid::{Preparation, Vectors, inverse_document_frequencies};
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::slots::Slots;
-use crate::data::targets::in_columns;
+use crate::data::targets::{in_columns, is_binary};
 use crate::data::{Dataset, Outputs, Weights};
 use crate::error::{Error, Purpose, Result};
 use crate::model::plain_fit;
@@ -120,7 +120,7 @@ impl LinearConfig {
 fn unknown_columns(data: &Dataset<'_>, outputs: &Outputs) -> Result<Option<Lists>> {
     let Some(known) = data.known() else { return Ok(None) };
     let starts = match outputs {
-        Outputs::Classes { n_classes } if n_classes[..] != [2] => Some(outputs.class_starts()?),
+        Outputs::Classes { n_classes } if !is_binary(n_classes) => Some(outputs.class_starts()?),
         Outputs::Classes { .. } | Outputs::Labels { .. } | Outputs::Real { .. } => None,
     };
     let mut unknown = Lists::new()?;

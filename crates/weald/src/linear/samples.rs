@@ -14,7 +14,7 @@ use crate::rng::{GOLDEN, mix};
 const PURPOSE: Purpose = Purpose("the samples of a linear model");
 
 /// Sparse rows: the items of row i, and for X their values, are `items[ptr[i]..ptr[i + 1]]`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lists {
     pub(super) ptr: Vec<usize>,
     pub(super) items: Vec<u32>,

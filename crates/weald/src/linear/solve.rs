@@ -76,8 +76,7 @@ pub(super) struct Block {
     active: Vec<Columns>,
     /// The samples of a pass, in their order.
     order: Vec<u32>,
-    /// The number of passes of each column, and whether it was finished by then.
-    pub(super) n_passes: [u32; LANES],
+    /// Whether each column was finished before the last pass.
     pub(super) is_finished: [bool; LANES],
 }
 
@@ -101,7 +100,6 @@ impl Block {
             known: PURPOSE.filled(0, n)?,
             active: PURPOSE.filled(0, n)?,
             order: PURPOSE.with_capacity(n)?,
-            n_passes: [0; LANES],
             is_finished: [false; LANES],
         })
     }
@@ -123,7 +121,7 @@ impl Block {
             positive.iter().for_each(|&i| self.positive[i as usize] |= 1 << lane);
             unknown.iter().for_each(|&i| self.known[i as usize] &= !(1 << lane));
         }
-        (self.n_passes, self.is_finished) = ([0; LANES], [false; LANES]);
+        self.is_finished = [false; LANES];
 
         // The samples that have a column.
         self.active.iter_mut().zip(&self.positive).zip(&self.known).for_each(|((to, p), k)| *to = p & k);
@@ -141,7 +139,6 @@ impl Block {
             let mut looked_again: Columns = 0;
             let still = unfinished;
             for lane in (0..LANES).filter(|lane| still >> lane & 1 != 0) {
-                self.n_passes[lane] += 1;
                 let bit = 1 << lane;
                 if found.worst[lane] > tol {
                     bound[lane] = if found.largest[lane] > 0.0 { found.largest[lane] } else { tol };

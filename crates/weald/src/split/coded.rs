@@ -3,11 +3,12 @@
 //! If a sample is one or two numbers for the criterion (see [`CopiedSample`]), the samples of each bin are added up, and
 //! bins are moved instead of samples: nothing is sorted, and the cost of a feature is O(samples of the node). In small
 //! nodes, and with other criteria, the samples are sorted, by counting or by comparing all with each other, and moved one
-//! by one. Sums are exact, so that both find the same
-//! cuts with the same scores as every other search on these codes.
+//! by one. Sums are exact, so that both find the same cuts with the same scores as every other search on these codes.
 //!
 //! For nodes with many samples, many drawn features and numerical outputs, see [`super::histogram`], which computes the
 //! sums of one child from those of the other.
+
+use std::convert::Infallible;
 
 use super::Task;
 use super::expand::Store;
@@ -19,7 +20,6 @@ use crate::data::codes::{Code, CodeColumn};
 use crate::error::{Purpose, Result};
 use crate::loss::vector::vectorised;
 use crate::partition::decision::Decision;
-use crate::partition::lottery::Lottery;
 use crate::partition::permutation::Permutation;
 use crate::partition::{Column, Entry, KnownConstants, Span, Visitor, feature_at, order_matters};
 use crate::split::bins_of_node::BinsOfNode;
@@ -61,7 +61,7 @@ impl<'a, S: Copy + Default> CodedNodes<'a, S> {
 }
 
 impl<C: NodeCriterion> Store<C> for CodedNodes<'_, C::Sample> {
-    type Sums = std::convert::Infallible;
+    type Sums = Infallible;
 
     fn root(&self) -> Span {
         Span { samples: 0..self.samples.len(), entries: 0..0 }
@@ -75,30 +75,7 @@ impl<C: NodeCriterion> Store<C> for CodedNodes<'_, C::Sample> {
         split_by_code(&mut self.samples, span, (self.x, feature), decision, self.n_threads)
     }
 
-    fn fill(&mut self, _: &C, _: &Span) -> Result<Option<Self::Sums>> {
-        Ok(None)
-    }
-
-    fn subtract(
-        &mut self,
-        _: &C,
-        _: &Lottery,
-        whole: Self::Sums,
-        _: (&Span, &mut Option<Self::Sums>),
-        _: &Span,
-    ) -> Result<Option<Self::Sums>> {
-        match whole {}
-    }
-
-    fn most_kept(&self) -> usize {
-        0
-    }
-
-    fn give_back(&mut self, sums: Self::Sums) -> Result<()> {
-        match sums {}
-    }
-
-    fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, _: Option<&mut Self::Sums>) -> Result<()> {
+    fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, _: Option<&mut Infallible>) -> Result<()> {
         let CodedNodes { x, samples, constants, copied, bins, entries, .. } = self;
         let (lottery, node) = (scan.lottery, &task.span.samples);
         let (rows, as_drawn) = (samples.rows(node.clone()), order_matters(lottery, scan));

@@ -1,12 +1,13 @@
 //! The search on entries, for which every partitioner is a store without sums.
 
+use std::convert::Infallible;
+
 use super::Task;
 use super::expand::Store;
 use super::scan::Scan;
 use crate::criterion::NodeCriterion;
 use crate::error::Result;
 use crate::partition::decision::Decision;
-use crate::partition::lottery::Lottery;
 use crate::partition::{Partitioner, Span};
 
 /// A partitioner whose columns are scanned entry by entry.
@@ -14,7 +15,7 @@ use crate::partition::{Partitioner, Span};
 pub(crate) struct Entries<P>(pub(crate) P);
 
 impl<P: Partitioner, C: NodeCriterion> Store<C> for Entries<P> {
-    type Sums = std::convert::Infallible;
+    type Sums = Infallible;
 
     fn root(&self) -> Span {
         self.0.root()
@@ -34,30 +35,7 @@ impl<P: Partitioner, C: NodeCriterion> Store<C> for Entries<P> {
         self.0.split_columns(span, mid, searched)
     }
 
-    fn fill(&mut self, _: &C, _: &Span) -> Result<Option<Self::Sums>> {
-        Ok(None)
-    }
-
-    fn subtract(
-        &mut self,
-        _: &C,
-        _: &Lottery,
-        whole: Self::Sums,
-        _: (&Span, &mut Option<Self::Sums>),
-        _: &Span,
-    ) -> Result<Option<Self::Sums>> {
-        match whole {}
-    }
-
-    fn most_kept(&self) -> usize {
-        0
-    }
-
-    fn give_back(&mut self, sums: Self::Sums) -> Result<()> {
-        match sums {}
-    }
-
-    fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, _: Option<&mut Self::Sums>) -> Result<()> {
+    fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, _: Option<&mut Infallible>) -> Result<()> {
         let (lottery, n_drawn) = (scan.lottery, scan.lottery.n_examined());
         self.0.visit(&task.span, lottery, n_drawn, scan)
     }

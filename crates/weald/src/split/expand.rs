@@ -26,7 +26,8 @@ use crate::rng::Key;
 
 /// X in the form that a search needs, and the samples of each node.
 pub(crate) trait Store<C: NodeCriterion> {
-    /// The sums over a node's samples, from which those of its children are computed.
+    /// The sums over a node's samples, from which those of its children are computed. A store without sums has a type
+    /// without values, and the methods about them that stand here.
     type Sums;
 
     /// Returns all samples of the tree.
@@ -48,25 +49,33 @@ pub(crate) trait Store<C: NodeCriterion> {
     }
 
     /// Returns the sums of a node that the criterion has entered, or `None` if the node is searched without sums.
-    fn fill(&mut self, criterion: &C, span: &Span) -> Result<Option<Self::Sums>>;
+    fn fill(&mut self, _criterion: &C, _span: &Span) -> Result<Option<Self::Sums>> {
+        Ok(None)
+    }
 
     /// Returns the sums of the larger child: those of its parent, `whole`, minus those of the smaller child, whose
     /// `part` is filled as far as its search needed. The criterion has entered both. Returns `None` if this is
     /// impossible or does not pay. `lottery` is that of the larger child.
     fn subtract(
         &mut self,
-        criterion: &C,
-        lottery: &Lottery,
-        whole: Self::Sums,
-        smaller: (&Span, &mut Option<Self::Sums>),
-        larger: &Span,
-    ) -> Result<Option<Self::Sums>>;
+        _criterion: &C,
+        _lottery: &Lottery,
+        _whole: Self::Sums,
+        _smaller: (&Span, &mut Option<Self::Sums>),
+        _larger: &Span,
+    ) -> Result<Option<Self::Sums>> {
+        Ok(None)
+    }
 
     /// Returns the maximum number of waiting nodes that may keep their sums.
-    fn most_kept(&self) -> usize;
+    fn most_kept(&self) -> usize {
+        0
+    }
 
     /// Returns sums that are no longer used.
-    fn give_back(&mut self, sums: Self::Sums) -> Result<()>;
+    fn give_back(&mut self, _sums: Self::Sums) -> Result<()> {
+        Ok(())
+    }
 
     /// Passes to the scan the features that the node draws.
     fn search(&mut self, scan: &mut Scan<'_, C>, task: &Task, sums: Option<&mut Self::Sums>) -> Result<()>;
