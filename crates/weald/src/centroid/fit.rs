@@ -95,7 +95,8 @@ impl CentroidForestConfig {
         let weights = Weights::of_rows(overall.as_deref(), n_samples)?;
         let units = |row: usize| weights.units(row);
         let idf = if self.idf { Some(inverse_document_frequencies(x, units, weights.unit, control)?) } else { None };
-        let vectors = Vectors::new(x, Preparation { normalize: self.normalize, idf: idf.as_deref() }, control)?;
+        let vectors =
+            Vectors::new(x, Preparation { normalize: self.normalize, sublinear: false, idf: idf.as_deref() }, control)?;
         let draw = Draw {
             n_columns: outputs.width(),
             n_samples,

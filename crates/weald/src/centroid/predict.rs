@@ -161,7 +161,7 @@ impl CentroidForest {
         if x.n_features() != self.n_features {
             return Err(Error::shape("each row of X", self.n_features, x.n_features()));
         }
-        let preparation = Preparation { normalize: self.normalize, idf: self.idf() };
+        let preparation = Preparation { normalize: self.normalize, sublinear: false, idf: self.idf() };
         Ok(Leaves { forest: self, x: Vectors::new(x, preparation, control)? })
     }
 

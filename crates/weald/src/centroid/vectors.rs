@@ -17,6 +17,8 @@ const GRID: f32 = (1u32 << 24) as f32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Preparation<'a> {
     pub(crate) normalize: bool,
+    /// Whether values are frequencies, of which the logarithm is taken first: sign(x) · ln(1 + |x|).
+    pub(crate) sublinear: bool,
     /// A factor for each feature.
     pub(crate) idf: Option<&'a [f32]>,
 }
@@ -33,16 +35,7 @@ pub(crate) struct Vectors {
 impl Vectors {
     /// Converts X; returns an error for infinity and NaN.
     pub(crate) fn new(x: &Matrix<'_>, preparation: Preparation<'_>, control: &Control) -> Result<Self> {
-        if x.check()? {
-            return Err(Error::invalid("X", "NaN", "have finite float32 values"));
-        }
-        let mut vectors = Vectors {
-            ptr: PURPOSE.with_capacity(x.n_samples() + 1)?,
-            features: Vec::new(),
-            values: Vec::new(),
-            n_features: x.n_features(),
-        };
-        vectors.ptr.push(0);
+        let mut vectors = Vectors::empty(x)?;
         let mut pulse = control.pulse();
         match x {
             Matrix::Dense(x) => {
@@ -55,6 +48,50 @@ impl Vectors {
             Matrix::Csc(x) => vectors.push_rows(&x.try_transposed(control)?, preparation, control)?,
         }
         Ok(vectors)
+    }
+
+    /// Converts X, of which each feature has a mean and a factor: values are their difference from the mean times the
+    /// factor. Returns an error for infinity and NaN.
+    pub(crate) fn standardized(x: &Matrix<'_>, means: &[f64], factors: &[f64], control: &Control) -> Result<Self> {
+        let mut vectors = Vectors::empty(x)?;
+        let standardized = |feature: usize, value: f64| ((value - means[feature]) * factors[feature]) as f32;
+        let zeros = PURPOSE.collected((0..x.n_features()).map(|feature| standardized(feature, 0.0)))?;
+        let plain = Preparation { normalize: false, sublinear: false, idf: None };
+        let mut pulse = control.pulse();
+        let mut of_sparse = |x: &crate::data::SparseView<'_>| -> Result<()> {
+            let mut row = PURPOSE.copied(&zeros)?;
+            for i in 0..x.n_major() {
+                let (features, values) = x.slice(i);
+                pulse.after(row.len())?;
+                for (&feature, &value) in features.iter().zip(values) {
+                    row[feature as usize] = standardized(feature as usize, value.into());
+                }
+                vectors.push_row((0..).zip(row.iter().copied()), plain)?;
+                features.iter().for_each(|&feature| row[feature as usize] = zeros[feature as usize]);
+            }
+            Ok(())
+        };
+        match x {
+            Matrix::Csr(x) => of_sparse(x)?,
+            Matrix::Csc(x) => of_sparse(&x.try_transposed(control)?)?,
+            Matrix::Dense(x) => {
+                for row in x.rows() {
+                    pulse.after(row.len())?;
+                    let values = row.iter().enumerate().map(|(j, &value)| standardized(j, value.into()));
+                    vectors.push_row((0..).zip(values), plain)?;
+                }
+            }
+        }
+        Ok(vectors)
+    }
+
+    fn empty(x: &Matrix<'_>) -> Result<Self> {
+        if x.check()? {
+            return Err(Error::invalid("X", "NaN", "have finite float32 values"));
+        }
+        let mut ptr = PURPOSE.with_capacity(x.n_samples() + 1)?;
+        ptr.push(0);
+        Ok(Vectors { ptr, features: Vec::new(), values: Vec::new(), n_features: x.n_features() })
     }
 
     fn push_rows(
@@ -80,7 +117,9 @@ impl Vectors {
         let mut squares = 0.0;
         for (feature, value) in row.filter(|(_, value)| *value != 0.0) {
             let factor = preparation.idf.map_or(1.0, |idf| idf[feature as usize]);
-            let value = f64::from(value) * f64::from(factor);
+            let value = f64::from(value);
+            let value = if preparation.sublinear { value.abs().ln_1p().copysign(value) } else { value };
+            let value = value * f64::from(factor);
             squares += value * value;
             PURPOSE.push(&mut self.features, feature)?;
             // Products of the largest numbers stay finite.

@@ -1,13 +1,14 @@
 //! Parameters of linear models: plain data, checked when they are used.
 
+use super::features::Features;
 use crate::error::{Error, Result};
 use crate::setters::setters;
 
 /// Parameters of a linear model of many labels.
 ///
 /// ```
-/// use weald::LinearConfig;
-/// let config = LinearConfig::default().c(1.0).normalize(false);
+/// use weald::{Features, LinearConfig};
+/// let config = LinearConfig::default().c(1.0).features(Features::Given);
 /// assert_eq!(config.max_iter, 50);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -24,10 +25,8 @@ pub struct LinearConfig {
     pub max_iter: usize,
     /// Weights whose magnitude is below this are dropped after the fit.
     pub min_weight: f64,
-    /// Whether X of each sample is normalised to length one.
-    pub normalize: bool,
-    /// Whether features are weighted by inverse document frequency: 1 + ln((1 + n) / (1 + n with the feature)).
-    pub idf: bool,
+    /// How the features of X are prepared.
+    pub features: Features,
     /// The seed of the order in which samples are visited.
     pub seed: u64,
 }
@@ -38,13 +37,12 @@ setters! { LinearConfig {
     tol: f64,
     max_iter: usize,
     min_weight: f64,
-    normalize: bool,
-    idf: bool,
+    features: Features,
     seed: u64,
 } }
 
 impl Default for LinearConfig {
-    /// Parameters for text: normalised samples, features weighted by inverse document frequency.
+    /// Parameters for counts of words.
     fn default() -> Self {
         LinearConfig {
             c: 0.3,
@@ -52,8 +50,7 @@ impl Default for LinearConfig {
             tol: 0.1,
             max_iter: 50,
             min_weight: 0.01,
-            normalize: true,
-            idf: true,
+            features: Features::TfIdf,
             seed: 0,
         }
     }

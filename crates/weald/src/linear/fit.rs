@@ -1,13 +1,11 @@
 //! Fits linear models: prepares the samples, solves the blocks of columns side by side, and keeps their weights.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use super::samples::{Given, Lists, Samples};
 use super::solve::{Block, LANES, Problem};
 use super::weights::{Kept, Weights as ModelWeights};
 use super::{LinearConfig, LinearModel};
-use crate::centroid::{Preparation, Vectors, inverse_document_frequencies};
 use crate::control::Control;
 use crate::data::dataset::Names;
 use crate::data::slots::Slots;
@@ -68,11 +66,8 @@ impl LinearConfig {
         let overall = data.weight_by_row()?;
         let weights = Weights::of_rows(overall.as_deref(), data.n_samples())?;
         let units = |row: usize| weights.units(row);
-        let idf = match self.idf {
-            true => Some(inverse_document_frequencies(data.x(), units, weights.unit, control)?),
-            false => None,
-        };
-        let x = Vectors::new(data.x(), Preparation { normalize: self.normalize, idf: idf.as_deref() }, control)?;
+        let learned = self.features.learn(data.x(), units, weights.unit, control)?;
+        let x = learned.prepare(self.features, data.x(), control)?;
         let unknown = unknown_columns(data, &outputs)?;
         let given = |row: usize| {
             let (features, values) = x.of(row as u32);
@@ -82,9 +77,12 @@ impl LinearConfig {
         let shape = (data.n_samples(), data.n_features(), slots.width);
         let samples = Samples::new(shape, given, units, weights.unit, control)?;
         drop(x);
-        let weights = self.solve(&samples, slots.width, control)?;
-        let idf = idf.map(Arc::new);
-        Ok(LinearModel { n_features: data.n_features(), outputs, normalize: self.normalize, idf, weights })
+        let mut weights = self.solve(&samples, slots.width, control)?;
+        if let Some(standard) = &learned.standard {
+            weights.for_unstandardized(standard)?;
+        }
+        let (n_features, features) = (data.n_features(), self.features);
+        Ok(LinearModel { n_features, outputs, features, idf: learned.idf, weights, calibration: None })
     }
 
     /// Fits the weights of all columns.

@@ -3,12 +3,16 @@
 //! | file | what |
 //! |---|---|
 //! | `config` | parameters |
+//! | `features` | how X is prepared |
 //! | `samples` | the samples of a fit, in an order of their own |
 //! | `solve` | dual coordinate descent for sixteen columns |
 //! | `weights` | the weights that are kept |
-//! | `fit`, `predict` | all columns of a fit; margins and best columns |
+//! | `calibration` | probabilities of margins |
+//! | `fit`, `predict` | all columns of a fit; margins, probabilities and best columns |
 
+mod calibration;
 mod config;
+mod features;
 mod fit;
 mod predict;
 mod samples;
@@ -17,7 +21,9 @@ mod solve;
 mod tests;
 mod weights;
 
+pub use calibration::Calibration;
 pub use config::LinearConfig;
+pub use features::Features;
 
 use std::sync::Arc;
 
@@ -29,11 +35,13 @@ use weights::Weights;
 pub struct LinearModel {
     pub(crate) n_features: usize,
     pub(crate) outputs: Outputs,
-    /// Whether X of each sample is normalised to length one.
-    pub(crate) normalize: bool,
-    /// A factor for each feature, if features are weighted.
+    /// How the features of X are prepared.
+    pub(crate) features: Features,
+    /// The inverse document frequency of each feature, if `features` are tf-idf.
     pub(crate) idf: Option<Arc<Vec<f32>>>,
     pub(crate) weights: Weights,
+    /// What makes probabilities of margins; without it, slopes are 1 and intercepts 0.
+    pub(crate) calibration: Option<Calibration>,
 }
 
 impl LinearModel {
@@ -48,12 +56,18 @@ impl LinearModel {
         self.weights.intercepts.len()
     }
 
-    /// Returns whether X of each sample is normalised to length one.
-    pub fn normalizes(&self) -> bool {
-        self.normalize
+    /// Returns how the features of X are prepared. If they are standardised, weights and intercepts are those of X as it
+    /// is given.
+    pub fn features(&self) -> Features {
+        self.features
     }
 
-    /// Returns the weight of each feature, if features are weighted by inverse document frequency.
+    /// Returns what makes probabilities of margins, if it is known; otherwise, slopes are 1 and intercepts 0.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
+    }
+
+    /// Returns the inverse document frequency of each feature, if the features are tf-idf.
     pub fn idf(&self) -> Option<&[f32]> {
         self.idf.as_deref().map(Vec::as_slice)
     }

@@ -3,9 +3,11 @@
 use ndarray::Array2;
 
 use super::LinearModel;
-use crate::centroid::{Preparation, Vectors};
+use super::calibration::probabilities;
+use crate::centroid::Vectors;
 use crate::control::Control;
-use crate::data::{LabelView, Matrix};
+use crate::data::targets::is_binary;
+use crate::data::{LabelView, Matrix, Outputs};
 use crate::error::{Error, Purpose, Result};
 use crate::model::{LabelScores, TopK, best_columns, check_topk, into_array, rank_rows};
 use crate::pool;
@@ -27,7 +29,28 @@ impl LinearModel {
     /// Returns [`crate::ErrorKind::Shape`] or [`crate::ErrorKind::Invalid`] if X is not valid,
     /// [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
     pub fn decision_function<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f32>> {
-        let x = self.prepared(&x.into(), control)?;
+        self.of_margins(&x.into(), |_| (), control)
+    }
+
+    /// Returns the probabilities, (n_samples, n_columns), in float32: those that a sample has the label, or the second of two
+    /// classes. For outputs with three or more classes, or for several outputs of classes, the probabilities of the
+    /// classes of an output have the sum 1.
+    ///
+    /// Time is that of [`LinearModel::decision_function`], and an exponential for each column.
+    ///
+    /// # Errors
+    /// The same as for [`LinearModel::decision_function`].
+    pub fn predict_proba<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f32>> {
+        let classes = match &self.outputs {
+            Outputs::Classes { n_classes } if !is_binary(n_classes) => Some(self.outputs.class_starts()?),
+            Outputs::Classes { .. } | Outputs::Labels { .. } | Outputs::Real { .. } => None,
+        };
+        let (calibration, classes) = (self.calibration.as_ref(), classes.as_deref());
+        self.of_margins(&x.into(), |margins| probabilities(calibration, classes, margins), control)
+    }
+
+    fn of_margins(&self, x: &Matrix<'_>, finish: impl Fn(&mut [f32]) + Sync, control: &Control) -> Result<Array2<f32>> {
+        let x = self.prepared(x, control)?;
         let (n, width) = (x.n_rows(), self.n_columns());
         let mut margins = PURPOSE.zeros(n, width)?;
         let at_once = (BLOCK / width).max(1);
@@ -39,6 +62,7 @@ impl LinearModel {
                 for (row, margins) in (block * at_once..).zip(margins.chunks_exact_mut(width)) {
                     control.check()?;
                     self.margins_of(&x, row, margins);
+                    finish(margins);
                 }
                 Ok(())
             },
@@ -50,7 +74,7 @@ impl LinearModel {
         if x.n_features() != self.n_features {
             return Err(Error::shape("each row of X", self.n_features, x.n_features()));
         }
-        Vectors::new(x, Preparation { normalize: self.normalize, idf: self.idf() }, control)
+        self.features.prepare(x, self.idf(), control)
     }
 
     fn margins_of(&self, x: &Vectors, row: usize, margins: &mut [f32]) {

@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
-use super::{LinearConfig, LinearModel};
+use super::{Calibration, Features, LinearConfig, LinearModel};
 use crate::control::Control;
-use crate::data::{Dataset, LabelView, Mask, Matrix, Targets};
+use crate::data::{Dataset, LabelView, Mask, Matrix, Targets, Weights};
 use crate::error::ErrorKind;
 
 fn label_view(y: &Array2<bool>) -> LabelView<'static> {
@@ -80,6 +80,22 @@ impl Data {
     }
 }
 
+impl Data {
+    /// X of each feature minus its mean, divided by its standard deviation and the root of the number of features.
+    fn standardized(&self) -> Array2<f64> {
+        let total: f64 = self.weights.iter().sum();
+        let mut x = self.x.mapv(f64::from);
+        let width = (x.ncols() as f64).sqrt();
+        for mut column in x.columns_mut() {
+            let mean = column.iter().zip(&self.weights).map(|(x, w)| x * w).sum::<f64>() / total;
+            let squares = column.iter().zip(&self.weights).map(|(x, w)| (x - mean).powi(2) * w);
+            let deviation = (squares.sum::<f64>() / total).sqrt();
+            column.mapv_inplace(|x| if deviation > 1e-9 { (x - mean) / deviation / width } else { 0.0 });
+        }
+        x
+    }
+}
+
 /// Weights of a column for all features, and its intercept.
 fn column(model: &LinearModel, column: usize) -> (Vec<f32>, f32) {
     let weight = |feature: usize| {
@@ -134,7 +150,7 @@ proptest! {
 
     #[test]
     fn weights_minimise_the_objective(mut data in data()) {
-        let config = config().normalize(false).idf(false).tol(1e-4);
+        let config = config().features(Features::Given).tol(1e-4);
         data.weights.iter_mut().for_each(|w| *w = w.clamp(0.0, 10.0));
         let model = data.fit(&config);
         prop_assert_eq!(model.n_unfinished(), 0);
@@ -151,7 +167,7 @@ proptest! {
 
     #[test]
     fn nothing_depends_on_layouts_threads_or_order(data in data(), seed in 0u64..9) {
-        for config in [config().seed(seed).max_iter(9), config().normalize(false).max_iter(9)] {
+        for config in [config().seed(seed).max_iter(9), config().features(Features::Standardized).max_iter(9)] {
             let model = data.fit(&config);
             let (n, p) = data.x.dim();
             let stored: Vec<(usize, usize, f32)> =
@@ -176,9 +192,61 @@ proptest! {
     }
 
     #[test]
+    fn features_are_prepared_as_it_is_written(data in data()) {
+        let (n, p) = data.x.dim();
+        let total: f64 = data.weights.iter().sum();
+        let lengths = |x: &Array2<f64>| {
+            let lengths: Vec<f64> = x.rows().into_iter().map(|row| row.dot(&row).sqrt()).collect();
+            Array2::from_shape_fn((n, p), |(i, j)| if lengths[i] > 0.0 { x[[i, j]] / lengths[i] } else { 0.0 })
+        };
+        let x = data.x.mapv(f64::from);
+        let frequency = |j: usize| (0..n).filter(|&i| x[[i, j]] != 0.0).map(|i| data.weights[i]).sum::<f64>();
+        let tfidf = Array2::from_shape_fn((n, p), |(i, j)| {
+            x[[i, j]].signum() * (1.0 + x[[i, j]].abs()).ln() * (1.0 + ((1.0 + total) / (1.0 + frequency(j))).ln())
+        });
+        let weights = Weights::of_rows(Some(&data.weights), n).unwrap();
+        let (units, control) = (|row: usize| weights.units(row), Control::default());
+        let prepared = [
+            (Features::Given, x.clone()),
+            (Features::Normalized, lengths(&x)),
+            (Features::TfIdf, lengths(&tfidf)),
+            (Features::Standardized, data.standardized()),
+        ];
+        for (features, expected) in prepared {
+            let learned = features.learn(&Matrix::from(&data.x), units, weights.unit, &control).unwrap();
+            let found = learned.prepare(features, &Matrix::from(&data.x), &control).unwrap();
+            for (i, expected) in expected.rows().into_iter().enumerate() {
+                let (stored, values) = found.of(i as u32);
+                for (j, expected) in (0u32..).zip(expected) {
+                    let found = stored.iter().position(|f| *f == j).map_or(0.0, |at| values[at]);
+                    // Single precision; deviations have 36 bits of the range, of which they may be a hundredth.
+                    prop_assert!((f64::from(found) - expected).abs() < 1e-5, "{:?} {} {}", features, found, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn weights_for_standardized_features_become_weights_for_features(mut data in data()) {
+        data.weights.iter_mut().for_each(|w| *w = w.min(10.0));
+        // A sample that knows no label does not count.
+        data.unknown.fill(false);
+        let config = config().tol(1e-4);
+        let by_hand = Data { x: data.standardized().mapv(|v| v as f32), ..data.clone() };
+        let expected = by_hand.fit(&config.clone().features(Features::Given));
+        let expected = expected.decision_function(&by_hand.x, &Control::default()).unwrap();
+        let found = data.fit(&config.features(Features::Standardized));
+        let found = found.decision_function(&data.x, &Control::default()).unwrap();
+        for (found, expected) in found.iter().zip(&expected) {
+            // Both objectives are within a thousandth of the best one, and they bend by at least 1.
+            prop_assert!((found - expected).abs() < 5e-2, "{} {}", found, expected);
+        }
+    }
+
+    #[test]
     fn a_column_does_not_depend_on_the_others(data in data()) {
         // Samples that are normalised may be equal then.
-        let config = config().normalize(false).max_iter(7);
+        let config = config().features(Features::Given).max_iter(7);
         let model = data.fit(&config);
         let d = data.y.ncols();
         let reversed: Vec<usize> = (0..d).rev().collect();
@@ -235,6 +303,33 @@ fn two_classes_are_one_column_and_more_are_several() {
         let y = Targets::classes(codes.view(), vec![n_classes]);
         assert_eq!(LinearConfig::default().fit((&x, &y)).unwrap().n_columns(), n_columns);
     }
+}
+
+#[test]
+fn probabilities_grow_with_margins_and_those_of_classes_have_the_sum_one() {
+    let x = ndarray::array![[1.0f32, 0.0], [0.0, 1.0], [1.0, 1.0]];
+    let codes = ndarray::array![[0u32, 1], [1, 0], [2, 1]];
+    let y = Targets::classes(codes.view(), vec![3, 2]);
+    let mut model = LinearConfig::default().c(10.0).fit((&x, &y)).unwrap();
+    let margins = model.decision_function(&x, &Control::default()).unwrap();
+    for calibration in [None, Some(Calibration { slopes: vec![3.0; 5], intercepts: vec![-0.5; 5] })] {
+        model.calibration = calibration;
+        let proba = model.predict_proba(&x, &Control::default()).unwrap();
+        for (margins, proba) in margins.rows().into_iter().zip(proba.rows()) {
+            for output in [0..3, 3..5] {
+                let (margins, proba) = (&margins.to_vec()[output.clone()], &proba.to_vec()[output]);
+                assert!((proba.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+                for (a, b) in (0..margins.len()).flat_map(|a| (0..margins.len()).map(move |b| (a, b))) {
+                    assert!(margins[a] >= margins[b] || proba[a] <= proba[b]);
+                }
+            }
+        }
+    }
+    let labels = LinearConfig::default().fit((&x, label_view(&ndarray::array![[true], [false], [true]]))).unwrap();
+    let margins = labels.decision_function(&x, &Control::default()).unwrap();
+    let proba = labels.predict_proba(&x, &Control::default()).unwrap();
+    // The rounding of one exponential in single precision.
+    assert!(margins.iter().zip(&proba).all(|(m, p)| (1.0 / (1.0 + (-m).exp()) - p).abs() < 1e-6));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The weights of a fitted model, feature by feature: those that are not zero, with their columns.
 
+use super::features::Standard;
 use super::solve::Block;
 use crate::error::{Purpose, Result};
 
@@ -73,6 +74,23 @@ impl Weights {
             intercepts,
             n_unfinished: blocks.iter().map(|block| block.unfinished).sum(),
         })
+    }
+
+    /// Replaces weights for standardised features by those for the features themselves, and intercepts as well.
+    pub(super) fn for_unstandardized(&mut self, standard: &Standard) -> Result<()> {
+        let mut intercepts = PURPOSE.collected(self.intercepts.iter().map(|&intercept| f64::from(intercept)))?;
+        for (feature, range) in self.ptr.windows(2).enumerate() {
+            let range = range[0]..range[1];
+            for (&column, weight) in self.columns[range.clone()].iter().zip(&mut self.values[range]) {
+                let exact = f64::from(*weight) * standard.factors[feature];
+                // A feature whose values hardly differ may have a weight that is too large for float32.
+                *weight = exact.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
+                intercepts[column as usize] -= f64::from(*weight) * standard.means[feature];
+            }
+        }
+        let nearest = |intercept: f64| intercept.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
+        self.intercepts.iter_mut().zip(intercepts).for_each(|(to, intercept)| *to = nearest(intercept));
+        Ok(())
     }
 
     /// Adds the weights of a sample to `margins`, which has one number for each column.
