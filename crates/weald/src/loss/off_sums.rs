@@ -91,7 +91,7 @@ pub(crate) struct OffSums;
 impl RowSums<f32> for OffSums {
     fn add(&self, rows: &LeafRows<'_, f32>, gradients: &mut [f64], curvatures: &mut [f64]) -> Result<()> {
         let grids = Grids::new(rows.total);
-        let mut lanes = Lanes::new(gradients.len())?;
+        let mut lanes = Lanes::new(if gradients.len() < LANES { 0 } else { gradients.len() })?;
         for ids in rows.ids.chunks(IN_A_SUM) {
             let piece = LeafRows { ids, ..*rows };
             let of_bits = grids.of_bits().filter(|_| piece.are_units());

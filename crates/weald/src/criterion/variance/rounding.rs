@@ -70,23 +70,41 @@ impl<U: Units, M: MovedSums> Variance<'_, U, M> {
     /// Finds the smallest and the largest value of each output.
     fn find_range(&mut self, rows: &[u32]) -> Result<()> {
         let q = self.moved.n_outputs();
+        let (mut low, mut high) = (std::mem::take(&mut self.low), std::mem::take(&mut self.high));
+        low[..q].fill(f64::INFINITY);
+        high[..q].fill(f64::NEG_INFINITY);
+        let widened = self.widen(rows, (&mut low, &mut high));
+        (self.low, self.high) = (low, high);
+        widened
+    }
+
+    /// Widens the range of each output to the values of these samples.
+    fn widen(&self, rows: &[u32], (low, high): (&mut [f64], &mut [f64])) -> Result<()> {
+        let q = self.moved.n_outputs();
+        if self.blocks(rows.len()).0 == 1 {
+            return self.widen_here(rows, (low, high));
+        }
         let ranges = self.of_blocks(rows, |rows| {
             let (mut low, mut high) = (OUTPUTS.filled(f64::INFINITY, q)?, OUTPUTS.filled(f64::NEG_INFINITY, q)?);
-            for piece in self.control.pieces(rows, q) {
-                for &row in piece? {
-                    for ((y, low), high) in self.y.searched(row).zip(&mut low).zip(&mut high) {
-                        *low = low.min(y);
-                        *high = high.max(y);
-                    }
-                }
-            }
+            self.widen_here(rows, (&mut low, &mut high))?;
             Ok((low, high))
         })?;
-        self.low[..q].fill(f64::INFINITY);
-        self.high[..q].fill(f64::NEG_INFINITY);
-        for (low, high) in ranges {
-            self.low.iter_mut().zip(low).for_each(|(low, other)| *low = low.min(other));
-            self.high.iter_mut().zip(high).for_each(|(high, other)| *high = high.max(other));
+        for (of_block, highest) in ranges {
+            low.iter_mut().zip(of_block).for_each(|(low, other)| *low = low.min(other));
+            high.iter_mut().zip(highest).for_each(|(high, other)| *high = high.max(other));
+        }
+        Ok(())
+    }
+
+    /// [`Variance::widen`] on this thread.
+    fn widen_here(&self, rows: &[u32], (low, high): (&mut [f64], &mut [f64])) -> Result<()> {
+        for piece in self.control.pieces(rows, self.moved.n_outputs()) {
+            for &row in piece? {
+                for ((y, low), high) in self.y.searched(row).zip(&mut *low).zip(&mut *high) {
+                    *low = low.min(y);
+                    *high = high.max(y);
+                }
+            }
         }
         Ok(())
     }

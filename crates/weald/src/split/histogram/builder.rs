@@ -111,6 +111,8 @@ pub(super) struct Builder<'a> {
     pub(super) of_all: Vec<f64>,
     /// A histogram of the features drawn last, for nodes without a histogram of their own.
     pub(super) batch: Histogram,
+    /// The features that are to be filled, in increasing order.
+    pub(super) missing: Vec<u32>,
 }
 
 impl Builder<'_> {
@@ -147,13 +149,18 @@ impl Builder<'_> {
         histogram: &mut Histogram,
         control: &Control,
     ) -> Result<()> {
-        let mut missing: Vec<u32> = PURPOSE.with_capacity(drawn.len())?;
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.clear();
+        PURPOSE.reserve(&mut missing, drawn.len())?;
         missing.extend(drawn.iter().map(|drawn| drawn.feature).filter(|&f| !histogram.is_filled[f as usize]));
         missing.sort_unstable();
         missing.iter().for_each(|&feature| histogram.is_filled[feature as usize] = true);
-        let places = missing.into_iter().map(|feature| (feature, self.x.bins(feature)));
+        let x = self.x;
+        let places = missing.iter().map(|&feature| (feature, x.bins(feature)));
         let Histogram { sums, counts, .. } = histogram;
-        self.fill(criterion, rows, node, places, (sums, counts), control)
+        let filled = self.fill(criterion, rows, node, places, (sums, counts), control);
+        self.missing = missing;
+        filled
     }
 
     /// Fills the batch with the `drawn` features.
@@ -225,7 +232,7 @@ impl Builder<'_> {
         control: &Control,
     ) -> Result<()> {
         let (x, of_all) = (self.x, &self.of_all[..]);
-        let (mut columns, mut wide_columns) = (Vec::new(), Vec::new());
+        let (mut columns, mut wide_columns) = (PURPOSE.with_capacity(places.size_hint().0)?, Vec::new());
         let has_counts = !counts.is_empty();
         let mut done = 0;
         for (feature, bins) in places {

@@ -118,6 +118,7 @@ impl<'a> Histograms<'a> {
             gathered: Gathered::new(&control)?,
             of_all,
             batch: Histogram::default(),
+            missing: Vec::new(),
         };
         let histograms = Histograms {
             x,

@@ -38,6 +38,8 @@ pub(super) struct Gathered {
     unit: Option<f64>,
     words: Buffer<u64>,
     form: Form,
+    /// Sums of magnitudes of the samples of each thread.
+    sizes: Vec<[f64; 2]>,
 }
 
 /// The samples of a node in the form in which they are added up.
@@ -53,7 +55,7 @@ pub(super) enum Gatherings<'a> {
 impl Gathered {
     pub(super) fn new(control: &Control) -> Result<Self> {
         let (pairs, words) = (control.buffer(PURPOSE, 0)?, control.buffer(PURPOSE, 0)?);
-        Ok(Gathered { node: 0..0, pairs, unit: None, words, form: Form::default() })
+        Ok(Gathered { node: 0..0, pairs, unit: None, words, form: Form::default(), sizes: Vec::new() })
     }
 
     /// Forgets the samples.
@@ -75,11 +77,14 @@ impl Gathered {
         let (n, is_whole) = (rows.len(), rows.len() == table.len());
         if self.node != *node || rows.is_empty() {
             let (n_blocks, at_once) = pool::blocks(n_threads, n, least);
-            let mut sums = PURPOSE.filled([0.0; 2], n_blocks)?;
+            let sums = &mut self.sizes;
+            sums.clear();
+            PURPOSE.reserve(sums, n_blocks)?;
+            sums.resize(n_blocks, [0.0; 2]);
             if is_whole && !counts {
                 pool::for_each(
                     n_blocks,
-                    table.chunks(at_once).zip(&mut sums),
+                    table.chunks(at_once).zip(sums.iter_mut()),
                     || Ok(()),
                     |(), (pairs, sums)| {
                         *sums = sizes(pairs);
@@ -88,7 +93,7 @@ impl Gathered {
                 )?;
             } else {
                 self.pairs.resize(PURPOSE, n)?;
-                let blocks = rows.chunks(at_once).zip(self.pairs.chunks_mut(at_once)).zip(&mut sums);
+                let blocks = rows.chunks(at_once).zip(self.pairs.chunks_mut(at_once)).zip(sums.iter_mut());
                 pool::for_each(
                     n_blocks,
                     blocks,
@@ -100,7 +105,7 @@ impl Gathered {
                     },
                 )?;
             }
-            let sums = sums.into_iter().fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+            let sums = sums.iter().fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
             self.unit = if counts { unit_of_counts(sums[0], n) } else { None };
             self.form = if self.unit.is_some() { Form::Pairs } else { Form::of(sums, knows_weights && is_whole) };
             if let Some(unit) = self.unit {
