@@ -66,7 +66,12 @@ impl Nibbles {
 
     #[inline(always)]
     pub(super) fn of(&self, range: Range<usize>) -> impl Iterator<Item = f32> + '_ {
-        range.map(|at| Nibbles::value(self.bytes[at / 2] >> (at % 2 * 4)))
+        range.map(|at| self.at(at))
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self, at: usize) -> f32 {
+        Nibbles::value(self.bytes[at / 2] >> (at % 2 * 4))
     }
 
     fn push(&mut self, code: u8) -> Result<()> {

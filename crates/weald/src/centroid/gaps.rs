@@ -2,8 +2,8 @@
 //!
 //! A list is stored as the gaps between its numbers. A gap g takes g >> r zeros, a one, and its last r bits, where r is
 //! the best for the list: about two bits more than the binary logarithm of the mean gap. Source: R. F. Rice, *Some
-//! practical universal noiseless coding techniques*, 1979. Lists are read from their beginning; a number takes a few
-//! nanoseconds.
+//! practical universal noiseless coding techniques*, 1979. A number takes a few nanoseconds to read. Lists are read from
+//! their beginning, or from one of the marks that are set at every [`EVERY`]th number.
 
 use crate::error::{ErrorKind, Purpose, Result};
 
@@ -16,12 +16,28 @@ const MOST_R: u32 = (1 << BITS_OF_R) - 1;
 /// Number of bits that are read at once, wherever they begin in a byte.
 const WINDOW: u32 = 57;
 
+/// Number of numbers from one mark to the next.
+const EVERY: usize = 32;
+
 /// Lists of increasing numbers; the bytes of each list follow those of the previous one. An empty list has no bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GapLists {
     bytes: Vec<u8>,
     /// The end of each list, as a byte offset.
     ends: Vec<u32>,
+    /// The marks of all lists. They follow from the bytes.
+    marks: Vec<Mark>,
+    /// The end of the marks of each list.
+    mark_ends: Vec<u32>,
+}
+
+/// A place in a list before its number k · [`EVERY`], k > 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Mark {
+    /// The number is at least this, and the previous one is below.
+    least: u32,
+    /// The position of its first bit, from the beginning of the list.
+    bit: u32,
 }
 
 impl GapLists {
@@ -40,9 +56,18 @@ impl GapLists {
             let n_bits = |r: u32| gaps().map(|gap| u64::from(gap >> r)).sum::<u64>() + n * u64::from(r);
             let r =
                 (near.saturating_sub(2)..=(near + 1).min(MOST_R)).min_by_key(|&r| n_bits(r)).expect("some are near");
+            let start = self.bytes.len();
             let mut writer = Writer { bytes: &mut self.bytes, pending: 0, n_pending: 0 };
             writer.push(r, BITS_OF_R)?;
-            gaps().try_for_each(|gap| writer.push_gap(gap, r))?;
+            let mut least = 0;
+            for (i, (gap, number)) in gaps().zip(numbers.clone()).enumerate() {
+                if i > 0 && i.is_multiple_of(EVERY) {
+                    let bit = u32::try_from(writer.n_bits_from(start)).map_err(|_| too_many())?;
+                    PURPOSE.push(&mut self.marks, Mark { least, bit })?;
+                }
+                writer.push_gap(gap, r)?;
+                least = number + 1;
+            }
             writer.finish()?;
         }
         self.push_end()
@@ -51,23 +76,35 @@ impl GapLists {
     /// Appends list `i` of `others`.
     pub(super) fn push_of(&mut self, others: &GapLists, i: usize) -> Result<()> {
         PURPOSE.extend(&mut self.bytes, others.bytes[others.start(i)..others.ends[i] as usize].iter().copied())?;
+        PURPOSE.extend(&mut self.marks, others.marks_of(i).iter().copied())?;
         self.push_end()
     }
 
     fn push_end(&mut self) -> Result<()> {
-        let limit = u32::MAX as usize;
-        let end = u32::try_from(self.bytes.len());
-        PURPOSE.push(&mut self.ends, end.map_err(|_| ErrorKind::TooMany { what: PURPOSE.0, limit })?)
+        let end = |len: usize| u32::try_from(len).map_err(|_| too_many());
+        PURPOSE.push(&mut self.mark_ends, end(self.marks.len())?)?;
+        PURPOSE.push(&mut self.ends, end(self.bytes.len())?)
     }
 
     fn start(&self, i: usize) -> usize {
         if i == 0 { 0 } else { self.ends[i - 1] as usize }
     }
 
+    fn marks_of(&self, i: usize) -> &[Mark] {
+        let start = if i == 0 { 0 } else { self.mark_ends[i - 1] as usize };
+        &self.marks[start..self.mark_ends[i] as usize]
+    }
+
     /// Returns the `n` numbers of list `i`.
     #[inline(always)]
     pub(super) fn of(&self, i: usize, n: usize) -> Gaps<'_> {
         Gaps::new(&self.bytes, self.start(i), n)
+    }
+
+    /// Returns a search for numbers among the `n` of list `i`.
+    #[inline(always)]
+    pub(super) fn search(&self, i: usize, n: usize) -> Search<'_> {
+        Search { numbers: self.of(i, n), n, marks: self.marks_of(i), start: 8 * self.start(i), last: None }
     }
 
     /// Returns the bytes of all lists.
@@ -77,19 +114,23 @@ impl GapLists {
     }
 
     pub(super) fn n_bytes(&self) -> usize {
-        self.bytes.len() + 4 * self.ends.len()
+        self.bytes.len() + 4 * self.ends.len() + size_of_val(&self.marks[..]) + 4 * self.mark_ends.len()
     }
 
     /// Removes the lists from `n` on.
     pub(super) fn truncate(&mut self, n: usize) {
         self.ends.truncate(n);
         self.bytes.truncate(self.ends.last().map_or(0, |&end| end as usize));
+        self.mark_ends.truncate(n);
+        self.marks.truncate(self.mark_ends.last().map_or(0, |&end| end as usize));
     }
 
     /// Releases unused capacity.
     pub(super) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
+        self.marks.shrink_to_fit();
+        self.mark_ends.shrink_to_fit();
     }
 
     /// Reads lists with the given numbers of elements from bytes; `None` if the bytes are not those that lists of
@@ -115,6 +156,42 @@ impl GapLists {
     }
 }
 
+fn too_many() -> ErrorKind {
+    ErrorKind::TooMany { what: PURPOSE.0, limit: u32::MAX as usize }
+}
+
+/// A search for increasing numbers in a list.
+#[derive(Debug)]
+pub(super) struct Search<'b> {
+    numbers: Gaps<'b>,
+    n: usize,
+    marks: &'b [Mark],
+    /// The position of the first bit of the list.
+    start: usize,
+    /// The number that was read last.
+    last: Option<u32>,
+}
+
+impl Search<'_> {
+    /// Returns the position of a number in the list, which must not be below that of the last search. The time is that
+    /// of reading at most [`EVERY`] numbers.
+    #[inline(always)]
+    pub(super) fn position(&mut self, number: u32) -> Option<usize> {
+        let n_below = self.marks.partition_point(|mark| mark.least <= number);
+        if n_below * EVERY > self.n - self.numbers.n_left {
+            let Mark { least, bit } = self.marks[n_below - 1];
+            self.numbers.at = self.start + bit as usize;
+            self.numbers.least = least;
+            self.numbers.n_left = self.n - n_below * EVERY;
+            self.last = None;
+        }
+        while self.last.is_none_or(|last| last < number) {
+            self.last = Some(self.numbers.next()?);
+        }
+        (self.last == Some(number)).then(|| self.n - self.numbers.n_left - 1)
+    }
+}
+
 /// Appends bits, from the lowest bit of a byte on.
 struct Writer<'b> {
     bytes: &'b mut Vec<u8>,
@@ -133,6 +210,11 @@ impl Writer<'_> {
             self.n_pending -= 8;
         }
         Ok(())
+    }
+
+    /// Returns the number of bits after byte `start`.
+    fn n_bits_from(&self, start: usize) -> usize {
+        8 * (self.bytes.len() - start) + self.n_pending as usize
     }
 
     fn push_gap(&mut self, gap: u32, r: u32) -> Result<()> {
@@ -245,7 +327,7 @@ mod tests {
     use super::*;
 
     fn some_lists() -> impl Strategy<Value = Vec<Vec<u32>>> {
-        let near = proptest::collection::btree_set(0..40u32, 0..30);
+        let near = proptest::collection::btree_set(0..400u32, 0..200);
         let far = proptest::collection::btree_set(0..u32::MAX - 1, 0..6);
         let one = prop_oneof![near, far].prop_map(|list| list.into_iter().collect());
         proptest::collection::vec(one, 0..8)
@@ -253,7 +335,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_are_restored(lists in some_lists(), kept in 0..8usize) {
+        fn lists_are_restored_and_searched(lists in some_lists(), kept in 0..8usize,
+                                           sought in proptest::collection::btree_set(0..400u32, 0..30)) {
             let mut packed = GapLists::default();
             for list in &lists {
                 packed.push(list.iter().copied()).unwrap();
@@ -261,6 +344,13 @@ mod tests {
             let sizes: Vec<u32> = lists.iter().map(|list| list.len() as u32).collect();
             for (i, list) in lists.iter().enumerate() {
                 prop_assert_eq!(&packed.of(i, list.len()).collect::<Vec<_>>(), list);
+                let mut search = packed.search(i, list.len());
+                for &number in &sought {
+                    prop_assert_eq!(search.position(number), list.binary_search(&number).ok());
+                }
+                for (at, &number) in list.iter().enumerate().skip(i % 3).step_by(i % 5 + 1) {
+                    prop_assert_eq!(packed.search(i, list.len()).position(number), Some(at));
+                }
             }
             let mut copied = GapLists::default();
             (0..lists.len()).for_each(|i| copied.push_of(&packed, i).unwrap());
