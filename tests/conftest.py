@@ -22,6 +22,7 @@ BOOSTING = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 COMPRESSED = ["CompressedForestClassifier", "CompressedForestRegressor"]
 INDUCED = ["InducedForestClassifier", "InducedForestRegressor"]
 CENTROIDS = ["CentroidForestClassifier", "CentroidForestRegressor"]
+LINEAR = ["LinearClassifier"]
 CLASSIFIERS = [name for name in ALL if name.endswith("Classifier")]
 REGRESSORS = [name for name in ALL if name.endswith("Regressor")]
 

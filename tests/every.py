@@ -123,6 +123,11 @@ def _table() -> dict[str, Entry]:
     for task in ("Classifier", "Regressor"):
         # Centroids are means of samples, which missing values and categories do not have.
         table.add(getattr(weald, f"CentroidForest{task}"), masks=(), missing=False, categories=False, params=small)
+    # A weight times a missing value is unknown.
+    linear = {"missing": False, "categories": False}
+    table.add(weald.LinearClassifier, masks=("classes", *LABELS), **linear, params={"random_state": 0})
+    given = {"C": 1.0, "features": "given", "min_weight": 0.0, "max_iter": 10_000, "random_state": 0}
+    table.add(weald.LinearClassifier, "given", masks=("classes", *LABELS), **linear, params=given)
     boosted = {**small, "max_leaf_nodes": 6}
     for task in ("Classifier", "Regressor"):
         cls = getattr(weald, f"GradientBoosting{task}")

@@ -20,6 +20,7 @@ from conftest import (
     CENTROIDS,
     CLASSIFIERS,
     FORESTS,
+    LINEAR,
     REGRESSORS,
     TREES,
     cases,
@@ -58,6 +59,10 @@ def variations():
         if name in CLASSIFIERS:
             yield make(name, criterion="entropy")
             yield make(name, class_weight="balanced")
+    for name in LINEAR:
+        yield make(name, C=10.0, features="normalized", min_weight=0.0, max_iter=100_000)
+        yield make(name, features="standardized", n_jobs=2)
+        yield make(name, features="tfidf", class_weight="balanced")
     for name in CENTROIDS:
         yield make(name, n_children=3, max_leaf_samples=5, refine=False, soft_routing=False, smoothing=0)
         yield make(name, bootstrap=True, n_jobs=2)
@@ -91,7 +96,7 @@ def expected_failures(estimator):
 # Checks that fit twice leave a warm start with no trees to add.
 @pytest.mark.filterwarnings("ignore:Warm-start fitting without increasing")
 @with_estimator_checks(
-    [make(name, random_state=None) for name in ALL + CENTROIDS],
+    [make(name, random_state=None) for name in ALL + CENTROIDS + LINEAR],
     [*variations(), *(make(name, bootstrap=True, oob_score=True) for name in FORESTS + CENTROIDS)],
     expected_failures,
 )

@@ -143,7 +143,7 @@ def test_defaults_that_are_described_are_those_of_the_constructor(estimator):
 
 def test_fits_return_their_estimator_in_types_too():
     for estimator in PUBLIC:
-        if estimator.__module__ in ("weald.tree", "weald.forest", "weald.boosting", "weald.centroid"):
+        if estimator.__module__ in ("weald.tree", "weald.forest", "weald.boosting", "weald.centroid", "weald.linear"):
             assert inspect.signature(estimator.fit).return_annotation == "Self"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sklearn.ensemble
 import weald
-from conftest import ALL, make, make_data
+from conftest import ALL, LINEAR, make, make_data
 from exports import CASES, fitted
 from scipy import sparse
 from sklearn.compose import TransformedTargetRegressor
@@ -38,7 +38,7 @@ def test_the_public_names():
 
 
 def test_models_that_are_not_fitted(exporter):
-    for name in [*ALL, "GradientBoostingClassifier", "CompressedForestRegressor", "CentroidForestClassifier"]:
+    for name in [*ALL, "GradientBoostingClassifier", "CompressedForestRegressor", "CentroidForestClassifier", *LINEAR]:
         with pytest.raises(NotFittedError):
             exporter(make(name))
 
@@ -74,6 +74,9 @@ def test_models_that_no_format_expresses(exporter):
     centroid = make("CentroidForestClassifier").fit(sparse.csr_array(np.abs(X)), y)
     with pytest.raises(ValueError, match=rf"{exporter.__name__} does not support CentroidForestClassifier.*weald.save"):
         exporter(centroid)
+    linear = make("LinearClassifier").fit(X, y)
+    with pytest.raises(ValueError, match=rf"{exporter.__name__} does not support LinearClassifier: it has weights"):
+        exporter(linear)
     X, y = make_data("GradientBoostingRegressor")
     weak = make("GradientBoostingRegressor", estimator=Ridge(), output_strategy="joint").fit(X, y)
     with pytest.raises(ValueError, match=r"does not support GradientBoostingRegressor with estimator=.*pickle it"):

@@ -8,11 +8,23 @@ import children
 import joblib
 import numpy as np
 import pytest
-from conftest import ALL, BOOSTING, CENTROIDS, CLASSIFIERS, COMPRESSED, cases, has_outputs, make, make_data, model_bytes
+from conftest import (
+    ALL,
+    BOOSTING,
+    CENTROIDS,
+    CLASSIFIERS,
+    COMPRESSED,
+    LINEAR,
+    cases,
+    has_outputs,
+    make,
+    make_data,
+    model_bytes,
+)
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-EVERY = [*ALL, *BOOSTING, *CENTROIDS, *COMPRESSED]
+EVERY = [*ALL, *BOOSTING, *CENTROIDS, *LINEAR, *COMPRESSED]
 
 
 @pytest.fixture(params=EVERY)
@@ -150,17 +162,22 @@ def snapshot(X):
     return parts, [part.copy() for part in parts if isinstance(part, np.ndarray)]
 
 
+def answers(model, X):
+    """The predictions, and the leaves of models with trees."""
+    return model.predict(X), model.apply(X) if hasattr(model, "apply") else model.decision_function(X)
+
+
 @pytest.mark.parametrize("forms", [dense_forms, sparse_forms])
 def test_X_in_every_form(name, forms, tmp_path):
     X, y = make_data(name)
     X = np.round(2 * X) / 2
     plain = small(name).fit(X, y)
-    expected = children.digest(plain.predict(X), plain.apply(X))
+    expected = children.digest(*answers(plain, X))
     for form, Z in forms(X, tmp_path).items():
         parts, before = snapshot(Z)
         model = small(name).fit(Z, y)
         assert model_bytes(model) == model_bytes(plain), form
-        assert children.digest(plain.predict(Z), plain.apply(Z)) == expected, form
+        assert children.digest(*answers(plain, Z)) == expected, form
         if len(before) == len(parts):
             for old, new in zip(before, parts, strict=True):
                 np.testing.assert_array_equal(old, new, err_msg=form)
@@ -367,7 +384,7 @@ def test_sparse_X_that_contradicts_itself(name, broken, container):
         bad.indices[5] = -1
     else:
         bad.indices = bad.indices[:-1]
-    for work in (lambda: small(name).fit(bad, y), lambda: model.predict(bad), lambda: model.apply(bad)):
+    for work in (lambda: small(name).fit(bad, y), lambda: model.predict(bad), lambda: answers(model, bad)):
         with pytest.raises(ValueError, match=r"X is not a valid sparse matrix|indptr"):
             work()
 

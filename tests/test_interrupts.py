@@ -46,6 +46,13 @@ def fit_centroids():
     return model, lambda: model.fit(X, Y)
 
 
+def fit_linear():
+    X = sparse.csr_array(rng.random((20_000, 300)) < 0.05, dtype=np.float32)
+    Y = sparse.csr_array(rng.random((20_000, 2_000)) < 0.01)
+    model = weald.LinearClassifier(1e4, tol=1e-6, max_iter=10_000, n_jobs=2)
+    return model, lambda: model.fit(X, Y)
+
+
 def fit_oob():
     # Growth is short against the predictions of samples out of the bag.
     model = weald.RandomForestRegressor(500, max_depth=10, max_features=1, oob_score=True, max_samples=20, n_jobs=2)
@@ -75,6 +82,7 @@ cases = {
     "extra-trees": lambda: fit(weald.ExtraTreesRegressor(100_000, n_jobs=2, max_leaf_nodes=500), 5_000, 50, 10),
     "labels": fit_labels,
     "centroids": fit_centroids,
+    "linear": fit_linear,
     "out of bag": fit_oob,
     "draw": draw,
     "principal directions": lambda: fit(weald.DecisionTreeRegressor(output_projection="pca"), 4_000, 1, 2_000),
@@ -325,7 +333,10 @@ cases = {
     ("code", "kinds", "wait"),
     [
         pytest.param(
-            TREES, ["tree", "tree on threads", "forest", "labels", "extra-trees", "centroids"], 0.4, id="trees"
+            TREES,
+            ["tree", "tree on threads", "forest", "labels", "extra-trees", "centroids", "linear"],
+            0.4,
+            id="trees",
         ),
         pytest.param(TREES, ["draw", "principal directions"], 0.4, id="projections"),
         pytest.param(TREES, ["project"], 3.0, id="project"),

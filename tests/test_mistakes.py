@@ -17,6 +17,7 @@ from weald import (
     DecisionTreeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    LinearClassifier,
 )
 from weald import RandomForestClassifier as Classifier
 from weald import RandomForestRegressor as Regressor
@@ -133,6 +134,7 @@ MISTAKES = {
     "a series of tags": (fit(X, pd.Series(TAGS), Classifier), ValueError, "MultiLabelBinarizer"),
     "tags for boosting": (fit(X, TAGS, GradientBoostingClassifier), ValueError, "MultiLabelBinarizer"),
     "tags for centroids": (fit(X, TAGS, CentroidForestClassifier), ValueError, "MultiLabelBinarizer"),
+    "tags for a linear model": (fit(X, TAGS, LinearClassifier), ValueError, "MultiLabelBinarizer"),
     "none among classes": (
         fit(X, np.array([None, "a", "b"] * 20, dtype=object), Classifier),
         ValueError,

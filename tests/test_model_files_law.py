@@ -112,6 +112,8 @@ MODELS = sorted({entry.cls.__name__ for entry in EVERY.values() if not entry.is_
 
 
 @pytest.mark.filterwarnings("ignore:cv is 3, but there are only 2 samples")
+# Weights over decades need more passes.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("samples", ODD)
 @pytest.mark.parametrize("name", MODELS)
 def test_models_of_odd_samples_are_read_again_or_refused_by_fit(name, samples):
@@ -127,7 +129,8 @@ def test_models_of_odd_samples_are_read_again_or_refused_by_fit(name, samples):
         n_fitted += 1
         assert_law(model, X)
         assert all(np.isfinite(p).all() for p in predictions(model, X) if p.dtype.kind == "f")
-    assert n_fitted or (name.startswith("Centroid") and samples == "missing values") or samples == "one sample"
+    takes_gaps = not name.startswith(("Centroid", "Linear"))
+    assert n_fitted or (samples == "missing values" and not takes_gaps) or samples == "one sample"
 
 
 RATES = [0.1, 1.0, 2.0, 3.0, 5.0, 1e10, 1e300]

@@ -39,6 +39,8 @@ MODELS = {
     "boosting": (weald.GradientBoostingClassifier(**SMALL), LABELS),
     "boosting of numbers": (weald.GradientBoostingRegressor(**SMALL), NUMBERS),
     "centroids": (weald.CentroidForestClassifier(**SMALL), LABELS),
+    "linear": (weald.LinearClassifier(features="given", random_state=0), LABELS),
+    "linear classes": (weald.LinearClassifier(features="normalized", random_state=0), CLASSES),
     "thresholds": (TunedThresholds(weald.RandomForestClassifier(**SMALL), random_state=0), LABELS),
     "sparse thresholds": (
         TunedThresholds(weald.GradientBoostingClassifier(**SMALL), cv=2, random_state=0),
@@ -146,11 +148,11 @@ def test_hostile_samples_are_predicted_as_among_many(name):
     model = clone(MODELS[name][0])
     if "n_estimators" in model.get_params():
         model.set_params(n_estimators=19)  # more trees than are processed at once, and a remainder
-    if name in ("centroids", "compressed"):
-        train = X  # the former model does not support missing values
+    if name in ("centroids", "linear", "linear classes", "compressed"):
+        train = X  # the former models do not support missing values
     model.fit(train, MODELS[name][1])
     samples = np.where(rng.random((60, 6)) < 0.5, rng.choice(HOSTILE, (60, 6)), rng.choice(X.ravel(), (60, 6)))
-    if name == "centroids":
+    if name.startswith(("centroids", "linear")):
         samples = np.nan_to_num(samples)
     predictor = weald.Predictor(model)
     if name in WITH_STEPS:
@@ -184,7 +186,9 @@ def test_the_engine_alone_scores_what_it_can(name):
     if name in ("pipeline", "thresholds after steps"):
         predictor = predictor._steps._last
     by_engine = predictor._steps is None and predictor._scores_of is not None
-    assert by_engine == (name not in ("centroids", "calibrated") and "thresholds" not in name)
+    assert by_engine == (
+        name not in ("centroids", "linear", "linear classes", "calibrated") and "thresholds" not in name
+    )
     if by_engine:
         for form in (X[0], X[0].astype(np.float32), X[:1], X[0].tolist(), tuple(X[0])):
             assert predictor._scores_of(form) is not None

@@ -133,6 +133,7 @@ WITHOUT_MASK = {
     "scorer": lambda y, _: metrics.make_topk_scorer("ndcg_at_k", k=2)(FITTED, X, y),
     "X_val": lambda y, _: boosting(n_iter_no_change=1).fit(X, Y, X_val=X, y_val=y).validation_score_,
     "eval_sets": lambda y, _: boosting().fit(X, Y, eval_sets=[(X, y)]).eval_results_["eval_0"]["loss"],
+    "LinearClassifier": of_fit(lambda: weald.LinearClassifier(random_state=0)),
     "permutation_importance": lambda y, _: inspection.permutation_importance(FITTED, X, y, random_state=0).importances,
     "distribute.fit": lambda y, _: model_bytes(on_threads(distribute.fit, forest(), X, y)),
     "distribute.cross_validate": lambda y, _: on_threads(distribute.cross_validate, forest(), X, y, cv=3)["test_score"],
@@ -281,6 +282,7 @@ def test_tags_are_refused_with_what_converts_them(door):
 # Doors that take other values than 0 and 1: for a fit they are classes.
 FITS = {
     "tree",
+    "LinearClassifier",
     "forest",
     "boosting",
     "stopped boosting",

@@ -9,8 +9,9 @@ use weald::label_files::{
 };
 use weald::{
     BoostConfig, Boosted, CentroidForest, CentroidForestConfig, CentroidPrecision, Control, Criterion, Dataset, Error,
-    ErrorKind, Forest, ForestConfig, LabelView, LossKind, Matrix, MaxFeatures, NProjections, OutputStrategy, Precision,
-    Projection, Result, RowWeights, Sampling, SparseView, Splitter, StepDtype, Targets, TreeConfig,
+    ErrorKind, Forest, ForestConfig, LabelView, LinearConfig, LinearModel, LossKind, Matrix, MaxFeatures, NProjections,
+    OutputStrategy, Precision, Projection, Result, RowWeights, Sampling, SparseView, Splitter, StepDtype, Targets,
+    TreeConfig,
 };
 
 /// Larger models are not asked for predictions, because this takes time and finds nothing new.
@@ -45,6 +46,15 @@ pub fn model_file(bytes: &[u8]) {
             ask(size, compressed.width(), |x| compressed.predict(x, &control));
             let again = compressed.to_bytes().expect("a model that was read can be written");
             assert!(Compressed::from_bytes(&again).expect("what was written can be read") == compressed);
+        }
+        Err(error) => blames_bytes(&error),
+    }
+    match LinearModel::from_bytes(bytes) {
+        Ok(linear) => {
+            let size = (1, linear.n_features());
+            ask(size, linear.outputs().width(), |x| linear.predict_scores(x, &control));
+            let again = linear.to_bytes().expect("a model that was read can be written");
+            assert!(LinearModel::from_bytes(&again).expect("what was written can be read") == linear);
         }
         Err(error) => blames_bytes(&error),
     }
@@ -384,6 +394,12 @@ pub fn seeds() -> Result<Vec<(&'static str, String, Vec<u8>)>> {
         let of_numbers =
             centroids.clone().centroid_precision(precision).fit_controlled((&fitted, &numbers), &control)?;
         models.push((name, of_numbers.to_bytes()?));
+    }
+    for (name, y, features) in
+        [("linear labels", &labels, weald::Features::TfIdf), ("linear classes", &classes, weald::Features::Given)]
+    {
+        let config = LinearConfig::default().features(features);
+        models.push((name, config.fit_controlled((&fitted, y), &control)?.to_bytes()?));
     }
     let mut seeds: Vec<_> = models.into_iter().map(|(name, bytes)| ("model_file", name.to_owned(), bytes)).collect();
     for (name, text) in [

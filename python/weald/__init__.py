@@ -5,7 +5,7 @@ and 64-bit indices, multi-label y as a sparse matrix, and trees grown on random 
 
 Modules
 -------
-`weald.tree`, `weald.forest`, `weald.centroid`, `weald.boosting`, `weald.compression`
+`weald.tree`, `weald.forest`, `weald.centroid`, `weald.linear`, `weald.boosting`, `weald.compression`
     The estimators, which can also be imported from `weald`. Compression makes models smaller that predict the same or
     nearly the same.
 `weald.loss`
@@ -50,6 +50,7 @@ from weald import (
     export,
     forest,
     inspection,
+    linear,
     loss,
     metrics,
     model_selection,
@@ -77,6 +78,7 @@ from weald.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from weald.linear import LinearClassifier
 from weald.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -99,6 +101,7 @@ __all__ = [
     "GradientBoostingRegressor",
     "InducedForestClassifier",
     "InducedForestRegressor",
+    "LinearClassifier",
     "Predictor",
     "RandomForestClassifier",
     "RandomForestRegressor",
@@ -115,6 +118,7 @@ __all__ = [
     "forest",
     "inspect_model",
     "inspection",
+    "linear",
     "load",
     "loads",
     "loss",

@@ -18,6 +18,7 @@ __all__ = [
     "CompressionPath",
     "DescribedModel",
     "Forest",
+    "LinearModel",
     "OneSample",
     "StagedScores",
     "Tree",
@@ -35,6 +36,7 @@ __all__ = [
     "fit_boosting_with",
     "fit_centroid_forest",
     "fit_forest",
+    "fit_linear",
     "fit_tree",
     "inspect_model",
     "johnson_lindenstrauss_dim",
@@ -48,6 +50,7 @@ __all__ = [
     "memory_of_centroids",
     "memory_of_compression",
     "memory_of_forest",
+    "memory_of_linear",
     "rank_rows",
     "read_model",
     "read_mulan",
@@ -75,7 +78,7 @@ LARGEST_LOG: float
 FEW_OUTPUTS: int
 ZEROS_TO_ONE: int
 
-_Model: TypeAlias = Forest | Boosted | CentroidForest | Compressed
+_Model: TypeAlias = Forest | Boosted | CentroidForest | LinearModel | Compressed
 # A float32 array of two dimensions, or a canonical float32 CSR or CSC matrix.
 _Matrix: TypeAlias = Any
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
@@ -220,6 +223,17 @@ class _CentroidForestConfig(TypedDict):
     output_weights: list[float] | None
     # Whether leaves refer to samples, whose y is then stored once for all trees.
     store_rows: bool
+
+@type_check_only
+class _LinearConfig(TypedDict):
+    c: float
+    # "given", "normalized", "tfidf" or "standardized"
+    features: str
+    intercept_scaling: float
+    tol: float
+    max_iter: int
+    min_weight: float
+    seed: int
 
 @type_check_only
 class _BoostConfig(TypedDict):
@@ -413,6 +427,15 @@ def fit_centroid_forest(
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> CentroidForest: ...
+def fit_linear(
+    x: _Matrix,
+    y: _Targets,
+    weights: _RowWeights,
+    config: _LinearConfig,
+    n_threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+    y_mask: _Mask | None = None,
+) -> LinearModel: ...
 def fit_boosting(
     x: _Matrix,
     y: _Targets,
@@ -497,6 +520,7 @@ def cross_validate_compression(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def memory_of_forest(config: _ForestConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
 def memory_of_centroids(config: _CentroidForestConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
+def memory_of_linear(config: _LinearConfig, shapes: _FitShapes, n_threads: int) -> list[_MemoryTerm]: ...
 def memory_of_boosting(
     config: _BoostConfig | None, shapes: _FitShapes, n_threads: int, may_stop: bool
 ) -> list[_MemoryTerm]: ...
@@ -708,6 +732,44 @@ class CentroidTree:
     def centroid(self, node: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]: ...
     # (feature, weight) for the `k` largest weights of each child, in descending order.
     def heaviest_features(self, node: int, k: int) -> list[list[tuple[int, float]]]: ...
+
+@final
+class LinearModel:
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def n_outputs(self) -> int: ...
+    # Number of columns of scores.
+    @property
+    def width(self) -> int: ...
+    @property
+    def n_classes(self) -> NDArray[np.int64]: ...
+    @property
+    def n_unfinished(self) -> int: ...
+    @property
+    def n_iter(self) -> int: ...
+    @property
+    def features(self) -> str: ...
+    # How scores are turned into predictions, which are always probabilities.
+    @property
+    def link(self) -> str: ...
+    # Half the log-odds, of shape (n_samples, width).
+    def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def to_predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def predict_topk(
+        self, x: _Matrix, k: int, n_threads: int = 1, exclude: _Pattern | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
+    # The weights of log-odds: CSR with a row for each feature, and columns of scores.
+    def weights(self) -> _SparseScores: ...
+    def intercepts(self) -> NDArray[np.float64]: ...
+    def idf(self) -> NDArray[np.float32] | None: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> LinearModel: ...
+    def __reduce__(self) -> tuple[Callable[[bytes], LinearModel], tuple[bytes]]: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class Boosted:

@@ -15,7 +15,7 @@ from weald._fit.base import keep
 from weald._fit.boosted import columns_of
 from weald._fit.boosting import BaseBoosting
 from weald._fit.named_outputs import has_labels
-from weald._fit.predictions import BaseClassifier, BaseRegressor
+from weald._fit.predictions import BaseClassifier, BaseRegressor, label_probabilities
 from weald._fitted.at_once import of_one_fit
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import HasMethods, StrOptions
@@ -1071,16 +1071,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
         else:
             indices, scores = best.ranked_blocks(X, k, width, marked, n_threads, self._scores_of)
-        return indices, self._decisions(scores) if as_margins else self._label_probabilities(scores)
-
-    def _label_probabilities(self, scores: Float) -> Float:
-        """Probabilities of scores of any labels: each probability depends only on its score."""
-        width = self._model.width
-        padded = np.zeros(-(-scores.size // width) * width)
-        # Places without a label have the score minus infinity.
-        padded[: scores.size] = np.nan_to_num(scores.ravel(), neginf=0.0)
-        found: Float = self._model.to_predictions(padded.reshape(-1, width)).ravel()[: scores.size]
-        return found.reshape(scores.shape)
+        return indices, self._decisions(scores) if as_margins else label_probabilities(self._model, scores)
 
     @property
     def _threshold(self) -> float:  # type: ignore[override]

@@ -17,10 +17,8 @@ from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
 
 from weald import _weald
 from weald._fit import memory, stored_samples
@@ -32,14 +30,13 @@ from weald._fit.bagging import (
     BaseBaggingRegressor,
 )
 from weald._fit.base import Members, as_size, keep
+from weald._fit.finite import Absent, OfFiniteX
 from weald._fit.predictions import BaseClassifier
 from weald._fit.samples import Samples
 from weald._fitted.at_once import fitted_at_once
 from weald._fitted.proof import check_fitted
-from weald._input import schema
-from weald._input.checks import Float, Matrix, Number
+from weald._input.checks import Float, Number
 from weald._input.sklearn_private import Interval, StrOptions
-from weald._input.sparse import Raw, is_sparse
 from weald._input.targets import Target
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling, projections
@@ -75,31 +72,18 @@ _LEAST_SHARE = 0.2
 _N_PROJECTIONS = 128
 
 
-class _Absent:
-    """An attribute of other forests that these do not have. Its error says what to use instead."""
-
-    def __init__(self, instead: str) -> None:
-        self._instead = instead
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        name = type(instance).__name__ if owner is None else owner.__name__
-        raise AttributeError(f"{name} has no {self._name}: {self._instead}")
-
-
 class CentroidProof(BaggedProof):
     """The fitted attributes of centroid forests under validation."""
 
     engine = _weald.CentroidForest
 
 
-class BaseCentroidForest(BaseBagging):
+class BaseCentroidForest(OfFiniteX, BaseBagging):
     """What centroid forests for all kinds of y share."""
 
     _proof = CentroidProof
-    _tests_features = False
+    _inspected_by = "export_centroids"
+    _why_finite = "the nearest centroid of a sample with missing values is unknown"
     _scored_by_engine = False
     _memory_terms = staticmethod(memory.of_centroids)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -144,12 +128,12 @@ class BaseCentroidForest(BaseBagging):
     _forest: Any
 
     # Nodes do not test single features, so that impurity importances are not defined.
-    feature_importances_ = _Absent(
+    feature_importances_ = Absent(
         "its nodes do not test single features; see weald.inspection.export_centroids, or "
         "sklearn.inspection.permutation_importance"
     )
-    decision_path = _Absent("its nodes do not test single features; apply returns the leaf of each sample in each tree")
-    prune_reduced_error = _Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
+    decision_path = Absent("its nodes do not test single features; apply returns the leaf of each sample in each tree")
+    prune_reduced_error = Absent("fit with a larger max_leaf_samples, or a smaller max_depth")
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -227,23 +211,6 @@ class BaseCentroidForest(BaseBagging):
         with fitted_at_once(self, anew=not self.warm_start) as new:
             new._fit(X, y, sample_weight, y_mask, label_names, trees)
         return self
-
-    def _check_X(self, X: Raw, *, reset: bool, **options: Any) -> Matrix:
-        if reset:
-            _check_no_categories(self, X)
-        return super()._check_X(X, reset=reset, **options)
-
-    def _to_matrix(self, X: Raw, *, reset: bool, fitting: bool) -> Matrix:
-        X = super()._to_matrix(X, reset=reset, fitting=fitting)
-        values = X.data if is_sparse(X) else X
-        # Values are finite or NaN, and float64 holds any sum of them: the sum is NaN if and only if a value is.
-        if np.isnan(np.sum(values, dtype=np.float64)):
-            raise ValueError(
-                f"X contains NaN, which {type(self).__name__} does not support, since the nearest centroid of a "
-                "sample with missing values is unknown: X must be finite. Impute missing values, or use a random "
-                "forest, which splits on missing values"
-            )
-        return X
 
     def _forest_config(self, samples: Samples, trees: tuple[int, int]) -> _CentroidForestConfig:
         target, weights = samples.target, samples.row_weights[0]
@@ -327,22 +294,6 @@ class BaseCentroidForest(BaseBagging):
         for name in (*self._oob_attributes, *stored_samples.ATTRIBUTES):
             member.__dict__.pop(name, None)
         return member
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
-
-
-def _check_no_categories(model: BaseCentroidForest, X: MatrixLike) -> None:
-    """Raise for frames with string or categorical columns, for which the distance from a centroid is not defined."""
-    columns = schema.by_value(X)
-    if columns:
-        raise ValueError(
-            f"{type(model).__name__} does not support text or categories, got feature {columns[0]!r} of X; "
-            "use for example sklearn.preprocessing.OneHotEncoder for categories and "
-            "sklearn.feature_extraction.text.CountVectorizer for texts"
-        )
 
 
 class BaseCentroidForestClassifier(BaseCentroidForest, BaseBaggingClassifier):

@@ -25,12 +25,13 @@ from weald._fit.bagging import BaseBagging
 from weald._fit.base import BaseModel
 from weald._input import frames
 from weald._input import schema as _schema
-from weald._input.checks import Float, Matrix, integer, named
+from weald._input.checks import Float, Matrix, integer, named, shown
 from weald._input.columns import Columns
 from weald._input.described import described, kind_of
 from weald._input.schema import Schema
 from weald._input.sparse import Raw, is_sparse
 from weald._inspect.curve_display import BoostingCurveDisplay
+from weald._inspect.linear_weights import weights_of
 from weald._inspect.path_display import CompressionPathDisplay
 from weald._inspect.permutation import permutation_importance
 from weald._inspect.readable import check_tests_features, check_trees, fitted, named_twin
@@ -38,6 +39,7 @@ from weald._inspect.shap import Explanation, shap_interaction_values, shap_value
 from weald._parameters.types import MatrixLike
 from weald._ranking.pipelines import innermost, names_of_features, transformed
 from weald.centroid import BaseCentroidForest
+from weald.linear import LinearClassifier
 from weald.tree import DecisionTreeRegressor
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "shap_interaction_values",
     "shap_values",
     "similar_rows",
+    "top_features",
 ]
 
 
@@ -584,6 +587,80 @@ def export_centroids(
         words = [f"{names[j] if names else f'feature_{j}'} {weight:.{int(decimals)}f}" for j, weight in heaviest]
         lines.append(f"node {child} ({n_samples[child]} samples): {', '.join(words)}")
     return "\n".join(lines) + "\n"
+
+
+def top_features(
+    estimator: BaseEstimator,
+    label: object,
+    n: int = 20,
+    *,
+    sign: Literal["positive", "negative", "both"] = "positive",
+    feature_names: Sequence[str] | None = None,
+) -> list[tuple[str, float]]:
+    """Return the features with the largest weights for a label or class of a linear model.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted `weald.LinearClassifier`.
+    label : int or str
+        A label, by its index or by its name in `target_names_in_`; or one of `classes_` of one output of classes. For several
+        outputs of classes, a tuple of the index or name of the output and the class.
+    n : int, default=20
+        Maximum number of features to return.
+    sign : {"positive", "negative", "both"}, default="positive"
+        Which weights are returned: those that speak for the label, those that speak against it, or both.
+    feature_names : sequence of str, default=None
+        The name of each feature, for example `get_feature_names_out()` of a vectorizer. If None, the names that the model or
+        the step before it in a pipeline knows are used if there are any, and "feature_0" and so on otherwise.
+
+    Returns
+    -------
+    list of (str, float)
+        Names of features and their weights, in decreasing order of magnitude; of equal ones, the feature with the lower index
+        comes first. They are weights of the features as `features_` prepares them: tf-idf, for example.
+
+    Raises
+    ------
+    TypeError
+        If `estimator` is not a linear model of weald.
+    ValueError
+        If there is no such `label`, `n` or `sign` is not valid, or `feature_names` has the wrong length.
+
+    Notes
+    -----
+    The weights of the second of two classes are those of `coef_`, and the weights of the first one are their negatives.
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> texts = ["a cat sat", "a cat ran", "a dog ran", "a dog sat", "a dog slept"]
+    >>> vectorizer = CountVectorizer()
+    >>> X = vectorizer.fit_transform(texts)
+    >>> model = weald.LinearClassifier(random_state=0).fit(X, ["cat", "cat", "dog", "dog", "dog"])
+    >>> names = vectorizer.get_feature_names_out()
+    >>> [word for word, weight in weald.inspection.top_features(model, "dog", 1, feature_names=names)]
+    ['dog']
+    """
+    model, before = innermost(estimator)
+    if not isinstance(model, LinearClassifier):
+        raise TypeError(f"estimator must be a linear model of weald, got {kind_of(model)}; see shap_values")
+    model = named_twin(model, estimator)
+    integer("n", n, 1)
+    if not isinstance(sign, str) or sign not in ("positive", "negative", "both"):
+        raise ValueError(f"sign must be 'positive', 'negative' or 'both', got {shown(sign)}")
+    if feature_names is None:
+        feature_names = names_of_features(model, before)
+    names = _names("feature_names", feature_names, model.n_features_in_, "one for each feature")
+    features, weights = weights_of(model, label)
+    is_asked = {"positive": weights > 0, "negative": weights < 0, "both": weights != 0}[sign]
+    features, weights = features[is_asked], weights[is_asked]
+    order = np.lexsort((features, -np.abs(weights)))[: int(n)]
+    of_feature = (lambda j: names[j]) if names else (lambda j: f"feature_{j}")
+    return [
+        (of_feature(j), weight) for j, weight in zip(features[order].tolist(), weights[order].tolist(), strict=True)
+    ]
 
 
 def _names(what: str, names: Sequence[Any] | None, expected: int, meaning: str) -> list[str] | None:

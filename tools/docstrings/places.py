@@ -25,6 +25,7 @@ from docstrings.estimators import (
     members,
     share_of_words,
 )
+from docstrings.linear import LINEAR
 
 # The tables of each estimator, of which later ones replace texts of earlier ones.
 ESTIMATORS = {
@@ -57,6 +58,9 @@ ESTIMATORS = {
         | members("DecisionTreeClassifier")
         | share_of_words("all five", "up to 3.2"),
         "RandomForestRegressor": TREES | REGRESSORS | FORESTS | FOREST_REGRESSORS | members("DecisionTreeRegressor"),
+    },
+    "linear.py": {
+        "LinearClassifier": SHARED | LINEAR,
     },
     "tree.py": {
         "DecisionTreeClassifier": TREES | CLASSIFIERS | TREE_CLASSIFIERS,
@@ -145,6 +149,12 @@ SHARED_TEXTS = {
     },
     "distribute.py": {
         "predict_topk": "scores_of_labels",
+    },
+    "linear.py": {
+        "LinearClassifier.fit": "label_names fitted_self errors_of_fit after_errors weight_zero",
+        "LinearClassifier.predict": "X of_the_type_of_y",
+        "LinearClassifier.predict_proba": "X_as_in_predict probabilities",
+        "LinearClassifier.decision_function": "X_as_in_predict decisions",
     },
     "metrics.py": {
         "one_error": "y_true_and_score y_mask_of_metrics",

@@ -4,7 +4,7 @@
     python tools/docstrings/write.py --check    # say which files would change, and end with 1 if there are any
 
 Each parameter and attribute is described once, in a table of texts by name: `estimators` has those of constructors and
-fitted attributes, `boosting`, `centroid` and `compression` those in which these estimators differ, and `methods` those
+fitted attributes, `boosting`, `centroid`, `compression` and `linear` those in which these estimators differ, and `methods` those
 of methods and metrics. `places` says which docstrings have which texts. In the docstring of an estimator, the sections
 "Parameters" and "Attributes" are written whole. In other docstrings a text is found by its first line, up to the colon
 or the sixth word, and replaced. All else in a docstring is written where it stands. A line `{name}` in a docstring,

@@ -5,6 +5,7 @@ use weald::{BoostConfig, CompressConfig, FitShapes, LayoutOfX, MemoryTerm};
 
 use crate::centroid::PyCentroidForestConfig;
 use crate::config::{PyBoostConfig, PyForestConfig, unknown};
+use crate::linear::PyLinearConfig;
 
 /// The attributes of the shapes of a fit.
 #[derive(Debug, FromPyObject)]
@@ -62,6 +63,12 @@ pub(crate) fn memory_of_centroids(
     shapes: PyFitShapes,
     n_threads: usize,
 ) -> PyResult<Vec<PyTerm>> {
+    Ok(to_python(config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
+}
+
+/// Returns those of a linear model.
+#[pyfunction]
+pub(crate) fn memory_of_linear(config: PyLinearConfig, shapes: PyFitShapes, n_threads: usize) -> PyResult<Vec<PyTerm>> {
     Ok(to_python(config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
 }
 

@@ -19,6 +19,7 @@ use crate::enter::{Caller, Entry};
 use crate::error::raise;
 use crate::forest::PyForest;
 use crate::input::collected;
+use crate::linear::PyLinear;
 use crate::names::{kind_of, name_of};
 use crate::output;
 
@@ -105,6 +106,7 @@ fn told(py: Python<'_>, summary: Summary) -> PyResult<Bound<'_, PyDict>> {
         Kind::Boosted => "boosted",
         Kind::Compressed => "compressed",
         Kind::Centroid => "centroid",
+        Kind::Linear => "linear",
         _ => return Err(PyRuntimeError::new_err("a kind of model without a name")),
     };
     let tensors = PyList::empty(py);
@@ -157,6 +159,9 @@ fn model_of(model: &Bound<'_, PyAny>) -> PyResult<Model> {
     if let Ok(forest) = model.cast::<PyCentroidForest>() {
         return Ok(Model::Centroid(forest.get().as_ref().clone()));
     }
+    if let Ok(linear) = model.cast::<PyLinear>() {
+        return Ok(Model::Linear(linear.get().as_ref().clone()));
+    }
     Err(PyTypeError::new_err(format!("model must be a model of the engine, got {}", model.get_type().name()?)))
 }
 
@@ -166,6 +171,7 @@ fn parts(py: Python<'_>, file: ModelFile) -> PyResult<PyParts<'_>> {
         Model::Boosted(boosted) => PyBoosted::from(boosted).into_pyobject(py)?.into_any(),
         Model::Compressed(compressed) => PyCompressed::from(compressed).into_pyobject(py)?.into_any(),
         Model::Centroid(forest) => PyCentroidForest::from(forest).into_pyobject(py)?.into_any(),
+        Model::Linear(linear) => PyLinear::from(linear).into_pyobject(py)?.into_any(),
         _ => return Err(PyRuntimeError::new_err("a model of a kind without a name")),
     };
     let arrays = PyDict::new(py);

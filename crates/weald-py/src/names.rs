@@ -1,7 +1,7 @@
 //! The Python names of the engine's values. Enums of the engine may grow; new values have no name until it is added
 //! here.
 
-use weald::{Additive, Criterion, Domain, Link, Outputs, StepDtype, Term};
+use weald::{Additive, Criterion, Domain, Features, Link, Outputs, StepDtype, Term};
 
 const UNNAMED: &str = "without a name";
 
@@ -17,6 +17,14 @@ pub(crate) const CRITERIA: [(&str, Criterion); 5] = [
 /// The names of the types of step sizes.
 pub(crate) const STEP_DTYPES: [(&str, StepDtype); 2] = [("float64", StepDtype::Float64), ("float8", StepDtype::Float8)];
 
+/// The names of the ways to prepare X for linear models.
+pub(crate) const FEATURES: [(&str, Features); 4] = [
+    ("given", Features::Given),
+    ("normalized", Features::Normalized),
+    ("tfidf", Features::TfIdf),
+    ("standardized", Features::Standardized),
+];
+
 fn name_in<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
     names.iter().find(|(_, known)| *known == value).map_or(UNNAMED, |(name, _)| name)
 }
@@ -24,6 +32,11 @@ fn name_in<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str 
 /// Returns the name of a criterion as models report it. With projected outputs, it is that of the variance.
 pub(crate) fn name_of(criterion: Criterion) -> &'static str {
     name_in(&CRITERIA, criterion)
+}
+
+/// Returns the name of a way to prepare X.
+pub(crate) fn name_of_features(features: Features) -> &'static str {
+    name_in(&FEATURES, features)
 }
 
 /// Returns the name of the type of step sizes.

@@ -31,6 +31,7 @@ fn golden_files_load_predict_the_same_bits_and_are_written_again() {
                 Model::Boosted(boosted) => boosted.predict_scores(&x, &control).unwrap(),
                 Model::Compressed(compressed) => compressed.predict_scores(&x, &control).unwrap(),
                 Model::Centroid(forest) => forest.predict(&x, &control).unwrap(),
+                Model::Linear(linear) => linear.predict_scores(&x, &control).unwrap(),
                 other => panic!("{other:?} is a new kind of model"),
             };
             let expected = expected.as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap());

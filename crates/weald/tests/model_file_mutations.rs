@@ -10,8 +10,9 @@ use ndarray::{Array2, ArrayView2};
 use weald::model_file::{Array, Extra, Values};
 use weald::{
     BoostConfig, CentroidForestConfig, CentroidPrecision, CompressConfig, Control, Criterion, Dataset, ErrorKind,
-    Forest, ForestConfig, LabelView, LossKind, Matrix, Model, ModelFile, NProjections, OutputStrategy, Outputs,
-    Precision, Projection, Routing, RowWeights, SparseView, StepDtype, Targets, WeakLearner, WeakPredictions,
+    Features, Forest, ForestConfig, LabelView, LinearConfig, LossKind, Matrix, Model, ModelFile, NProjections,
+    OutputStrategy, Outputs, Precision, Projection, Routing, RowWeights, SparseView, StepDtype, Targets, WeakLearner,
+    WeakPredictions,
 };
 
 const N: usize = 24;
@@ -146,6 +147,14 @@ fn models() -> Vec<(&'static str, ModelFile)> {
     all.push(("centroids of numbers", centroids(&of_numbers, listed()).into()));
     all.push(("plain centroids of numbers", centroids(&of_numbers, CentroidForestConfig::plain()).into()));
     all.push(("plain centroids in float16", centroids(&of_labels, half.routing(Routing::Nearest)).into()));
+    for (name, y, features) in [
+        ("a linear model of labels", &of_labels, Features::Given),
+        ("a linear model of classes", &classes(), Features::TfIdf),
+        ("a linear model of standardised features", &of_labels, Features::Standardized),
+    ] {
+        let config = LinearConfig::default().features(features);
+        all.push((name, config.fit_controlled((&x, y), &control).unwrap().into()));
+    }
     for (name, y, forest) in [("compressed labels", &of_labels, &sparse), ("compressed numbers", &of_numbers, &dense)] {
         let path = CompressConfig::stagewise(0.2).path(forest, (&x, y), None, &control).unwrap();
         all.push((name, path.at_step(path.n_steps().min(20), &control).unwrap().into()));
@@ -211,6 +220,7 @@ impl Outcomes {
             Model::Boosted(boosted) => (boosted.n_features(), boosted.outputs().width()),
             Model::Compressed(compressed) => (compressed.forest().n_features(), compressed.outputs().width()),
             Model::Centroid(forest) => (forest.n_features(), forest.outputs().width()),
+            Model::Linear(linear) => (linear.n_features(), linear.outputs().width()),
             other => panic!("{other:?} is a new kind of model"),
         };
         if n_features > 10_000 || width > 10_000 {
@@ -234,6 +244,11 @@ impl Outcomes {
             Model::Compressed(compressed) => {
                 with_range(compressed.outputs(), compressed.predict(x, &control).unwrap());
                 compressed.predict_scores(x, &control).unwrap()
+            }
+            Model::Linear(linear) => {
+                let scores = linear.predict_scores(x, &control).unwrap();
+                with_range(linear.outputs(), linear.to_predictions(scores.view(), &control).unwrap());
+                scores
             }
             Model::Boosted(boosted) if boosted.forest().is_none() => boosted.step_sizes().unwrap(),
             Model::Boosted(boosted) => {

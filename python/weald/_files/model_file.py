@@ -59,7 +59,7 @@ def save(estimator: BaseEstimator, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     estimator : estimator or Pipeline
-        A fitted tree, forest, centroid forest, boosting model or compressed forest of weald; `TunedThresholds` or
+        A fitted tree, forest, centroid forest, linear, boosted or compressed model of weald; `TunedThresholds` or
         `CalibratedLabels` around any classifier; or a fitted `sklearn.pipeline.Pipeline`. Pipelines, and objects of
         scikit-learn inside a model, are written in the format of skops, see the notes. As in a pickle, compressed
         forests are saved without the forest before compression, and without their path unless `keep_path=True`; a
@@ -418,7 +418,7 @@ def inspect_model(path: Path) -> _ModelSummary:
     -------
     dict
         - `format_version` : int
-        - `kind` : {"forest", "centroid", "boosted", "compressed"}; a single tree is a forest of one tree
+        - `kind` : {"forest", "centroid", "linear", "boosted", "compressed"}; a single tree is a forest of one tree
         - `outputs` : {"numbers", "classes", "labels"}; regression targets are "numbers"
         - `n_outputs`, `n_features`, `n_trees`, `n_nodes` : int
         - `width` : int, number of columns of the predictions: one for each regression target and each label, and one

@@ -158,6 +158,10 @@ def of_centroids(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     return found + _rows_kept(estimator, shapes)
 
 
+def of_linear(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
+    return _weald.memory_of_linear(estimator._config(0), shapes, estimator._n_threads())
+
+
 def _rows_kept(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
     """The memory of `keep_rows`."""
     if not getattr(estimator, "keep_rows", False):

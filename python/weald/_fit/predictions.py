@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import unique_labels
 
+from weald import _weald
 from weald._fit.base import BaseModel
 from weald._fit.named_outputs import NamedLabels, has_labels
 from weald._fitted.at_once import of_one_fit
@@ -109,6 +110,16 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
     def _is_sparse_numbers(self) -> bool:
         check_fitted(self)
         return hasattr(self, CONTAINER)
+
+
+def label_probabilities(model: _weald.Boosted | _weald.LinearModel, scores: Float) -> Float:
+    """Probabilities of scores of any labels: each probability depends only on its score."""
+    width = model.width
+    padded = np.zeros(-(-scores.size // width) * width)
+    # Places without a label have the score minus infinity.
+    padded[: scores.size] = np.nan_to_num(scores.ravel(), neginf=0.0)
+    found: Float = model.to_predictions(padded.reshape(-1, width)).ravel()[: scores.size]
+    return found.reshape(scores.shape)
 
 
 def ranks_columns(estimator: BaseModel) -> bool:
@@ -403,7 +414,7 @@ class BaseClassifier(NamedLabels, ClassifierMixin, BaseModel):  # type: ignore[m
 
         Only after a fit on labels. The values are exactly those of `predict_proba`. No dense array of shape
         (n_samples, n_labels) is created. Time and memory are in proportion to the labels in the leaves that samples
-        reach. In boosted and compressed models all labels have scores, which are computed in blocks of samples.
+        reach. In boosted, compressed and linear models all labels have scores, which are computed in blocks of samples.
 
         Parameters
         ----------

@@ -47,6 +47,6 @@ def check_tests_features(model: BaseEstimator) -> None:
     if not model._tests_features:
         raise TypeError(
             f"estimator must have nodes that test single features, got a {type(model).__name__}; see "
-            "weald.inspection.export_centroids, and permutation_importance and "
+            f"weald.inspection.{model._inspected_by}, and permutation_importance and "
             "partial_dependence(method='brute') of sklearn.inspection"
         )

@@ -31,7 +31,7 @@ def estimate_fit_memory(
 
     Parameters
     ----------
-    estimator : tree, forest, centroid forest, boosting or compressed forest of weald
+    estimator : tree, forest, centroid forest, linear model, boosting or compressed forest of weald
         It need not be fitted, and does not change.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training samples, as in `fit`.

@@ -37,7 +37,7 @@ class Predictor:
     Parameters
     ----------
     estimator : fitted estimator of weald or Pipeline
-        A tree, forest, centroid forest, boosted or compressed model; `TunedThresholds` or `CalibratedLabels`; or a
+        A tree, forest, centroid forest, linear, boosted or compressed model; `TunedThresholds` or `CalibratedLabels`; or a
         `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps before it in a pipeline
         are. Fitting `estimator` again later does not change the predictor.
 
@@ -64,7 +64,7 @@ class Predictor:
 
     Contiguous arrays of float32 or float64, lists and tuples are the fastest, and CSR matrices with sorted indices are
     fast too. Mappings and categories take some microseconds more. The following take a slower path with all checks of
-    the model: centroid forests, boosted models with an `init` or with weak models other than trees, `predict_topk`,
+    the model: centroid forests, linear models, boosted models with an `init` or with weak models other than trees, `predict_topk`,
     predictions that are sparse, other sparse matrices and data frames, pipelines, and models inside `TunedThresholds`
     and `CalibratedLabels`.
 

@@ -149,10 +149,15 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
         raise TypeError(_refusal(model, exporter))
     check_is_fitted(model)
     if not model._tests_features:
+        why = (
+            "its nodes send samples to the nearest of several centroids, which formats with tests on single features "
+            "cannot represent"
+            if model._has_trees
+            else "it has weights of features in place of trees"
+        )
         raise ValueError(
-            f"{exporter} does not support {name}: its nodes send samples to the nearest of several centroids, which "
-            "formats with tests on single features cannot represent; use weald.save and weald.load, or export a "
-            "RandomForest or ExtraTrees estimator fitted to the same data"
+            f"{exporter} does not support {name}: {why}; use weald.save and weald.load, or export a RandomForest or "
+            "ExtraTrees estimator fitted to the same data"
         )
     fitted = model._twin()
     if isinstance(fitted._engine, _weald.Boosted):

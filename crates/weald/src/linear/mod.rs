@@ -8,7 +8,7 @@
 //! | `solve` | dual coordinate descent for sixteen columns |
 //! | `weights` | the weights that are kept |
 //! | `calibration` | probabilities of margins |
-//! | `fit`, `predict` | all columns of a fit; margins, probabilities and best columns |
+//! | `fit`, `predict`, `scores` | all columns of a fit; margins; half the log-odds, probabilities and best columns |
 
 mod calibration;
 mod config;
@@ -16,6 +16,7 @@ mod features;
 mod fit;
 mod predict;
 mod samples;
+mod scores;
 mod solve;
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,7 @@ pub use features::Features;
 use std::sync::Arc;
 
 use crate::data::Outputs;
-use weights::Weights;
+pub(crate) use weights::Weights;
 
 /// A fitted linear model. It is immutable.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +82,11 @@ impl LinearModel {
     pub fn weights_of(&self, feature: usize) -> (&[u32], &[f32]) {
         let range = self.weights.ptr[feature]..self.weights.ptr[feature + 1];
         (&self.weights.columns[range.clone()], &self.weights.values[range])
+    }
+
+    /// Returns the largest number of passes over the samples of a column.
+    pub fn n_iter(&self) -> usize {
+        self.weights.n_iter
     }
 
     /// Returns the number of columns whose fit did not reach the tolerance within the passes that were allowed.

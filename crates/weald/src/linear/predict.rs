@@ -7,9 +7,9 @@ use super::calibration::probabilities;
 use crate::centroid::Vectors;
 use crate::control::Control;
 use crate::data::targets::is_binary;
-use crate::data::{LabelView, Matrix, Outputs};
+use crate::data::{Matrix, Outputs};
 use crate::error::{Error, Purpose, Result};
-use crate::model::{LabelScores, TopK, best_columns, check_topk, into_array, rank_rows};
+use crate::model::{best_columns, into_array};
 use crate::pool;
 
 const PURPOSE: Purpose = Purpose("the margins of samples");
@@ -17,7 +17,10 @@ const PURPOSE: Purpose = Purpose("the margins of samples");
 /// Margins that are computed before they are ranked: a block stays in the cache.
 const BLOCK: usize = 1 << 18;
 
-best_columns!(LinearModel, "Columns are ranked by their margins.");
+best_columns!(
+    LinearModel,
+    "Columns are ranked by their scores, half the log-odds: see [`LinearModel::predict_scores`]."
+);
 
 impl LinearModel {
     /// Returns the margins, (n_samples, n_columns): the weights of each column times X, plus its intercept. Positive ones
@@ -70,7 +73,7 @@ impl LinearModel {
         Ok(into_array(margins, n, width))
     }
 
-    fn prepared(&self, x: &Matrix<'_>, control: &Control) -> Result<Vectors> {
+    pub(super) fn prepared(&self, x: &Matrix<'_>, control: &Control) -> Result<Vectors> {
         if x.n_features() != self.n_features {
             return Err(Error::shape("each row of X", self.n_features, x.n_features()));
         }
@@ -81,12 +84,5 @@ impl LinearModel {
         margins.copy_from_slice(&self.weights.intercepts);
         let (features, values) = x.of(row as u32);
         self.weights.add(features, values, margins);
-    }
-
-    fn topk(&self, x: &Matrix<'_>, k: usize, excluded: Option<&LabelView<'_>>, control: &Control) -> Result<TopK> {
-        let width = self.n_columns();
-        check_topk((x.n_samples(), width), k, excluded)?;
-        let margins = self.decision_function(x, control)?;
-        rank_rows(&LabelScores::Single(margins.view()), k, excluded, control)
     }
 }

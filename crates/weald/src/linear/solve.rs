@@ -78,6 +78,8 @@ pub(super) struct Block {
     order: Vec<u32>,
     /// Whether each column was finished before the last pass.
     pub(super) is_finished: [bool; LANES],
+    /// The number of passes over all samples.
+    pub(super) n_passes: usize,
 }
 
 /// What a pass found for each column.
@@ -101,6 +103,7 @@ impl Block {
             active: PURPOSE.filled(0, n)?,
             order: PURPOSE.with_capacity(n)?,
             is_finished: [false; LANES],
+            n_passes: 0,
         })
     }
 
@@ -136,6 +139,7 @@ impl Block {
         let mut bound = anything_goes;
         for pass in 1..=problem.config.max_iter as u64 {
             let found = self.pass(problem, pass, unfinished, bound, control)?;
+            self.n_passes = pass as usize;
             let mut looked_again: Columns = 0;
             let still = unfinished;
             for lane in (0..LANES).filter(|lane| still >> lane & 1 != 0) {

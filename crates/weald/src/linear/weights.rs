@@ -14,6 +14,8 @@ pub(super) struct Kept {
     intercepts: Vec<(u32, f32)>,
     /// Columns that were not finished after the last pass.
     unfinished: usize,
+    /// The number of passes.
+    n_passes: usize,
 }
 
 impl Kept {
@@ -33,6 +35,7 @@ impl Kept {
         for (&column, &intercept) in columns.iter().zip(&block.intercepts) {
             PURPOSE.push(&mut kept.intercepts, (column as u32, intercept))?;
         }
+        kept.n_passes = block.n_passes;
         kept.unfinished = block.is_finished[..columns.len()].iter().filter(|finished| !**finished).count();
         Ok(kept)
     }
@@ -47,6 +50,8 @@ pub(crate) struct Weights {
     pub(crate) intercepts: Vec<f32>,
     /// The number of columns whose fit did not reach the tolerance.
     pub(crate) n_unfinished: usize,
+    /// The largest number of passes of a block.
+    pub(crate) n_iter: usize,
 }
 
 impl Weights {
@@ -73,6 +78,7 @@ impl Weights {
             values: PURPOSE.collected(stored.iter().map(|(_, weight)| *weight))?,
             intercepts,
             n_unfinished: blocks.iter().map(|block| block.unfinished).sum(),
+            n_iter: blocks.iter().map(|block| block.n_passes).max().unwrap_or(0),
         })
     }
 

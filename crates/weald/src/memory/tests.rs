@@ -6,6 +6,7 @@ use crate::centroid::CentroidForestConfig;
 use crate::compress::CompressConfig;
 use crate::criterion::Criterion;
 use crate::forest::{ForestConfig, Sampling};
+use crate::linear::{Features, LinearConfig};
 use crate::loss::LossKind;
 use crate::model::StepDtype;
 use crate::projection::{NProjections, OutputProjection, Projection};
@@ -45,6 +46,32 @@ fn a_forest_of_dense_numbers() {
             ("the nodes of growing trees", 2 * 10 * growing, false),
         ]
     );
+}
+
+#[test]
+fn a_linear_model_of_sparse_labels() {
+    // 100 samples with 300 stored values of 10 features, 40 labels of which a sample has 1.5; three blocks, two at a time.
+    let shapes = FitShapes::new((100, 10), LayoutOfX::Csc(300), 40).is_dense_numbers(false).n_entries(150).n_unknown(7);
+    let config = LinearConfig::default().features(Features::Given);
+    let terms = found(&config.fit_memory(&shapes, 2));
+    assert_eq!(
+        terms,
+        [
+            ("X by samples", 8 * 300, false),
+            ("the samples in their order", 8 * 300 + 16 * 100, false),
+            ("the transposed X", 8 * 300, false),
+            ("the labels of samples", 16 * 150, false),
+            ("the unknown labels of samples", 16 * 7, false),
+            ("the weights of blocks", 2 * 64 * 10, false),
+            ("the dual variables of blocks", 2 * 74 * 100, false),
+            // A feature has a weight for each of the 40 labels, since 300 values of samples with two labels are more.
+            ("the weights of all columns", 28 * 400 + 12 * 40 + 8 * 10, false),
+        ]
+    );
+    // Standardised features are dense.
+    let standardized = config.features(Features::Standardized).fit_memory(&shapes, 9);
+    assert_eq!(found(&standardized)[0], ("X by samples", 8 * 100 * 10, false));
+    assert_eq!(found(&standardized)[5], ("the weights of blocks", 3 * 64 * 10, false));
 }
 
 #[test]

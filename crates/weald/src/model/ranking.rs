@@ -174,7 +174,7 @@ pub(super) type Places<'p> = (&'p mut [u32], &'p mut [f64]);
 
 /// Ranks the columns of one sample after the other.
 #[derive(Debug)]
-pub(super) struct Ranking<'a> {
+pub(crate) struct Ranking<'a> {
     excluded: Option<&'a LabelView<'a>>,
     /// Whether each column is excluded for the current sample; empty if no columns are excluded.
     is_excluded: Vec<bool>,
@@ -182,13 +182,13 @@ pub(super) struct Ranking<'a> {
 }
 
 impl<'a> Ranking<'a> {
-    pub(super) fn new(width: usize, excluded: Option<&'a LabelView<'a>>) -> Result<Self> {
+    pub(crate) fn new(width: usize, excluded: Option<&'a LabelView<'a>>) -> Result<Self> {
         let is_excluded = RANKING.filled(false, if excluded.is_some() { width } else { 0 })?;
         Ok(Ranking { excluded, is_excluded, best: Best::new() })
     }
 
     /// Writes the best columns of sample `row` and their scores, where all columns have a score.
-    pub(super) fn rank(
+    pub(crate) fn rank(
         &mut self,
         row: usize,
         scored: impl ExactSizeIterator<Item = f64>,

@@ -21,7 +21,7 @@ pub struct Summary {
     /// The meaning of the columns of predictions.
     pub outputs: Outputs,
     /// The criterion with which the trees were grown. For centroid forests, it is the criterion of trees that have the
-    /// same leaves.
+    /// same leaves, and for linear models that of trees for such outputs.
     pub criterion: Criterion,
     /// The number of features that samples must have.
     pub n_features: usize,

@@ -2,7 +2,7 @@
 //!
 //! | | contents |
 //! |---|---|
-//! | [`Model`] | a forest, a boosted model, a compressed model or a centroid forest, depending on the file |
+//! | [`Model`] | a forest, a boosted model, a compressed model, a centroid forest or a linear model, depending on the file |
 //! | [`ModelFile`] | a model and an [`Extra`]: a text and named arrays that are stored with it |
 //! | [`inspect()`] | a summary of a file, from its header alone |
 //!
@@ -82,8 +82,21 @@
 //! | `centroid_rules` | 4 | 1 if samples are normalized to length one; sharpness and smallest share of a second child, or 0 and 0 if only the nearest child is used; shrinkage of leaves |
 //! | `idf` | features | factors of features, if there are any |
 //!
+//! A linear model has no trees, and these tensors alone. Its columns are one for each label, one for an output with two
+//! classes, and otherwise one for each class of each output:
+//!
+//! | tensor | length | contents |
+//! |---|---|---|
+//! | `weight_sizes` | features | number of weights of each feature |
+//! | `weight_columns` | weights | columns, in increasing order for each feature |
+//! | `weight_values` | weights | weights, none of which is zero |
+//! | `intercepts` | columns | intercepts |
+//! | `idf` | features | factors of features, if they are weighted |
+//! | `proba_slopes`, `proba_intercepts` | columns | log-odds are slope times margin plus intercept; absent if they are the margins |
+//! | `fit_passes` | 2 | largest number of passes over the samples, and number of columns whose fit did not reach the tolerance |
+//!
 //! The header's entry `weald` is a JSON object. It has the format version, the outputs, the criterion, the number of
-//! features and, for boosted and compressed models, how trees make predictions. The entry `estimator` and the tensors
+//! features and, for boosted, compressed and linear models, how predictions are made. The entry `estimator` and the tensors
 //! `estimator.*` are the [`Extra`], whose size is limited and which is not interpreted. The types that read only a
 //! model ignore it. Other entries and tensors, and names that occur twice, are errors.
 //!

@@ -4,6 +4,7 @@ mod boosted;
 mod centroid;
 mod compressed;
 mod forest;
+mod linear;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use crate::compress::Compressed;
 use crate::data::Outputs;
 use crate::error::{Error, Result};
 use crate::forest::Forest;
+use crate::linear::LinearModel;
 use crate::model_file::codec::{About, Codec, Parts};
 use crate::model_file::disk;
 use crate::model_file::extra::Extra;
@@ -151,6 +153,8 @@ kinds! {
     Compressed(Compressed),
     /// Trees of centroids whose mean is the prediction.
     Centroid(CentroidForest),
+    /// Weights of features for each label or class.
+    Linear(LinearModel),
 }
 
 impl Model {

@@ -1,0 +1,170 @@
+//! Linear models: parameters from a dictionary, fits, and a frozen class around the model.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use weald::{Calibration, Dataset, LinearConfig, LinearModel, Matrix, Targets};
+
+use crate::array::Read2;
+use crate::config::one_of;
+use crate::enter::Entry;
+use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected};
+use crate::model::{model, properties, scores};
+use crate::names::{FEATURES, name_of_features, name_of_link};
+use crate::output;
+
+const WHAT: &str = "the weights of a linear model";
+
+/// The keys of the dictionary of a linear model's parameters.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct PyLinearConfig {
+    c: f64,
+    features: String,
+    intercept_scaling: f64,
+    tol: f64,
+    max_iter: usize,
+    min_weight: f64,
+    seed: u64,
+}
+
+impl PyLinearConfig {
+    pub(crate) fn into_config(self) -> PyResult<LinearConfig> {
+        let features = one_of("features", &self.features, FEATURES)?;
+        Ok(LinearConfig::default()
+            .c(self.c)
+            .features(features)
+            .intercept_scaling(self.intercept_scaling)
+            .tol(self.tol)
+            .max_iter(self.max_iter)
+            .min_weight(self.min_weight)
+            .seed(self.seed))
+    }
+}
+
+/// The approximate number of passes over the stored entries of X for each sixteen columns.
+const PASSES: usize = 16;
+
+/// The approximate number of steps of a link for each score.
+const STEPS_PER_VALUE: usize = 16;
+
+/// A fitted linear model. It is immutable, so several threads may use it at the same time.
+#[pyclass(frozen, eq, module = "weald._weald", name = "LinearModel")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct PyLinear(Arc<LinearModel>);
+
+model!(PyLinear, LinearModel);
+scores! { PyLinear {
+    /// (n_samples, width) float64: the scores, which are half the log-odds.
+    predict_scores,
+}}
+properties! { PyLinear {
+    /// The number of columns whose fit did not reach the tolerance.
+    n_unfinished: usize,
+    /// The largest number of passes over the samples of a column.
+    n_iter: usize,
+}}
+
+/// Fits a linear model.
+#[pyfunction]
+#[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None))]
+#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+pub(crate) fn fit_linear<'py>(
+    py: Python<'py>,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    weights: PyRowWeights<'py>,
+    config: PyLinearConfig,
+    n_threads: usize,
+    progress: Option<Bound<'py, PyAny>>,
+    y_mask: Option<PyMask<'py>>,
+) -> PyResult<PyLinear> {
+    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
+    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
+    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y), progress };
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
+    entry.run(py, |control| config.fit_controlled(data, control)).map(PyLinear::from)
+}
+
+/// Returns the approximate number of steps of a fit.
+fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>) -> usize {
+    x.n_stored().saturating_add(x.n_samples()).saturating_mul(y.width().saturating_add(PASSES))
+}
+
+impl PyLinear {
+    /// Returns how to run a pass over `x` that writes `width` values for each sample.
+    fn entry<'py>(&self, x: &Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
+        let of_scores = x.n_samples().saturating_mul(width);
+        let of_weights = x.n_stored().saturating_mul(1 + self.0.n_weights() / self.0.n_features().max(1));
+        Entry { n_threads, cost: of_scores.saturating_add(of_weights), progress: None }
+    }
+}
+
+#[pymethods]
+impl PyLinear {
+    /// The number of columns of scores.
+    #[getter]
+    fn width(&self) -> usize {
+        self.0.n_columns()
+    }
+
+    /// What is done with X: "given", "normalized" or "tfidf".
+    #[getter]
+    fn features(&self) -> &'static str {
+        name_of_features(self.0.features())
+    }
+
+    /// The link, that is, how scores are turned into predictions.
+    #[getter]
+    fn link(&self) -> &'static str {
+        name_of_link(self.0.link())
+    }
+
+    /// (n_samples, n_columns) float64: the probabilities that scores mean.
+    fn to_predictions<'py>(&self, py: Python<'py>, scores: Read2<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let scores = scores.as_array();
+        let entry = Entry { n_threads: 1, cost: scores.len().saturating_mul(STEPS_PER_VALUE), progress: None };
+        Ok(output::array(py, entry.run(py, |control| self.0.to_predictions(scores, control))?))
+    }
+
+    /// The weights of features for log-odds, as CSR with a row for each feature: offsets, columns (uint32), weights.
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<output::SparseArrays<'py>> {
+        let model = &self.0;
+        let lists = || (0..model.n_features()).map(|feature| model.weights_of(feature));
+        let slopes = model.calibration().map(Calibration::slopes);
+        let mut ends = vec![0];
+        ends.extend(lists().scan(0, |end, (columns, _)| {
+            *end += columns.len();
+            Some(*end)
+        }));
+        let (mut columns, mut weights) = (Vec::new(), Vec::new());
+        for (of_feature, values) in lists() {
+            columns.extend_from_slice(of_feature);
+            let slope = |column: u32| slopes.map_or(1.0, |slopes| f64::from(slopes[column as usize]));
+            weights.extend(of_feature.iter().zip(values).map(|(&column, &value)| slope(column) * f64::from(value)));
+        }
+        Ok((output::vector(py, ends), output::vector(py, columns), output::vector(py, weights)))
+    }
+
+    /// (width,) float64: the intercepts of log-odds.
+    fn intercepts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let of_margins = self.0.intercepts().iter().map(|&intercept| f64::from(intercept));
+        let found = match self.0.calibration() {
+            None => collected(WHAT, of_margins.map(Ok))?,
+            Some(found) => {
+                let lines = found.slopes().iter().zip(found.intercepts()).map(|(&a, &b)| (f64::from(a), f64::from(b)));
+                collected(
+                    WHAT,
+                    of_margins.zip(lines).map(|(margin, (slope, intercept))| Ok(slope * margin + intercept)),
+                )?
+            }
+        };
+        Ok(output::vector(py, found))
+    }
+
+    /// (n_features,) float32: the inverse document frequencies, if features are weighted by them.
+    fn idf<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f32>>>> {
+        self.0.idf().map(|idf| output::copied(py, WHAT, idf)).transpose()
+    }
+}

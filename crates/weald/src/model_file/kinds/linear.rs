@@ -1,0 +1,282 @@
+//! Linear models as bytes: the weights feature by feature, and what is done with X and with margins.
+
+use std::sync::Arc;
+
+use safetensors::Dtype;
+
+use crate::criterion::Criterion;
+use crate::data::Outputs;
+use crate::data::targets::n_scores;
+use crate::error::{Error, Purpose, Result};
+use crate::linear::{Calibration, Features, LinearModel, Weights};
+use crate::model_file::codec::{About, Codec, Names};
+use crate::model_file::header::{Field, Fields, Head, Header};
+use crate::model_file::lengths::WHOLE;
+use crate::model_file::read::{File, with_whole};
+use crate::model_file::tensor::{Tensor, bytes, floats, narrowest};
+use crate::tree::leaves::Half;
+
+const PURPOSE: Purpose = Purpose("the model");
+
+const KEY: &str = "linear";
+const SINGLE: &[Dtype] = &[Dtype::F32];
+const TENSORS: Names = &[
+    ("fit_passes", WHOLE),
+    ("idf", SINGLE),
+    ("intercepts", SINGLE),
+    ("proba_intercepts", SINGLE),
+    ("proba_slopes", SINGLE),
+    ("weight_columns", WHOLE),
+    ("weight_sizes", WHOLE),
+    ("weight_values", &[Dtype::F16, Dtype::F32]),
+];
+
+/// The names of the ways to prepare X.
+const FEATURES: [(Features, &str); 4] = [
+    (Features::Given, "given"),
+    (Features::Normalized, "normalized"),
+    (Features::TfIdf, "tfidf"),
+    (Features::Standardized, "standardized"),
+];
+
+fn name(features: Features) -> &'static str {
+    FEATURES.iter().find(|(known, _)| *known == features).map_or("unknown", |(_, name)| name)
+}
+
+impl Codec for LinearModel {
+    // No tensor has a number for each node.
+    const KIND: About = About { key: Some(KEY), name: "a linear model", of_nodes: "n_nodes", tensors: &[TENSORS] };
+    type Form = Features;
+
+    fn parse(head: &Head) -> Result<(Outputs, Features)> {
+        let fields = head.header.form_of(KEY)?;
+        fields.check_names(&["features"])?;
+        let features = fields.text("features")?;
+        let features = FEATURES.iter().find(|(_, name)| *name == features).map(|(features, _)| *features);
+        let features = features.ok_or_else(|| Error::corrupt("`features` of a linear model is unknown"))?;
+        let outputs = head.header.outputs.try_clone()?;
+        if matches!(outputs, Outputs::Real { .. }) {
+            return Err(Error::corrupt("a linear model has numerical outputs"));
+        }
+        check_lengths(head, n_scores(&outputs) as u64)?;
+        Ok((outputs, features))
+    }
+
+    fn header(&self) -> Result<Header> {
+        let features = ("features".into(), Field::Text(name(self.features).into()));
+        let form = Some((KEY.into(), Fields(vec![features])));
+        // The criterion of trees for such y.
+        Ok(Header { n_features: self.n_features, outputs: self.outputs.clone(), criterion: Criterion::Gini, form })
+    }
+
+    fn tensors(&self) -> Result<Vec<Tensor>> {
+        let weights = &self.weights;
+        let mut tensors = vec![
+            narrowest("weight_sizes", || weights.ptr.windows(2).map(|range| (range[1] - range[0]) as f64))?,
+            narrowest("weight_columns", || weights.columns.iter().map(|&column| f64::from(column)))?,
+            weight_values(&weights.values)?,
+            floats("intercepts", || weights.intercepts.iter().copied())?,
+            narrowest("fit_passes", || [weights.n_iter, weights.n_unfinished].into_iter().map(|n| n as f64))?,
+        ];
+        if let Some(idf) = self.idf() {
+            tensors.push(floats("idf", || idf.iter().copied())?);
+        }
+        if let Some(Calibration { slopes, intercepts }) = &self.calibration {
+            tensors.push(floats("proba_slopes", || slopes.iter().copied())?);
+            tensors.push(floats("proba_intercepts", || intercepts.iter().copied())?);
+        }
+        Ok(tensors)
+    }
+
+    fn build(file: &File<'_>, outputs: Outputs, features: Features) -> Result<LinearModel> {
+        let n_features = file.head.header.n_features;
+        let idf = singles(file, "idf")?;
+        if idf.iter().flatten().any(|factor| *factor <= 0.0) {
+            return Err(Error::corrupt("a factor of a feature is not positive"));
+        }
+        if idf.is_some() != (features == Features::TfIdf) {
+            return Err(Error::corrupt("there is an `idf` if and only if `features` is \"tfidf\""));
+        }
+        let calibration = match (singles(file, "proba_slopes")?, singles(file, "proba_intercepts")?) {
+            (None, None) => None,
+            (Some(slopes), Some(intercepts)) => Some(Calibration { slopes, intercepts }),
+            _ => return Err(Error::corrupt("there are slopes or intercepts of probabilities, but not both")),
+        };
+        let weights = weights(file, (n_features, n_scores(&outputs)))?;
+        Ok(LinearModel { n_features, outputs, features, idf: idf.map(Arc::new), weights, calibration })
+    }
+}
+
+/// Returns the weights in float16 if it represents all of them exactly, and otherwise in float32.
+fn weight_values(values: &[f32]) -> Result<Tensor> {
+    const NAME: &str = "weight_values";
+    let half = |value: f32| Half::nearest(value.into());
+    let is_half = |&value: &f32| f64::from(value.abs()) <= Half::LARGEST && f64::from(half(value)) == f64::from(value);
+    if values.iter().all(is_half) {
+        return bytes(NAME, Dtype::F16, values.len(), values.iter().map(|&value| half(value).bits().to_le_bytes()));
+    }
+    floats(NAME, || values.iter().copied())
+}
+
+/// Checks the lengths of all tensors.
+fn check_lengths(head: &Head, n_columns: u64) -> Result<()> {
+    let n_features = head.header.n_features as u64;
+    let there = |name| head.length(name).ok_or_else(|| Error::corrupt(format!("there is no `{name}`")));
+    let n_weights = there("weight_columns")?;
+    let lengths = [
+        ("weight_sizes", there("weight_sizes")? == n_features),
+        ("weight_values", there("weight_values")? == n_weights),
+        ("intercepts", there("intercepts")? == n_columns),
+        ("fit_passes", there("fit_passes")? == 2),
+        ("idf", head.length("idf").is_none_or(|n| n == n_features)),
+        ("proba_slopes", head.length("proba_slopes").is_none_or(|n| n == n_columns)),
+        ("proba_intercepts", head.length("proba_intercepts").is_none_or(|n| n == n_columns)),
+    ];
+    match lengths.iter().find(|(_, fits)| !fits) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let why = format!("{n_weights} weights of {n_features} features and {n_columns} columns");
+            Err(Error::corrupt(format!("`{name}` does not fit {why}")))
+        }
+    }
+}
+
+/// Reads a tensor of finite numbers in float32.
+fn singles(file: &File<'_>, name: &'static str) -> Result<Option<Vec<f32>>> {
+    let Some(mut stored) = file.optional(name)? else { return Ok(None) };
+    let n = stored.len();
+    let numbers = stored.collect(PURPOSE, n, |number| number as f32)?;
+    if !numbers.iter().all(|number| number.is_finite()) {
+        return Err(Error::corrupt(format!("a number of `{name}` is not finite in float32")));
+    }
+    Ok(Some(numbers))
+}
+
+fn weights(file: &File<'_>, (n_features, n_columns): (usize, usize)) -> Result<Weights> {
+    let (mut sizes, mut columns) = (file.required("weight_sizes")?, file.required("weight_columns")?);
+    let n_weights = columns.len();
+    let mut ptr = PURPOSE.with_capacity(n_features + 1)?;
+    let mut end = 0usize;
+    ptr.push(end);
+    sizes.pieces(n_features, |piece| {
+        with_whole!(piece, "weight_sizes", |sizes| {
+            ptr.extend(sizes.map(|size| {
+                end = end.saturating_add(size as usize);
+                end
+            }));
+            Ok(())
+        })
+    })?;
+    if end != n_weights {
+        return Err(Error::corrupt(format!("`weight_sizes` tell of {end} weights, there are {n_weights}")));
+    }
+    let columns = columns.whole(PURPOSE, n_weights)?;
+    let rise = |range: &[usize]| {
+        let of_feature = &columns[range[0]..range[1]];
+        let in_range = of_feature.last().is_none_or(|&column| (column as usize) < n_columns);
+        in_range && of_feature.windows(2).all(|pair| pair[0] < pair[1])
+    };
+    if !ptr.windows(2).all(rise) {
+        return Err(Error::corrupt("the columns of a feature are out of range or not in increasing order"));
+    }
+    let values = singles(file, "weight_values")?.ok_or_else(|| Error::corrupt("there is no `weight_values`"))?;
+    if values.contains(&0.0) {
+        return Err(Error::corrupt("a weight is zero"));
+    }
+    let intercepts = singles(file, "intercepts")?.ok_or_else(|| Error::corrupt("there is no `intercepts`"))?;
+    let passes = file.required("fit_passes")?.whole(PURPOSE, 2)?;
+    let (n_iter, n_unfinished) = (passes[0] as usize, passes[1] as usize);
+    if n_unfinished > n_columns {
+        return Err(Error::corrupt("more columns are unfinished than there are"));
+    }
+    Ok(Weights { ptr, columns, values, intercepts, n_unfinished, n_iter })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Control;
+    use crate::data::{LabelView, Targets};
+    use crate::linear::LinearConfig;
+    use crate::testing::models;
+
+    /// Returns models of labels and classes, of all ways to prepare X, with and without a calibration.
+    fn some_models() -> Vec<LinearModel> {
+        let x = models::rows(3, 30, 4).c_order;
+        let positive = x.mapv(f32::abs);
+        let codes = ndarray::Array2::from_shape_fn((30, 2), |(i, j)| ((i * (3 + j)) % 5 % (3 - j)) as u32);
+        let label = |i: usize| (0..5).filter(move |j| (i * (j + 2)) % 7 < 2).map(|j| j as u32);
+        let ptr: Vec<usize> = (0..=30).map(|n| (0..n).map(|i| label(i).count()).sum()).collect();
+        let labels = LabelView::try_new(ptr, (0..30).flat_map(label).collect::<Vec<_>>(), 5).unwrap();
+        let targets = [
+            Targets::Labels(labels),
+            Targets::Classes { codes: codes.view(), n_classes: vec![3, 2] },
+            Targets::Classes { codes: codes.slice_axis(ndarray::Axis(1), (1..2).into()), n_classes: vec![2] },
+        ];
+        let mut found = Vec::new();
+        for (y, features) in targets.iter().zip([Features::Given, Features::TfIdf, Features::Standardized]) {
+            let config = LinearConfig::default().features(features).max_iter(3);
+            let mut model = config.fit((&positive, y)).unwrap();
+            found.push(model.clone());
+            let width = model.n_columns();
+            model.calibration = Some(Calibration { slopes: vec![1.5; width], intercepts: vec![-0.25; width] });
+            found.push(model);
+        }
+        found
+    }
+
+    #[test]
+    fn loaded_models_are_equal_and_damaged_bytes_are_refused_or_harmless() {
+        for model in some_models() {
+            let bytes = model.to_bytes().unwrap();
+            let loaded = LinearModel::from_bytes(&bytes).unwrap();
+            assert_eq!(loaded, model);
+            assert_eq!(loaded.to_bytes().unwrap(), bytes);
+            assert!(crate::forest::Forest::from_bytes(&bytes).is_err());
+            for at in 0..bytes.len() {
+                for bit in [at % 8, (at + 5) % 8] {
+                    let mut broken = bytes.clone();
+                    broken[at] ^= 1 << bit;
+                    let Ok(model) = LinearModel::from_bytes(&broken) else { continue };
+                    if model.n_features() < 10_000 {
+                        let rows = models::rows(at as u64, 5, model.n_features()).c_order.mapv(|x| x.clamp(-9.0, 9.0));
+                        let scores = model.predict_scores(&rows, &Control::default()).unwrap();
+                        assert!(scores.iter().all(|score| score.is_finite()));
+                    }
+                }
+                assert!(LinearModel::from_bytes(&bytes[..at]).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn weights_are_half_floats_where_these_are_exact() {
+        let dtype = |values: &[f32]| weight_values(values).unwrap().dtype;
+        assert_eq!(dtype(&[0.5, -0.25, 65_504.0]), Dtype::F16);
+        assert_eq!(dtype(&[0.5, 0.1]), Dtype::F32);
+        assert_eq!(dtype(&[65_536.0]), Dtype::F32);
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        let refused = |change: &dyn Fn(&mut LinearModel), message: &str| {
+            let mut model = some_models().remove(3);
+            change(&mut model);
+            let error = LinearModel::from_bytes(&model.to_bytes().unwrap()).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+        };
+        refused(&|model| model.weights.columns[0] = 4_000, "out of range or not in increasing order");
+        refused(&|model| model.weights.columns.swap(0, 1), "out of range or not in increasing order");
+        refused(&|model| model.weights.values[0] = 0.0, "a weight is zero");
+        refused(&|model| model.weights.values[0] = f32::NAN, "not finite");
+        refused(&|model| model.weights.intercepts[0] = f32::INFINITY, "not finite");
+        refused(&|model| model.weights.intercepts.push(0.0), "`intercepts` does not fit");
+        refused(&|model| model.weights.ptr[1] -= 1, "out of range or not in increasing order");
+        refused(&|model| *model.weights.ptr.last_mut().unwrap() -= 1, "`weight_sizes` tell of");
+        refused(&|model| model.weights.n_unfinished = 6, "more columns are unfinished");
+        refused(&|model| model.idf = None, "there is an `idf` if and only if");
+        refused(&|model| model.features = Features::Given, "there is an `idf` if and only if");
+        refused(&|model| model.calibration.as_mut().unwrap().slopes[0] = f32::NAN, "not finite");
+        refused(&|model| model.calibration.as_mut().unwrap().slopes.truncate(1), "`proba_slopes` does not fit");
+    }
+}

@@ -1,0 +1,489 @@
+"""Linear models of labels and classes, for text above all: a weight of each word for each label.
+
+Each label, or each class of an output, has a model of its own: the squared hinge loss of its samples against all others,
+with an L2 penalty, by dual coordinate descent for sixteen labels at a time. Counts of words are enough as X: whether they
+are used as they are, scaled to length one, or weighted by inverse document frequency, is part of the fit.
+
+Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for large-scale linear SVM", ICML
+2008.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from weald import _weald
+from weald._fit import memory
+from weald._fit.base import as_size, keep
+from weald._fit.finite import Absent, OfFiniteX
+from weald._fit.predictions import BaseClassifier, label_probabilities
+from weald._fit.samples import prepare
+from weald._fitted.at_once import fitted_at_once, of_one_fit
+from weald._fitted.proof import Proof, check_fitted
+from weald._input import warned
+from weald._input.checks import Float, Matrix, Number, draw_seed
+from weald._input.described import described
+from weald._input.sklearn_private import Interval, StrOptions
+from weald._input.sparse import csr_of
+from weald._parameters.types import ClassWeight, MatrixLike, MultiLabel, Prediction, RandomState, fit_context
+from weald._ranking import best, ranks
+from weald._rounds.progress import Progress
+
+if TYPE_CHECKING:
+    from weald._weald import _LinearConfig
+
+__all__ = ["LinearClassifier"]
+
+_FEATURES = {"given", "normalized", "tfidf", "standardized"}
+
+
+class LinearProof(Proof):
+    """The fitted attributes of linear models under validation."""
+
+    attribute = "_model"
+    engine = _weald.LinearModel
+    own: ClassVar[dict[str, bool]] = {"_seed": True, "C_": True}
+
+    def of_kind(self) -> None:
+        self.seed()
+        C = self.state["C_"]
+        is_positive = type(C) is float and 0 < C < np.inf
+        self.need(is_positive, "C_", f"must be a positive number, got {described(C)}")
+
+
+class LinearClassifier(OfFiniteX, BaseClassifier):
+    """A linear classifier for labels or classes, for text above all.
+
+    For each label, or for each class, it fits a weight of each feature, so that samples with the label have positive
+    scores and the others negative ones (squared hinge loss, L2 penalty). Probabilities are a logistic function of the
+    scores.
+
+    Parameters
+    ----------
+    C : float or "auto", default="auto"
+        Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto": 0.3.
+    features : {"auto", "given", "normalized", "tfidf", "standardized"}, default="auto"
+        What is done with X, in `fit` and in predictions. What is learned for it is part of the model:
+
+        - "given": nothing;
+        - "normalized": each sample is divided by its length √(Σ x²);
+        - "tfidf": for counts of words x, sign(x) ln(1 + abs(x)) times the inverse document frequency of the word,
+          1 + ln((1 + n) / (1 + n with the word)), and then each sample is divided by its length;
+        - "standardized": for numbers of different units, the difference from the mean of a feature divided by its standard
+          deviation and by √n_features. X becomes dense during the fit;
+        - "auto": "tfidf".
+    intercept_scaling : float, default=0.3
+        The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn towards
+        -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all intercepts
+        are -1.
+    tol : float, default=0.1
+        A label is fitted when the gradient of no sample is larger than this.
+    max_iter : int, default=50
+        Maximum number of passes over the samples for each label. If it does not suffice, `fit` warns.
+    min_weight : float, default=0.01
+        Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
+        difference in predictions. Of standardised features, it is the weight of the prepared feature that counts.
+    class_weight : "balanced", dict or list of dict, default=None
+        Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
+        "balanced" raises a ValueError for more than 10 labels.
+    multi_label : {"auto", True, False}, default="auto"
+        How y with several columns is interpreted:
+
+        - True: each column is a label and holds 0 or 1. A single column of shape (n_samples, 1) is then one label.
+        - False: each column is an output of classes.
+        - "auto": labels if y is sparse, or if y has several columns of dtype bool, integer or float whose values are all 0
+          or 1. This is what `sklearn.utils.multiclass.type_of_target` calls "multilabel-indicator", except that only the
+          values 0 and 1 count. The answer depends on the samples: pass True or False if a fold may lack a class.
+    n_jobs : int, default=None
+        Number of threads. None means 1, unless a joblib context sets another number; -1 means all processors. The results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Controls the order in which samples are visited. Each call of `fit` draws one seed from it. Results with different
+        seeds differ by less than `tol` allows.
+    verbose : int, default=0
+        How the progress of `fit` is reported:
+
+        - 0: not at all.
+        - 1: on standard error by a bar, with the estimated time left, if that is a terminal (other than TERM=dumb).
+          Elsewhere, in logs and notebooks for example, by lines on standard output: for each of the first ten trees, rounds
+          or steps, then for every tenth, from the hundredth for every hundredth, and so on, for the last one, and after ten
+          seconds or a tenth of the time so far without a line.
+        - Above 1: by lines alone. Boosting prints one for each round; forests print one whenever there are new trees, at
+          most twenty in a second.
+
+        A line contains the estimator, what is done of how much, the losses of boosting (and the last value of
+        `oob_improvement_` if `subsample` is below 1), the time so far and the estimated time left. An error of the stream,
+        such as that of a broken pipe, ends the report and not the fit.
+
+    Attributes
+    ----------
+    C_ : float
+        The inverse strength of the penalty that the model was fitted with.
+    features_ : {"given", "normalized", "tfidf", "standardized"}
+        What is done with X.
+    coef_ : sparse array of shape (n_columns, n_features)
+        The weights of features, as CSR: of X as `features_` prepares it, and of X as it is given if these are "standardized".
+        There is a row for each label, one for an output of two classes, and otherwise one for each class of each output. Each
+        access makes a copy.
+    intercept_ : ndarray of shape (n_columns,)
+        The intercepts.
+    n_iter_ : int
+        The largest number of passes over the samples, of all labels or classes.
+    idf_ : ndarray of shape (n_features,)
+        The inverse document frequencies. They exist only with `features_` "tfidf".
+    classes_ : ndarray or list of ndarray
+        The classes in increasing order; for several outputs, a list of one array for each output. For labels, the array of
+        their indices; for one or two labels, an array of shape (n_labels, 2) with 0 and 1 in each row.
+    n_classes_ : int or list of int
+        The number of classes; for several outputs, a list with that of each output. For labels, the number of labels.
+    n_outputs_ : int
+        The number of outputs.
+    n_features_in_ : int
+        The number of features of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        The feature names of X. It exists only if X has feature names that are all strings. For data frames of polars 2 or
+        later, this requires scikit-learn 1.9 or later.
+    target_names_in_ : ndarray of shape (`n_outputs_`,)
+        The names of the outputs. It exists only if y is a frame whose column names are all strings, if y is a Series with a
+        name, or if `label_names` was passed to `fit` of a classifier.
+
+    See Also
+    --------
+    CentroidForestClassifier : A forest for text, which is not linear in words.
+    GradientBoostingClassifier : For dense data, and for features of different kinds.
+    weald.inspection.top_features : The words with the largest weights for a label.
+
+    Notes
+    -----
+    A fit depends on the content of the samples alone: not on their order or that of the labels, on the layout of X, or on
+    `n_jobs`. A sample of weight 2 is the same as two samples.
+
+    A fit takes time in proportion to the stored entries of X, times the number of labels divided by sixteen; labels
+    without samples cost nothing, and get the lowest scores.
+
+    Examples
+    --------
+    >>> import weald
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.preprocessing import MultiLabelBinarizer
+    >>> texts = ["the cat sat on the mat", "the dog chased the cat", "snow fell on the hills", "rain and snow"]
+    >>> tags = [["cat"], ["cat", "dog"], ["weather"], ["weather"]]
+    >>> vectorizer, binarizer = CountVectorizer(), MultiLabelBinarizer(sparse_output=True)
+    >>> X, Y = vectorizer.fit_transform(texts), binarizer.fit_transform(tags)
+    >>> model = weald.LinearClassifier(C=1.0, random_state=0).fit(X, Y, label_names=binarizer.classes_)
+    >>> model.topk_names(vectorizer.transform(["a cat in the snow", "a dog"]), k=1).tolist()
+    [['cat'], ['dog']]
+    """
+
+    _proof = LinearProof
+    _has_trees = False
+    _scored_by_engine = False
+    _masks_y = True
+    _memory_terms = staticmethod(memory.of_linear)
+    _inspected_by = "top_features"
+    _why_finite = "a weight times a missing value is unknown"
+    _threshold = 0.0
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [StrOptions({"auto"}), Number(Real, 1e-9, 1e9, closed="both")],
+        "features": [StrOptions(_FEATURES | {"auto"})],
+        "intercept_scaling": [Number(Real, 0.0, 1e3, closed="both")],
+        "tol": [Number(Real, 1e-9, 1e9, closed="both")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "min_weight": [Number(Real, 0.0, None, closed="left")],
+        "class_weight": [dict, list, StrOptions({"balanced"}), None],
+        **BaseClassifier._parameter_constraints,
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    C: float | Literal["auto"]
+    features: Literal["auto", "given", "normalized", "tfidf", "standardized"]
+    intercept_scaling: float
+    tol: float
+    max_iter: int
+    min_weight: float
+    class_weight: ClassWeight
+    random_state: RandomState
+    verbose: int
+
+    C_: float
+    _model: _weald.LinearModel
+    _seed: int
+
+    feature_importances_ = Absent(
+        "each label has weights of its own; see coef_, weald.inspection.top_features, or "
+        "sklearn.inspection.permutation_importance"
+    )
+
+    def __init__(
+        self,
+        C: float | Literal["auto"] = "auto",
+        *,
+        features: Literal["auto", "given", "normalized", "tfidf", "standardized"] = "auto",
+        intercept_scaling: float = 0.3,
+        tol: float = 0.1,
+        max_iter: int = 50,
+        min_weight: float = 0.01,
+        class_weight: ClassWeight = None,
+        multi_label: MultiLabel = "auto",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        keep(self, locals())
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        y_mask: MatrixLike | None = None,
+        label_names: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model to training samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples, dense or sparse: finite numbers such as counts of words. X is read once without a copy if
+            it is float32 and dense or CSR; otherwise it is converted first.
+
+            Categorical features are not supported. String and categorical columns raise an error, and codes are treated
+            as numbers: convert categories with `sklearn.preprocessing.OneHotEncoder`.
+        y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, or labels. Labels are several columns of 0 and 1, or any sparse matrix of 0 and 1, which is never made
+            dense; see also the parameter `multi_label`. If y has several columns of floats, NaN marks an unknown value.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights: finite, not negative, and at least one of them positive. None: all samples have weight 1. The
+            loss of a sample is multiplied by its weight: a sample with weight 2 counts exactly as two samples.
+
+            A sample with weight zero is treated as if it were absent: its y is not read, and its features have no effect, but must
+            not be infinite.
+        y_mask : {array-like, sparse matrix} of the shape of y, default=None
+            Marks unknown values of y by True or 1, in addition to those that are NaN. The entries of y at these places are
+            not read. A sample has no part in the fit of the labels that are unknown for it. A sample without any known
+            value is treated as if it were absent, and an output without any known value raises a ValueError. Not supported
+            with `class_weight`.
+        label_names : array-like of shape (n_labels,) of str, default=None
+            Distinct names of the labels. They become `target_names_in_`, which `topk_names`, `export_rules` and frames use and
+            which model files contain. If y is a frame, they must be the names of its columns. Only for labels.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument or a parameter is invalid. The message names it.
+        MemoryError
+            Before the fit starts, if the memory that it needs for certain (see `weald.estimate_fit_memory`) is not
+            available; later, if the engine cannot allocate more.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If some labels or classes were not fitted to the tolerance `tol` within `max_iter` passes.
+
+        Notes
+        -----
+        If `fit` raises, or is interrupted by Ctrl-C, the estimator stays as it was.
+        """
+        with fitted_at_once(self, anew=True) as new:
+            new._fit(X, y, sample_weight, y_mask, label_names)
+        return self
+
+    def _fit(
+        self, X: MatrixLike, y: MatrixLike, sample_weight: object, y_mask: MatrixLike | None, label_names: object
+    ) -> None:
+        self._check_parameters()
+        samples = prepare(self, X, y, sample_weight, y_mask, label_names)
+        self._seed = draw_seed(self.random_state)
+        self._set_outputs(samples.target)
+        samples.reserve(self)
+        config = self._config(self._seed)
+        data = samples.X, samples.target.engine, samples.row_weights
+        with (
+            Progress(type(self).__name__, "block of columns", None, self.verbose)
+            if self.verbose
+            else nullcontext() as told
+        ):
+            self._model = _weald.fit_linear(*data, config, self._n_threads(), told, samples.mask)
+        self.C_ = config["c"]
+        if n := self._model.n_unfinished:
+            warned.warn(
+                f"{n} of {self._model.width} labels or classes did not reach tol={self.tol!r} within "
+                f"max_iter={self.max_iter} passes: set a larger max_iter or tol, or a smaller C",
+                ConvergenceWarning,
+            )
+
+    def _config(self, seed: int) -> _LinearConfig:
+        """The parameters in the engine's form."""
+        return {
+            "c": 0.3 if self.C == "auto" else float(self.C),
+            "features": "tfidf" if self.features == "auto" else self.features,
+            "intercept_scaling": float(self.intercept_scaling),
+            "tol": float(self.tol),
+            "max_iter": as_size(self.max_iter) or 1,
+            "min_weight": float(self.min_weight),
+            "seed": seed,
+        }
+
+    def _check_parameters(self) -> None:
+        if 0 < self.intercept_scaling < 1e-3:
+            raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")
+
+    # --- weights -----------------------------------------------------------------------------------------------------
+
+    def _fitted(self, attribute: str) -> _weald.LinearModel:
+        """The engine's model. Before a fit, `attribute` does not exist, as for any estimator of scikit-learn."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no {attribute} before it is fitted")
+        return self._model
+
+    @property
+    @of_one_fit
+    def coef_(self) -> sparse.csr_array:
+        """The weight of each feature in each column of `decision_function`: a copy, CSR of shape (n_columns, n_features).
+
+        There is a row for each label, one for an output of two classes, and otherwise one for each class of each output.
+        They are weights of features after they were prepared as `features_` says.
+        """
+        model = self._fitted("coef_")
+        ptr, columns, values = model.weights()
+        by_feature = csr_of((ptr, columns, values), (model.n_features, model.width))
+        return sparse.csr_array(by_feature.T)
+
+    @property
+    @of_one_fit
+    def intercept_(self) -> Float:
+        """The intercept of each column of `decision_function`: a copy, of shape (n_columns,)."""
+        return self._fitted("intercept_").intercepts()
+
+    @property
+    @of_one_fit
+    def n_iter_(self) -> int:
+        """The largest number of passes over the samples, of all labels or classes."""
+        return self._fitted("n_iter_").n_iter
+
+    @property
+    @of_one_fit
+    def features_(self) -> str:
+        """What is done with X: "given", "normalized", "tfidf" or "standardized"."""
+        return self._fitted("features_").features
+
+    @property
+    @of_one_fit
+    def idf_(self) -> NDArray[np.float32]:
+        """The inverse document frequency of each feature: a copy, of shape (n_features,). Only with "tfidf"."""
+        idf = self._fitted("idf_").idf()
+        if idf is None:
+            raise AttributeError(f"{type(self).__name__} has no idf_ with features_={self._model.features!r}")
+        return idf
+
+    # --- predictions -------------------------------------------------------------------------------------------------
+
+    def _unit(self) -> float:
+        # Scores of the engine are half the log-odds.
+        return 2.0
+
+    def _scores_of(self, X: Matrix) -> Float:
+        return self._model.predict_scores(X, self._n_threads(X))
+
+    def _decisions(self, scores: Float) -> Prediction:
+        found = self._by_output(scores * self._unit())
+        is_single = self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ <= 2
+        return found[:, 0] if is_single else found
+
+    def _probabilities(self, scores: Float) -> Prediction:
+        return self._by_output(self._model.to_predictions(scores))
+
+    @of_one_fit
+    def predict(self, X: MatrixLike) -> Prediction:
+        """Predict classes or labels: those with a positive `decision_function`, or the class with the largest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, with the features of `fit`. X is used without a copy if it is float32 and dense or CSR. Other X is
+            converted once, and CSC is transposed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs), or CSR of shape (n_samples, n_labels)
+            The predicted classes, or the predicted labels as 0 and 1. Labels have the dtype of y, and are sparse if y was. A
+            sparse result is computed in blocks of samples, so that no dense array of all samples is held.
+        """
+        return super().predict(X)
+
+    @of_one_fit
+    def predict_proba(self, X: MatrixLike) -> Prediction:
+        """Predict probabilities: with the score f of `decision_function`, 1 / (1 + exp(-f)).
+
+        Those of three or more classes, and those of several outputs of classes, are divided by their sum.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            For one output of classes. Columns are in the order of `classes_`.
+        ndarray of shape (n_samples, n_labels)
+            For labels: the probability that each label is 1.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output, as in scikit-learn.
+        """
+        return self._probabilities(self._scores(X))
+
+    @of_one_fit
+    def decision_function(self, X: MatrixLike) -> Prediction:
+        """Compute the scores. A label, or the second of two classes, is predicted if its score is positive.
+
+        They are the weights `coef_` times the features of a sample, plus `intercept_`: the log-odds of a label, or of a
+        class against all others.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, as in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            For two classes.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            For one output of more classes, in the order of `classes_`; for labels.
+        list of ndarray of shape (n_samples, n_classes)
+            For several outputs of classes: one array for each output.
+        """
+        check_fitted(self)
+        return self._decisions(self._scores(X))
+
+    def _k_best(self, X: Matrix, k: int, marked: Any, *, as_margins: bool) -> tuple[NDArray[np.uint32], Float]:
+        n_threads, width = self._n_threads(X), self.n_classes_
+        if self._label_format is None:
+            of_scores = self._decisions if as_margins else self._probabilities
+            of_block = lambda rows: best.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
+            return best.ranked_blocks(X, k, width, marked, n_threads, of_block)
+        indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
+        return indices, scores * self._unit() if as_margins else label_probabilities(self._model, scores)
+
+    def _at_least(self, X: Matrix, floor: float) -> Matrix:
+        def of_block(rows: Matrix) -> sparse.csr_array:
+            return best.at_least(self._probabilities(self._scores_of(rows)), floor)
+
+        return best.stacked(X, self.n_outputs_, of_block)

@@ -1,0 +1,351 @@
+"""Linear models: what the weights mean, what each kind of y leads to, and the tools around them."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+import weald
+from conftest import make, make_data, model_bytes
+from scipy import sparse
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from weald import distribute, inspection, model_selection
+from weald.metrics import make_topk_scorer
+from weald.multilabel import CalibratedLabels, TunedThresholds
+
+FEATURES = ["given", "normalized", "tfidf", "standardized"]
+RNG = np.random.default_rng(3)
+COUNTS = sparse.csr_array(RNG.poisson(0.3, size=(120, 30)))
+LABELS = (COUNTS @ RNG.normal(size=(30, 5)) > 0.8).astype(np.int8)
+
+
+def model(**params):
+    return weald.LinearClassifier(**{"random_state": 0, "max_iter": 1000, **params})
+
+
+def prepared(fitted, X):
+    """X as `features_` says, in plain numpy."""
+    X = np.asarray(X, dtype=float)
+    if fitted.features_ == "tfidf":
+        X = np.sign(X) * np.log1p(np.abs(X)) * fitted.idf_
+    if fitted.features_ in ("tfidf", "normalized"):
+        lengths = np.sqrt((X**2).sum(axis=1, keepdims=True))
+        X = X / np.where(lengths > 0, lengths, 1)
+    return X
+
+
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("outputs", ["single", "labels", "several"])
+def test_scores_are_weights_times_prepared_features(features, outputs):
+    X, y = make_data("LinearClassifier", outputs=outputs)
+    fitted = model(features=features).fit(X, y)
+    assert fitted.features_ == features
+    assert fitted.coef_.shape == (len(fitted.intercept_), X.shape[1])
+    expected = prepared(fitted, X) @ fitted.coef_.toarray().T + fitted.intercept_
+    found = fitted.decision_function(X)
+    found = np.hstack(found) if isinstance(found, list) else found
+    # The model prepares X in float32.
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    proba = fitted.predict_proba(X)
+    if outputs == "labels":
+        np.testing.assert_allclose(proba, expit(found), rtol=1e-12)
+        np.testing.assert_array_equal(fitted.predict(X), found > 0)
+        return
+    ends = np.cumsum([part.shape[1] for part in proba])[:-1] if outputs == "several" else []
+    parts = proba if outputs == "several" else [proba]
+    for of_output, scores in zip(parts, np.split(found, ends, axis=1), strict=True):
+        shares = expit(scores)
+        np.testing.assert_allclose(of_output, shares / shares.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+def test_inverse_document_frequencies_count_the_samples_with_a_word():
+    fitted = model(features="tfidf").fit(COUNTS, LABELS)
+    n, n_with = COUNTS.shape[0], (COUNTS.toarray() != 0).sum(axis=0)
+    np.testing.assert_allclose(fitted.idf_, 1 + np.log((1 + n) / (1 + n_with)), rtol=1e-6)
+    with pytest.raises(AttributeError, match="LinearClassifier has no idf_ with features_='given'"):
+        _ = model(features="given").fit(COUNTS, LABELS).idf_
+
+
+def test_two_classes_have_one_column():
+    X, y = make_data("LinearClassifier")
+    fitted = model(features="standardized").fit(X, y == "a")
+    scores = fitted.decision_function(X)
+    assert scores.shape == (len(X),)
+    assert fitted.coef_.shape == (1, X.shape[1])
+    np.testing.assert_allclose(fitted.predict_proba(X), np.stack([expit(-scores), expit(scores)], axis=1), rtol=1e-12)
+    indices, found = fitted.predict_topk(X, 2, scores="margin")
+    np.testing.assert_array_equal(indices[:, 0], scores > 0)
+    np.testing.assert_array_equal(found[:, 0], np.abs(scores))
+    np.testing.assert_array_equal(found[:, 1], -np.abs(scores))
+
+
+def test_one_class_and_labels_without_samples():
+    X, Y = make_data("LinearClassifier", outputs="labels")
+    alone = model().fit(X, np.full(len(X), "b"))
+    assert (alone.predict(X) == "b").all()
+    np.testing.assert_array_equal(alone.predict_proba(X), np.ones((len(X), 1)))
+    Y[:, 1] = 0
+    fitted = model().fit(X, Y)
+    assert fitted.coef_[[1]].nnz == 0
+    assert fitted.intercept_[1] == -1
+    assert not fitted.predict(X)[:, 1].any()
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_the_order_of_samples_and_labels_does_not_count(features):
+    rows, columns = RNG.permutation(120), RNG.permutation(5)
+    fitted = model(features=features).fit(COUNTS, LABELS)
+    other = model(features=features, n_jobs=2).fit(COUNTS[rows], LABELS[np.ix_(rows, columns)])
+    np.testing.assert_array_equal(other.coef_.toarray(), fitted.coef_.toarray()[columns])
+    np.testing.assert_array_equal(other.decision_function(COUNTS), fitted.decision_function(COUNTS)[:, columns])
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_a_weight_is_a_number_of_samples(features):
+    weights = RNG.integers(0, 4, size=120)
+    weighted = model(features=features).fit(COUNTS, LABELS, weights)
+    repeated = np.repeat(np.arange(120), weights)
+    assert model_bytes(weighted) == model_bytes(model(features=features).fit(COUNTS[repeated], LABELS[repeated]))
+
+
+def test_class_weights_multiply_sample_weights():
+    X, y = make_data("LinearClassifier")
+    weights = RNG.integers(1, 3, size=len(X)).astype(float)
+    given = {"a": 2.0, "b": 1.0, "c": 0.0}
+    by_hand = model().fit(X[y != "c"], y[y != "c"], (weights * np.vectorize(given.get)(y))[y != "c"])
+    # The class without weight stays, as a column without samples.
+    fitted = model(class_weight=given).fit(X, y, weights)
+    scores = by_hand.decision_function(X)
+    np.testing.assert_allclose(fitted.decision_function(X)[:, 1], scores, atol=0.2)
+    assert not (fitted.predict(X) == "c").any()
+
+
+@pytest.mark.parametrize("features", ["given", "normalized"])
+def test_unknown_labels_are_left_out_of_the_fit_of_their_column(features):
+    mask = RNG.random(LABELS.shape) < 0.3
+    mask[:, 0] = False
+    fitted = model(features=features).fit(COUNTS, LABELS, y_mask=mask)
+    with_gaps = np.where(mask, np.nan, LABELS)
+    assert model_bytes(model(features=features).fit(COUNTS, with_gaps)) == model_bytes(fitted)
+    assert model_bytes(model(features=features).fit(COUNTS, sparse.csr_array(LABELS), y_mask=mask)) == model_bytes(
+        fitted
+    )
+    tight = model(features=features, tol=1e-4, max_iter=100_000, min_weight=0.0)
+    together = tight.fit(COUNTS, LABELS, y_mask=mask).coef_.toarray()
+    for j in range(LABELS.shape[1]):
+        known = ~mask[:, j]
+        alone = tight.fit(COUNTS[known], LABELS[known, j : j + 1]).coef_.toarray()
+        # Both are within the tolerance of the optimum.
+        np.testing.assert_allclose(together[j], alone[0] if alone.shape[0] == 1 else alone[j], atol=2e-3)
+
+
+def test_fits_that_do_not_end_in_time_warn():
+    with pytest.warns(ConvergenceWarning, match=r"\d of 5 labels or classes did not reach tol=1e-06 within max_iter=2"):
+        fitted = model(tol=1e-6, max_iter=2).fit(COUNTS, LABELS)
+    assert fitted.n_iter_ == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 1 <= model().fit(COUNTS, LABELS).n_iter_ < 1000
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"C": 0.0}, "'C' parameter of LinearClassifier must be"),
+        ({"C": -1.0}, "'C' parameter of LinearClassifier must be"),
+        ({"C": np.inf}, "'C' parameter of LinearClassifier must be"),
+        ({"C": "cv"}, "'C' parameter of LinearClassifier must be"),
+        ({"features": "counts"}, "'features' parameter of LinearClassifier must be"),
+        ({"intercept_scaling": -1.0}, "'intercept_scaling' parameter"),
+        ({"intercept_scaling": 1e-4}, "intercept_scaling must be 0, or from 0.001 to 1000, got 0.0001"),
+        ({"tol": 0.0}, "'tol' parameter"),
+        ({"max_iter": 0}, "'max_iter' parameter"),
+        ({"min_weight": -0.1}, "'min_weight' parameter"),
+        ({"class_weight": "balanced_subsample"}, "'class_weight' parameter"),
+    ],
+)
+def test_parameters_that_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        weald.LinearClassifier(**params).fit(COUNTS, LABELS)
+
+
+def test_samples_that_are_refused():
+    X, y = make_data("LinearClassifier")
+    gaps = np.where(X > 1, np.nan, X)
+    for Z in (gaps, sparse.csr_array(gaps), pd.DataFrame(gaps)):
+        with pytest.raises(ValueError, match="X contains NaN, which LinearClassifier does not support, since a weight"):
+            model().fit(Z, y)
+        with pytest.raises(ValueError, match="X contains NaN"):
+            model().fit(X, y).predict(np.asarray(gaps))
+    frame = pd.DataFrame(X).assign(color=pd.Categorical(["red", "green"] * 30))
+    with pytest.raises(ValueError, match=r"does not support text or categories, got feature 'color'.*OneHotEncoder"):
+        model().fit(frame, y)
+    with pytest.raises(ValueError, match=r"X must have finite|infinity"):
+        model().fit(np.where(X > 1, np.inf, X), y)
+    with pytest.raises(ValueError, match=r"LinearClassifier.*supports? classes|y .*(continuous|classes)"):
+        model().fit(X, X[:, 0])
+    with pytest.raises(AttributeError, match=r"has no feature_importances_: .*top_features"):
+        _ = model().fit(X, y).feature_importances_
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_the_best_labels_are_those_of_all_scores(container):
+    fitted = model().fit(COUNTS, container(LABELS))
+    scores = fitted.decision_function(COUNTS)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :3]
+    indices, found = fitted.predict_topk(COUNTS, 3, scores="margin")
+    np.testing.assert_array_equal(indices, order)
+    np.testing.assert_array_equal(found, np.take_along_axis(scores, order, axis=1))
+    indices, found = fitted.predict_topk(COUNTS, 3)
+    np.testing.assert_array_equal(found, np.take_along_axis(fitted.predict_proba(COUNTS), order, axis=1))
+    indices, _ = fitted.predict_topk(COUNTS, 5, exclude=[0, 3])
+    assert not np.isin(indices, [0, 3]).any()
+    assert (indices[:, 3:] == -1).all()
+    stored = fitted.predict_sparse(COUNTS, min_score=0.4).toarray()
+    proba = fitted.predict_proba(COUNTS)
+    np.testing.assert_array_equal(stored, np.where(proba >= 0.4, proba, 0.0))
+
+
+def test_large_values_have_finite_scores():
+    X, Y = make_data("LinearClassifier", outputs="labels")
+    fitted = model(features="given").fit(X, Y)
+    extreme = np.where(X > 0, 3e38, -3e38)
+    assert np.isfinite(fitted.decision_function(extreme)).all()
+    np.testing.assert_array_equal(
+        fitted.decision_function(sparse.csr_array(extreme)), fitted.decision_function(extreme)
+    )
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+TEXTS = ["the cat sat on the mat", "the dog chased the cat", "snow fell on hills", "rain and snow", "dog"] * 4
+TAGS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0]] * 4)
+NAMES = ["cat", "dog", "weather"]
+
+
+def test_top_features_are_the_largest_weights():
+    vectorizer = CountVectorizer()
+    fitted = model().fit(vectorizer.fit_transform(TEXTS), TAGS, label_names=NAMES)
+    words = vectorizer.get_feature_names_out()
+    for j, name in enumerate(NAMES):
+        weights = fitted.coef_.toarray()[j]
+        for sign, keep in (("positive", weights > 0), ("negative", weights < 0), ("both", weights != 0)):
+            asked = np.flatnonzero(keep)
+            order = asked[np.argsort(-np.abs(weights[asked]), kind="stable")][:4]
+            expected = [(words[i], weights[i]) for i in order]
+            for label in (j, np.int64(j), name):
+                assert inspection.top_features(fitted, label, 4, sign=sign, feature_names=words) == expected
+    assert inspection.top_features(fitted, "dog", 1, feature_names=words)[0][0] == "dog"
+    assert inspection.top_features(fitted, "dog", 1)[0][0] == f"feature_{words.tolist().index('dog')}"
+    # The names of a step before the model, and those of a frame.
+    piped = make_pipeline(CountVectorizer(), model()).fit(TEXTS, TAGS)
+    assert inspection.top_features(piped, 1, 1)[0][0] == "dog"
+    framed = pd.DataFrame(vectorizer.transform(TEXTS).toarray(), columns=words)
+    assert inspection.top_features(model().fit(framed, TAGS), 1, 1)[0][0] == "dog"
+
+
+def test_top_features_of_classes():
+    X, y = make_data("LinearClassifier")
+    fitted = model(features="standardized").fit(X, y)
+    assert dict(inspection.top_features(fitted, "b", 99, sign="both")) == {
+        f"feature_{j}": weight for j, weight in enumerate(fitted.coef_.toarray()[1]) if weight
+    }
+    two = model(features="standardized").fit(X, y == "a")
+    second = inspection.top_features(two, True, 99, sign="both")
+    assert inspection.top_features(two, False, 99, sign="both") == [(name, -weight) for name, weight in second]
+    with pytest.raises(ValueError, match=r"label must be one of the classes \[False, True\], got 1"):
+        inspection.top_features(two, 1)
+    X, y = make_data("LinearClassifier", outputs="several")
+    several = model(features="standardized").fit(X, y)
+    found = dict(inspection.top_features(several, (1, 2), 99, sign="both"))
+    expected = several.coef_.toarray()[several.n_classes_[0] + 2]
+    assert found == {f"feature_{j}": weight for j, weight in enumerate(expected) if weight}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"label": 3}, ValueError, "label must be an integer from 0 to 2 or a name in target_names_in_, got 3"),
+        ({"label": -1}, ValueError, "label must be an integer from 0 to 2"),
+        ({"label": "bird"}, ValueError, "label must be .*got 'bird'"),
+        ({"label": True}, ValueError, "label must be .*got True"),
+        ({"label": 1.0}, ValueError, "label must be .*got 1.0"),
+        ({"n": 0}, ValueError, "n must be a positive integer, got 0"),
+        ({"sign": "plus"}, ValueError, "sign must be 'positive', 'negative' or 'both', got 'plus'"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names must have length"),
+        ({"estimator": make("RandomForestClassifier")}, TypeError, "estimator must be a linear model of weald, got"),
+    ],
+)
+def test_top_features_refuses(arguments, error, message):
+    fitted = model().fit(CountVectorizer().fit_transform(TEXTS), TAGS, label_names=NAMES)
+    with pytest.raises(error, match=message):
+        inspection.top_features(**{"estimator": fitted, "label": 0, **arguments})
+
+
+def test_one_text_at_a_time():
+    vectorizer = CountVectorizer()
+    X = vectorizer.fit_transform(TEXTS)
+    words = vectorizer.get_feature_names_out()
+    fitted = model().fit(pd.DataFrame(X.toarray(), columns=words), TAGS)
+    predictor = weald.Predictor(fitted)
+    sample = dict.fromkeys(words, 0) | {"dog": 1, "snow": 2}
+    row = pd.DataFrame([sample])
+    np.testing.assert_array_equal(predictor.predict_proba(sample), fitted.predict_proba(row)[0])
+    for k in (1, 2):
+        for found, expected in zip(predictor.predict_topk(sample, k), fitted.predict_topk(row, k), strict=True):
+            np.testing.assert_array_equal(found, expected[0])
+    piped = weald.Predictor(make_pipeline(CountVectorizer(), model()).fit(TEXTS, TAGS))
+    assert piped.predict_topk("a dog", 1)[0].tolist() == [1]
+    on_rows = weald.Predictor(model().fit(X, TAGS))
+    np.testing.assert_array_equal(on_rows.predict(X[[3]]), TAGS[3])
+
+
+# --- tools around it --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda inner: TunedThresholds(inner, cv=3, random_state=0),
+        lambda inner: CalibratedLabels(inner, cv=3, min_positives=1, random_state=0),
+    ],
+)
+def test_meta_estimators_take_linear_models(around, tmp_path):
+    fitted = around(model()).fit(COUNTS, sparse.csr_array(LABELS))
+    weald.save(fitted, tmp_path / "model")
+    again = weald.load(tmp_path / "model")
+    assert (fitted.predict(COUNTS) != again.predict(COUNTS)).nnz == 0
+    indices, scores = fitted.predict_topk(COUNTS, 2)
+    for found, expected in zip(weald.topk(again, COUNTS, 2), (indices, scores), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    best = inspection.top_features(fitted, 0, 3)
+    assert best == inspection.top_features(fitted.estimator_, 0, 3)
+
+
+def test_model_selection_takes_linear_models():
+    Y = sparse.csr_array(LABELS)
+    indices, scores = model_selection.cross_val_predict_topk(model(), COUNTS, Y, k=2, cv=3)
+    assert indices.shape == scores.shape == (120, 2)
+    fitted = model().fit(COUNTS, Y)
+    score = make_topk_scorer("precision_at_k", k=1)(fitted, COUNTS, Y)
+    first = fitted.predict_topk(COUNTS, 1)[0][:, 0]
+    assert score == pytest.approx(LABELS[np.arange(120), first].mean())
+
+
+def test_parts_of_linear_models_are_refused_in_words():
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(
+            TypeError, match="estimator must be a forest or centroid forest of weald, got a LinearClassifier"
+        ),
+    ):
+        distribute.fit(model(), COUNTS, LABELS, executor)
+    fitted = model().fit(COUNTS, LABELS)
+    with pytest.raises(TypeError, match="parts must be forests or centroid forests, got a LinearClassifier"):
+        weald.merge([fitted, fitted])

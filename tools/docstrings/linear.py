@@ -1,0 +1,71 @@
+"""Texts on the parameters and attributes of linear models."""
+
+from __future__ import annotations
+
+LINEAR = {
+    "C": """
+C : float or "auto", default={default}
+    Inverse strength of the L2 penalty, from 1e-9 to 1e9: the loss of each sample is multiplied by it. "auto": 0.3.
+""",
+    "features": """
+features : {"auto", "given", "normalized", "tfidf", "standardized"}, default={default}
+    What is done with X, in `fit` and in predictions. What is learned for it is part of the model:
+
+    - "given": nothing;
+    - "normalized": each sample is divided by its length √(Σ x²);
+    - "tfidf": for counts of words x, sign(x) ln(1 + abs(x)) times the inverse document frequency of the word,
+      1 + ln((1 + n) / (1 + n with the word)), and then each sample is divided by its length;
+    - "standardized": for numbers of different units, the difference from the mean of a feature divided by its standard
+      deviation and by √n_features. X becomes dense during the fit;
+    - "auto": "tfidf".
+""",
+    "intercept_scaling": """
+intercept_scaling : float, default={default}
+    The value of a constant feature whose weight is the intercept: 0, or from 0.001 to 1000. Intercepts are drawn towards
+    -1, which says that a sample does not have the label, and the less so, the larger this value is. With 0 all intercepts
+    are -1.
+""",
+    "tol": """
+tol : float, default={default}
+    A label is fitted when the gradient of no sample is larger than this.
+""",
+    "max_iter": """
+max_iter : int, default={default}
+    Maximum number of passes over the samples for each label. If it does not suffice, `fit` warns.
+""",
+    "min_weight": """
+min_weight : float, default={default}
+    Weights whose magnitude is smaller are dropped after the fit. Models are then several times smaller, with hardly any
+    difference in predictions. Of standardised features, it is the weight of the prepared feature that counts.
+""",
+    "class_weight": """
+class_weight : "balanced", dict or list of dict, default={default}
+    Weights of the classes, which multiply `sample_weight`. For several outputs, a list of one dict for each output.
+    "balanced" raises a ValueError for more than 10 labels.
+""",
+    "random_state": """
+random_state : int, RandomState instance or None, default={default}
+    Controls the order in which samples are visited. Each call of `fit` draws one seed from it. Results with different
+    seeds differ by less than `tol` allows.
+""",
+    "attributes": """
+C_ : float
+    The inverse strength of the penalty that the model was fitted with.
+features_ : {"given", "normalized", "tfidf", "standardized"}
+    What is done with X.
+coef_ : sparse array of shape (n_columns, n_features)
+    The weights of features, as CSR: of X as `features_` prepares it, and of X as it is given if these are "standardized".
+    There is a row for each label, one for an output of two classes, and otherwise one for each class of each output. Each
+    access makes a copy.
+intercept_ : ndarray of shape (n_columns,)
+    The intercepts.
+n_iter_ : int
+    The largest number of passes over the samples, of all labels or classes.
+idf_ : ndarray of shape (n_features,)
+    The inverse document frequencies. They exist only with `features_` "tfidf".
+{classes_}
+{n_classes_}
+{sizes}
+{names_in_}
+""",
+}
