@@ -309,7 +309,7 @@ mod tests {
             for x in rows.layouts() {
                 let (bins, codes) = match &x {
                     Matrix::Dense(x) => {
-                        let (bins, codes) = bin_dense(&DenseColumns::new(*x).unwrap(), max_bins, None, units, &control).unwrap();
+                        let (bins, codes) = bin_dense(&DenseColumns::new(*x, &Control::default()).unwrap(), max_bins, None, units, &control).unwrap();
                         let codes = (0..p as u32).map(|j| (0..n).map(|row| codes.column(j).of(row) as u16).collect()).collect();
                         (bins, codes)
                     }

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use ndarray::ArrayView2;
 
 use super::FeatureSubset;
+use crate::control::Control;
 use crate::error::{Purpose, Result};
+use crate::pool;
 
 /// Column-major float32 values. They are borrowed if the caller's array is Fortran-contiguous, and copied once
 /// otherwise.
@@ -22,24 +24,37 @@ pub(crate) struct DenseColumns<'a> {
 /// written.
 const TILE: usize = 64;
 
+/// The minimum number of columns that a thread copies, so that few threads read the same line of the cache.
+const LEAST_COLUMNS: usize = if cfg!(test) { 1 } else { 16 };
+
 impl<'a> DenseColumns<'a> {
-    pub(crate) fn new(x: ArrayView2<'a, f32>) -> Result<Self> {
+    /// Each thread of `control` copies some of the columns.
+    pub(crate) fn new(x: ArrayView2<'a, f32>, control: &Control) -> Result<Self> {
         let (n_samples, n_features) = x.dim();
         let columns = x.reversed_axes();
         let values = match columns.to_slice() {
             Some(slice) => Cow::Borrowed(slice),
             None => {
-                let mut values = Purpose("the column-major copy of X").with_capacity(n_samples * n_features)?;
-                values.resize(n_samples * n_features, 0.0);
-                for start in (0..n_samples).step_by(TILE) {
-                    let end = (start + TILE).min(n_samples);
-                    for (j, column) in columns.rows().into_iter().enumerate() {
-                        let out = &mut values[j * n_samples + start..j * n_samples + end];
-                        for (out, i) in out.iter_mut().zip(start..end) {
-                            *out = column[i];
+                let purpose = Purpose("the column-major copy of X");
+                let mut values = control.filled(purpose, 0.0, n_samples * n_features)?;
+                let (n_blocks, at_once) = pool::blocks(control.n_threads(), n_features, LEAST_COLUMNS);
+                pool::for_each(
+                    n_blocks,
+                    values.chunks_mut((at_once * n_samples).max(1)).enumerate(),
+                    || Ok(()),
+                    |(), (block, values)| {
+                        for start in (0..n_samples).step_by(TILE) {
+                            let end = (start + TILE).min(n_samples);
+                            for (j, out) in (block * at_once..).zip(values.chunks_exact_mut(n_samples)) {
+                                let column = columns.row(j);
+                                for (out, i) in out[start..end].iter_mut().zip(start..end) {
+                                    *out = column[i];
+                                }
+                            }
                         }
-                    }
-                }
+                        control.check()
+                    },
+                )?;
                 Cow::Owned(values)
             }
         };
@@ -87,7 +102,7 @@ mod tests {
             let rows = models::rows(1, n, p);
             for x in rows.layouts() {
                 let Matrix::Dense(x) = x else { continue };
-                let columns = DenseColumns::new(x).unwrap();
+                let columns = DenseColumns::new(x, &Control::default()).unwrap();
                 assert_eq!((columns.n_samples(), columns.n_features()), (n, p));
                 for j in 0..p {
                     assert_eq!(columns.column(j as u32), rows.c_order.column(j).to_vec());
@@ -100,8 +115,8 @@ mod tests {
     fn fortran_order_is_borrowed() {
         let rows = models::rows(1, 9, 4);
         let t = rows.c_order.t();
-        let columns = DenseColumns::new(t).unwrap();
+        let columns = DenseColumns::new(t, &Control::default()).unwrap();
         assert!(matches!(columns.values, Cow::Borrowed(_)));
-        assert!(matches!(DenseColumns::new(rows.c_order.view()).unwrap().values, Cow::Owned(_)));
+        assert!(matches!(DenseColumns::new(rows.c_order.view(), &Control::default()).unwrap().values, Cow::Owned(_)));
     }
 }

@@ -10,6 +10,7 @@ use crate::data::DenseColumns;
 use crate::data::sort::{SortMemory, sort_by_value_with};
 use crate::error::{Purpose, Result};
 use crate::partition::lottery::Lottery;
+use crate::pool;
 
 /// Gathers the values of the node's samples in each drawn column; in small nodes, from [`CopiedColumns`]. The cost is
 /// drawn features × samples of the node.
@@ -163,14 +164,19 @@ pub(crate) struct SortedOrder {
 impl SortedOrder {
     pub(crate) fn new(x: &DenseColumns<'_>, control: &Control) -> Result<Self> {
         let (n, p) = (x.n_samples(), x.n_features());
-        let mut entries = Purpose("the sorted columns of X").with_capacity(n * p)?;
-        let mut memory = SortMemory::default();
-        for feature in 0..p as u32 {
-            control.check()?;
-            let start = entries.len();
-            entries.extend(x.column(feature).iter().enumerate().map(|(i, &v)| Entry::new(v, i as u32)));
-            sort_by_value_with(&mut entries[start..], &mut memory, control)?;
-        }
+        let mut entries = control.filled(Purpose("the sorted columns of X"), Entry::new(0.0, 0), n * p)?;
+        pool::for_each(
+            control.n_threads(),
+            (0..p as u32).zip(entries.chunks_mut(n.max(1))),
+            || Ok(SortMemory::default()),
+            |memory, (feature, entries)| {
+                control.check()?;
+                for ((entry, &value), i) in entries.iter_mut().zip(x.column(feature)).zip(0..) {
+                    *entry = Entry::new(value, i);
+                }
+                sort_by_value_with(entries, memory, control)
+            },
+        )?;
         Ok(SortedOrder { entries, n_samples: n })
     }
 

@@ -11,6 +11,7 @@ use crate::data::SparseView;
 use crate::data::sort::sort_by_value;
 use crate::error::{Purpose, Result};
 use crate::partition::lottery::{Lottery, NEVER};
+use crate::pool;
 
 /// All entries of X, sorted by feature, then by value. They are computed once and shared by all trees. `features[i]` is
 /// the feature of `entries[i]`.
@@ -37,18 +38,30 @@ struct Buffers {
 impl SortedOrder {
     /// `x` holds columns.
     pub(crate) fn new(x: &SparseView<'_>, control: &Control) -> Result<Self> {
-        let stored = x.values().len();
-        let mut features: Vec<u32> = PURPOSE.with_capacity(stored)?;
-        let mut entries: Vec<Entry> = PURPOSE.with_capacity(stored)?;
+        let mut features: Vec<u32> = PURPOSE.with_capacity(x.values().len())?;
+        let mut lengths: Vec<usize> = PURPOSE.with_capacity(x.n_major())?;
         for feature in 0..x.n_major() {
             control.check()?;
-            let (rows, values) = x.slice(feature);
-            let start = entries.len();
-            let kept = rows.iter().zip(values).filter(|&(_, &value)| value != 0.0);
-            entries.extend(kept.map(|(&row, &value)| Entry::new(value, row)));
-            sort_by_value(&mut entries[start..], control)?;
-            features.resize(entries.len(), feature as u32);
+            let kept = x.slice(feature).1.iter().filter(|value| **value != 0.0).count();
+            lengths.push(kept);
+            features.resize(features.len() + kept, feature as u32);
         }
+        let mut entries = control.filled(PURPOSE, Entry::new(0.0, 0), features.len())?;
+        let mut rest = &mut entries[..];
+        let columns = lengths.iter().enumerate().map(|(feature, &len)| (feature, rest.split_off_mut(..len)));
+        pool::for_each(
+            control.n_threads(),
+            columns,
+            || Ok(()),
+            |(), (feature, entries)| {
+                control.check()?;
+                let Some(entries) = entries else { return Ok(()) };
+                let (rows, values) = x.slice(feature);
+                let kept = rows.iter().zip(values).filter(|&(_, &value)| value != 0.0);
+                entries.iter_mut().zip(kept).for_each(|(entry, (&row, &value))| *entry = Entry::new(value, row));
+                sort_by_value(entries, control)
+            },
+        )?;
         Ok(SortedOrder { features, entries, spare: Mutex::default() })
     }
 

@@ -542,7 +542,7 @@ proptest! {
     #[test]
     fn every_partitioner_grows_the_same_optimal_tree(problem in problem()) {
         let data = problem.prepare();
-        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let dense_x = DenseColumns::new(data.x.view(), &Control::default()).unwrap();
         let order = dense::SortedOrder::new(&dense_x, &crate::Control::default()).unwrap();
         let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
         let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &Control::default()).unwrap();
@@ -622,7 +622,7 @@ fn copies_of_large_nodes_change_nothing() {
             Problem { n, p, x, y, mask: None, weights, categories, n_drawn, min_samples_leaf: 1, splitter, seed };
         let data = problem.prepare();
         let control = Control::default();
-        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let dense_x = DenseColumns::new(data.x.view(), &Control::default()).unwrap();
         let order = dense::SortedOrder::new(&dense_x, &control).unwrap();
         let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &control).unwrap();
         for_each_criterion(&data, |name, make| {
@@ -706,7 +706,7 @@ fn passing_over_light_columns_changes_nothing() {
             seed,
         };
         let data = problem.prepare();
-        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let dense_x = DenseColumns::new(data.x.view(), &Control::default()).unwrap();
         let sparse_x = SparseColumns { by_column: data.by_column.clone(), by_row: data.by_row.clone() };
         let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &Control::default()).unwrap();
         for_each_criterion(&data, |name, make| {
@@ -735,7 +735,7 @@ proptest! {
     #[test]
     fn not_searching_the_last_children_changes_nothing(problem in problem(), max_leaves in 2usize..8) {
         let data = problem.prepare();
-        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let dense_x = DenseColumns::new(data.x.view(), &Control::default()).unwrap();
         let sparse_order = sorted_entries::SortedOrder::new(&data.by_column, &Control::default()).unwrap();
         let (key, control) = (Key::from_seed(problem.seed), Control::default());
         for_each_criterion(&data, |name, make| {
@@ -781,7 +781,7 @@ fn missing_values_go_right_where_both_sides_are_as_good() {
             seed: 0,
         };
         let data = problem.prepare();
-        let dense_x = DenseColumns::new(data.x.view()).unwrap();
+        let dense_x = DenseColumns::new(data.x.view(), &Control::default()).unwrap();
         for_each_criterion(&data, |name, make| {
             if name.starts_with("poisson") {
                 // Four zeros and two ones do not have the same deviance as the reverse.
@@ -834,7 +834,7 @@ fn an_output_that_no_row_knows_leaves_the_tree_of_the_others() {
             let problem = problem(n_outputs);
             let mut data = problem.prepare();
             data.rows.pop();
-            let dense_x = DenseColumns::new(data.x.view()).unwrap();
+            let dense_x = DenseColumns::new(data.x.view(), &Control::default()).unwrap();
             let mut all = Vec::new();
             for_each_criterion(&data, |name, make| {
                 let partitioner = dense::DensePartitioner::new(&dense_x, &data.rows, &Control::default()).unwrap();

@@ -153,7 +153,7 @@ impl<'a> Grower<'a> {
         let n_features = x.n_features();
         let x = match x {
             Matrix::Dense(x) => {
-                let columns = DenseColumns::new(x.view())?;
+                let columns = DenseColumns::new(x.view(), control)?;
                 if carry {
                     let order = SortedOrder::new(&columns, control)?;
                     TrainX::DenseSorted(columns, Arc::new(order))
@@ -224,12 +224,13 @@ impl<'a> Grower<'a> {
         let by_column;
         let by_column = match x {
             Matrix::Dense(x) if !has_all_rows => {
-                let (bins, codes) = bin_dense_of(workers, &DenseColumns::new(x.view())?, max_bins, units, control)?;
+                let (bins, codes) =
+                    bin_dense_of(workers, &DenseColumns::new(x.view(), control)?, max_bins, units, control)?;
                 return Ok(Grower::coded(TrainX::Binned(codes, Spare::default()), bins, n_features, None));
             }
             Matrix::Dense(x) => {
                 let (bins, codes) =
-                    bin_dense(&DenseColumns::new(x.view())?, max_bins, categories.as_deref(), units, control)?;
+                    bin_dense(&DenseColumns::new(x.view(), control)?, max_bins, categories.as_deref(), units, control)?;
                 let x = TrainX::Binned(codes, Spare::default());
                 return Ok(Grower::coded(x, bins, n_features, categories));
             }
@@ -278,7 +279,7 @@ impl<'a> Grower<'a> {
         let by_column;
         let by_column = match x {
             Matrix::Dense(x) => {
-                let columns = DenseColumns::new(x.view())?;
+                let columns = DenseColumns::new(x.view(), control)?;
                 let (bins, codes) = bin_dense(&columns, max_bins, categories.as_deref(), units, control)?;
                 let x = TrainX::Binned(codes.with_rows(control)?, Spare::default());
                 return Ok(Grower::coded(x, bins, n_features, categories));

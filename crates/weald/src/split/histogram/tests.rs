@@ -250,13 +250,13 @@ proptest! {
         let (n, q) = (problem.x.nrows(), problem.q);
         let control = Control::default();
         let units = |row: usize| data.units[row];
-        let raw = DenseColumns::new(problem.x.view()).unwrap();
+        let raw = DenseColumns::new(problem.x.view(), &Control::default()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &control).unwrap();
         let variance = || Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap(), &Control::default()).unwrap();
         let rules = problem.rules(&data);
 
         let values = problem.codes(&codes);
-        let columns = DenseColumns::new(values.view()).unwrap();
+        let columns = DenseColumns::new(values.view(), &Control::default()).unwrap();
         let columns = dense::DensePartitioner::new(&columns, &data.rows, &Control::default()).unwrap();
         let mut search = NodeSearch::new(Entries(columns), variance(), rules.clone(), control.clone()).unwrap();
         let expected = fingerprint(&problem.grown(&mut search, Some(&bins)));
@@ -336,7 +336,7 @@ proptest! {
     #[test]
     fn histograms_of_two_workers_are_those_of_one(problem in problem()) {
         let data = problem.data();
-        let raw = DenseColumns::new(problem.x.view()).unwrap();
+        let raw = DenseColumns::new(problem.x.view(), &Control::default()).unwrap();
         let (_, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), |row| data.units[row], &Control::default()).unwrap();
         let all = Lottery::new(Key::from_seed(0), problem.x.ncols(), problem.x.ncols() as u32).unwrap();
         let found = |workers: &Workers, is_own: &dyn Fn(u32) -> bool| {
@@ -366,7 +366,7 @@ proptest! {
     fn rows_end_in_the_leaves_that_growth_put_them_in(problem in problem()) {
         let data = problem.data();
         let units = |row: usize| data.units[row];
-        let raw = DenseColumns::new(problem.x.view()).unwrap();
+        let raw = DenseColumns::new(problem.x.view(), &Control::default()).unwrap();
         let (bins, codes) = bin_dense(&raw, problem.max_bins, problem.kinds(), units, &Control::default()).unwrap();
         let criterion = Variance::new(&data.y, &data.units, data.exact, variance::Many::new(problem.q).unwrap(), &Control::default()).unwrap();
         let rules = problem.rules(&data);
@@ -436,13 +436,13 @@ fn subtracting_and_new_frames_change_nothing() {
             seed,
         };
         let data = problem.data();
-        let raw = DenseColumns::new(problem.x.view()).unwrap();
+        let raw = DenseColumns::new(problem.x.view(), &Control::default()).unwrap();
         let control = Control::default();
         let (bins, codes) =
             bin_dense(&raw, problem.max_bins, problem.kinds(), |row| data.units[row], &control).unwrap();
         n_wide += (0..p as u32).filter(|&j| matches!(codes.column(j), CodeColumn::Wide(_))).count();
         let values = problem.codes(&codes);
-        let columns = DenseColumns::new(values.view()).unwrap();
+        let columns = DenseColumns::new(values.view(), &Control::default()).unwrap();
         let variance = || {
             Variance::new(&data.y, &data.units, data.exact, variance::Many::new(q).unwrap(), &Control::default())
                 .unwrap()
