@@ -39,6 +39,7 @@ impl PyLinearConfig {
             .tol(self.tol)
             .max_iter(self.max_iter)
             .min_weight(self.min_weight)
+            .calibration(false)
             .seed(self.seed))
     }
 }

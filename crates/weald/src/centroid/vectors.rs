@@ -148,7 +148,7 @@ impl Vectors {
         self.ptr.len() - 1
     }
 
-    pub(super) fn n_features(&self) -> usize {
+    pub(crate) fn n_features(&self) -> usize {
         self.n_features
     }
 

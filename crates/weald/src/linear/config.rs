@@ -27,7 +27,10 @@ pub struct LinearConfig {
     pub min_weight: f64,
     /// How the features of X are prepared.
     pub features: Features,
-    /// The seed of the order in which samples are visited.
+    /// Whether the fit is followed by fits to parts of the samples, whose margins of the other samples calibrate the
+    /// probabilities.
+    pub calibration: bool,
+    /// The seed of the order in which samples are visited, and of folds.
     pub seed: u64,
 }
 
@@ -38,6 +41,7 @@ setters! { LinearConfig {
     max_iter: usize,
     min_weight: f64,
     features: Features,
+    calibration: bool,
     seed: u64,
 } }
 
@@ -51,6 +55,7 @@ impl Default for LinearConfig {
             max_iter: 50,
             min_weight: 0.01,
             features: Features::TfIdf,
+            calibration: true,
             seed: 0,
         }
     }

@@ -2,16 +2,14 @@
 
 use std::cmp::Reverse;
 
-use super::samples::{Given, Lists, Samples};
+use super::samples::Samples;
 use super::solve::{Block, LANES, Problem};
+use super::source::{Cells, Source, by_column};
 use super::weights::{Kept, Weights as ModelWeights};
 use super::{LinearConfig, LinearModel};
 use crate::control::Control;
-use crate::data::dataset::Names;
-use crate::data::slots::Slots;
-use crate::data::targets::{in_columns, is_binary};
-use crate::data::{Dataset, Outputs, Weights};
-use crate::error::{Error, Purpose, Result};
+use crate::data::Dataset;
+use crate::error::{Purpose, Result};
 use crate::model::plain_fit;
 use crate::pool;
 use crate::rng::Key;
@@ -33,7 +31,8 @@ impl LinearConfig {
     /// columns too, unless samples have equal X.
     ///
     /// Memory: X once more in sparse form, and for each thread 64 bytes for each feature and each sample. Time: a pass
-    /// over the stored entries for each sixteen columns, some five times.
+    /// over the stored entries for each sixteen columns, some five times. With [`LinearConfig::calibration`], up to three
+    /// more fits follow, of two thirds of the samples each and of at most 2 048 columns.
     ///
     /// # Errors
     /// Returns [`crate::ErrorKind::Invalid`] or [`crate::ErrorKind::Shape`] if parameters or data are not valid,
@@ -53,35 +52,36 @@ impl LinearConfig {
     /// ```
     pub fn fit_controlled<'d>(&self, data: impl Into<Dataset<'d>>, control: &Control) -> Result<LinearModel> {
         self.check()?;
-        let data = data.into();
-        let observed = data.observed()?;
-        let data = &data.with_observed(observed.as_ref());
-        data.check(&Names::TRAINING)?;
-        if data.categories()?.is_some() {
-            return Err(Error::invalid("schema", "categorical features", "have no categorical features"));
-        }
-        let outputs = data.outputs();
-        let y = in_columns(data.y())?;
-        let slots = Slots::new(&y)?.ok_or_else(|| Error::unsupported("y", "if it is numerical, by a linear model"))?;
-        let overall = data.weight_by_row()?;
-        let weights = Weights::of_rows(overall.as_deref(), data.n_samples())?;
-        let units = |row: usize| weights.units(row);
-        let learned = self.features.learn(data.x(), units, weights.unit, control)?;
-        let x = learned.prepare(self.features, data.x(), control)?;
-        let unknown = unknown_columns(data, &outputs)?;
-        let given = |row: usize| {
-            let (features, values) = x.of(row as u32);
-            let unknown = unknown.as_ref().map_or(&[][..], |unknown| unknown.of(row));
-            Given { features, values, positives: slots.of(row as u32), unknown }
-        };
-        let shape = (data.n_samples(), data.n_features(), slots.width);
-        let samples = Samples::new(shape, given, units, weights.unit, control)?;
+        Source::with(&data.into(), |source| {
+            let mut model = self.fit_on(source, &source.y, |_| true, control)?;
+            if self.calibration {
+                let folds = self.folds(source, Self::N_FOLDS, control)?;
+                model.calibration = Some(self.calibrated(source, &folds, control)?);
+            }
+            Ok(model)
+        })
+    }
+
+    /// Fits columns of y to the samples that are used, without calibration.
+    pub(super) fn fit_on(
+        &self,
+        source: &Source<'_>,
+        y: &Cells,
+        is_used: impl Fn(usize) -> bool + Sync,
+        control: &Control,
+    ) -> Result<LinearModel> {
+        let (weights, n_features) = (&source.weights, source.n_features());
+        let units = |row: usize| if is_used(row) { weights.units(row) } else { 0 };
+        let learned = self.features.learn(source.x, units, weights.unit, control)?;
+        let x = learned.prepare(self.features, source.x, control)?;
+        let shape = (source.n_samples(), n_features, y.n_columns);
+        let samples = Samples::new(shape, |row| y.given(&x, row), units, weights.unit, control)?;
         drop(x);
-        let mut weights = self.solve(&samples, slots.width, control)?;
+        let mut weights = self.solve(&samples, y.n_columns, control)?;
         if let Some(standard) = &learned.standard {
             weights.for_unstandardized(standard)?;
         }
-        let (n_features, features) = (data.n_features(), self.features);
+        let (features, outputs) = (self.features, source.outputs.clone());
         Ok(LinearModel { n_features, outputs, features, idf: learned.idf, weights, calibration: None })
     }
 
@@ -112,39 +112,4 @@ impl LinearConfig {
         )?;
         ModelWeights::joined(&kept, (samples.n_features(), n_columns))
     }
-}
-
-/// Returns the columns whose y is unknown, for each sample; `None` if all are known.
-fn unknown_columns(data: &Dataset<'_>, outputs: &Outputs) -> Result<Option<Lists>> {
-    let Some(known) = data.known() else { return Ok(None) };
-    let starts = match outputs {
-        Outputs::Classes { n_classes } if !is_binary(n_classes) => Some(outputs.class_starts()?),
-        Outputs::Classes { .. } | Outputs::Labels { .. } | Outputs::Real { .. } => None,
-    };
-    let mut unknown = Lists::new()?;
-    for row in 0..data.n_samples() as u32 {
-        let mut columns = Vec::new();
-        known.each_masked(row, |output| match &starts {
-            None => columns.push(output),
-            Some(starts) => columns.extend(starts[output as usize] as u32..starts[output as usize + 1] as u32),
-        });
-        unknown.push(columns.into_iter())?;
-    }
-    Ok(Some(unknown))
-}
-
-/// Returns the samples of each column, in increasing order.
-fn by_column(rows: &Lists, n_columns: usize) -> Result<Lists> {
-    let mut ptr = PURPOSE.filled(0usize, n_columns + 1)?;
-    rows.items.iter().for_each(|&column| ptr[column as usize + 1] += 1);
-    (0..n_columns).for_each(|column| ptr[column + 1] += ptr[column]);
-    let mut at = PURPOSE.copied(&ptr)?;
-    let mut items = PURPOSE.filled(0u32, rows.items.len())?;
-    for row in 0..rows.len() {
-        for &column in rows.of(row) {
-            items[at[column as usize]] = row as u32;
-            at[column as usize] += 1;
-        }
-    }
-    Ok(Lists { ptr, items })
 }

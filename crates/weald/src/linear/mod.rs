@@ -4,25 +4,34 @@
 //! |---|---|
 //! | `config` | parameters |
 //! | `features` | how X is prepared |
+//! | `source` | the data of a fit, by columns |
 //! | `samples` | the samples of a fit, in an order of their own |
 //! | `solve` | dual coordinate descent for sixteen columns |
 //! | `weights` | the weights that are kept |
-//! | `calibration` | probabilities of margins |
+//! | `folds`, `held_out` | margins of samples that a fit did not see |
+//! | `counts`, `calibration` | how often margins were right; the probabilities of margins |
+//! | `choose` | features and strength by held-out samples |
 //! | `fit`, `predict`, `scores` | all columns of a fit; margins; half the log-odds, probabilities and best columns |
 
 mod calibration;
+mod choose;
 mod config;
+mod counts;
 mod features;
 mod fit;
+mod folds;
+mod held_out;
 mod predict;
 mod samples;
 mod scores;
 mod solve;
+mod source;
 #[cfg(test)]
 mod tests;
 mod weights;
 
 pub use calibration::Calibration;
+pub use choose::{Candidate, Choice, Grid};
 pub use config::LinearConfig;
 pub use features::Features;
 

@@ -3,11 +3,9 @@
 use ndarray::Array2;
 
 use super::LinearModel;
-use super::calibration::probabilities;
 use crate::centroid::Vectors;
 use crate::control::Control;
-use crate::data::targets::is_binary;
-use crate::data::{Matrix, Outputs};
+use crate::data::Matrix;
 use crate::error::{Error, Purpose, Result};
 use crate::model::{best_columns, into_array};
 use crate::pool;
@@ -32,45 +30,46 @@ impl LinearModel {
     /// Returns [`crate::ErrorKind::Shape`] or [`crate::ErrorKind::Invalid`] if X is not valid,
     /// [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
     pub fn decision_function<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f32>> {
-        self.of_margins(&x.into(), |_| (), control)
-    }
-
-    /// Returns the probabilities, (n_samples, n_columns), in float32: those that a sample has the label, or the second of two
-    /// classes. For outputs with three or more classes, or for several outputs of classes, the probabilities of the
-    /// classes of an output have the sum 1.
-    ///
-    /// Time is that of [`LinearModel::decision_function`], and an exponential for each column.
-    ///
-    /// # Errors
-    /// The same as for [`LinearModel::decision_function`].
-    pub fn predict_proba<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f32>> {
-        let classes = match &self.outputs {
-            Outputs::Classes { n_classes } if !is_binary(n_classes) => Some(self.outputs.class_starts()?),
-            Outputs::Classes { .. } | Outputs::Labels { .. } | Outputs::Real { .. } => None,
-        };
-        let (calibration, classes) = (self.calibration.as_ref(), classes.as_deref());
-        self.of_margins(&x.into(), |margins| probabilities(calibration, classes, margins), control)
-    }
-
-    fn of_margins(&self, x: &Matrix<'_>, finish: impl Fn(&mut [f32]) + Sync, control: &Control) -> Result<Array2<f32>> {
-        let x = self.prepared(x, control)?;
+        let x = self.prepared(&x.into(), control)?;
         let (n, width) = (x.n_rows(), self.n_columns());
         let mut margins = PURPOSE.zeros(n, width)?;
+        self.fill_margins(&x, |row| row as u32, &mut margins, control)?;
+        Ok(into_array(margins, n, width))
+    }
+
+    /// Writes the margins of samples, of which `row` returns the number in X.
+    pub(super) fn fill_margins(
+        &self,
+        x: &Vectors,
+        row: impl Fn(usize) -> u32 + Sync,
+        margins: &mut [f32],
+        control: &Control,
+    ) -> Result<()> {
+        let width = self.n_columns();
         let at_once = (BLOCK / width).max(1);
         pool::for_each(
             control.n_threads(),
             margins.chunks_mut(at_once * width).enumerate(),
             || Ok(()),
             |(), (block, margins)| {
-                for (row, margins) in (block * at_once..).zip(margins.chunks_exact_mut(width)) {
+                for (at, margins) in (block * at_once..).zip(margins.chunks_exact_mut(width)) {
                     control.check()?;
-                    self.margins_of(&x, row, margins);
-                    finish(margins);
+                    margins.copy_from_slice(&self.weights.intercepts);
+                    let (features, values) = x.of(row(at));
+                    self.weights.add(features, values, margins);
                 }
                 Ok(())
             },
-        )?;
-        Ok(into_array(margins, n, width))
+        )
+    }
+
+    /// Returns the probabilities, in float64, that the scores of [`LinearModel::predict_scores`] mean: those of
+    /// [`LinearModel::to_predictions`].
+    ///
+    /// # Errors
+    /// The same as for [`LinearModel::decision_function`].
+    pub fn predict_proba<'x>(&self, x: impl Into<Matrix<'x>>, control: &Control) -> Result<Array2<f64>> {
+        self.to_predictions(self.predict_scores(x, control)?.view(), control)
     }
 
     pub(super) fn prepared(&self, x: &Matrix<'_>, control: &Control) -> Result<Vectors> {
@@ -78,11 +77,5 @@ impl LinearModel {
             return Err(Error::shape("each row of X", self.n_features, x.n_features()));
         }
         self.features.prepare(x, self.idf(), control)
-    }
-
-    fn margins_of(&self, x: &Vectors, row: usize, margins: &mut [f32]) {
-        margins.copy_from_slice(&self.weights.intercepts);
-        let (features, values) = x.of(row as u32);
-        self.weights.add(features, values, margins);
     }
 }

@@ -68,7 +68,8 @@ pub(super) struct Given<'s> {
 }
 
 impl Given<'_> {
-    fn hash_of_x(&self) -> u64 {
+    /// Returns a hash of X, of which equal rows have the same in any layout.
+    pub(super) fn hash_of_x(&self) -> u64 {
         let values = self.values.iter().map(|value| value.to_bits());
         let all = self.features.iter().copied().chain(values);
         all.fold(self.features.len() as u64, |hash, word| mix(hash ^ u64::from(word)).wrapping_mul(GOLDEN))

@@ -1,3 +1,5 @@
+mod choice;
+
 use std::collections::BTreeSet;
 
 use ndarray::{Array2, Axis};
@@ -51,7 +53,7 @@ fn data() -> impl Strategy<Value = Data> {
 }
 
 fn config() -> LinearConfig {
-    LinearConfig::default().min_weight(0.0).max_iter(2000)
+    LinearConfig::default().min_weight(0.0).max_iter(2000).calibration(false)
 }
 
 impl Data {
@@ -81,6 +83,28 @@ impl Data {
 }
 
 impl Data {
+    fn csr(&self) -> Matrix<'static> {
+        let (n, p) = self.x.dim();
+        let stored: Vec<(usize, usize, f32)> =
+            self.x.indexed_iter().filter(|(_, v)| **v != 0.0).map(|((i, j), v)| (i, j, *v)).collect();
+        let mut ptr = vec![0; n + 1];
+        stored.iter().for_each(|(i, ..)| ptr[i + 1] += 1);
+        (0..n).for_each(|i| ptr[i + 1] += ptr[i]);
+        let features = stored.iter().map(|s| s.1 as u32).collect::<Vec<_>>();
+        Matrix::csr(ptr, features, stored.iter().map(|s| s.2).collect::<Vec<_>>(), p).unwrap()
+    }
+
+    /// Returns the data with small whole weights, and with as many copies of each sample instead.
+    fn with_copies(mut self) -> (Data, Data) {
+        self.weights.iter_mut().for_each(|w| *w = w.min(3.0).round());
+        self.weights[0] = 1.0;
+        let copies: Vec<usize> =
+            (0..self.x.nrows()).flat_map(|i| std::iter::repeat_n(i, self.weights[i] as usize)).collect();
+        let mut copied = self.rows(&copies);
+        copied.weights.fill(1.0);
+        (self, copied)
+    }
+
     /// X of each feature minus its mean, divided by its standard deviation and the root of the number of features.
     fn standardized(&self) -> Array2<f64> {
         let total: f64 = self.weights.iter().sum();
@@ -167,26 +191,14 @@ proptest! {
 
     #[test]
     fn nothing_depends_on_layouts_threads_or_order(data in data(), seed in 0u64..9) {
-        for config in [config().seed(seed).max_iter(9), config().features(Features::Standardized).max_iter(9)] {
+        for config in [config().seed(seed).max_iter(9).calibration(true), config().features(Features::Standardized).max_iter(9)] {
             let model = data.fit(&config);
-            let (n, p) = data.x.dim();
-            let stored: Vec<(usize, usize, f32)> =
-                data.x.indexed_iter().filter(|(_, v)| **v != 0.0).map(|((i, j), v)| (i, j, *v)).collect();
-            let mut ptr = vec![0; n + 1];
-            stored.iter().for_each(|(i, ..)| ptr[i + 1] += 1);
-            (0..n).for_each(|i| ptr[i + 1] += ptr[i]);
-            let csr = Matrix::csr(
-                ptr,
-                stored.iter().map(|s| s.1 as u32).collect::<Vec<_>>(),
-                stored.iter().map(|s| s.2).collect::<Vec<_>>(),
-                p,
-            )
-            .unwrap();
+            let csr = data.csr();
             prop_assert_eq!(&data.fit_as(&config, &csr, 3), &model);
             if let Matrix::Csr(rows) = &csr {
                 prop_assert_eq!(&data.fit_as(&config, &Matrix::Csc(rows.transposed().unwrap()), 2), &model);
             }
-            let reversed: Vec<usize> = (0..n).rev().collect();
+            let reversed: Vec<usize> = (0..data.x.nrows()).rev().collect();
             prop_assert_eq!(&data.rows(&reversed).fit(&config), &model);
         }
     }
@@ -273,23 +285,16 @@ proptest! {
 
     #[test]
     fn weights_count_samples(data in data()) {
-        let config = config().max_iter(7);
-        let mut data = data;
-        data.weights.iter_mut().for_each(|w| *w = w.min(3.0).round());
-        data.weights[0] = 1.0;
-        let model = data.fit(&config);
-        let copies: Vec<usize> =
-            (0..data.x.nrows()).flat_map(|i| std::iter::repeat_n(i, data.weights[i] as usize)).collect();
-        let mut copied = data.rows(&copies);
-        copied.weights.fill(1.0);
-        prop_assert_eq!(copied.fit(&config), model);
+        let config = config().max_iter(7).calibration(true);
+        let (data, copied) = data.with_copies();
+        prop_assert_eq!(copied.fit(&config), data.fit(&config));
     }
 }
 
 #[test]
 fn columns_without_samples_predict_no_label() {
     let (x, y) = (ndarray::array![[1.0f32, 0.0], [0.0, 1.0]], ndarray::array![[false, true], [false, true]]);
-    let model = LinearConfig::default().fit((&x, label_view(&y))).unwrap();
+    let model = LinearConfig::default().calibration(false).fit((&x, label_view(&y))).unwrap();
     assert_eq!(column(&model, 0), (vec![0.0, 0.0], -1.0));
     let margins = model.decision_function(&x, &Control::default()).unwrap();
     assert!(margins.column(0).iter().all(|m| *m == -1.0) && margins.column(1).iter().all(|m| *m > -1.0));
@@ -318,7 +323,7 @@ fn probabilities_grow_with_margins_and_those_of_classes_have_the_sum_one() {
         for (margins, proba) in margins.rows().into_iter().zip(proba.rows()) {
             for output in [0..3, 3..5] {
                 let (margins, proba) = (&margins.to_vec()[output.clone()], &proba.to_vec()[output]);
-                assert!((proba.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+                assert!((proba.iter().sum::<f64>() - 1.0).abs() < 1e-6);
                 for (a, b) in (0..margins.len()).flat_map(|a| (0..margins.len()).map(move |b| (a, b))) {
                     assert!(margins[a] >= margins[b] || proba[a] <= proba[b]);
                 }
@@ -326,10 +331,13 @@ fn probabilities_grow_with_margins_and_those_of_classes_have_the_sum_one() {
         }
     }
     let labels = LinearConfig::default().fit((&x, label_view(&ndarray::array![[true], [false], [true]]))).unwrap();
+    let calibration = labels.calibration().unwrap();
+    let (slope, intercept) = (f64::from(calibration.slopes()[0]), f64::from(calibration.intercepts()[0]));
     let margins = labels.decision_function(&x, &Control::default()).unwrap();
     let proba = labels.predict_proba(&x, &Control::default()).unwrap();
-    // The rounding of one exponential in single precision.
-    assert!(margins.iter().zip(&proba).all(|(m, p)| (1.0 / (1.0 + (-m).exp()) - p).abs() < 1e-6));
+    let expected = |margin: f32| 1.0 / (1.0 + (-slope * f64::from(margin) - intercept).exp());
+    // Margins are sums in single precision.
+    assert!(margins.iter().zip(&proba).all(|(m, p)| (expected(*m) - p).abs() < 1e-5));
 }
 
 #[test]
