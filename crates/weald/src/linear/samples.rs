@@ -126,14 +126,16 @@ impl Samples {
         let listed = |of_sample: fn(Given<'s>) -> &'s [u32]| {
             fingerprints(n_columns, there.iter().map(|&(hash, i)| (hash, of_sample(of(i as usize)))), control)
         };
-        let (positive, unknown) = (listed(|given| given.positives)?, listed(|given| given.unknown)?);
+        let mut columns = listed(|given| given.positives)?;
+        let unknown = listed(|given| given.unknown)?;
+        columns.iter_mut().zip(unknown).for_each(|(to, unknown)| *to = to.wrapping_add(mix(unknown)));
         let sum = |columns: &[u32], of: &[u64]| {
             columns.iter().map(|&column| mix(of[column as usize])).fold(0, u64::wrapping_add)
         };
         let mut order: Vec<(u64, u64, u32)> = PURPOSE.with_capacity(there.len())?;
         order.extend(there.iter().map(|&(hash, i)| {
             let given = of(i as usize);
-            (hash, mix(sum(given.positives, &positive)) ^ sum(given.unknown, &unknown), i)
+            (hash, mix(sum(given.positives, &columns)) ^ sum(given.unknown, &columns), i)
         }));
         drop(there);
         order.sort_unstable_by(|a, b| {

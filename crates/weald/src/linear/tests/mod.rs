@@ -292,6 +292,22 @@ proptest! {
 }
 
 #[test]
+fn equal_samples_that_do_not_know_different_columns_have_an_order() {
+    let x = ndarray::array![[2.0f32], [2.0], [1.0], [3.0], [0.0]];
+    let mut y = Array2::from_elem((5, 3), false);
+    (y[[0, 0]], y[[1, 0]], y[[2, 2]]) = (true, true, true);
+    let mut unknown = Array2::from_elem((5, 3), false);
+    // Both columns are unknown for a sample with X = 2, but only one has a sample.
+    (unknown[[0, 2]], unknown[[1, 1]]) = (true, true);
+    let data = Data { x, y, weights: vec![1.0; 5], unknown };
+    for seed in 0..20 {
+        let config = config().features(Features::Given).max_iter(3).seed(seed);
+        let (model, turned) = (data.fit(&config), data.columns(&[2, 1, 0]).fit(&config));
+        (0..3).for_each(|label| assert_eq!(column(&turned, 2 - label), column(&model, label)));
+    }
+}
+
+#[test]
 fn columns_without_samples_predict_no_label() {
     let (x, y) = (ndarray::array![[1.0f32, 0.0], [0.0, 1.0]], ndarray::array![[false, true], [false, true]]);
     let model = LinearConfig::default().calibration(false).fit((&x, label_view(&y))).unwrap();
