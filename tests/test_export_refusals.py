@@ -74,9 +74,12 @@ def test_models_that_no_format_expresses(exporter):
     centroid = make("CentroidForestClassifier").fit(sparse.csr_array(np.abs(X)), y)
     with pytest.raises(ValueError, match=rf"{exporter.__name__} does not support CentroidForestClassifier.*weald.save"):
         exporter(centroid)
-    linear = make("LinearClassifier").fit(X, y)
-    with pytest.raises(ValueError, match=rf"{exporter.__name__} does not support LinearClassifier: it has weights"):
-        exporter(linear)
+    if exporter in (export.to_treelite, export.to_sklearn):
+        linear = make("LinearClassifier").fit(X, y)
+        with pytest.raises(
+            ValueError, match=r"does not support LinearClassifier: it has weights.*use to_json, to_c or"
+        ):
+            exporter(linear)
     X, y = make_data("GradientBoostingRegressor")
     weak = make("GradientBoostingRegressor", estimator=Ridge(), output_strategy="joint").fit(X, y)
     with pytest.raises(ValueError, match=r"does not support GradientBoostingRegressor with estimator=.*pickle it"):

@@ -11,9 +11,10 @@ import pytest
 import weald
 from conftest import make, make_data, model_bytes
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from weald import distribute, inspection, model_selection
 from weald.metrics import make_topk_scorer
@@ -60,8 +61,7 @@ def test_scores_are_weights_times_prepared_features(features, outputs):
     ends = np.cumsum([part.shape[1] for part in proba])[:-1] if outputs == "several" else []
     parts = proba if outputs == "several" else [proba]
     for of_output, scores in zip(parts, np.split(found, ends, axis=1), strict=True):
-        shares = expit(scores)
-        np.testing.assert_allclose(of_output, shares / shares.sum(axis=1, keepdims=True), rtol=1e-12)
+        np.testing.assert_allclose(of_output, softmax(scores, axis=1), rtol=1e-12)
 
 
 def test_inverse_document_frequencies_count_the_samples_with_a_word():
@@ -91,7 +91,8 @@ def test_one_class_and_labels_without_samples():
     assert (alone.predict(X) == "b").all()
     np.testing.assert_array_equal(alone.predict_proba(X), np.ones((len(X), 1)))
     Y[:, 1] = 0
-    fitted = model().fit(X, Y)
+    assert not model().fit(X, Y).predict(X)[:, 1].any()
+    fitted = model(calibrate=False).fit(X, Y)
     assert fitted.coef_[[1]].nnz == 0
     assert fitted.intercept_[1] == -1
     assert not fitted.predict(X)[:, 1].any()
@@ -118,9 +119,10 @@ def test_class_weights_multiply_sample_weights():
     X, y = make_data("LinearClassifier")
     weights = RNG.integers(1, 3, size=len(X)).astype(float)
     given = {"a": 2.0, "b": 1.0, "c": 0.0}
-    by_hand = model().fit(X[y != "c"], y[y != "c"], (weights * np.vectorize(given.get)(y))[y != "c"])
+    plain = {"C": 0.3, "features": "normalized", "calibrate": False}
+    by_hand = model(**plain).fit(X[y != "c"], y[y != "c"], (weights * np.vectorize(given.get)(y))[y != "c"])
     # The class without weight stays, as a column without samples.
-    fitted = model(class_weight=given).fit(X, y, weights)
+    fitted = model(class_weight=given, **plain).fit(X, y, weights)
     scores = by_hand.decision_function(X)
     np.testing.assert_allclose(fitted.decision_function(X)[:, 1], scores, atol=0.2)
     assert not (fitted.predict(X) == "c").any()
@@ -136,13 +138,44 @@ def test_unknown_labels_are_left_out_of_the_fit_of_their_column(features):
     assert model_bytes(model(features=features).fit(COUNTS, sparse.csr_array(LABELS), y_mask=mask)) == model_bytes(
         fitted
     )
-    tight = model(features=features, tol=1e-4, max_iter=100_000, min_weight=0.0)
+    tight = model(C=0.3, features=features, tol=1e-4, max_iter=100_000, min_weight=0.0, calibrate=False)
     together = tight.fit(COUNTS, LABELS, y_mask=mask).coef_.toarray()
     for j in range(LABELS.shape[1]):
         known = ~mask[:, j]
         alone = tight.fit(COUNTS[known], LABELS[known, j : j + 1]).coef_.toarray()
         # Both are within the tolerance of the optimum.
         np.testing.assert_allclose(together[j], alone[0] if alone.shape[0] == 1 else alone[j], atol=2e-3)
+
+
+def test_a_choice_is_the_candidate_with_the_least_loss_of_held_out_samples():
+    fitted = model().fit(COUNTS, LABELS)
+    assert fitted.C_ in (0.1, 0.3, 1.0, 3.0)
+    # Too few cells are zero for standardised features to be left out, and too many for tf-idf to be.
+    assert fitted.features_ in FEATURES
+    again = model(C=fitted.C_, features=fitted.features_).fit(COUNTS, LABELS)
+    np.testing.assert_allclose(again.predict_proba(COUNTS), fitted.predict_proba(COUNTS), atol=0.02)
+    np.testing.assert_array_equal(
+        model(C=fitted.C_, features=fitted.features_, calibrate=False).fit(COUNTS, LABELS)._model.arrays()[2],
+        fitted._model.arrays()[2],
+    )
+    given = model(features="normalized").fit(COUNTS, LABELS)
+    assert (given.features_, given.C_ in (0.1, 0.3, 1.0, 3.0)) == ("normalized", True)
+    assert model(C=0.7).fit(COUNTS, LABELS).C_ == 0.7
+    dense = model().fit(RNG.normal(size=(90, 4)), np.arange(90) % 3)
+    assert dense.features_ != "tfidf"  # for values below zero have no logarithm of a count
+
+
+def test_calibrated_probabilities_have_less_loss_than_margins_have():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 8))
+    score = 1.5 * X[:, 0] - X[:, 1] + rng.logistic(size=3000)
+    y = (score > 0.5).astype(int)
+    losses = {}
+    for calibrate in (True, False):
+        fitted = model(C=0.1, features="standardized", calibrate=calibrate).fit(X[:1500], y[:1500])
+        losses[calibrate] = log_loss(y[1500:], fitted.predict_proba(X[1500:]))
+    # A line that is fitted to held-out margins of 1500 samples is near the best one: far better than none.
+    assert losses[True] < 0.95 * losses[False]
 
 
 def test_fits_that_do_not_end_in_time_warn():
@@ -160,6 +193,7 @@ def test_fits_that_do_not_end_in_time_warn():
         ({"C": 0.0}, "'C' parameter of LinearClassifier must be"),
         ({"C": -1.0}, "'C' parameter of LinearClassifier must be"),
         ({"C": np.inf}, "'C' parameter of LinearClassifier must be"),
+        ({"calibrate": "yes"}, "'calibrate' parameter"),
         ({"C": "cv"}, "'C' parameter of LinearClassifier must be"),
         ({"features": "counts"}, "'features' parameter of LinearClassifier must be"),
         ({"intercept_scaling": -1.0}, "'intercept_scaling' parameter"),

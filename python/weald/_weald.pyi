@@ -226,9 +226,12 @@ class _CentroidForestConfig(TypedDict):
 
 @type_check_only
 class _LinearConfig(TypedDict):
-    c: float
-    # "given", "normalized", "tfidf" or "standardized"
-    features: str
+    # None: chosen by held-out samples.
+    c: float | None
+    # "given", "normalized", "tfidf" or "standardized"; None: chosen in the same way
+    features: str | None
+    # Whether probabilities are calibrated by held-out samples.
+    calibration: bool
     intercept_scaling: float
     tol: float
     max_iter: int
@@ -435,7 +438,7 @@ def fit_linear(
     n_threads: int = 1,
     progress: Callable[[int], object] | None = None,
     y_mask: _Mask | None = None,
-) -> LinearModel: ...
+) -> tuple[LinearModel, float]: ...
 def fit_boosting(
     x: _Matrix,
     y: _Targets,
@@ -755,13 +758,26 @@ class LinearModel:
     # How scores are turned into predictions, which are always probabilities.
     @property
     def link(self) -> str: ...
-    # Half the log-odds, of shape (n_samples, width).
+    # Offsets, columns and values of weights, intercepts of margins, slopes and intercepts of log-odds.
+    @staticmethod
+    def of_arrays(
+        n_features: int,
+        kind: str,
+        n_outputs: int,
+        n_classes: Sequence[int],
+        features: str,
+        idf: NDArray[np.float32] | None,
+        arrays: tuple[NDArray[Any], ...],
+    ) -> LinearModel: ...
+    def arrays(self) -> tuple[NDArray[Any], ...]: ...
+    def predict_proba(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
+    # Logits, or half of them for the logistic link, of shape (n_samples, width).
     def predict_scores(self, x: _Matrix, n_threads: int = 1) -> NDArray[np.float64]: ...
     def to_predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def predict_topk(
         self, x: _Matrix, k: int, n_threads: int = 1, exclude: _Pattern | None = None
     ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]: ...
-    # The weights of log-odds: CSR with a row for each feature, and columns of scores.
+    # The weights of logits: CSR with a row for each feature, and columns of scores.
     def weights(self) -> _SparseScores: ...
     def intercepts(self) -> NDArray[np.float64]: ...
     def idf(self) -> NDArray[np.float32] | None: ...

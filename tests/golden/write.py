@@ -72,8 +72,13 @@ def models() -> dict[str, object]:
         "centroid_labels": weald.CentroidForestClassifier(3, max_leaf_samples=3, random_state=0).fit(X, y["sparse"]),
         "centroid_numbers": weald.CentroidForestRegressor(3, random_state=0).fit(X, y["numbers"]),
         # Logarithms have other bits on other machines: not tf-idf.
-        "linear_labels": weald.LinearClassifier(features="given", max_iter=500, random_state=0).fit(X, y["labels"]),
-        "linear_classes": weald.LinearClassifier(features="normalized", random_state=0).fit(X, y["classes"]),
+        "linear_labels": weald.LinearClassifier(
+            0.3, features="given", calibrate=False, max_iter=500, random_state=0
+        ).fit(X, y["labels"]),
+        "linear_classes": weald.LinearClassifier(0.3, features="normalized", calibrate=False, random_state=0).fit(
+            X, y["classes"]
+        ),
+        "linear_calibrated": weald.LinearClassifier(features="normalized", random_state=0).fit(X, y["outputs"]),
         "compressed": weald.CompressedForestRegressor(et(n_estimators=5), l1_norm=None, step_size=0.2, max_test_nodes=9)
         .set_params(random_state=0)
         .fit(X, y["numbers"][:, 0]),

@@ -56,8 +56,18 @@ impl PyTreeArrays<'_> {
     }
 }
 
+/// Returns the outputs of a kind of y, with the numbers of classes of outputs of classes.
+pub(crate) fn outputs_of(kind: &str, n_outputs: usize, n_classes: Vec<u32>) -> PyResult<Outputs> {
+    Ok(match kind {
+        "numbers" => Outputs::Real { n_outputs },
+        "labels" => Outputs::Labels { n_labels: n_outputs },
+        "classes" => Outputs::Classes { n_classes },
+        other => return Err(unknown("kind", other)),
+    })
+}
+
 /// Returns the error for a description that is not one of a model.
-fn refused(error: Error) -> PyErr {
+pub(crate) fn refused(error: Error) -> PyErr {
     match error.kind() {
         ErrorKind::Corrupt { why } => PyValueError::new_err(why.clone()),
         _ => raise(error),
@@ -88,12 +98,7 @@ impl PyDescribed {
         link: &str,
         trees: Vec<PyTreeArrays<'_>>,
     ) -> PyResult<Self> {
-        let outputs = match kind {
-            "numbers" => Outputs::Real { n_outputs },
-            "labels" => Outputs::Labels { n_labels: n_outputs },
-            "classes" => Outputs::Classes { n_classes },
-            other => return Err(unknown("kind", other)),
-        };
+        let outputs = outputs_of(kind, n_outputs, n_classes)?;
         let link = Link::ALL.into_iter().find(|found| name_of_link(*found) == link);
         let link = link.ok_or_else(|| PyValueError::new_err("link is not a link of the engine"))?;
         let of = Description { n_features, outputs, n_scores, start, divisor, link };

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use weald::{Calibration, Dataset, LinearConfig, LinearModel, Matrix, Targets};
+use pyo3::types::PyTuple;
+use weald::{Calibration, Dataset, Grid, LinearArrays, LinearConfig, LinearModel, Matrix, Targets};
 
 use crate::array::Read2;
 use crate::config::one_of;
+use crate::described::{outputs_of, refused};
 use crate::enter::Entry;
 use crate::input::{PyMask, PyMatrix, PyRowWeights, PyTargets, collected};
 use crate::model::{model, properties, scores};
@@ -20,8 +22,11 @@ const WHAT: &str = "the weights of a linear model";
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct PyLinearConfig {
-    c: f64,
-    features: String,
+    /// `None`: C is chosen by held-out samples.
+    c: Option<f64>,
+    /// `None`: features are chosen in the same way.
+    features: Option<String>,
+    calibration: bool,
     intercept_scaling: f64,
     tol: f64,
     max_iter: usize,
@@ -30,22 +35,31 @@ pub(crate) struct PyLinearConfig {
 }
 
 impl PyLinearConfig {
-    pub(crate) fn into_config(self) -> PyResult<LinearConfig> {
-        let features = one_of("features", &self.features, FEATURES)?;
-        Ok(LinearConfig::default()
-            .c(self.c)
-            .features(features)
+    /// Returns the configuration, and what is chosen by held-out samples.
+    pub(crate) fn into_config(self) -> PyResult<(LinearConfig, Option<Grid>)> {
+        let features = self.features.map(|name| one_of("features", &name, FEATURES)).transpose()?;
+        let (plain, mut grid) = (LinearConfig::default(), Grid::default());
+        let is_chosen = self.c.is_none() || features.is_none();
+        grid.c = self.c.map_or(grid.c, |c| vec![c]);
+        grid.features = features.map_or(grid.features, |features| vec![features]);
+        let config = plain
+            .c(grid.c[0])
+            .features(grid.features[0])
+            .calibration(self.calibration)
             .intercept_scaling(self.intercept_scaling)
             .tol(self.tol)
             .max_iter(self.max_iter)
             .min_weight(self.min_weight)
-            .calibration(false)
-            .seed(self.seed))
+            .seed(self.seed);
+        Ok((config, is_chosen.then_some(grid)))
     }
 }
 
 /// The approximate number of passes over the stored entries of X for each sixteen columns.
 const PASSES: usize = 16;
+
+/// Offsets, columns and values of weights, intercepts, and slopes and intercepts of log-odds.
+type PyLinearArrays = (Vec<usize>, Vec<u32>, Vec<f32>, Vec<f32>, Vec<f32>, Vec<f32>);
 
 /// The approximate number of steps of a link for each score.
 const STEPS_PER_VALUE: usize = 16;
@@ -57,8 +71,10 @@ pub(crate) struct PyLinear(Arc<LinearModel>);
 
 model!(PyLinear, LinearModel);
 scores! { PyLinear {
-    /// (n_samples, width) float64: the scores, which are half the log-odds.
+    /// (n_samples, width) float64: the scores, logits or half of them for the logistic link.
     predict_scores,
+    /// (n_samples, n_columns) float64: the probabilities.
+    predict_proba,
 }}
 properties! { PyLinear {
     /// The number of columns whose fit did not reach the tolerance.
@@ -67,7 +83,7 @@ properties! { PyLinear {
     n_iter: usize,
 }}
 
-/// Fits a linear model.
+/// Fits a linear model. Returns it, and the C that it was fitted with.
 #[pyfunction]
 #[pyo3(signature = (x, y, weights, config, n_threads=1, progress=None, y_mask=None))]
 #[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
@@ -80,12 +96,19 @@ pub(crate) fn fit_linear<'py>(
     n_threads: usize,
     progress: Option<Bound<'py, PyAny>>,
     y_mask: Option<PyMask<'py>>,
-) -> PyResult<PyLinear> {
-    let (x, y, weights, config) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
+) -> PyResult<(PyLinear, f64)> {
+    let (x, y, weights, (config, grid)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
     let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y), progress };
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
-    entry.run(py, |control| config.fit_controlled(data, control)).map(PyLinear::from)
+    let fitted = entry.run(py, |control| match &grid {
+        None => Ok((config.fit_controlled(&data, control)?, config.c)),
+        Some(grid) => {
+            let choice = config.choose(&data, grid, control)?;
+            Ok((choice.fit_controlled(&data, control)?, choice.config.c))
+        }
+    });
+    fitted.map(|(model, c)| (PyLinear::from(model), c))
 }
 
 /// Returns the approximate number of steps of a fit.
@@ -114,6 +137,64 @@ impl PyLinear {
     #[getter]
     fn features(&self) -> &'static str {
         name_of_features(self.0.features())
+    }
+
+    /// Builds a model from arrays, as exports of models have them. `kind` is that of y, and `n_classes` are the numbers of
+    /// classes of outputs of classes.
+    #[staticmethod]
+    fn of_arrays(
+        n_features: usize,
+        kind: &str,
+        n_outputs: usize,
+        n_classes: Vec<u32>,
+        features: &str,
+        idf: Option<Vec<f32>>,
+        arrays: PyLinearArrays,
+    ) -> PyResult<Self> {
+        let (ptr, columns, values, intercepts, slopes, offsets) = arrays;
+        let outputs = outputs_of(kind, n_outputs, n_classes)?;
+        let features = one_of("features", features, FEATURES)?;
+        let calibration = Some((slopes, offsets));
+        let model = LinearModel::try_new(LinearArrays {
+            n_features,
+            outputs,
+            features,
+            idf,
+            ptr,
+            columns,
+            values,
+            intercepts,
+            calibration,
+        });
+        model.map(PyLinear::from).map_err(refused)
+    }
+
+    /// Offsets, columns (uint32) and values (float32) of the weights of features, with a row for each feature; intercepts
+    /// of margins, and slopes and intercepts of log-odds (float32).
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let model = &self.0;
+        let lists = || (0..model.n_features()).map(|feature| model.weights_of(feature));
+        let mut ends = vec![0usize];
+        ends.extend(lists().scan(0, |end, (columns, _)| {
+            *end += columns.len();
+            Some(*end)
+        }));
+        let columns: Vec<u32> = lists().flat_map(|(columns, _)| columns).copied().collect();
+        let values: Vec<f32> = lists().flat_map(|(_, values)| values).copied().collect();
+        let n = model.n_columns();
+        let (slopes, offsets) = match model.calibration() {
+            None => (vec![1.0; n], vec![0.0; n]),
+            Some(found) => (found.slopes().to_vec(), found.intercepts().to_vec()),
+        };
+        (
+            output::vector(py, ends),
+            output::vector(py, columns),
+            output::vector(py, values),
+            output::copied(py, WHAT, model.intercepts())?,
+            output::vector(py, slopes),
+            output::vector(py, offsets),
+        )
+            .into_pyobject(py)
     }
 
     /// The link, that is, how scores are turned into predictions.

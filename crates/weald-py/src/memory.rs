@@ -69,7 +69,7 @@ pub(crate) fn memory_of_centroids(
 /// Returns those of a linear model.
 #[pyfunction]
 pub(crate) fn memory_of_linear(config: PyLinearConfig, shapes: PyFitShapes, n_threads: usize) -> PyResult<Vec<PyTerm>> {
-    Ok(to_python(config.into_config()?.fit_memory(&shapes.into_shapes()?, n_threads)))
+    Ok(to_python(config.into_config()?.0.fit_memory(&shapes.into_shapes()?, n_threads)))
 }
 
 /// Returns those of boosting, which an observer may end if `may_stop`. Without a configuration, models of Python are

@@ -174,7 +174,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
-pub use linear::{Calibration, Candidate, Choice, Features, Grid, LinearConfig, LinearModel};
+pub use linear::{Calibration, Candidate, Choice, Features, Grid, LinearArrays, LinearConfig, LinearModel};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm};
 pub use model::{

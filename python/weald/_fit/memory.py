@@ -159,7 +159,10 @@ def of_centroids(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
 
 
 def of_linear(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:
-    return _weald.memory_of_linear(estimator._config(0), shapes, estimator._n_threads())
+    config = estimator._config(0)
+    # Features that are chosen: standardised ones are tried only for X with few zeros.
+    config["features"] = config["features"] or ("tfidf" if shapes.layout in ("csr", "csc") else "standardized")
+    return _weald.memory_of_linear(config, shapes, estimator._n_threads())
 
 
 def _rows_kept(estimator: BaseModel, shapes: Shapes) -> list[_MemoryTerm]:

@@ -8,7 +8,9 @@ from itertools import chain, islice
 
 from sklearn.base import BaseEstimator
 
-from weald.export._ensemble import Ensemble, ensemble_of
+from weald.export import _c_linear
+from weald.export._ensemble import Ensemble, Head
+from weald.export._linear import Linear, described
 from weald.export._links import LINKS
 
 # Keywords up to C23. A name that is one of them, or starts with a reserved prefix, might not compile.
@@ -124,7 +126,7 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     Parameters
     ----------
     estimator : estimator
-        A fitted tree, forest, boosting model or compressed forest of weald.
+        A fitted tree, forest, boosting model, compressed forest or linear model of weald.
     name : str, default="model"
         Prefix of all names in the file. Must be a C identifier.
 
@@ -143,8 +145,8 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     TypeError
         If `estimator` is something else, or `name` is not a string.
     ValueError
-        If `estimator` is a centroid forest or boosting without trees or with `init`, has more than 2**32 - 1 nodes or
-        leaf values, or `name` is not a C identifier, is a keyword, or starts with an underscore.
+        If `estimator` is a centroid forest or boosting without trees or with `init`, has more than 2**32 - 1 nodes,
+        leaf values or weights, or `name` is not a C identifier, is a keyword, or starts with an underscore.
     sklearn.exceptions.NotFittedError
         If `estimator` is not fitted.
 
@@ -171,7 +173,17 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
         raise TypeError(f"name must be a string, got a {type(name).__name__}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, flags=re.ASCII) or _KEYWORDS.fullmatch(name):
         raise ValueError(f"name must be a C identifier that is not a keyword and starts with a letter, got {name!r}")
-    return "".join(_parts(ensemble_of(estimator, "to_c"), name))
+    model = described(estimator, "to_c")
+    return "".join(_parts_of_linear(model, name) if isinstance(model, Linear) else _parts(model, name))
+
+
+def _parts_of_linear(model: Linear, name: str) -> Iterator[str]:
+    _c_linear.check_size(model, _NONE - 1)
+    yield _c_linear.head(model)
+    yield from _declarations(model, name)
+    yield from _c_linear.tables_and_scores(model, name, _array)
+    yield from _outputs(model, name)
+    yield _predict(model, name)
 
 
 def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:
@@ -181,10 +193,7 @@ def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:
     yield "   Rows are float32; scores are sums of doubles in the order of the trees. Do not compile with\n"
     yield "   -ffast-math. */\n\n"
     yield "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
-    for what in ("n_features", "n_scores", "n_columns"):
-        yield f"#define {name.upper()}_{what.upper()} {getattr(ensemble, what)}\n"
-    yield f"\nvoid {name}_scores(const float *x, double *scores);\n"
-    yield f"void {name}_predict(const float *x, double *out);\n\n"
+    yield from _declarations(ensemble, name)
     yield _TYPES.format(name=name)
     yield from _array(f"struct {name}_node {name}_nodes", tables.nodes, per_line=4)
     yield from _array(f"uint32_t {name}_roots", map(str, tables.roots))
@@ -200,9 +209,7 @@ def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:
     if tables.sets:
         yield from _array(f"uint16_t {name}_sets", map(str, tables.sets))
         yield from _array(f"uint32_t {name}_set_ends", map(str, tables.set_ends))
-    if ensemble.blocks() and LINKS[ensemble.link].has_probabilities:
-        ends = [0, *(block.stop for block in ensemble.blocks())]
-        yield from _array(f"uint32_t {name}_outputs", map(str, ends))
+    yield from _outputs(ensemble, name)
     yield "\n"
     if len(tables.set_ends) > 1:
         yield _IN_SET.format(name=name)
@@ -212,6 +219,20 @@ def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:
         yield _RANK_ONE.format(name=name)
     yield _scores(ensemble, name, has_factors) + "\n"
     yield _predict(ensemble, name)
+
+
+def _declarations(model: Head, name: str) -> Iterator[str]:
+    for what in ("n_features", "n_scores", "n_columns"):
+        yield f"#define {name.upper()}_{what.upper()} {getattr(model, what)}\n"
+    yield f"\nvoid {name}_scores(const float *x, double *scores);\n"
+    yield f"void {name}_predict(const float *x, double *out);\n\n"
+
+
+def _outputs(model: Head, name: str) -> Iterator[str]:
+    """The table of the scores of each output, if predictions are divided by their sums."""
+    if model.blocks() and LINKS[model.link].has_probabilities:
+        ends = [0, *(block.stop for block in model.blocks())]
+        yield from _array(f"uint32_t {name}_outputs", map(str, ends))
 
 
 class _Tables:
@@ -282,7 +303,7 @@ def _scores(ensemble: Ensemble, name: str, has_factors: bool) -> str:
     return text.replace("uint32_t t, c, leaf;", "uint32_t t, c, j, leaf;") if has_factors else text
 
 
-def _predict(ensemble: Ensemble, name: str) -> str:
+def _predict(ensemble: Head, name: str) -> str:
     link, n = ensemble.link, ensemble.n_scores
     text = ""
     of_score = LINKS[link].in_c

@@ -155,9 +155,10 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
             if model._has_trees
             else "it has weights of features in place of trees"
         )
+        instead = "" if model._has_trees else "use to_json, to_c or to_onnx, or "
         raise ValueError(
-            f"{exporter} does not support {name}: {why}; use weald.save and weald.load, or export a RandomForest or "
-            "ExtraTrees estimator fitted to the same data"
+            f"{exporter} does not support {name}: {why}; {instead}use weald.save and weald.load, or export a "
+            "RandomForest or ExtraTrees estimator fitted to the same data"
         )
     fitted = model._twin()
     if isinstance(fitted._engine, _weald.Boosted):
@@ -233,6 +234,11 @@ def _of_boosting(fitted: Estimator, exporter: str) -> Ensemble:
 
 def _described(fitted: Estimator, **parts: Any) -> Ensemble:
     """The description, with the parts that all fitted estimators have in common."""
+    return Ensemble(**head_of(fitted), **parts)
+
+
+def head_of(fitted: Estimator) -> dict[str, Any]:
+    """What all fitted estimators have in common."""
     kind: Kind = "numbers"
     classes: list[NDArray[Any]] = []
     if hasattr(fitted, "classes_"):
@@ -246,19 +252,18 @@ def _described(fitted: Estimator, **parts: Any) -> Ensemble:
 
     # For a class that is derived from an estimator of weald, the name of that estimator.
     own = next(kind for kind in type(fitted).__mro__ if kind.__module__.startswith("weald."))
-    return Ensemble(
-        estimator=own.__name__,
-        kind=kind,
-        n_features=fitted.n_features_in_,
-        n_outputs=fitted.n_outputs_,
-        classes=classes,
-        feature_names=names("feature_names_in_"),
-        output_names=names("target_names_in_"),
-        categories=getattr(fitted, "categories_", None),
-        column_labels=names(LABELS),
-        threshold=getattr(fitted, "_threshold", 0.0),
-        **parts,
-    )
+    return {
+        "estimator": own.__name__,
+        "kind": kind,
+        "n_features": fitted.n_features_in_,
+        "n_outputs": fitted.n_outputs_,
+        "classes": classes,
+        "feature_names": names("feature_names_in_"),
+        "output_names": names("target_names_in_"),
+        "categories": getattr(fitted, "categories_", None),
+        "column_labels": names(LABELS),
+        "threshold": getattr(fitted, "_threshold", 0.0),
+    }
 
 
 def _tree_of(tree: _weald.Tree, column: int | None = None, factors: Float | None = None) -> EnsembleTree:

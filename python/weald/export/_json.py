@@ -12,8 +12,9 @@ from sklearn.base import BaseEstimator
 
 from weald import _weald
 from weald._input.checks import Float
-from weald._input.described import described
-from weald.export._ensemble import EnsembleTree, Head, ensemble_of
+from weald._input.described import described as described_value
+from weald.export._ensemble import EnsembleTree, Head
+from weald.export._linear import Linear, described
 from weald.export._links import LINKS
 from weald.export._predictor import JsonModel
 
@@ -31,7 +32,7 @@ def to_json(estimator: BaseEstimator) -> str:
     Parameters
     ----------
     estimator : estimator
-        A fitted tree, forest, boosting model or compressed forest of weald.
+        A fitted tree, forest, boosting model, compressed forest or linear model of weald.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def to_json(estimator: BaseEstimator) -> str:
     >>> bool((from_json(text).predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    ensemble = ensemble_of(estimator, "to_json")
+    ensemble = described(estimator, "to_json")
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -89,6 +90,9 @@ def to_json(estimator: BaseEstimator) -> str:
     }
     if ensemble.column_labels is not None:
         head["column_labels"] = ensemble.column_labels
+    if isinstance(ensemble, Linear):
+        head["linear"] = _linear(ensemble)
+        return json.dumps(head | {"trees": []}, allow_nan=False) + "\n"
     # Tree by tree, so that only the lists of one tree are in memory in addition to the text.
     trees = (json.dumps(_tree(tree), allow_nan=False, separators=(",", ":")) for tree in ensemble.trees())
     return f'{json.dumps(head, allow_nan=False)[:-1]}, "trees": [\n' + ",\n".join(trees) + "\n]}\n"
@@ -106,6 +110,19 @@ def _values(what: str, arrays: Sequence[NDArray[Any] | None] | None) -> list[Any
                     "or bools"
                 )
     return found
+
+
+def _linear(model: Linear) -> dict[str, Any]:
+    return {
+        "features": model.features,
+        "idf": None if model.idf is None else model.idf.tolist(),
+        "ptr": model.ptr.tolist(),
+        "columns": model.columns.tolist(),
+        "values": model.values.tolist(),
+        "intercepts": model.intercepts.tolist(),
+        "slopes": model.slopes.tolist(),
+        "offsets": model.offsets.tolist(),
+    }
 
 
 def _tree(tree: EnsembleTree) -> dict[str, Any]:
@@ -175,12 +192,15 @@ def _need(holds: object, fault: str) -> None:
 
 
 def _read(content: Any) -> JsonModel:
-    _need(isinstance(content, dict), f"it must be an object, got {described(content)}")
+    _need(isinstance(content, dict), f"it must be an object, got {described_value(content)}")
     form, version, kind, link = (content.get(name) for name in ("format", "version", "kind", "link"))
-    _need(form == FORMAT, f'"format" must be "{FORMAT}", got {described(form)}')
-    _need(version == VERSION, f'"version" must be {VERSION}, got {described(version)}')
-    _need(kind in _KINDS, f'"kind" must be one of {", ".join(_KINDS)}, got {described(kind)}')
-    _need(isinstance(link, str) and link in LINKS, f'"link" must be one of {", ".join(LINKS)}, got {described(link)}')
+    _need(form == FORMAT, f'"format" must be "{FORMAT}", got {described_value(form)}')
+    _need(version == VERSION, f'"version" must be {VERSION}, got {described_value(version)}')
+    _need(kind in _KINDS, f'"kind" must be one of {", ".join(_KINDS)}, got {described_value(kind)}')
+    _need(
+        isinstance(link, str) and link in LINKS,
+        f'"link" must be one of {", ".join(LINKS)}, got {described_value(link)}',
+    )
     n_features, n_outputs, n_scores = (_size(content, name) for name in ("n_features", "n_outputs", "n_scores"))
     classes = [_any_values(values) for values in _list(content, "classes")]
     n_lists = n_outputs if kind == "classes" else 0
@@ -221,13 +241,47 @@ def _read(content: Any) -> JsonModel:
         categories=categories,
         column_labels=_names(content, "column_labels", n_features),
     )
+    of_y = (n_features, kind, n_outputs, head.n_classes)
+    arrays = _arrays_of_linear(content["linear"], head) if "linear" in content else None
+    model: _weald.DescribedModel | _weald.LinearModel
     try:
-        model = _weald.DescribedModel(
-            n_features, kind, n_outputs, head.n_classes, n_scores, start.tolist(), divisor, link, trees
-        )
+        if arrays is None:
+            model = _weald.DescribedModel(*of_y, n_scores, start.tolist(), divisor, link, trees)
+        else:
+            model = _weald.LinearModel.of_arrays(*of_y, *arrays)
     except ValueError as error:
         raise ValueError(f"text is not a valid model: {error}") from error
     return JsonModel(head, model)
+
+
+def _arrays_of_linear(content: Any, head: Head) -> tuple[Any, ...]:
+    """What is done with X, inverse document frequencies, and the other arrays, which the engine checks."""
+    _need(isinstance(content, dict), f'"linear" must be an object, got {described_value(content)}')
+    _need(head.n_trees == 0, f'"trees" must be empty with "linear", got {head.n_trees} trees')
+    _need(head.threshold == 0, f'"threshold" must be 0 with "linear", got {head.threshold}')
+    _need(head.divisor == 1 and len(head.start) == 0, '"divisor" must be 1 and "start" empty with "linear"')
+    of_kind = "softmax" if head.blocks() else "logistic"
+    _need(head.link == of_kind, f'"link" must be "{of_kind}" with "linear", got "{head.link}"')
+    features = content.get("features")
+    _need(
+        isinstance(features, str) and features in ("given", "normalized", "tfidf"),
+        f'"features" must be "given", "normalized" or "tfidf", got {described_value(features)}',
+    )
+    ptr, columns = (_integers(content, name, '"linear"') for name in ("ptr", "columns"))
+    for name, numbers in (("ptr", ptr), ("columns", columns)):
+        _need((numbers >= 0).all() and (numbers < 2**32).all(), f'"{name}" must have numbers from 0 to 2**32 - 1')
+    idf = None if content.get("idf") is None else _singles(content, "idf")
+    arrays = [_singles(content, name) for name in ("values", "intercepts", "slopes", "offsets")]
+    return features, idf, (ptr.astype(np.uint64), columns.astype(np.uint32), *arrays)
+
+
+def _singles(content: dict[str, Any], name: str) -> NDArray[np.float32]:
+    numbers = _floats(content, name)
+    with np.errstate(over="ignore"):
+        found = numbers.astype(np.float32)
+    others = numbers[found != numbers]
+    _need(len(others) == 0, f'"{name}" must have float32 numbers, got {others[0] if len(others) else None}')
+    return found
 
 
 class _Tree(NamedTuple):
@@ -249,7 +303,7 @@ class _Tree(NamedTuple):
 
 def _read_tree(content: Any, where: str, n_scores: int) -> _Tree:
     """The arrays of a tree, whose structure the engine checks."""
-    _need(isinstance(content, dict), f"{where} must be an object, got {described(content)}")
+    _need(isinstance(content, dict), f"{where} must be an object, got {described_value(content)}")
     names = ("feature", "left", "right", "missing_left", "leaf_ptr", "leaf_columns")
     feature, left, right, missing_left, ptr, columns = (_integers(content, name, where) for name in names)
     threshold, values = _floats(content, "threshold"), _floats(content, "leaf_values")
@@ -261,18 +315,18 @@ def _read_tree(content: Any, where: str, n_scores: int) -> _Tree:
     if column is not None:
         _need(
             type(column) is int and 0 <= column < n_scores,
-            f'"column" of {where} must be an integer from 0 to {n_scores - 1}, got {described(column)}',
+            f'"column" of {where} must be an integer from 0 to {n_scores - 1}, got {described_value(column)}',
         )
     if content.get("factors") is not None:
         factors = _floats(content, "factors")
         _need(column is None, f'"factors" of {where} must be null if "column" is given, got {len(factors)} values')
         _need(len(factors) == n_scores, f'"factors" of {where} must have length {n_scores}, got {len(factors)}')
     sets = content.get("categories")
-    _need(isinstance(sets, dict), f'"categories" of {where} must be an object, got {described(sets)}')
+    _need(isinstance(sets, dict), f'"categories" of {where} must be an object, got {described_value(sets)}')
     for node in sets:
         _need(
             node.isascii() and node.isdecimal() and int(node) < len(feature) and feature[int(node)] >= 0,
-            f'"categories" of {where} must have indices of splits as keys, got {described(node)}',
+            f'"categories" of {where} must have indices of splits as keys, got {described_value(node)}',
         )
     categories = [(int(node), _integers(sets, node, where).tolist()) for node in sets]
     return _Tree(feature, as_float32, left, right, missing_left != 0, categories, ptr, columns, values, column, factors)
@@ -281,7 +335,7 @@ def _read_tree(content: Any, where: str, n_scores: int) -> _Tree:
 def _list(content: dict[str, Any], name: str) -> list[Any]:
     found = content.get(name)
     if not isinstance(found, list):
-        raise ValueError(f'text is not a valid model: "{name}" must be a list, got {described(found)}')
+        raise ValueError(f'text is not a valid model: "{name}" must be a list, got {described_value(found)}')
     return found
 
 
@@ -289,7 +343,7 @@ def _size(content: dict[str, Any], name: str) -> int:
     found = content.get(name)
     if type(found) is not int or not 1 <= found <= _INT:
         raise ValueError(
-            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {described(found)}'
+            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {described_value(found)}'
         )
     return found
 
@@ -301,7 +355,7 @@ def _number(content: dict[str, Any], name: str) -> float:
 def _floats(content: dict[str, Any], name: str) -> Float:
     listed = _list(content, name)
     others = [value for value in listed if type(value) not in (int, float)]
-    _need(not others, f'"{name}" must have numbers, got {described(others[0] if others else None)}')
+    _need(not others, f'"{name}" must have numbers, got {described_value(others[0] if others else None)}')
     try:
         found = np.array(listed, dtype=np.float64)
     except OverflowError as error:
@@ -313,19 +367,19 @@ def _floats(content: dict[str, Any], name: str) -> Float:
 def _integers(content: dict[str, Any], name: str, where: str) -> NDArray[np.int64]:
     listed = _list(content, name)
     others = [value for value in listed if type(value) is not int or abs(value) >= 2**53]
-    _need(not others, f'"{name}" of {where} must have integers, got {described(others[0] if others else None)}')
+    _need(not others, f'"{name}" of {where} must have integers, got {described_value(others[0] if others else None)}')
     return np.array(listed, dtype=np.int64)
 
 
 def _any_values(listed: Any) -> NDArray[Any]:
     _need(
         isinstance(listed, list) and listed,
-        f"classes and categories must be lists that are not empty, got {described(listed)}",
+        f"classes and categories must be lists that are not empty, got {described_value(listed)}",
     )
     kinds = {type(value) for value in listed}
     _need(
         len(kinds) == 1 and kinds <= {bool, int, float, str},
-        f"classes and categories must be all bools, all integers, all floats or all strings, got {described(listed)}",
+        f"classes and categories must be all bools, all integers, all floats or all strings, got {described_value(listed)}",
     )
     if kinds != {int}:
         return np.array(listed, dtype=object if kinds == {str} else None)
@@ -342,5 +396,8 @@ def _names(content: dict[str, Any], name: str, length: int) -> list[str] | None:
         return None
     found = _list(content, name)
     are_strings = all(isinstance(item, str) for item in found)
-    _need(len(found) == length and are_strings, f'"{name}" must be a list of {length} strings, got {described(found)}')
+    _need(
+        len(found) == length and are_strings,
+        f'"{name}" must be a list of {length} strings, got {described_value(found)}',
+    )
     return found

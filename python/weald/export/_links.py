@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 # Scores less than `BENT` from the ends of [0, 1] are mapped into it; predictions are at most exp(`LARGEST_LOG`).
 BENT, LARGEST_LOG = 1e-3, 709.78
 
@@ -15,7 +17,9 @@ class Operations(Protocol):
 
     def _op(self, kind: str, *inputs: str, **attributes: Any) -> str: ...
 
-    def _constant(self, value: object) -> str: ...
+    def _constant(self, values: object, dtype: object = np.float64) -> str: ...
+
+    def _cast(self, name: str, dtype: object, output: str | None = None) -> str: ...
 
 
 def _log(graph: Operations, scores: str) -> str:

@@ -10,8 +10,10 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float
+from weald.export import _onnx_linear
 from weald.export._columns import by_column
-from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, largest_of, nothing
+from weald.export._ensemble import Ensemble, EnsembleTree, constant, largest_of, nothing
+from weald.export._linear import Linear, described
 from weald.export._links import LINKS
 
 _ML = "ai.onnx.ml"
@@ -29,7 +31,7 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     Parameters
     ----------
     estimator : estimator
-        A fitted tree, forest, boosting model or compressed forest of weald.
+        A fitted tree, forest, boosting model, compressed forest or linear model of weald.
     ml_opset : {3, 5}, default=3
         Version of the `ai.onnx.ml` operators. Version 3 uses `TreeEnsembleRegressor`, which most runtimes support. Its
         leaves store any number of scores without zeros, and its result is float32. Version 5 uses `TreeEnsemble`, which
@@ -80,6 +82,10 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     `ml_opset=5`. For splits on categorical features, the graph appends columns of 0 and 1 to X, by a table of the
     categories of each feature and the distinct sets of its splits.
 
+    Of linear models, the graph prepares X and multiplies it by the weights, as a dense matrix, in float64: ONNX has no sparse
+    inputs. Their scores differ from those of the model, which rounds prepared features to multiples of 2**-24, by at most
+    2**-24 times the sum of absolute weights.
+
     Examples
     --------
     >>> import numpy as np
@@ -93,8 +99,10 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     """
     if type(ml_opset) is not int or ml_opset not in (3, 5):
         raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")
-    ensemble = ensemble_of(estimator, "to_onnx")
-    if ml_opset == 3 and ensemble.link in ("identity", "margin"):
+    ensemble = described(estimator, "to_onnx")
+    if isinstance(ensemble, Linear):
+        _onnx_linear.check_size(ensemble)
+    elif ml_opset == 3 and ensemble.link in ("identity", "margin"):
         largest = float(ensemble.largest_scores().max())
         if largest > _LARGEST[3]:
             raise ValueError(
@@ -111,7 +119,7 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
 class _Graph:
     """Nodes and constants of a graph under construction."""
 
-    def __init__(self, onnx: Any, ensemble: Ensemble, ml_opset: int) -> None:
+    def __init__(self, onnx: Any, ensemble: Ensemble | Linear, ml_opset: int) -> None:
         self._onnx = onnx
         self._ensemble = ensemble
         self._ml_opset = ml_opset
@@ -168,6 +176,8 @@ class _Graph:
     def _scores(self) -> str:
         """The scores, float64 of shape (n_samples, n_scores)."""
         model = self._ensemble
+        if isinstance(model, Linear):
+            return _onnx_linear.scores(self, model)
         x, tests = self._with_memberships(self._cast("X", np.float64))
         trees = [_tested(tree, tests) for tree in model.trees()]
         has_factors = any(tree.factors is not None for tree in trees)
@@ -190,6 +200,7 @@ class _Graph:
         The operators for trees do not support sets (version 3), or not large ones in some runtimes (version 5).
         """
         model = self._ensemble
+        assert isinstance(model, Ensemble)
         sets: dict[int, dict[bytes, NDArray[np.uint16]]] = {}
         for tree in model.trees():
             for node, codes in tree.categories.items():

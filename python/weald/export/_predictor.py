@@ -36,7 +36,7 @@ class JsonModel:
         For each feature its categories, or None if it is not categorical. It only exists if a feature is categorical.
     """
 
-    def __init__(self, head: Head, engine: _weald.DescribedModel) -> None:
+    def __init__(self, head: Head, engine: _weald.DescribedModel | _weald.LinearModel) -> None:
         self._head, self._engine = head, engine
         self.kind = head.kind
         self.n_features_in_ = head.n_features
@@ -53,7 +53,8 @@ class JsonModel:
             self.categories_ = head.categories
 
     def __repr__(self) -> str:
-        return f"<{self._head.estimator} of {self._head.n_trees} trees, read by weald.export.from_json>"
+        parts = f" of {self._head.n_trees} trees" if isinstance(self._engine, _weald.DescribedModel) else ""
+        return f"<{self._head.estimator}{parts}, read by weald.export.from_json>"
 
     def _checked(self, X: MatrixLike) -> Matrix:
         schema = Schema.of(self)
@@ -102,6 +103,7 @@ class JsonModel:
         """
         model = self._head
         if model.kind == "numbers":
+            assert isinstance(self._engine, _weald.DescribedModel)
             numbers = self._engine.predict(self._checked(X))
             return numbers[:, 0] if model.n_outputs == 1 else numbers
         scores = self.predict_scores(X)
@@ -137,7 +139,9 @@ class JsonModel:
         if not model.has_probabilities:
             what = "y was numbers" if model.kind == "numbers" else "its loss has none"
             raise AttributeError(f"this {model.estimator} has no probabilities: {what}")
-        proba = self._engine.predict(self._checked(X))
+        engine = self._engine
+        predict = engine.predict if isinstance(engine, _weald.DescribedModel) else engine.predict_proba
+        proba = predict(self._checked(X))
         if model.kind == "labels" or model.n_outputs == 1:
             return proba
         return [proba[:, block] for block in model.blocks()]

@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `arrays` | models from arrays, and what these must fulfil |
 //! | `config` | parameters |
 //! | `features` | how X is prepared |
 //! | `source` | the data of a fit, by columns |
@@ -11,8 +12,9 @@
 //! | `folds`, `held_out` | margins of samples that a fit did not see |
 //! | `counts`, `calibration` | how often margins were right; the probabilities of margins |
 //! | `choose` | features and strength by held-out samples |
-//! | `fit`, `predict`, `scores` | all columns of a fit; margins; half the log-odds, probabilities and best columns |
+//! | `fit`, `predict`, `scores` | all columns of a fit; margins; scores, probabilities and best columns |
 
+mod arrays;
 mod calibration;
 mod choose;
 mod config;
@@ -30,6 +32,7 @@ mod source;
 mod tests;
 mod weights;
 
+pub use arrays::LinearArrays;
 pub use calibration::Calibration;
 pub use choose::{Candidate, Choice, Grid};
 pub use config::LinearConfig;

@@ -15,10 +15,7 @@ const PURPOSE: Purpose = Purpose("the margins of samples");
 /// Margins that are computed before they are ranked: a block stays in the cache.
 const BLOCK: usize = 1 << 18;
 
-best_columns!(
-    LinearModel,
-    "Columns are ranked by their scores, half the log-odds: see [`LinearModel::predict_scores`]."
-);
+best_columns!(LinearModel, "Columns are ranked by their scores: see [`LinearModel::predict_scores`].");
 
 impl LinearModel {
     /// Returns the margins, (n_samples, n_columns): the weights of each column times X, plus its intercept. Positive ones

@@ -1,4 +1,4 @@
-//! Scores of samples: half the log-odds of each column, and what they mean.
+//! Scores of samples, from which probabilities follow by the links that other models have too.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -27,14 +27,23 @@ impl LinearModel {
         self.weights.values.len()
     }
 
-    /// Returns the link, which turns scores into probabilities.
+    /// Returns the link, which turns scores into probabilities: the softmax over the classes of an output, and the logistic
+    /// function for labels and for two classes.
     pub fn link(&self) -> Link {
-        Link::of_half_log_odds(&self.outputs)
+        match Link::of_half_log_odds(&self.outputs) {
+            Link::OneAgainstRest => Link::Softmax,
+            logistic => logistic,
+        }
     }
 
-    /// Returns the scores, (n_samples, n_columns), in float64: half the log-odds, that is, half of the slope times the
-    /// margin, plus the intercept, of [`LinearModel::calibration`]. They are sums in float64 in the order of the
-    /// features, and finite for any X.
+    /// Returns the factor from logits to scores.
+    fn unit(&self) -> f64 {
+        if self.link() == Link::Softmax { 1.0 } else { 0.5 }
+    }
+
+    /// Returns the scores, (n_samples, n_columns), in float64: the logits, slope times margin plus intercept of
+    /// [`LinearModel::calibration`], or half of them for [`Link::Logistic`], as in all models with this link. They are sums in
+    /// float64 in the order of the features, and finite for any X.
     ///
     /// Time is that of the stored entries of X times the weights of their features.
     ///
@@ -93,12 +102,13 @@ impl LinearModel {
                 scores[column as usize] += f64::from(value) * f64::from(weight);
             }
         }
+        let unit = self.unit();
         match &self.calibration {
-            None => scores.iter_mut().for_each(|score| *score *= 0.5),
+            None => scores.iter_mut().for_each(|score| *score *= unit),
             Some(calibration) => {
                 let of_columns = calibration.slopes().iter().zip(calibration.intercepts());
                 scores.iter_mut().zip(of_columns).for_each(|(score, (&slope, &intercept))| {
-                    *score = 0.5 * (f64::from(slope) * *score + f64::from(intercept));
+                    *score = unit * (f64::from(slope) * *score + f64::from(intercept));
                 });
             }
         }

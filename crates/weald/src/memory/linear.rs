@@ -10,6 +10,9 @@ const LANES: u128 = 16;
 /// The bytes of a weight while the blocks are put together: its feature, column and value, twice, and the result.
 const WEIGHT: u128 = 28;
 
+/// The most margins of held-out samples that are held at once.
+const AT_ONCE: u128 = 1 << 22;
+
 impl LinearConfig {
     /// Estimates the memory of a fit on data of these shapes, with this number of threads: see [`crate::memory`].
     pub fn fit_memory(&self, shapes: &FitShapes, n_threads: usize) -> Vec<MemoryTerm> {
@@ -34,6 +37,10 @@ impl LinearConfig {
             MemoryTerm::new("the dual variables of blocks", n_blocks * (bytes::<f32>() * LANES + 10) * n),
             MemoryTerm::new("the weights of all columns", WEIGHT * n_weights + 12 * width + 8 * p),
         ]);
+        if self.calibration {
+            let n_margins = (n * width).min(AT_ONCE);
+            found.push(MemoryTerm::new("the margins of held-out samples", bytes::<f32>() * n_margins));
+        }
         found
     }
 }

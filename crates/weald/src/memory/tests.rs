@@ -66,6 +66,7 @@ fn a_linear_model_of_sparse_labels() {
             ("the dual variables of blocks", 2 * 74 * 100, false),
             // A feature has a weight for each of the 40 labels, since 300 values of samples with two labels are more.
             ("the weights of all columns", 28 * 400 + 12 * 40 + 8 * 10, false),
+            ("the margins of held-out samples", 4 * 100 * 40, false),
         ]
     );
     // Standardised features are dense.

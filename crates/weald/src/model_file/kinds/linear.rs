@@ -90,20 +90,14 @@ impl Codec for LinearModel {
 
     fn build(file: &File<'_>, outputs: Outputs, features: Features) -> Result<LinearModel> {
         let n_features = file.head.header.n_features;
-        let idf = singles(file, "idf")?;
-        if idf.iter().flatten().any(|factor| *factor <= 0.0) {
-            return Err(Error::corrupt("a factor of a feature is not positive"));
-        }
-        if idf.is_some() != (features == Features::TfIdf) {
-            return Err(Error::corrupt("there is an `idf` if and only if `features` is \"tfidf\""));
-        }
         let calibration = match (singles(file, "proba_slopes")?, singles(file, "proba_intercepts")?) {
             (None, None) => None,
             (Some(slopes), Some(intercepts)) => Some(Calibration { slopes, intercepts }),
             _ => return Err(Error::corrupt("there are slopes or intercepts of probabilities, but not both")),
         };
-        let weights = weights(file, (n_features, n_scores(&outputs)))?;
-        Ok(LinearModel { n_features, outputs, features, idf: idf.map(Arc::new), weights, calibration })
+        let idf = singles(file, "idf")?.map(Arc::new);
+        let weights = weights(file, n_features)?;
+        LinearModel { n_features, outputs, features, idf, weights, calibration }.checked()
     }
 }
 
@@ -141,7 +135,7 @@ fn check_lengths(head: &Head, n_columns: u64) -> Result<()> {
     }
 }
 
-/// Reads a tensor of finite numbers in float32.
+/// Reads a tensor of numbers that are finite in float32.
 fn singles(file: &File<'_>, name: &'static str) -> Result<Option<Vec<f32>>> {
     let Some(mut stored) = file.optional(name)? else { return Ok(None) };
     let n = stored.len();
@@ -152,7 +146,7 @@ fn singles(file: &File<'_>, name: &'static str) -> Result<Option<Vec<f32>>> {
     Ok(Some(numbers))
 }
 
-fn weights(file: &File<'_>, (n_features, n_columns): (usize, usize)) -> Result<Weights> {
+fn weights(file: &File<'_>, n_features: usize) -> Result<Weights> {
     let (mut sizes, mut columns) = (file.required("weight_sizes")?, file.required("weight_columns")?);
     let n_weights = columns.len();
     let mut ptr = PURPOSE.with_capacity(n_features + 1)?;
@@ -167,29 +161,16 @@ fn weights(file: &File<'_>, (n_features, n_columns): (usize, usize)) -> Result<W
             Ok(())
         })
     })?;
-    if end != n_weights {
-        return Err(Error::corrupt(format!("`weight_sizes` tell of {end} weights, there are {n_weights}")));
-    }
-    let columns = columns.whole(PURPOSE, n_weights)?;
-    let rise = |range: &[usize]| {
-        let of_feature = &columns[range[0]..range[1]];
-        let in_range = of_feature.last().is_none_or(|&column| (column as usize) < n_columns);
-        in_range && of_feature.windows(2).all(|pair| pair[0] < pair[1])
-    };
-    if !ptr.windows(2).all(rise) {
-        return Err(Error::corrupt("the columns of a feature are out of range or not in increasing order"));
-    }
-    let values = singles(file, "weight_values")?.ok_or_else(|| Error::corrupt("there is no `weight_values`"))?;
-    if values.contains(&0.0) {
-        return Err(Error::corrupt("a weight is zero"));
-    }
-    let intercepts = singles(file, "intercepts")?.ok_or_else(|| Error::corrupt("there is no `intercepts`"))?;
+    let missing = |name| Error::corrupt(format!("there is no `{name}`"));
     let passes = file.required("fit_passes")?.whole(PURPOSE, 2)?;
-    let (n_iter, n_unfinished) = (passes[0] as usize, passes[1] as usize);
-    if n_unfinished > n_columns {
-        return Err(Error::corrupt("more columns are unfinished than there are"));
-    }
-    Ok(Weights { ptr, columns, values, intercepts, n_unfinished, n_iter })
+    Ok(Weights {
+        ptr,
+        columns: columns.whole(PURPOSE, n_weights)?,
+        values: singles(file, "weight_values")?.ok_or_else(|| missing("weight_values"))?,
+        intercepts: singles(file, "intercepts")?.ok_or_else(|| missing("intercepts"))?,
+        n_iter: passes[0] as usize,
+        n_unfinished: passes[1] as usize,
+    })
 }
 
 #[cfg(test)]
@@ -267,15 +248,15 @@ mod tests {
         };
         refused(&|model| model.weights.columns[0] = 4_000, "out of range or not in increasing order");
         refused(&|model| model.weights.columns.swap(0, 1), "out of range or not in increasing order");
-        refused(&|model| model.weights.values[0] = 0.0, "a weight is zero");
+        refused(&|model| model.weights.values[0] = 0.0, "a weight is zero or not finite");
         refused(&|model| model.weights.values[0] = f32::NAN, "not finite");
         refused(&|model| model.weights.intercepts[0] = f32::INFINITY, "not finite");
         refused(&|model| model.weights.intercepts.push(0.0), "`intercepts` does not fit");
         refused(&|model| model.weights.ptr[1] -= 1, "out of range or not in increasing order");
-        refused(&|model| *model.weights.ptr.last_mut().unwrap() -= 1, "`weight_sizes` tell of");
+        refused(&|model| *model.weights.ptr.last_mut().unwrap() -= 1, "do not add up to the number of weights");
         refused(&|model| model.weights.n_unfinished = 6, "more columns are unfinished");
-        refused(&|model| model.idf = None, "there is an `idf` if and only if");
-        refused(&|model| model.features = Features::Given, "there is an `idf` if and only if");
+        refused(&|model| model.idf = None, "if and only if features are tf-idf");
+        refused(&|model| model.features = Features::Given, "if and only if features are tf-idf");
         refused(&|model| model.calibration.as_mut().unwrap().slopes[0] = f32::NAN, "not finite");
         refused(&|model| model.calibration.as_mut().unwrap().slopes.truncate(1), "`proba_slopes` does not fit");
     }

@@ -1,0 +1,157 @@
+"""Linear models as JSON, C and ONNX: scores are those of the engine, and what contradicts itself is not read."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import weald
+from conftest import make, make_data
+from scipy import sparse
+from weald.export import from_json, to_c, to_json, to_onnx
+
+FEATURES = ["given", "normalized", "tfidf", "standardized"]
+OUTPUTS = ["single", "several", "labels", "two", "one class"]
+
+
+def fitted(features, outputs, **params):
+    X, y = make_data("LinearClassifier", outputs="several" if outputs in ("several", "two") else outputs)
+    if outputs == "one class":
+        X, y = make_data("LinearClassifier")
+        y = np.zeros(len(X), dtype=int)
+    if outputs == "two":
+        y = np.array(["no", "yes"])[np.minimum(y[:, 0], 1)]
+    model = make("LinearClassifier", features=features, max_iter=1000, **params).fit(X, y)
+    # Zeros, values next to zero and large ones.
+    rng = np.random.default_rng(0)
+    tried = np.where(rng.random(X.shape) < 0.3, rng.choice([0.0, -0.0, 1e-40, -3e-3, 4e4, -7.0], X.shape), X)
+    return model, np.concatenate([X, tried, np.zeros((1, X.shape[1]))]).astype(np.float32)
+
+
+def columns_of(found):
+    return np.hstack(found) if isinstance(found, list) else found
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("features", FEATURES)
+def test_json_that_is_read_predicts_the_same_bits(features, outputs):
+    model, X = fitted(features, outputs)
+    text = to_json(model)
+    assert text == to_json(model)
+    read = from_json(text)
+    for Z in (X, sparse.csr_array(X), X.astype(float)):
+        np.testing.assert_array_equal(read.predict_scores(Z), model._model.predict_scores(X))
+        np.testing.assert_array_equal(columns_of(read.predict_proba(Z)), columns_of(model.predict_proba(X)))
+        np.testing.assert_array_equal(read.predict(Z), model.predict(X))
+    assert repr(read) == "<LinearClassifier, read by weald.export.from_json>"
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("features", FEATURES)
+def test_c_computes_the_same_scores(features, outputs, tmp_path):
+    c = pytest.importorskip("test_export_c")
+    if c.COMPILER is None:
+        pytest.skip("no C compiler")
+    model, X = fitted(features, outputs)
+    scores, predict = c.compiled(to_c(model), tmp_path)
+    expected = model._model.predict_scores(X)
+    if features == "tfidf":
+        # log1p of two libraries may differ in the last bit, which changes a feature by 2^-24 where it is rounded.
+        size = np.abs(model.coef_.toarray()).sum(axis=1) + np.abs(model.intercept_)
+        assert (np.abs(scores(X) - expected) <= 2.0**-23 * size).all()
+        assert np.mean(scores(X) == expected) > 0.9
+    else:
+        np.testing.assert_array_equal(scores(X), expected)
+    # The rounding of exp, and that of logarithms above.
+    np.testing.assert_allclose(predict(X), columns_of(model.predict_proba(X)), rtol=1e-5, atol=1e-15)
+
+
+@pytest.mark.parametrize("ml_opset", [3, 5])
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("features", FEATURES)
+def test_onnx_computes_the_same_probabilities(features, outputs, ml_opset):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model, X = fitted(features, outputs)
+    session = runtime.InferenceSession(to_onnx(model, ml_opset=ml_opset).SerializeToString())
+    names = [output.name for output in session.get_outputs()]
+    found = dict(zip(names, session.run(None, {"X": X}), strict=True))
+    proba = columns_of([found[name] for name in names if name.startswith("probabilities")])
+    expected = columns_of(model.predict_proba(X))
+    # Features of length one are not rounded to multiples of 2^-24 there, and the results of version 3 are float32.
+    size = np.abs(model.coef_.toarray()).sum(axis=1).max()
+    np.testing.assert_allclose(proba, expected, rtol=1e-6, atol=2.0**-24 * size + 1e-7)
+    scores = model._model.predict_scores(X)
+    if outputs in ("labels", "two"):
+        clear = (np.abs(scores) > 2.0**-20 * size).all(axis=1)
+    else:
+        ends = np.cumsum(model.n_classes_)[:-1] if outputs == "several" else []
+        gaps = [
+            np.diff(np.sort(part, axis=1)[:, -2:], axis=1)
+            for part in np.split(scores, ends, axis=1)
+            if part.shape[1] > 1
+        ]
+        clear = (np.hstack(gaps) > 2.0**-20 * size).all(axis=1) if gaps else np.ones(len(X), dtype=bool)
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(found["predictions"][clear], model.predict(X)[clear])
+
+
+def test_a_calibration_is_part_of_the_scores(tmp_path):
+    model, X = fitted("normalized", "labels", calibrate=False)
+    content = json.loads(to_json(model))
+    content["linear"] |= {"slopes": [1.5, 2.0, 0.25], "offsets": [0.5, -0.125, 0.0]}
+    scores = from_json(json.dumps(content)).predict_scores(X)
+    expected = model._model.predict_scores(X) * [1.5, 2.0, 0.25] + np.array([0.25, -0.0625, 0.0])
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+    again = weald._weald.LinearModel.from_bytes(from_json(json.dumps(content))._engine.to_bytes())
+    np.testing.assert_array_equal(again.predict_scores(X), scores)
+
+
+def test_names_of_features_and_labels_are_kept():
+    X, Y = make_data("LinearClassifier", outputs="labels")
+    frame = pd.DataFrame(X, columns=[f"word{j}" for j in range(X.shape[1])])
+    model = make("LinearClassifier").fit(frame, Y, label_names=["a", "b", "c"])
+    read = from_json(to_json(model))
+    assert read.feature_names_in_.tolist() == list(frame.columns)
+    assert read.target_names_in_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(read.predict_proba(frame), model.predict_proba(frame))
+    with pytest.raises(ValueError, match="NaN"):
+        read.predict(frame * np.nan)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: content["linear"].update(columns=[9] * 99), "number of weights"),
+        (lambda content: content["linear"]["columns"].__setitem__(0, 7), "out of range or not in increasing order"),
+        (lambda content: content["linear"]["columns"].__setitem__(0, -1), '"columns" must have numbers from 0'),
+        (lambda content: content["linear"]["values"].__setitem__(0, 0.0), "a weight is zero or not finite"),
+        (lambda content: content["linear"]["values"].__setitem__(0, 0.1), '"values" must have float32 numbers'),
+        (lambda content: content["linear"]["values"].pop(), "as many weights as columns"),
+        (lambda content: content["linear"]["ptr"].pop(), "do not add up"),
+        (lambda content: content["linear"]["intercepts"].pop(), "one finite number for each column"),
+        (lambda content: content["linear"]["slopes"].pop(), "one finite number for each column"),
+        (lambda content: content["linear"].update(idf=None), "if and only if features are tf-idf"),
+        (lambda content: content["linear"].update(features="counts"), '"features" must be'),
+        (lambda content: content["linear"].update(features="given"), "if and only if features are tf-idf"),
+        (lambda content: content.update(linear=3), '"linear" must be an object'),
+        (lambda content: content.update(link="one_against_rest"), '"link" must be "logistic" with "linear"'),
+        (lambda content: content.update(divisor=2.0), '"divisor" must be 1'),
+        (lambda content: content.update(threshold=0.5), '"threshold" must be 0'),
+        (lambda content: content.update(n_features=5), "do not add up|number of weights|must have length 5"),
+    ],
+)
+def test_what_contradicts_itself_is_not_read(change, message):
+    content = json.loads(to_json(fitted("tfidf", "labels")[0]))
+    change(content)
+    with pytest.raises(ValueError, match=f"text is not a valid model: .*{message}"):
+        from_json(json.dumps(content))
+
+
+def test_a_dense_matrix_that_is_too_large_for_onnx_is_refused(monkeypatch):
+    model, _ = fitted("given", "labels")
+    monkeypatch.setattr("weald.export._onnx_linear._MOST_BYTES", 100)
+    with pytest.raises(ValueError, match=r"to_onnx does not support linear models with weights of more than 100 bytes"):
+        to_onnx(model)
