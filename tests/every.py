@@ -145,6 +145,9 @@ def _table() -> dict[str, Entry]:
             categories=False,
             params={**boosted, "estimator": lambda: LinearRegression()},
         )
+    started = {"masks": LABELS, **linear}
+    table.add(weald.GradientBoostingClassifier, "linear start", **started, params={**boosted, "init": "linear"})
+    table.add(weald.GradientBoostingClassifier, "auto start", masks=LABELS, params={**boosted, "init": "auto"})
     for task in ("Classifier", "Regressor"):
         cls = getattr(weald, f"CompressedForest{task}")
         masks = ("numbers",) if task == "Regressor" else ()

@@ -252,7 +252,7 @@ def grown_again(model, X, y):
     if saved(to_save) is not None:
         yield "loads", weald.loads(weald.dumps(to_save))
     if hasattr(model, "truncated"):
-        yield "truncated", model.truncated(2)
+        yield "truncated", model.truncated(min(2, model.n_estimators_))
         if model.estimator is None:
             yield "refit_leaves", model.refit_leaves(X, y)
     if hasattr(model, "at"):
@@ -267,7 +267,9 @@ def grown_again(model, X, y):
     if hasattr(model, "update"):
         yield "update", copy.copy(model).update(X, y, retire=1)
         yield "compact_leaves", weald.compression.compact_leaves(model, dtype="float16")[0]
-    if isinstance(model, BaseBoosting) and model.estimator is None and not model._patience():
+    # Samples that are apart have no linear start, which is refused in words.
+    in_parts = isinstance(model, BaseBoosting) and model.estimator is None and model.init is None
+    if in_parts and not model._patience():
         fitted = distribute.fit_part(copy.copy(model), X, y, lambda buffer, op: None, n_samples=len(X))
         yield "fit_part", fitted
 

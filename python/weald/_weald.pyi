@@ -38,6 +38,7 @@ __all__ = [
     "fit_forest",
     "fit_linear",
     "fit_tree",
+    "held_out_linear",
     "inspect_model",
     "johnson_lindenstrauss_dim",
     "label_folds",
@@ -439,6 +440,16 @@ def fit_linear(
     progress: Callable[[int], object] | None = None,
     y_mask: _Mask | None = None,
 ) -> tuple[LinearModel, float]: ...
+def held_out_linear(
+    model: LinearModel,
+    x: _Matrix,
+    y: _Targets,
+    weights: _RowWeights,
+    config: _LinearConfig,
+    n_folds: int,
+    n_threads: int = 1,
+    y_mask: _Mask | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
 def fit_boosting(
     x: _Matrix,
     y: _Targets,

@@ -353,6 +353,10 @@ class LinearClassifier(OfFiniteX, BaseClassifier):
             "seed": seed,
         }
 
+    def _config_of_fit(self) -> _LinearConfig:
+        """The parameters with what was chosen, in the engine's form."""
+        return self._config(self._seed) | {"c": self.C_, "features": self.features_}
+
     def _check_parameters(self) -> None:
         if 0 < self.intercept_scaling < 1e-3:
             raise ValueError(f"intercept_scaling must be 0, or from 0.001 to 1000, got {self.intercept_scaling!r}")

@@ -342,6 +342,33 @@ min_sum_hessian_in_leaf : float, default={default}
 }
 
 BOOSTING_CLASSIFIERS = {
+    "init": """
+init : estimator, "linear" or "auto", default={default}
+    The model whose predictions are the initial scores.
+
+    - "linear": a `LinearClassifier` with its defaults. The initial scores of training samples are those of linear models of
+      the other samples. For sparse text, trees on top of a linear model usually rank labels better than both alone.
+      Requires finite X without categories, and a loss with probabilities.
+    - "auto": "linear" if it helps, else None. Boosting without and with a linear start is fitted to two thirds of the
+      samples; that with the smaller log loss of the others is fitted to all samples, with a single stage if more do not
+      help. If linear models do not support X or the loss, there is no linear start. A fit takes about 2.5 times as long.
+    - an estimator: it is cloned and fitted to the same data, or used as it is if it is wrapped in
+      `sklearn.frozen.FrozenEstimator`. Its `predict_proba` is used, or else its `decision_function`, which must return
+      log-odds. It receives X as float32, dense or sparse.
+
+    All predictions include it.
+""",
+    "init_cv": """
+init_cv : int, default={default}
+    Number of folds, at least 2, for the initial scores of the training samples: these are then predicted by copies of
+    `init` that were fitted without the sample, as for new samples. If `init` fits its training samples closely, as
+    linear models of many words do, the stages learn more this way, because they see the errors on other samples. It
+    takes one more fit of `init` for each fold; predictions use the model that was fitted to all samples.
+
+    For "linear" and "auto", None means 3, and folds depend on the content of the samples. For estimators, folds are
+    drawn with `random_state`; they are stratified by class, and for labels by the rarest label of each sample. The only
+    sample of a class is in no fold. A sample with weight 2 counts as one sample.
+""",
     "loss": f"""
 loss : str or object, default={{default}}
     The loss to minimize, summed over the columns of scores: "log_loss", "exponential", "hinge" or "squared_error", or

@@ -72,7 +72,7 @@ mod _weald {
     #[pymodule_export]
     use crate::label_files::{read_mulan, read_svmlight, read_xmc, write_xmc};
     #[pymodule_export]
-    use crate::linear::{PyLinear, fit_linear};
+    use crate::linear::{PyLinear, fit_linear, held_out_linear};
     #[pymodule_export]
     use crate::loss::{loss_cells, losses};
     #[pymodule_export]

@@ -111,6 +111,37 @@ pub(crate) fn fit_linear<'py>(
     fitted.map(|(model, c)| (PyLinear::from(model), c))
 }
 
+/// (n_samples, width) float64: scores; (n_samples,) uint32: folds.
+type PyHeldOut<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u32>>);
+
+/// Fits linear models without each of some folds. Returns the scores of all samples by the model that was fitted without
+/// them, with the calibration of `model`, and the fold of each sample.
+#[pyfunction]
+#[pyo3(signature = (model, x, y, weights, config, n_folds, n_threads=1, y_mask=None))]
+#[expect(clippy::too_many_arguments, reason = "the signature of a Python function")]
+pub(crate) fn held_out_linear<'py>(
+    py: Python<'py>,
+    model: &PyLinear,
+    x: PyMatrix<'py>,
+    y: PyTargets<'py>,
+    weights: PyRowWeights<'py>,
+    config: PyLinearConfig,
+    n_folds: usize,
+    n_threads: usize,
+    y_mask: Option<PyMask<'py>>,
+) -> PyResult<PyHeldOut<'py>> {
+    let (x, y, weights, (config, _)) = (x.view()?, y.view()?, weights.contiguous()?, config.into_config()?);
+    let (weights, y_mask) = (weights.view()?, y_mask.as_ref().map(PyMask::view).transpose()?);
+    let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(n_folds), progress: None };
+    let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
+    let (scores, folds) = entry.run(py, |control| {
+        let margins = config.held_out_margins(&data, n_folds, control)?;
+        let folds = config.held_out_folds(&data, n_folds, control)?;
+        Ok((model.0.scores_of_margins(margins.view(), control)?, folds))
+    })?;
+    Ok((output::array(py, scores), output::vector(py, folds)))
+}
+
 /// Returns the approximate number of steps of a fit.
 fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>) -> usize {
     x.n_stored().saturating_add(x.n_samples()).saturating_mul(y.width().saturating_add(PASSES))

@@ -233,12 +233,21 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             self._watch(watched)
             return
         self.__dict__.pop("_init", None)
-        init = before.get("_init") if grown is not None else self._fitted_init(X, y_given, weights)
+        start: Float | None
+        n_rounds = int(self.n_estimators)
+        starts_linear = isinstance(self.init, str)
+        if starts_linear:
+            init = before.get("_init")
+            if grown is None:
+                init = self._linear_init(samples, y_given, sample_weight, y_mask, base_margin=margins[0])
+        else:
+            init = before.get("_init") if grown is not None else self._fitted_init(X, y_given, weights)
         if init is not None:
             self._init = init
         weights = _weald.weights_by_row(target.engine, samples.row_weights)
-        start: Float | None
-        if margins[0] is None and init is not None and self.init_cv is not None:
+        if starts_linear and init is not None:
+            start, n_rounds = self._linear_start(samples, weights, of_labels, grown)
+        elif margins[0] is None and init is not None and self.init_cv is not None:
             start = _held_out.margins_by_folds(self, X, y_given, target, weights)
         else:
             start = self._start_margins(X, margins[0], "base_margin", target)
@@ -249,6 +258,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             boosting_checks.check_masked(self, target)
         samples = replace(samples, row_weights=(weights, None))
         config = self._boost_config(samples.n_positive, target, of_labels)
+        config["n_estimators"] = n_rounds
         samples.reserve(self)
         scorer, scoring = (None, "loss") if self.scoring is None else _rounds.scorer_of(self, self.scoring)
         if scorer is not None and validation is None:
@@ -260,7 +270,7 @@ class BaseBoosting(_callbacks.CallbackSupportMixin, BoostingParameters):  # type
             scorer = None  # only the evaluation sets are scored
         if scorer is not None:
             config["n_iter_no_change"] = None
-        name, n_rounds = type(self).__name__, int(self.n_estimators)
+        name = type(self).__name__
         shown = Progress(name, "round", n_rounds, self.verbose, n_grown) if self.verbose else nullcontext()
         with shown as progress:
             # Lines have the losses of the rounds; a bar has none, and rounds need not be watched for it.

@@ -17,7 +17,8 @@ def check_masked(boosting: BaseBoosting, target: Target) -> None:
     """Check for parameters and kinds of y that do not support unknown values."""
     for parameter in ("estimator", "init", "scoring", "label_weight"):
         # Regressors have no labels.
-        if getattr(boosting, parameter, None) is not None:
+        value = getattr(boosting, parameter, None)
+        if value is not None and not (parameter == "init" and isinstance(value, str)):
             raise ValueError(f"{parameter} does not support y with masked entries: it must be None")
     if target.kind == "classes" and target.n_outputs > 1:
         raise ValueError(

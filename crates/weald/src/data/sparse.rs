@@ -60,6 +60,7 @@ impl<'a> SparseView<'a> {
     }
 
     /// Returns the indices and values that are stored for `major`.
+    #[inline]
     pub fn slice(&self, major: usize) -> (&[u32], &[f32]) {
         let range = self.ptr[major]..self.ptr[major + 1];
         (&self.indices[range.clone()], &self.values[range])

@@ -56,6 +56,20 @@ impl LinearConfig {
         })
     }
 
+    /// Returns the fold of each sample in [`LinearConfig::held_out_margins`], below `n_folds`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn held_out_folds<'d>(
+        &self,
+        data: impl Into<Dataset<'d>>,
+        n_folds: usize,
+        control: &Control,
+    ) -> Result<Vec<u32>> {
+        self.check()?;
+        Source::with(&data.into(), |source| Ok(self.folds(source, n_folds, control)?.of))
+    }
+
     pub(super) fn folds(&self, source: &Source<'_>, n_folds: usize, control: &Control) -> Result<Folds> {
         if !(2..=1 << 20).contains(&n_folds) {
             return Err(Error::invalid("n_folds", n_folds, "be between 2 and 1048576"));

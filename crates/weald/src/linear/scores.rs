@@ -102,16 +102,41 @@ impl LinearModel {
                 scores[column as usize] += f64::from(value) * f64::from(weight);
             }
         }
+        self.calibrate(scores);
+    }
+
+    /// Turns the margins of a sample into scores.
+    fn calibrate(&self, margins: &mut [f64]) {
         let unit = self.unit();
         match &self.calibration {
-            None => scores.iter_mut().for_each(|score| *score *= unit),
+            None => margins.iter_mut().for_each(|margin| *margin *= unit),
             Some(calibration) => {
                 let of_columns = calibration.slopes().iter().zip(calibration.intercepts());
-                scores.iter_mut().zip(of_columns).for_each(|(score, (&slope, &intercept))| {
-                    *score = unit * (f64::from(slope) * *score + f64::from(intercept));
+                margins.iter_mut().zip(of_columns).for_each(|(margin, (&slope, &intercept))| {
+                    *margin = unit * (f64::from(slope) * *margin + f64::from(intercept));
                 });
             }
         }
+    }
+
+    /// Returns the scores, (n_samples, n_columns), that margins mean, such as those of
+    /// [`LinearConfig::held_out_margins`](super::LinearConfig::held_out_margins).
+    ///
+    /// # Errors
+    /// Returns [`crate::ErrorKind::Shape`], [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].
+    pub fn scores_of_margins(&self, margins: ArrayView2<'_, f32>, control: &Control) -> Result<Array2<f64>> {
+        let (n, width) = margins.dim();
+        if width != self.n_columns() {
+            return Err(Error::shape("each row of margins", self.n_columns(), width));
+        }
+        let mut scores = PURPOSE.zeros(n, width)?;
+        let mut pulse = control.pulse();
+        for (margins, scores) in margins.rows().into_iter().zip(scores.chunks_exact_mut(width)) {
+            pulse.after(width)?;
+            scores.iter_mut().zip(margins).for_each(|(score, &margin)| *score = margin.into());
+            self.calibrate(scores);
+        }
+        Ok(into_array(scores, n, width))
     }
 
     /// Ranks the columns of each sample by their scores.

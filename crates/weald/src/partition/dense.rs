@@ -154,6 +154,9 @@ fn range_of(values: &[f32]) -> Option<(f32, f32)> {
     (!any_missing).then_some((low, high))
 }
 
+/// The minimum number of values of all columns for which a further thread sorts columns; it is set by hand.
+pub(super) const LEAST_TO_SORT: usize = if cfg!(test) { 1 } else { 1 << 14 };
+
 /// All columns of the whole data set, sorted by value. They are computed once and shared by all trees of a forest.
 #[derive(Debug)]
 pub(crate) struct SortedOrder {
@@ -165,8 +168,9 @@ impl SortedOrder {
     pub(crate) fn new(x: &DenseColumns<'_>, control: &Control) -> Result<Self> {
         let (n, p) = (x.n_samples(), x.n_features());
         let mut entries = control.filled(Purpose("the sorted columns of X"), Entry::new(0.0, 0), n * p)?;
+        let (n_threads, _) = pool::blocks(control.n_threads(), n * p, LEAST_TO_SORT);
         pool::for_each(
-            control.n_threads(),
+            n_threads,
             (0..p as u32).zip(entries.chunks_mut(n.max(1))),
             || Ok(SortMemory::default()),
             |memory, (feature, entries)| {

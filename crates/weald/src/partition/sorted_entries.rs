@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::decision::Decision;
+use super::dense::LEAST_TO_SORT;
 use super::permutation::Permutation;
 use super::stored_column::{StoredColumn, split_by_column};
 use super::{BitSet, Column, Entry, Partitioner, Span, Visitor};
@@ -49,8 +50,9 @@ impl SortedOrder {
         let mut entries = control.filled(PURPOSE, Entry::new(0.0, 0), features.len())?;
         let mut rest = &mut entries[..];
         let columns = lengths.iter().enumerate().map(|(feature, &len)| (feature, rest.split_off_mut(..len)));
+        let (n_threads, _) = pool::blocks(control.n_threads(), features.len(), LEAST_TO_SORT);
         pool::for_each(
-            control.n_threads(),
+            n_threads,
             columns,
             || Ok(()),
             |(), (feature, entries)| {

@@ -218,7 +218,7 @@ proptest! {
 
 /// Samples of `n_columns` groups, each with words of its own and words of all.
 fn groups(n: usize, n_columns: usize) -> (Array2<f32>, Array2<bool>) {
-    let word = |i: usize, j: usize| (i * 7 + j * 13 + i * j) % 5 == 0 || j == i % n_columns;
+    let word = |i: usize, j: usize| (i * 7 + j * 13 + i * j).is_multiple_of(5) || j == i % n_columns;
     let x = Array2::from_shape_fn((n, n_columns + 3), |(i, j)| match j == n_columns + 2 {
         true => i as f32 / n as f32,
         false => f32::from(u8::from(word(i, j))),

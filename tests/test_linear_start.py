@@ -1,0 +1,141 @@
+"""Boosting from a linear model: `init="linear"` and `init="auto"`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import weald
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+pytestmark = pytest.mark.quick
+
+
+def words(n: int = 240, p: int = 60, n_labels: int = 5, seed: int = 0) -> tuple[Any, NDArray[np.int64]]:
+    """Counts of words, and labels that are sums of words with a little noise."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, p), density=0.12, rng=rng, format="csr")
+    X.data = np.ceil(3 * X.data)
+    W = rng.normal(size=(p, n_labels)) * (rng.random((p, n_labels)) < 0.3)
+    scores = X @ W + 0.3 * rng.normal(size=(n, n_labels))
+    return X, (scores > np.quantile(scores, 0.7, axis=0)).astype(np.int64)
+
+
+def loss(proba: NDArray[np.float64], y: NDArray[np.int64]) -> float:
+    p = np.clip(proba, 1e-12, 1 - 1e-12)
+    return float(-np.mean(y * np.log(p) + (1 - y) * np.log1p(-p)))
+
+
+def boosting(**parameters: Any) -> weald.GradientBoostingClassifier:
+    return weald.GradientBoostingClassifier(n_estimators=10, random_state=3, **parameters)
+
+
+def test_a_linear_start_is_better_than_none_where_labels_are_sums_of_words() -> None:
+    X, Y = words(400)
+    train, test = slice(0, 300), slice(300, None)
+    found = {
+        init: loss(boosting(init=init).fit(X[train], Y[train]).predict_proba(X[test]), Y[test])
+        for init in (None, "linear")
+    }
+    assert found["linear"] < found[None]
+
+
+def test_predictions_are_the_scores_of_the_linear_model_plus_the_stages() -> None:
+    X, Y = words()
+    model = boosting(init="linear").fit(X, Y)
+    linear = model._init
+    assert type(linear) is weald.LinearClassifier
+    single = X.astype(np.float32)
+    expected = 2 * (model._model.predict_scores(single) + linear._model.predict_scores(single))
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+    staged = list(model.staged_decision_function(X))
+    np.testing.assert_array_equal(staged[-1], expected)
+
+
+def test_stages_see_scores_of_samples_that_the_linear_model_was_not_fitted_to() -> None:
+    """Random labels of as many samples as words: a linear model fits them, but knows nothing about others."""
+    rng = np.random.default_rng(0)
+    X, _ = words(120, 400)
+    Y = (rng.random((120, 3)) < 0.4).astype(np.int64)
+    model = boosting(init="linear").fit(X, Y)
+    own = boosting(init=FrozenEstimator(model._init)).fit(X, Y)
+    assert model.train_score_[0] > own.train_score_[0]
+
+
+@pytest.mark.parametrize("init", ["linear", "auto"])
+def test_layouts_threads_and_the_order_of_samples_do_not_matter(init: str) -> None:
+    X, Y = words()
+    expected = boosting(init=init).fit(X, Y).decision_function(X)
+    for other in (X.tocsc(), X.toarray(), sparse.csr_matrix(X)):
+        np.testing.assert_array_equal(boosting(init=init).fit(other, Y).decision_function(X), expected)
+    np.testing.assert_array_equal(boosting(init=init, n_jobs=3).fit(X, Y).decision_function(X), expected)
+    order = np.random.default_rng(1).permutation(len(Y))
+    np.testing.assert_array_equal(boosting(init=init).fit(X[order], Y[order]).decision_function(X), expected)
+
+
+@pytest.mark.parametrize("init", ["linear", "auto"])
+def test_weights_are_counts(init: str) -> None:
+    X, Y = words(120)
+    weights = np.random.default_rng(2).integers(0, 3, size=120)
+    rows = np.repeat(np.arange(120), weights)
+    weighted = boosting(init=init).fit(X, Y, sample_weight=weights).decision_function(X)
+    np.testing.assert_array_equal(boosting(init=init).fit(X[rows], Y[rows]).decision_function(X), weighted)
+
+
+@pytest.mark.parametrize("init", ["linear", "auto"])
+@pytest.mark.parametrize("kind", ["two classes", "classes", "labels", "sparse labels", "unknown labels"])
+def test_files_and_copies_predict_the_same(init: str, kind: str) -> None:
+    X, Y = words()
+    y: Any = {"two classes": Y[:, 0], "classes": Y[:, 0] + Y[:, 1], "sparse labels": sparse.csr_array(Y)}.get(kind, Y)
+    if kind == "unknown labels":
+        y = np.where(np.random.default_rng(4).random(Y.shape) < 0.3, np.nan, Y)
+    model = boosting(init=init).fit(X, y)
+    expected = model.predict_proba(X)
+    assert np.isfinite(expected).all()
+    data = weald.dumps(model)
+    loaded = weald.loads(data)
+    np.testing.assert_array_equal(loaded.predict_proba(X), expected)
+    assert weald.dumps(loaded) == data
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_auto_has_no_linear_start_where_it_does_not_help_or_cannot_be() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    assert boosting(init="auto").fit(X, y)._init is None
+    words_X, Y = words(400)
+    assert type(boosting(init="auto").fit(words_X, Y)._init) is weald.LinearClassifier
+    X[0, 0] = np.nan
+    plain = boosting().fit(X, y)
+    np.testing.assert_array_equal(boosting(init="auto").fit(X, y).decision_function(X), plain.decision_function(X))
+    squared = boosting(init="auto", loss="squared_error").fit(words_X, Y)
+    assert squared._init is None
+
+
+def test_a_warm_start_goes_on_from_the_same_linear_model() -> None:
+    X, Y = words()
+    whole = boosting(init="linear").fit(X, Y)
+    model = boosting(init="linear", warm_start=True).set_params(n_estimators=4).fit(X, Y)
+    model.set_params(n_estimators=10).fit(X, Y)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+
+
+def test_what_a_linear_start_does_not_support_is_named() -> None:
+    X, Y = words(60)
+    dense = X.toarray()
+    dense[0, 0] = np.nan
+    with pytest.raises(ValueError, match="init: X contains NaN"):
+        boosting(init="linear").fit(dense, Y)
+    with pytest.raises(ValueError, match="init='linear' requires a loss with probabilities, got loss='squared_error'"):
+        boosting(init="linear", loss="squared_error").fit(X, Y)
+    with pytest.raises(ValueError, match="base_margin is not supported with init"):
+        boosting(init="linear").fit(X, Y, base_margin=np.zeros(Y.shape))
+    with pytest.raises(ValueError, match="init"):
+        boosting(init="quadratic").fit(X, Y)
+    with pytest.raises(ValueError, match="init"):
+        weald.GradientBoostingRegressor(init="linear").fit(X, Y[:, 0])
