@@ -31,15 +31,15 @@ pub enum Features {
 
 /// What is learned from X.
 #[derive(Debug, Default)]
-pub(super) struct Learned {
+pub(crate) struct Learned {
     /// The inverse document frequency of each feature.
-    pub(super) idf: Option<Arc<Vec<f32>>>,
+    pub(crate) idf: Option<Arc<Vec<f32>>>,
     pub(super) standard: Option<Standard>,
 }
 
 /// The mean of each feature, and the factor of its difference from it.
 #[derive(Debug)]
-pub(super) struct Standard {
+pub(crate) struct Standard {
     pub(super) means: Vec<f64>,
     pub(super) factors: Vec<f64>,
 }
@@ -66,7 +66,7 @@ impl Features {
     }
 
     /// Prepares X, of the fit or of new samples, by inverse document frequencies.
-    pub(super) fn prepare(self, x: &Matrix<'_>, idf: Option<&[f32]>, control: &Control) -> Result<Vectors> {
+    pub(crate) fn prepare(self, x: &Matrix<'_>, idf: Option<&[f32]>, control: &Control) -> Result<Vectors> {
         let normalize = matches!(self, Features::Normalized | Features::TfIdf);
         let sublinear = matches!(self, Features::TfIdf);
         Vectors::new(x, Preparation { normalize, sublinear, idf }, control)

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use super::samples::Samples;
+use super::features::Learned;
+use super::samples::{Lists, Samples};
 use super::solve::{Block, LANES, Problem};
 use super::source::{Cells, Source, by_column};
 use super::weights::{Kept, Weights as ModelWeights};
@@ -70,14 +71,9 @@ impl LinearConfig {
         is_used: impl Fn(usize) -> bool + Sync,
         control: &Control,
     ) -> Result<LinearModel> {
-        let (weights, n_features) = (&source.weights, source.n_features());
-        let units = |row: usize| if is_used(row) { weights.units(row) } else { 0 };
-        let learned = self.features.learn(source.x, units, weights.unit, control)?;
-        let x = learned.prepare(self.features, source.x, control)?;
-        let shape = (source.n_samples(), n_features, y.n_columns);
-        let samples = Samples::new(shape, |row| y.given(&x, row), units, weights.unit, control)?;
-        drop(x);
-        let mut weights = self.solve(&samples, y.n_columns, control)?;
+        let n_features = source.n_features();
+        let (samples, learned) = self.samples(source, y, is_used, control)?;
+        let mut weights = self.solve(&samples, (n_features, y.n_columns), control)?;
         if let Some(standard) = &learned.standard {
             weights.for_unstandardized(standard)?;
         }
@@ -85,31 +81,80 @@ impl LinearConfig {
         Ok(LinearModel { n_features, outputs, features, idf: learned.idf, weights, calibration: None })
     }
 
-    /// Fits the weights of all columns.
-    fn solve(&self, samples: &Samples, n_columns: usize, control: &Control) -> Result<ModelWeights> {
-        let positives = by_column(&samples.positives, n_columns)?;
-        let unknown = by_column(&samples.unknown, n_columns)?;
-        // Columns of about the same frequency need about the same samples. Those without samples need no fit.
-        let mut order = PURPOSE.collected(0..n_columns)?;
-        order.sort_by_key(|&column| (Reverse(positives.of(column).len()), column));
-        order.truncate(order.partition_point(|&column| !positives.of(column).is_empty()));
+    /// Returns the samples that are used, with their X prepared, and what was learned from them for that.
+    pub(crate) fn samples(
+        &self,
+        source: &Source<'_>,
+        y: &Cells,
+        is_used: impl Fn(usize) -> bool + Sync,
+        control: &Control,
+    ) -> Result<(Samples, Learned)> {
+        let weights = &source.weights;
+        let units = |row: usize| if is_used(row) { weights.units(row) } else { 0 };
+        let learned = self.features.learn(source.x, units, weights.unit, control)?;
+        let x = learned.prepare(self.features, source.x, control)?;
+        let shape = (source.n_samples(), source.n_features(), y.n_columns);
+        let samples = Samples::new(shape, |row| y.given(&x, row), units, weights.unit, control)?;
+        Ok((samples, learned))
+    }
 
-        let problem = Problem::new(samples, self, Key::from_seed(self.seed).child(ORDER))?;
-        let mut kept = PURPOSE.with_capacity(order.len().div_ceil(LANES))?;
-        kept.resize_with(order.len().div_ceil(LANES), Kept::default);
-        let jobs = order.chunks(LANES).zip(&mut kept);
+    /// Fits the weights of all columns.
+    fn solve(
+        &self,
+        samples: &Samples,
+        (n_features, n_columns): (usize, usize),
+        control: &Control,
+    ) -> Result<ModelWeights> {
+        let task = Task::new(self, samples, n_columns)?;
+        let mut kept = PURPOSE.with_capacity(task.blocks().len())?;
+        kept.resize_with(task.blocks().len(), Kept::default);
         pool::for_each(
             control.n_threads(),
-            jobs,
-            || Block::new(&problem),
+            task.blocks().zip(&mut kept),
+            || Ok(Block::default()),
             |block, (columns, kept)| {
-                let y = PURPOSE.collected(columns.iter().map(|&j| (positives.of(j), unknown.of(j))))?;
-                block.solve(&problem, &y, control)?;
-                *kept = Kept::of(block, columns, &samples.features, self.min_weight as f32)?;
-                control.one_more_done();
+                *kept = task.solve(block, columns, control)?;
                 Ok(())
             },
         )?;
-        ModelWeights::joined(&kept, (samples.n_features(), n_columns))
+        ModelWeights::joined(&kept, (n_features, n_columns))
+    }
+}
+
+/// Samples and their columns, which are fitted in blocks.
+#[derive(Debug)]
+pub(crate) struct Task<'t> {
+    problem: Problem<'t>,
+    positives: Lists,
+    unknown: Lists,
+    /// The columns that have samples, the most frequent first: those of about the same frequency need about the same
+    /// samples. Columns without samples need no fit.
+    order: Vec<usize>,
+}
+
+impl<'t> Task<'t> {
+    pub(crate) fn new(config: &'t LinearConfig, samples: &'t Samples, n_columns: usize) -> Result<Self> {
+        let positives = by_column(&samples.positives, n_columns)?;
+        let unknown = by_column(&samples.unknown, n_columns)?;
+        let mut order = PURPOSE.collected(0..n_columns)?;
+        order.sort_by_key(|&column| (Reverse(positives.of(column).len()), column));
+        order.truncate(order.partition_point(|&column| !positives.of(column).is_empty()));
+        let problem = Problem::new(samples, config, Key::from_seed(config.seed).child(ORDER))?;
+        Ok(Task { problem, positives, unknown, order })
+    }
+
+    /// Returns the columns of each block.
+    pub(crate) fn blocks(&self) -> impl ExactSizeIterator<Item = &[usize]> + Send {
+        self.order.chunks(LANES)
+    }
+
+    /// Fits the columns of a block, and returns the weights that are kept.
+    pub(crate) fn solve(&self, block: &mut Block, columns: &[usize], control: &Control) -> Result<Kept> {
+        let y = PURPOSE.collected(columns.iter().map(|&j| (self.positives.of(j), self.unknown.of(j))))?;
+        block.solve(&self.problem, &y, control)?;
+        let (features, least) = (&self.problem.samples.features, self.problem.config.min_weight as f32);
+        let kept = Kept::of(block, columns, features, least)?;
+        control.one_more_done();
+        Ok(kept)
     }
 }

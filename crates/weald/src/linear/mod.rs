@@ -41,7 +41,11 @@ pub use features::Features;
 use std::sync::Arc;
 
 use crate::data::Outputs;
-pub(crate) use weights::Weights;
+pub(crate) use fit::Task;
+pub(crate) use samples::{Lists, Samples, fingerprints};
+pub(crate) use solve::Block;
+pub(crate) use source::{Source, by_column};
+pub(crate) use weights::{Kept, Weights};
 
 /// A fitted linear model. It is immutable.
 #[derive(Clone, Debug, PartialEq)]

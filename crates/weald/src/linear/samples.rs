@@ -15,47 +15,57 @@ const PURPOSE: Purpose = Purpose("the samples of a linear model");
 
 /// Sparse rows: the items of row i, and for X their values, are `items[ptr[i]..ptr[i + 1]]`.
 #[derive(Debug)]
-pub(super) struct Lists {
-    pub(super) ptr: Vec<usize>,
-    pub(super) items: Vec<u32>,
+pub(crate) struct Lists {
+    pub(crate) ptr: Vec<usize>,
+    pub(crate) items: Vec<u32>,
 }
 
 impl Lists {
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let mut ptr = Vec::new();
         PURPOSE.push(&mut ptr, 0)?;
         Ok(Lists { ptr, items: Vec::new() })
     }
 
-    pub(super) fn push(&mut self, mut items: impl Iterator<Item = u32>) -> Result<()> {
+    pub(crate) fn push(&mut self, mut items: impl Iterator<Item = u32>) -> Result<()> {
         items.try_for_each(|item| PURPOSE.push(&mut self.items, item))?;
         PURPOSE.push(&mut self.ptr, self.items.len())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ptr.len() - 1
     }
 
     #[inline(always)]
-    pub(super) fn of(&self, row: usize) -> &[u32] {
+    pub(crate) fn of(&self, row: usize) -> &[u32] {
         &self.items[self.ptr[row]..self.ptr[row + 1]]
     }
 }
 
+/// Returns the features with a frequency, the most frequent first and of equal ones the lower; replaces their frequencies
+/// by their places among them.
+fn by_frequency(frequency: &mut [u32]) -> Result<Vec<u32>> {
+    let mut features = PURPOSE.with_capacity(frequency.iter().filter(|frequency| **frequency > 0).count())?;
+    features.extend((0u32..).zip(&*frequency).filter(|(_, frequency)| **frequency > 0).map(|(feature, _)| feature));
+    features.sort_unstable_by_key(|&feature| (Reverse(frequency[feature as usize]), feature));
+    (0u32..).zip(&features).for_each(|(at, &feature)| frequency[feature as usize] = at);
+    Ok(features)
+}
+
 /// The samples that a fit visits.
 #[derive(Debug)]
-pub(super) struct Samples {
+pub(crate) struct Samples {
     /// The features of each sample, numbered by frequency, in the order of the features of X.
     x: Lists,
     values: Vec<f32>,
-    /// The features of X by frequency: feature f of these samples is feature `features[f]` of X.
-    pub(super) features: Vec<u32>,
+    /// The features of X that the samples have, by frequency: feature f of these samples is feature `features[f]` of X.
+    pub(crate) features: Vec<u32>,
     /// The columns of y of which a sample is a positive one.
-    pub(super) positives: Lists,
+    pub(crate) positives: Lists,
     /// The columns of y whose value is unknown for a sample.
-    pub(super) unknown: Lists,
+    pub(crate) unknown: Lists,
     /// The weight of each sample.
-    pub(super) weights: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
 }
 
 /// One sample as it is given.
@@ -86,7 +96,7 @@ impl Given<'_> {
 
 /// Returns a number for each column that tells by which samples it is listed, but not how often or in what order, and
 /// that does not depend on the number of the column.
-fn fingerprints<'s>(
+pub(crate) fn fingerprints<'s>(
     n_columns: usize,
     samples: impl Iterator<Item = (u64, &'s [u32])>,
     control: &Control,
@@ -158,11 +168,9 @@ impl Samples {
         for &(i, _) in &totals {
             of(i as usize).features.iter().for_each(|&feature| frequency[feature as usize] += 1);
         }
-        let mut features = PURPOSE.collected(0..n_features as u32)?;
-        features.sort_by_key(|&feature| Reverse(frequency[feature as usize]));
-        // The place of each feature, in the memory of its frequency.
-        let mut place = frequency;
-        (0u32..).zip(&features).for_each(|(at, &feature)| place[feature as usize] = at);
+        let features = by_frequency(&mut frequency)?;
+        // The frequencies have become places.
+        let place = frequency;
 
         let mut samples = Samples {
             x: Lists::new()?,
@@ -184,17 +192,45 @@ impl Samples {
         Ok(samples)
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Returns some of these samples, in increasing order, as those of other columns: with other `positives` and
+    /// `unknown` columns. Only the features that they have are left, so that a fit to them takes no more memory or time
+    /// than their entries.
+    pub(crate) fn subset(&self, rows: &[u32], positives: Lists, unknown: Lists) -> Result<Self> {
+        let mut place = PURPOSE.zeros(1, self.n_features())?;
+        let entries = || rows.iter().flat_map(|&row| self.x.of(row as usize));
+        entries().for_each(|&feature| place[feature as usize] += 1);
+        let mut features = by_frequency(&mut place)?;
+        features.iter_mut().for_each(|feature| *feature = self.features[*feature as usize]);
+        let n_stored = self.n_stored(rows);
+        let mut x = Lists { ptr: PURPOSE.with_capacity(rows.len() + 1)?, items: PURPOSE.with_capacity(n_stored)? };
+        let mut values = PURPOSE.with_capacity(n_stored)?;
+        x.ptr.push(0);
+        for &row in rows {
+            let (features, of_row) = self.x(row as usize);
+            x.items.extend(features.iter().map(|&feature| place[feature as usize]));
+            values.extend_from_slice(of_row);
+            x.ptr.push(x.items.len());
+        }
+        let weights = PURPOSE.collected(rows.iter().map(|&row| self.weights[row as usize]))?;
+        Ok(Samples { x, values, features, positives, unknown, weights })
+    }
+
+    pub(crate) fn len(&self) -> usize {
         self.weights.len()
     }
 
-    pub(super) fn n_features(&self) -> usize {
+    pub(crate) fn n_features(&self) -> usize {
         self.features.len()
+    }
+
+    /// Returns the number of entries of some samples.
+    pub(crate) fn n_stored(&self, rows: &[u32]) -> usize {
+        rows.iter().map(|&row| self.x.of(row as usize).len()).sum()
     }
 
     /// Returns the features of a sample, numbered by frequency, and their values.
     #[inline(always)]
-    pub(super) fn x(&self, sample: usize) -> (&[u32], &[f32]) {
+    pub(crate) fn x(&self, sample: usize) -> (&[u32], &[f32]) {
         (self.x.of(sample), &self.values[self.x.ptr[sample]..self.x.ptr[sample + 1]])
     }
 }

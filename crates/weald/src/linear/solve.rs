@@ -37,7 +37,7 @@ type Columns = u16;
 #[derive(Debug)]
 pub(super) struct Problem<'p> {
     pub(super) samples: &'p Samples,
-    config: &'p LinearConfig,
+    pub(super) config: &'p LinearConfig,
     /// 1 / (2 C c) of each sample.
     slack: Vec<f32>,
     /// 1 / (‖x‖² + s² + 1 / (2 C c)) of each sample.
@@ -63,8 +63,8 @@ impl<'p> Problem<'p> {
 }
 
 /// The working memory of one thread, and the result for a block.
-#[derive(Debug)]
-pub(super) struct Block {
+#[derive(Debug, Default)]
+pub(crate) struct Block {
     /// The weights of each feature, numbered by frequency.
     pub(super) weights: Vec<Lanes>,
     pub(super) intercepts: Lanes,
@@ -91,23 +91,15 @@ struct Found {
     largest: Lanes,
 }
 
-impl Block {
-    pub(super) fn new(problem: &Problem<'_>) -> Result<Self> {
-        let (n, n_features) = (problem.samples.len(), problem.samples.n_features());
-        Ok(Block {
-            weights: PURPOSE.filled([0.0; LANES], n_features)?,
-            intercepts: [0.0; LANES],
-            duals: PURPOSE.filled([0.0; LANES], n)?,
-            positive: PURPOSE.filled(0, n)?,
-            known: PURPOSE.filled(0, n)?,
-            active: PURPOSE.filled(0, n)?,
-            order: PURPOSE.with_capacity(n)?,
-            is_finished: [false; LANES],
-            n_passes: 0,
-        })
-    }
+/// Replaces what a vector contains by `n` copies of `value`.
+fn refill<T: Copy>(items: &mut Vec<T>, value: T, n: usize) -> Result<()> {
+    items.clear();
+    PURPOSE.resize(items, n, value)
+}
 
-    /// Fits the weights of some columns, at most [`LANES`], whose positive and unknown samples are given.
+impl Block {
+    /// Fits the weights of some columns, at most [`LANES`], whose positive and unknown samples are given. A block may be
+    /// used again, for other problems too.
     pub(super) fn solve(
         &mut self,
         problem: &Problem<'_>,
@@ -115,11 +107,14 @@ impl Block {
         control: &Control,
     ) -> Result<()> {
         let all = Columns::MAX >> (LANES - columns.len());
-        self.weights.fill([0.0; LANES]);
+        let (n, n_features) = (problem.samples.len(), problem.samples.n_features());
+        refill(&mut self.weights, [0.0; LANES], n_features)?;
         self.intercepts = [-1.0; LANES];
-        self.duals.fill([0.0; LANES]);
-        self.positive.fill(0);
-        self.known.fill(all);
+        refill(&mut self.duals, [0.0; LANES], n)?;
+        refill(&mut self.positive, 0, n)?;
+        refill(&mut self.known, all, n)?;
+        refill(&mut self.active, 0, n)?;
+        refill(&mut self.order, 0, n)?;
         for (lane, (positive, unknown)) in columns.iter().enumerate() {
             positive.iter().for_each(|&i| self.positive[i as usize] |= 1 << lane);
             unknown.iter().for_each(|&i| self.known[i as usize] &= !(1 << lane));

@@ -12,26 +12,26 @@ const PURPOSE: Purpose = Purpose("the columns of samples");
 
 /// Validated training data.
 #[derive(Debug)]
-pub(super) struct Source<'d> {
-    pub(super) x: &'d Matrix<'d>,
-    pub(super) y: Cells,
-    pub(super) outputs: Outputs,
-    pub(super) weights: Weights,
+pub(crate) struct Source<'d> {
+    pub(crate) x: &'d Matrix<'d>,
+    pub(crate) y: Cells,
+    pub(crate) outputs: Outputs,
+    pub(crate) weights: Weights,
 }
 
 /// The columns of y: one for each label, for the second of two classes, or for each class of each output.
 #[derive(Debug)]
-pub(super) struct Cells {
+pub(crate) struct Cells {
     /// The columns that each sample has, in increasing order.
-    pub(super) positives: Lists,
+    pub(crate) positives: Lists,
     /// The columns whose y is unknown for each sample, in increasing order; `None` if all are known.
-    pub(super) unknown: Option<Lists>,
-    pub(super) n_columns: usize,
+    pub(crate) unknown: Option<Lists>,
+    pub(crate) n_columns: usize,
 }
 
 impl Source<'_> {
     /// Validates `data` and calls `f` with it.
-    pub(super) fn with<T>(data: &Dataset<'_>, f: impl FnOnce(&Source<'_>) -> Result<T>) -> Result<T> {
+    pub(crate) fn with<T>(data: &Dataset<'_>, f: impl FnOnce(&Source<'_>) -> Result<T>) -> Result<T> {
         let observed = data.observed()?;
         let data = &data.with_observed(observed.as_ref());
         data.check(&Names::TRAINING)?;
@@ -45,11 +45,11 @@ impl Source<'_> {
         f(&Source { x: data.x(), y, outputs, weights })
     }
 
-    pub(super) fn n_samples(&self) -> usize {
+    pub(crate) fn n_samples(&self) -> usize {
         self.x.n_samples()
     }
 
-    pub(super) fn n_features(&self) -> usize {
+    pub(crate) fn n_features(&self) -> usize {
         self.x.n_features()
     }
 }
@@ -131,7 +131,7 @@ fn class_starts(outputs: &Outputs) -> Result<Option<Vec<usize>>> {
 }
 
 /// Returns the samples of each column, in increasing order.
-pub(super) fn by_column(rows: &Lists, n_columns: usize) -> Result<Lists> {
+pub(crate) fn by_column(rows: &Lists, n_columns: usize) -> Result<Lists> {
     let mut ptr = PURPOSE.filled(0usize, n_columns + 1)?;
     rows.items.iter().for_each(|&column| ptr[column as usize + 1] += 1);
     (0..n_columns).for_each(|column| ptr[column + 1] += ptr[column]);

@@ -8,14 +8,14 @@ const PURPOSE: Purpose = Purpose("the weights of a linear model");
 
 /// What is kept of a block: weights of all features, in the order of the lanes.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     /// Feature of X, column and weight.
-    entries: Vec<(u32, u32, f32)>,
-    intercepts: Vec<(u32, f32)>,
+    pub(crate) entries: Vec<(u32, u32, f32)>,
+    pub(crate) intercepts: Vec<(u32, f32)>,
     /// Columns that were not finished after the last pass.
-    unfinished: usize,
+    pub(crate) unfinished: usize,
     /// The number of passes.
-    n_passes: usize,
+    pub(crate) n_passes: usize,
 }
 
 impl Kept {
