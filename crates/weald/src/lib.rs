@@ -40,6 +40,7 @@
 //! | [`boost`] | gradient boosting: stages of trees, steps, and the scores that they add up to |
 //! | [`centroid`] | forests whose nodes cluster samples by y and send them to the nearest centroid in X |
 //! | [`linear`] | linear models of many labels, fitted sixteen labels at a time |
+//! | [`label_tree`] | linear models of very many labels, in trees of labels |
 //! | [`compress`] | sparse linear models over the nodes of a forest, and the smaller forests made from them |
 //! | [`memory`] | the memory of a fit, estimated from the shapes of its data before it starts |
 //! | [`model_file`] | reading and writing models as bytes and files; every tree is validated before use |
@@ -132,6 +133,7 @@ mod error;
 mod exact;
 pub mod forest;
 pub mod label_files;
+pub mod label_tree;
 pub mod linear;
 pub mod loss;
 pub mod memory;
@@ -174,6 +176,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use exact::exact_sums;
 pub use exact::reduce::{AllReduce, ReduceBuffer, ReduceOp};
 pub use forest::{Forest, ForestConfig, Oob, Sampling, SparseOob};
+pub use label_tree::{LabelTree, LabelTreeConfig, LabelTreeModel};
 pub use linear::{Calibration, Candidate, Choice, Features, Grid, LinearArrays, LinearConfig, LinearModel};
 pub use loss::{Bounds, Domain, LineProblem, LineSearch, Link, Loss, LossKind, LossParameter, LossRow, LossTargets};
 pub use memory::{FitShapes, LayoutOfX, MemoryTerm};

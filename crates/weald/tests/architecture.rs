@@ -23,6 +23,7 @@ const LAYERS: &[&[&str]] = &[
     &["forest"],
     &["boost", "centroid"],
     &["compress", "linear"],
+    &["label_tree"],
     &["memory", "model_file"],
 ];
 

@@ -66,7 +66,7 @@ const LEAST: f64 = 1e-9;
 const MOST: f64 = 1e9;
 
 impl LinearConfig {
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if !(LEAST..=MOST).contains(&self.c) {
             return Err(Error::invalid("C", self.c, "be between 1e-9 and 1e9"));
         }

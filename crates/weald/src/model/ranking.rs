@@ -170,7 +170,7 @@ pub fn rank_rows(
 const RANKING: Purpose = Purpose("a row of predictions");
 
 /// The places of the best columns of one sample, and of their scores.
-pub(super) type Places<'p> = (&'p mut [u32], &'p mut [f64]);
+pub(crate) type Places<'p> = (&'p mut [u32], &'p mut [f64]);
 
 /// Ranks the columns of one sample after the other.
 #[derive(Debug)]
@@ -201,7 +201,7 @@ impl<'a> Ranking<'a> {
     /// Writes the best columns of sample `row` and their scores, chosen among those that are listed with their scores and
     /// among `others`, which have score 0 and come in ascending order. Of these, no more are visited than have a place or
     /// are excluded.
-    pub(super) fn rank_with_zeros(
+    pub(crate) fn rank_with_zeros(
         &mut self,
         row: usize,
         listed: impl ExactSizeIterator<Item = (f64, u32)>,

@@ -1,0 +1,127 @@
+//! Label trees: linear models of very many labels, of which a sample only visits those that are near it.
+//!
+//! One column for each label costs a pass over X for each sixteen labels. A label tree clusters the labels by the
+//! samples that have them. Each node has one linear column for each of its children, fitted to the samples that have a
+//! label below the node; each leaf has one column for each of its labels, fitted to the samples that have one of these.
+//! A fit takes time in proportion to the stored entries of X, the children of a node, and the depth, and a prediction
+//! follows the best children only.
+//!
+//! Sources: Y. Prabhu, A. Kag, S. Harsola, R. Agrawal and M. Varma, *Parabel: Partitioned label trees for extreme
+//! classification with application to dynamic search advertising*, 2018, for label trees of linear models with two
+//! balanced children and the beam search; S. Khandagale, H. Xiao and R. Babbar, *Bonsai: Diverse and shallow trees for
+//! extreme multi-label classification*, 2020, for many children of any size. Nodes are fitted by [`crate::linear`].
+//!
+//! # How a tree is made
+//!
+//! 1. Each label that a sample has becomes a point of length one: the sum of the prepared X of its samples. Labels have
+//!    an order of their own, by a hash of the seed and of the samples that have them.
+//! 2. A node with more than `max_leaf_labels` labels is divided. With two children, both get half of the labels
+//!    (balanced k-means); with more, each label goes to the child with the most similar centre (spherical k-means), unless
+//!    one of them has more than three quarters of the labels.
+//! 3. The columns of all nodes are fitted, with the samples of a node copied once, and only the features that they have.
+//!
+//! # What results depend on
+//!
+//! A tree is a function of (data, parameters, seed, index). It does not depend on the layout of X, on the number of
+//! threads, on the order of samples, or on the order of labels, except that of labels that the same samples have. A sample of
+//! weight zero has no effect, and a sample of weight two is the same as two samples.
+//!
+//! | file | what |
+//! |---|---|
+//! | `config` | parameters |
+//! | `points` | labels as points |
+//! | `clustering` | the clusters of the labels of a node |
+//! | `plan` | the nodes of a tree, before anything is fitted |
+//! | `fit` | the columns of all nodes |
+//! | `tree` | the fitted tree |
+//! | `beam`, `predict` | the labels of a tree for a sample; means over the trees |
+
+mod beam;
+mod clustering;
+mod config;
+mod fit;
+mod plan;
+mod points;
+mod predict;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::sync::Arc;
+
+pub use config::LabelTreeConfig;
+pub use tree::LabelTree;
+
+use crate::linear::Features;
+
+/// A fitted model of label trees. It is immutable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelTreeModel {
+    pub(crate) n_features: usize,
+    pub(crate) n_labels: usize,
+    /// How the features of X are prepared.
+    pub(crate) features: Features,
+    /// The inverse document frequency of each feature, if `features` are tf-idf.
+    pub(crate) idf: Option<Arc<Vec<f32>>>,
+    /// The number of nodes of a tree that are followed at a time.
+    pub(crate) beam_width: usize,
+    pub(crate) trees: Vec<LabelTree>,
+}
+
+impl LabelTreeModel {
+    /// Returns the number of features.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Returns the number of labels, with those that no sample had.
+    pub fn n_labels(&self) -> usize {
+        self.n_labels
+    }
+
+    /// Returns how the features of X are prepared.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    /// Returns the inverse document frequency of each feature, if the features are tf-idf.
+    pub fn idf(&self) -> Option<&[f32]> {
+        self.idf.as_deref().map(Vec::as_slice)
+    }
+
+    /// Returns the number of nodes of a tree that predictions follow at a time.
+    pub fn beam_width(&self) -> usize {
+        self.beam_width
+    }
+
+    /// Returns the same model with another number of nodes that predictions follow at a time, at least 1.
+    ///
+    /// # Errors
+    /// Returns [`crate::ErrorKind::Invalid`] if it is 0.
+    pub fn with_beam_width(mut self, beam_width: usize) -> crate::Result<Self> {
+        config::check_beam_width(beam_width)?;
+        self.beam_width = beam_width;
+        Ok(self)
+    }
+
+    /// Returns the trees.
+    pub fn trees(&self) -> &[LabelTree] {
+        &self.trees
+    }
+
+    /// Returns the number of stored weights of all trees.
+    pub fn n_weights(&self) -> usize {
+        self.trees.iter().map(LabelTree::n_weights).sum()
+    }
+
+    /// Returns the number of columns of all trees whose fit did not reach the tolerance within the passes that were
+    /// allowed.
+    pub fn n_unfinished(&self) -> usize {
+        self.trees.iter().map(|tree| tree.n_unfinished).sum()
+    }
+
+    /// Returns the number of bytes of the trees and of inverse document frequencies.
+    pub fn n_bytes(&self) -> usize {
+        self.idf().map_or(0, size_of_val) + self.trees.iter().map(LabelTree::n_bytes).sum::<usize>()
+    }
+}
