@@ -121,7 +121,9 @@ def test_a_warm_start_goes_on_from_the_same_linear_model() -> None:
     X, Y = words()
     whole = boosting(init="linear").fit(X, Y)
     model = boosting(init="linear", warm_start=True).set_params(n_estimators=4).fit(X, Y)
-    model.set_params(n_estimators=10).fit(X, Y)
+    with pytest.raises(ValueError, match="base_margin is not supported with init"):
+        model.set_params(n_estimators=10).fit(X, Y, base_margin=np.zeros(Y.shape))
+    model.fit(X, Y)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
 
 
