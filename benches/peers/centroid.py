@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -44,7 +45,7 @@ def wealds(way: str, seed: int) -> Any:
     return weald.CentroidForestClassifier(25 if "25" in way else 50, idf=False, random_state=seed, n_jobs=1)
 
 
-def of_weald(way: str, seed: int, X: Any, Y: Any, X_test: Any, _: Path) -> dict[str, Any]:
+def of_weald(way: str, seed: int, X: Any, Y: Any, X_test: Any) -> dict[str, Any]:
     start = time.process_time()
     model = wealds(way, seed).fit(X, Y)
     fitted = time.process_time()
@@ -79,32 +80,41 @@ def of_napkin(X: Any, Y: Any, X_test: Any, folder: Path) -> dict[str, Any]:
     return {"fit": fitted - start, "predict": time.process_time() - fitted, "labels": best}
 
 
-def scores_of(labels: Any, n_labels: int) -> np.ndarray:
-    """Lists of the best labels as a table of scores."""
-    scores = np.zeros((len(labels), n_labels))
+PEERS = {"omikuji": of_omikuji, "napkinXC": of_napkin}
+
+
+def of_peer(way: str, X: Any, Y: Any, X_test: Any) -> dict[str, Any]:
+    """A model of another library, with the bytes of its files."""
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        found = PEERS[way](X, Y, X_test, folder)
+        return found | {"bytes": sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())}
+
+
+def as_tfidf(X: Any, X_test: Any) -> tuple[Any, Any]:
+    """Counts as tf-idf; other X as it is."""
+    if (X.data % 1 != 0).any():
+        return X, X_test
+    words = TfidfTransformer(sublinear_tf=True).fit(X)
+    return words.transform(X).astype(np.float32), words.transform(X_test).astype(np.float32)
+
+
+def precision(labels: Any, Y_test: Any) -> list[float]:
+    """Precision at 1, 3 and 5 of lists of the best labels."""
+    scores = np.zeros((len(labels), Y_test.shape[1]))
     for row, best in enumerate(labels):
         for place, label in enumerate(best):
             scores[row, label] = max(K) - place
-    return scores
+    return [precision_at_k(Y_test, scores, k) for k in K]
 
 
 def measured(name: str, way: str, seed: int) -> dict[str, Any]:
     """One method on one data set, in this process."""
     data = _data.named(name)
     X, X_test, Y, Y_test = (sp.csr_matrix(part) for part in (data.X, data.X_test, data.y, data.y_test))
-    if (X.data % 1 == 0).all():
-        weights = TfidfTransformer(sublinear_tf=True).fit(X)
-        X, X_test = (weights.transform(part).astype(np.float32) for part in (X, X_test))
-    with tempfile.TemporaryDirectory() as text:
-        folder = Path(text)
-        if way in SEEDED:
-            found = of_weald(way, seed, X, Y, X_test, folder)
-        else:
-            found = {"omikuji": of_omikuji, "napkinXC": of_napkin}[way](X, Y, X_test, folder)
-            found["bytes"] = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    scores = scores_of(found.pop("labels"), Y.shape[1])
-    precision = [precision_at_k(Y_test, scores, k) for k in K]
-    return {"set": name, "way": way, "seed": seed, "precision": precision, **found}
+    X, X_test = as_tfidf(X, X_test)
+    found = of_weald(way, seed, X, Y, X_test) if way in SEEDED else of_peer(way, X, Y, X_test)
+    return {"set": name, "way": way, "seed": seed, "precision": precision(found.pop("labels"), Y_test), **found}
 
 
 def table(lines: list[dict[str, Any]]) -> None:
@@ -121,13 +131,20 @@ def table(lines: list[dict[str, Any]]) -> None:
             print(f"| {name} | {way} | {precision} | {fit:.3g} / {predict:.2g} | {size / 1e6:.3g} |")
 
 
-def main() -> None:
-    """Runs the requested measurements, and prints the table."""
+def run(
+    script: str,
+    ways: list[str],
+    seeded: Collection[str],
+    n_seeds: int,
+    measured: Callable[[str, str, int], dict[str, Any]],
+    table: Callable[[list[dict[str, Any]]], None],
+) -> None:
+    """Runs the requested measurements of a script, each in a process of its own, and prints the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("results", type=Path)
     parser.add_argument("--only", action="append", choices=SETS)
-    parser.add_argument("--ways", action="append", choices=WAYS)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--ways", action="append", choices=ways)
+    parser.add_argument("--seeds", type=int, default=n_seeds)
     parser.add_argument("--one", nargs=3, metavar=("SET", "WAY", "SEED"), help="used by the script itself")
     options = parser.parse_args()
     if options.one:
@@ -137,11 +154,11 @@ def main() -> None:
     lines = read(options.results)
     known = {(line["set"], line["way"], line["seed"]) for line in lines}
     for name in options.only or SETS:
-        for way in options.ways or WAYS:
-            for seed in range(options.seeds if way in SEEDED else 1):
+        for way in options.ways or ways:
+            for seed in range(options.seeds if way in seeded else 1):
                 if (name, way, seed) in known:
                     continue
-                command = [sys.executable, __file__, str(options.results), "--one", name, way, str(seed)]
+                command = [sys.executable, script, str(options.results), "--one", name, way, str(seed)]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     print(f"{name}, {way}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
@@ -153,4 +170,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(__file__, WAYS, SEEDED, 3, measured, table)

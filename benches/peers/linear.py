@@ -12,25 +12,16 @@ results that `results.jsonl` has are not measured again, and nothing is tuned.
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import _data
-import numpy as np
 import scipy.sparse as sp
 import weald
-from _records import append, environment, heading, read
+from _records import environment, heading
 from _scores import ranking_precision
-from centroid import SETS, K, of_napkin, of_omikuji, scores_of
-from sklearn.feature_extraction.text import TfidfTransformer
-from weald.metrics import precision_at_k
+from centroid import PEERS, SETS, K, as_tfidf, of_peer, precision, run
 
 MODELS = {
     "linear": lambda seed: weald.LinearClassifier(random_state=seed),
@@ -38,7 +29,6 @@ MODELS = {
     'boosting, init="linear"': lambda seed: weald.GradientBoostingClassifier(init="linear", random_state=seed),
     'boosting, init="auto"': lambda seed: weald.GradientBoostingClassifier(init="auto", random_state=seed),
 }
-PEERS = {"omikuji": of_omikuji, "napkinXC": of_napkin}
 WAYS = [*MODELS, *PEERS]
 
 
@@ -63,19 +53,14 @@ def measured(name: str, way: str, seed: int) -> dict[str, Any]:
         found = of_weald(way, seed, X, Y, X_test)
         found["lrap"] = ranking_precision(found.pop("scores"), Y_test)
     else:
-        if (X.data % 1 == 0).all():
-            words = TfidfTransformer(sublinear_tf=True).fit(X)
-            X, X_test = (words.transform(part).astype(np.float32) for part in (X, X_test))
-        with tempfile.TemporaryDirectory() as text:
-            folder = Path(text)
-            found = PEERS[way](X, Y, X_test, folder)
-            found["bytes"] = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    scores = scores_of(found.pop("labels"), Y.shape[1])
-    return {"set": name, "way": way, "seed": seed, "precision": [precision_at_k(Y_test, scores, k) for k in K], **found}
+        X, X_test = as_tfidf(X, X_test)
+        found = of_peer(way, X, Y, X_test)
+    return {"set": name, "way": way, "seed": seed, "precision": precision(found.pop("labels"), Y_test), **found}
 
 
 def table(lines: list[dict[str, Any]]) -> None:
     """Medians over the seeds."""
+    print(heading(environment()))
     print("| set | way | precision at 1 / 3 / 5 | LRAP | fit / predict, s | MB | features, C |")
     print("|---|---|--:|--:|--:|--:|---|")
     for name in SETS:
@@ -83,13 +68,13 @@ def table(lines: list[dict[str, Any]]) -> None:
             runs = [line for line in lines if (line["set"], line["way"]) == (name, way)]
             if not runs:
                 continue
-            precision = " / ".join(f"{median(run['precision'][i] for run in runs):.4f}"[1:] for i in range(len(K)))
+            at = " / ".join(f"{median(run['precision'][i] for run in runs):.4f}"[1:] for i in range(len(K)))
             lrap = f"{median(run['lrap'] for run in runs):.4f}"[1:] if "lrap" in runs[0] else ""
             fit, predict, size = (median(run[key] for run in runs) for key in ("fit", "predict", "bytes"))
             cells = (
                 name,
                 way,
-                precision,
+                at,
                 lrap,
                 f"{fit:.3g} / {predict:.2g}",
                 f"{size / 1e6:.3g}",
@@ -98,36 +83,5 @@ def table(lines: list[dict[str, Any]]) -> None:
             print(f"| {' | '.join(cells)} |")
 
 
-def main() -> None:
-    """Runs the requested measurements, and prints the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("results", type=Path)
-    parser.add_argument("--only", action="append", choices=SETS)
-    parser.add_argument("--ways", action="append", choices=WAYS)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--one", nargs=3, metavar=("SET", "WAY", "SEED"), help="used by the script itself")
-    options = parser.parse_args()
-    if options.one:
-        name, way, seed = options.one
-        print(json.dumps(measured(name, way, int(seed))))
-        return
-    print(heading(environment()))
-    lines = read(options.results)
-    known = {(line["set"], line["way"], line["seed"]) for line in lines}
-    for name in options.only or SETS:
-        for way in options.ways or WAYS:
-            for seed in range(options.seeds if way in MODELS else 1):
-                if (name, way, seed) in known:
-                    continue
-                command = [sys.executable, __file__, str(options.results), "--one", name, way, str(seed)]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    print(f"{name}, {way}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-                    break
-                lines.append(json.loads(done.stdout.strip().splitlines()[-1]))
-                append(options.results, lines[-1])
-    table(lines)
-
-
 if __name__ == "__main__":
-    main()
+    run(__file__, WAYS, MODELS, 1, measured, table)
