@@ -21,7 +21,7 @@ from weald._fitted.at_once import of_one_fit
 from weald._input import checks
 from weald._input.checks import Float, Matrix
 from weald._input.sklearn_private import HasMethods, StrOptions
-from weald._input.sparse import is_sparse
+from weald._input.sparse import has_nan
 from weald._parameters import label_weight as _label_weight
 from weald._parameters import output_scaling as _output_scaling
 from weald._parameters.projections import derived_seed
@@ -1135,9 +1135,12 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             proba = np.column_stack(proba)
         elif self._label_format is None and self.n_outputs_ == 1 and self.n_classes_ == 2:
             proba = columns_of(proba, X.shape[0])[:, 1:]
-        p: Float = np.clip(columns_of(proba, X.shape[0]), _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
+        return self._scores_of_proba(columns_of(proba, X.shape[0]))
+
+    def _scores_of_proba(self, proba: Float) -> Float:
+        """Scores in the unit of the stages: logarithms for the softmax, else half the log-odds, for both losses."""
+        p: Float = np.clip(proba, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
         logarithms: Float = np.log(p)
-        # Half the log-odds, for both losses.
         return logarithms if self._is_softmax() else 0.5 * (logarithms - np.log1p(-p))
 
     # --- linear starts -----------------------------------------------------------------------------------------------
@@ -1146,17 +1149,14 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         self, samples: Samples, y: Any, sample_weight: Any, y_mask: Any, *, base_margin: object
     ) -> LinearClassifier | None:
         """The linear model that stages start from; None if "auto" finds that there cannot be one."""
-        link, values = self._loss.link, samples.X.data if is_sparse(samples.X) else samples.X
-        is_finite = not np.isnan(np.sum(values, dtype=np.float64))
-        fits = link == "half_logit" and is_finite and self.is_categorical_ is None and base_margin is None
+        has_log_odds, has_categories = self._loss.link == "half_logit", self.is_categorical_ is not None
+        fits = has_log_odds and not has_categories and base_margin is None and not has_nan(samples.X)
         if self.init == "auto" and not fits:
             return None
-        if link != "half_logit":
+        if not has_log_odds:
             raise ValueError(f"init='linear' requires a loss with probabilities, got loss={self._loss.name!r}")
-        if self.is_categorical_ is not None:
+        if has_categories:
             raise ValueError("init='linear' does not support categorical features: encode them, or pass init=None")
-        if base_margin is not None:
-            raise ValueError("base_margin is not supported with init: one of them must be None")
         linear = LinearClassifier(
             class_weight=self.class_weight,
             multi_label=self.multi_label,
@@ -1194,9 +1194,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         """Scores of the linear model in the unit of the stages."""
         if self._label_format is not None or linear._model.link != "softmax":
             return scores  # half the log-odds, for both
-        p: Float = np.clip(linear._model.to_predictions(scores), _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
-        logarithms: Float = np.log(p)
-        return logarithms if self._is_softmax() else 0.5 * (logarithms - np.log1p(-p))
+        return self._scores_of_proba(linear._model.to_predictions(scores))
 
     def _decisions(self, scores: Float) -> Prediction:
         scores = self._by_output((scores - self._threshold) * self._unit())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils import Tags
 
 from weald._fit.base import BaseModel
 from weald._input import schema
 from weald._input.checks import Matrix
-from weald._input.sparse import Raw, is_sparse
+from weald._input.sparse import Raw, has_nan
 
 
 class Absent:
@@ -47,9 +46,7 @@ class OfFiniteX(BaseModel):
 
     def _to_matrix(self, X: Raw, *, reset: bool, fitting: bool) -> Matrix:
         X = super()._to_matrix(X, reset=reset, fitting=fitting)
-        values = X.data if is_sparse(X) else X
-        # Values are finite or NaN, and float64 holds any sum of them: the sum is NaN if and only if a value is.
-        if np.isnan(np.sum(values, dtype=np.float64)):
+        if has_nan(X):
             raise ValueError(
                 f"X contains NaN, which {type(self).__name__} does not support, since {self._why_finite}: X must be "
                 "finite. Impute missing values, or use a random forest, which splits on missing values"

@@ -32,6 +32,11 @@ def is_sparse(matrix: object) -> bool:
     return bool(sparse.issparse(matrix))
 
 
+def has_nan(X: Matrix) -> bool:
+    """Whether a value is NaN. All others must be finite: float64 holds any sum of them."""
+    return bool(np.isnan(np.sum(X.data if is_sparse(X) else X, dtype=np.float64)))
+
+
 def csr_of(arrays: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int]) -> sparse.csr_array:
     """The engine's offsets, columns and values as a matrix in canonical form."""
     ptr, columns, values = arrays

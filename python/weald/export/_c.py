@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from weald.export import _c_linear
 from weald.export._ensemble import Ensemble, Head
-from weald.export._linear import Linear, described
+from weald.export._linear import Linear, description_of
 from weald.export._links import LINKS
 
 # Keywords up to C23. A name that is one of them, or starts with a reserved prefix, might not compile.
@@ -173,7 +173,7 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
         raise TypeError(f"name must be a string, got a {type(name).__name__}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, flags=re.ASCII) or _KEYWORDS.fullmatch(name):
         raise ValueError(f"name must be a C identifier that is not a keyword and starts with a letter, got {name!r}")
-    model = described(estimator, "to_c")
+    model = description_of(estimator, "to_c")
     return "".join(_parts_of_linear(model, name) if isinstance(model, Linear) else _parts(model, name))
 
 

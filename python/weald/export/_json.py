@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 
 from weald import _weald
 from weald._input.checks import Float
-from weald._input.described import described as described_value
+from weald._input.described import described
 from weald.export._ensemble import EnsembleTree, Head
-from weald.export._linear import Linear, described
+from weald.export._linear import Linear, description_of
 from weald.export._links import LINKS
 from weald.export._predictor import JsonModel
 
@@ -70,7 +70,7 @@ def to_json(estimator: BaseEstimator) -> str:
     >>> bool((from_json(text).predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    ensemble = described(estimator, "to_json")
+    ensemble = description_of(estimator, "to_json")
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -192,14 +192,14 @@ def _need(holds: object, fault: str) -> None:
 
 
 def _read(content: Any) -> JsonModel:
-    _need(isinstance(content, dict), f"it must be an object, got {described_value(content)}")
+    _need(isinstance(content, dict), f"it must be an object, got {described(content)}")
     form, version, kind, link = (content.get(name) for name in ("format", "version", "kind", "link"))
-    _need(form == FORMAT, f'"format" must be "{FORMAT}", got {described_value(form)}')
-    _need(version == VERSION, f'"version" must be {VERSION}, got {described_value(version)}')
-    _need(kind in _KINDS, f'"kind" must be one of {", ".join(_KINDS)}, got {described_value(kind)}')
+    _need(form == FORMAT, f'"format" must be "{FORMAT}", got {described(form)}')
+    _need(version == VERSION, f'"version" must be {VERSION}, got {described(version)}')
+    _need(kind in _KINDS, f'"kind" must be one of {", ".join(_KINDS)}, got {described(kind)}')
     _need(
         isinstance(link, str) and link in LINKS,
-        f'"link" must be one of {", ".join(LINKS)}, got {described_value(link)}',
+        f'"link" must be one of {", ".join(LINKS)}, got {described(link)}',
     )
     n_features, n_outputs, n_scores = (_size(content, name) for name in ("n_features", "n_outputs", "n_scores"))
     classes = [_any_values(values) for values in _list(content, "classes")]
@@ -256,7 +256,7 @@ def _read(content: Any) -> JsonModel:
 
 def _arrays_of_linear(content: Any, head: Head) -> tuple[Any, ...]:
     """What is done with X, inverse document frequencies, and the other arrays, which the engine checks."""
-    _need(isinstance(content, dict), f'"linear" must be an object, got {described_value(content)}')
+    _need(isinstance(content, dict), f'"linear" must be an object, got {described(content)}')
     _need(head.n_trees == 0, f'"trees" must be empty with "linear", got {head.n_trees} trees')
     _need(head.threshold == 0, f'"threshold" must be 0 with "linear", got {head.threshold}')
     _need(head.divisor == 1 and len(head.start) == 0, '"divisor" must be 1 and "start" empty with "linear"')
@@ -265,7 +265,7 @@ def _arrays_of_linear(content: Any, head: Head) -> tuple[Any, ...]:
     features = content.get("features")
     _need(
         isinstance(features, str) and features in ("given", "normalized", "tfidf"),
-        f'"features" must be "given", "normalized" or "tfidf", got {described_value(features)}',
+        f'"features" must be "given", "normalized" or "tfidf", got {described(features)}',
     )
     ptr, columns = (_integers(content, name, '"linear"') for name in ("ptr", "columns"))
     for name, numbers in (("ptr", ptr), ("columns", columns)):
@@ -303,7 +303,7 @@ class _Tree(NamedTuple):
 
 def _read_tree(content: Any, where: str, n_scores: int) -> _Tree:
     """The arrays of a tree, whose structure the engine checks."""
-    _need(isinstance(content, dict), f"{where} must be an object, got {described_value(content)}")
+    _need(isinstance(content, dict), f"{where} must be an object, got {described(content)}")
     names = ("feature", "left", "right", "missing_left", "leaf_ptr", "leaf_columns")
     feature, left, right, missing_left, ptr, columns = (_integers(content, name, where) for name in names)
     threshold, values = _floats(content, "threshold"), _floats(content, "leaf_values")
@@ -315,18 +315,18 @@ def _read_tree(content: Any, where: str, n_scores: int) -> _Tree:
     if column is not None:
         _need(
             type(column) is int and 0 <= column < n_scores,
-            f'"column" of {where} must be an integer from 0 to {n_scores - 1}, got {described_value(column)}',
+            f'"column" of {where} must be an integer from 0 to {n_scores - 1}, got {described(column)}',
         )
     if content.get("factors") is not None:
         factors = _floats(content, "factors")
         _need(column is None, f'"factors" of {where} must be null if "column" is given, got {len(factors)} values')
         _need(len(factors) == n_scores, f'"factors" of {where} must have length {n_scores}, got {len(factors)}')
     sets = content.get("categories")
-    _need(isinstance(sets, dict), f'"categories" of {where} must be an object, got {described_value(sets)}')
+    _need(isinstance(sets, dict), f'"categories" of {where} must be an object, got {described(sets)}')
     for node in sets:
         _need(
             node.isascii() and node.isdecimal() and int(node) < len(feature) and feature[int(node)] >= 0,
-            f'"categories" of {where} must have indices of splits as keys, got {described_value(node)}',
+            f'"categories" of {where} must have indices of splits as keys, got {described(node)}',
         )
     categories = [(int(node), _integers(sets, node, where).tolist()) for node in sets]
     return _Tree(feature, as_float32, left, right, missing_left != 0, categories, ptr, columns, values, column, factors)
@@ -335,7 +335,7 @@ def _read_tree(content: Any, where: str, n_scores: int) -> _Tree:
 def _list(content: dict[str, Any], name: str) -> list[Any]:
     found = content.get(name)
     if not isinstance(found, list):
-        raise ValueError(f'text is not a valid model: "{name}" must be a list, got {described_value(found)}')
+        raise ValueError(f'text is not a valid model: "{name}" must be a list, got {described(found)}')
     return found
 
 
@@ -343,7 +343,7 @@ def _size(content: dict[str, Any], name: str) -> int:
     found = content.get(name)
     if type(found) is not int or not 1 <= found <= _INT:
         raise ValueError(
-            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {described_value(found)}'
+            f'text is not a valid model: "{name}" must be an integer from 1 to {_INT}, got {described(found)}'
         )
     return found
 
@@ -355,7 +355,7 @@ def _number(content: dict[str, Any], name: str) -> float:
 def _floats(content: dict[str, Any], name: str) -> Float:
     listed = _list(content, name)
     others = [value for value in listed if type(value) not in (int, float)]
-    _need(not others, f'"{name}" must have numbers, got {described_value(others[0] if others else None)}')
+    _need(not others, f'"{name}" must have numbers, got {described(others[0] if others else None)}')
     try:
         found = np.array(listed, dtype=np.float64)
     except OverflowError as error:
@@ -367,19 +367,19 @@ def _floats(content: dict[str, Any], name: str) -> Float:
 def _integers(content: dict[str, Any], name: str, where: str) -> NDArray[np.int64]:
     listed = _list(content, name)
     others = [value for value in listed if type(value) is not int or abs(value) >= 2**53]
-    _need(not others, f'"{name}" of {where} must have integers, got {described_value(others[0] if others else None)}')
+    _need(not others, f'"{name}" of {where} must have integers, got {described(others[0] if others else None)}')
     return np.array(listed, dtype=np.int64)
 
 
 def _any_values(listed: Any) -> NDArray[Any]:
     _need(
         isinstance(listed, list) and listed,
-        f"classes and categories must be lists that are not empty, got {described_value(listed)}",
+        f"classes and categories must be lists that are not empty, got {described(listed)}",
     )
     kinds = {type(value) for value in listed}
     _need(
         len(kinds) == 1 and kinds <= {bool, int, float, str},
-        f"classes and categories must be all bools, all integers, all floats or all strings, got {described_value(listed)}",
+        f"classes and categories must be all bools, all integers, all floats or all strings, got {described(listed)}",
     )
     if kinds != {int}:
         return np.array(listed, dtype=object if kinds == {str} else None)
@@ -398,6 +398,6 @@ def _names(content: dict[str, Any], name: str, length: int) -> list[str] | None:
     are_strings = all(isinstance(item, str) for item in found)
     _need(
         len(found) == length and are_strings,
-        f'"{name}" must be a list of {length} strings, got {described_value(found)}',
+        f'"{name}" must be a list of {length} strings, got {described(found)}',
     )
     return found

@@ -54,7 +54,7 @@ class Linear(Head):
         return bool((self.slopes != 1).any() or self.offsets.any())
 
 
-def described(model: BaseEstimator, exporter: str) -> Ensemble | Linear:
+def description_of(model: BaseEstimator, exporter: str) -> Ensemble | Linear:
     """The description of a fitted estimator of weald, with trees or linear. Messages contain the name `exporter`."""
     if not isinstance(model, BaseModel) or not issubclass(model._proof.engine, _weald.LinearModel):
         return ensemble_of(model, exporter)

@@ -13,7 +13,7 @@ from weald._input.checks import Float
 from weald.export import _onnx_linear
 from weald.export._columns import by_column
 from weald.export._ensemble import Ensemble, EnsembleTree, constant, largest_of, nothing
-from weald.export._linear import Linear, described
+from weald.export._linear import Linear, description_of
 from weald.export._links import LINKS
 
 _ML = "ai.onnx.ml"
@@ -99,7 +99,7 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     """
     if type(ml_opset) is not int or ml_opset not in (3, 5):
         raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")
-    ensemble = described(estimator, "to_onnx")
+    ensemble = description_of(estimator, "to_onnx")
     if isinstance(ensemble, Linear):
         _onnx_linear.check_size(ensemble)
     elif ml_opset == 3 and ensemble.link in ("identity", "margin"):
