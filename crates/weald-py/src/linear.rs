@@ -135,9 +135,8 @@ pub(crate) fn held_out_linear<'py>(
     let entry = Entry { n_threads, cost: cost_of_fit(&x, &y).saturating_mul(n_folds), progress: None };
     let data = Dataset::new(&x, &y).weights(weights).y_mask(y_mask);
     let (scores, folds) = entry.run(py, |control| {
-        let margins = config.held_out_margins(&data, n_folds, control)?;
-        let folds = config.held_out_folds(&data, n_folds, control)?;
-        Ok((model.0.scores_of_margins(margins.view(), control)?, folds))
+        let found = config.held_out(&data, n_folds, control)?;
+        Ok((model.0.scores_of_margins(found.margins.view(), control)?, found.folds))
     })?;
     Ok((output::array(py, scores), output::vector(py, folds)))
 }
@@ -148,6 +147,18 @@ fn cost_of_fit(x: &Matrix<'_>, y: &Targets<'_>) -> usize {
 }
 
 impl PyLinear {
+    /// Returns the weights of margins as CSR with a row for each feature: offsets, columns, weights.
+    fn by_feature(&self) -> (Vec<usize>, Vec<u32>, Vec<f32>) {
+        let (mut ends, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for feature in 0..self.0.n_features() {
+            let (of_feature, weights) = self.0.weights_of(feature);
+            columns.extend_from_slice(of_feature);
+            values.extend_from_slice(weights);
+            ends.push(columns.len());
+        }
+        (ends, columns, values)
+    }
+
     /// Returns how to run a pass over `x` that writes `width` values for each sample.
     fn entry<'py>(&self, x: &Matrix<'_>, width: usize, n_threads: usize) -> Entry<'py> {
         let of_scores = x.n_samples().saturating_mul(width);
@@ -164,7 +175,7 @@ impl PyLinear {
         self.0.n_columns()
     }
 
-    /// What is done with X: "given", "normalized" or "tfidf".
+    /// What is done with X: "given", "normalized", "tfidf" or "standardized".
     #[getter]
     fn features(&self) -> &'static str {
         name_of_features(self.0.features())
@@ -204,14 +215,7 @@ impl PyLinear {
     /// of margins, and slopes and intercepts of log-odds (float32).
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let model = &self.0;
-        let lists = || (0..model.n_features()).map(|feature| model.weights_of(feature));
-        let mut ends = vec![0usize];
-        ends.extend(lists().scan(0, |end, (columns, _)| {
-            *end += columns.len();
-            Some(*end)
-        }));
-        let columns: Vec<u32> = lists().flat_map(|(columns, _)| columns).copied().collect();
-        let values: Vec<f32> = lists().flat_map(|(_, values)| values).copied().collect();
+        let (ends, columns, values) = self.by_feature();
         let n = model.n_columns();
         let (slopes, offsets) = match model.calibration() {
             None => (vec![1.0; n], vec![0.0; n]),
@@ -243,20 +247,11 @@ impl PyLinear {
 
     /// The weights of features for log-odds, as CSR with a row for each feature: offsets, columns (uint32), weights.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<output::SparseArrays<'py>> {
-        let model = &self.0;
-        let lists = || (0..model.n_features()).map(|feature| model.weights_of(feature));
-        let slopes = model.calibration().map(Calibration::slopes);
-        let mut ends = vec![0];
-        ends.extend(lists().scan(0, |end, (columns, _)| {
-            *end += columns.len();
-            Some(*end)
-        }));
-        let (mut columns, mut weights) = (Vec::new(), Vec::new());
-        for (of_feature, values) in lists() {
-            columns.extend_from_slice(of_feature);
-            let slope = |column: u32| slopes.map_or(1.0, |slopes| f64::from(slopes[column as usize]));
-            weights.extend(of_feature.iter().zip(values).map(|(&column, &value)| slope(column) * f64::from(value)));
-        }
+        let (ends, columns, values) = self.by_feature();
+        let slopes = self.0.calibration().map(Calibration::slopes);
+        let slope = |column: u32| slopes.map_or(1.0, |slopes| f64::from(slopes[column as usize]));
+        let weights = columns.iter().zip(values).map(|(&column, value)| slope(column) * f64::from(value));
+        let weights: Vec<f64> = weights.collect();
         Ok((output::vector(py, ends), output::vector(py, columns), output::vector(py, weights)))
     }
 

@@ -20,9 +20,19 @@ const FOLDS: u64 = u64::from_be_bytes(*b"linfolds");
 /// Margins that are in memory at once.
 const CELLS: usize = 1 << 22;
 
+/// The result of [`LinearConfig::held_out`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct HeldOut {
+    /// The margins of all samples, (n_samples, n_columns) in float32, each by the fit to the samples of the other folds.
+    pub margins: Array2<f32>,
+    /// The fold of each sample, below the number of folds.
+    pub folds: Vec<u32>,
+}
+
 impl LinearConfig {
-    /// Returns the margins of all samples, (n_samples, n_columns) in float32, each by the fit to the samples of the other
-    /// folds, in the order of the samples and of the columns of [`LinearConfig::fit_controlled`].
+    /// Returns the margins of all samples, each by the fit to the samples of the other folds, in the order of the samples
+    /// and of the columns of [`LinearConfig::fit_controlled`], and the folds.
     ///
     /// Samples with equal X are in the same fold. Folds depend on the content of samples and on the seed, not on their
     /// order, and rare columns are spread over the folds. The number of different samples should be at least `n_folds`:
@@ -33,12 +43,7 @@ impl LinearConfig {
     /// # Errors
     /// The same as for [`LinearConfig::fit_controlled`], and [`crate::ErrorKind::Invalid`] if there are fewer than two
     /// folds.
-    pub fn held_out_margins<'d>(
-        &self,
-        data: impl Into<Dataset<'d>>,
-        n_folds: usize,
-        control: &Control,
-    ) -> Result<Array2<f32>> {
+    pub fn held_out<'d>(&self, data: impl Into<Dataset<'d>>, n_folds: usize, control: &Control) -> Result<HeldOut> {
         self.check()?;
         Source::with(&data.into(), |source| {
             let folds = self.folds(source, n_folds, control)?;
@@ -52,22 +57,8 @@ impl LinearConfig {
                     Ok(())
                 })?;
             }
-            Ok(into_array(all, n, width))
+            Ok(HeldOut { margins: into_array(all, n, width), folds: folds.of })
         })
-    }
-
-    /// Returns the fold of each sample in [`LinearConfig::held_out_margins`], below `n_folds`.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn held_out_folds<'d>(
-        &self,
-        data: impl Into<Dataset<'d>>,
-        n_folds: usize,
-        control: &Control,
-    ) -> Result<Vec<u32>> {
-        self.check()?;
-        Source::with(&data.into(), |source| Ok(self.folds(source, n_folds, control)?.of))
     }
 
     pub(super) fn folds(&self, source: &Source<'_>, n_folds: usize, control: &Control) -> Result<Folds> {

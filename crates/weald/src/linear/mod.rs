@@ -37,6 +37,7 @@ pub use calibration::Calibration;
 pub use choose::{Candidate, Choice, Grid};
 pub use config::LinearConfig;
 pub use features::Features;
+pub use held_out::HeldOut;
 
 use std::sync::Arc;
 

@@ -120,7 +120,7 @@ impl LinearModel {
     }
 
     /// Returns the scores, (n_samples, n_columns), that margins mean, such as those of
-    /// [`LinearConfig::held_out_margins`](super::LinearConfig::held_out_margins).
+    /// [`LinearConfig::held_out`](super::LinearConfig::held_out).
     ///
     /// # Errors
     /// Returns [`crate::ErrorKind::Shape`], [`crate::ErrorKind::OutOfMemory`] and [`crate::ErrorKind::Interrupted`].

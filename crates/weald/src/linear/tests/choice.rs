@@ -38,7 +38,7 @@ impl Data {
     fn held_out(&self, config: &LinearConfig, n_folds: usize) -> Array2<f32> {
         let data = Dataset::new(&self.x, label_view(&self.y)).sample_weight(&self.weights[..]);
         let data = data.y_mask(Mask::from(&self.unknown));
-        config.held_out_margins(&data, n_folds, &Control::default()).unwrap()
+        config.held_out(&data, n_folds, &Control::default()).unwrap().margins
     }
 }
 
@@ -316,7 +316,7 @@ fn bad_grids_are_errors() {
     assert_eq!(what(Grid { c: vec![], ..Grid::default() }), "C");
     assert_eq!(what(Grid { c: vec![1.0, -1.0], ..Grid::default() }), "C");
     assert_eq!(what(Grid { n_folds: 1, ..Grid::default() }), "n_folds");
-    let held_out = config().held_out_margins((&x, label_view(&y)), 0, &Control::default());
+    let held_out = config().held_out((&x, label_view(&y)), 0, &Control::default());
     assert!(matches!(held_out.unwrap_err().kind(), ErrorKind::Invalid { what: "n_folds", .. }));
     let control = Control::default();
     control.stop();
