@@ -1,7 +1,8 @@
-"""Linear models as JSON, C and ONNX: scores are those of the engine, and what contradicts itself is not read."""
+"""Linear models, and boosting from them, as JSON, C and ONNX: scores are those of the engine; contradictions are not read."""
 
 from __future__ import annotations
 
+import functools
 import json
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 import weald
 from conftest import make, make_data
 from scipy import sparse
-from weald.export import from_json, to_c, to_json, to_onnx
+from test_linear_start import boosting, words
+from weald.export import from_json, to_c, to_json, to_onnx, to_sklearn, to_treelite
+from weald.export._ensemble import ensemble_of
 
 FEATURES = ["given", "normalized", "tfidf", "standardized"]
 OUTPUTS = ["single", "several", "labels", "two", "one class"]
@@ -155,3 +158,170 @@ def test_a_dense_matrix_that_is_too_large_for_onnx_is_refused(monkeypatch):
     monkeypatch.setattr("weald.export._onnx_linear._MOST_BYTES", 100)
     with pytest.raises(ValueError, match=r"to_onnx does not support linear models with weights of more than 100 bytes"):
         to_onnx(model)
+
+
+# --- boosting from a linear model -------------------------------------------------------------------------------------
+
+INIT = ["linear", "auto", "LinearClassifier"]
+STAGES = [{}, {"loss": "exponential"}, {"output_strategy": "joint"}, {"relabel_leaves": False}]
+
+
+@functools.cache
+def boosted(outputs, init, features="auto", at=0):
+    """Boosting whose scores start from a linear model, and samples."""
+    X, Y = words()
+    y = {"two": np.array(["no", "yes"])[Y[:, 0]], "single": Y[:, 0] + Y[:, 1], "labels": Y, "one label": Y[:, :1]}.get(
+        outputs
+    )
+    params = {"multi_label": outputs == "one label" or "auto"}
+    if outputs == "several":
+        y, params = np.column_stack([Y[:, 0] + Y[:, 1], Y[:, 2]]), {"multi_label": False}
+    if init == "LinearClassifier":
+        init = weald.LinearClassifier(random_state=0, features=features, multi_label=params["multi_label"])
+    model = boosting(init=init, n_estimators=6, **params, **STAGES[at]).fit(X, y)
+    assert type(model._init) is weald.LinearClassifier
+    return model, np.concatenate([X.toarray(), np.zeros((1, X.shape[1])), -X.toarray()[:40]]).astype(np.float32)
+
+
+BOOSTED = [
+    pytest.param(
+        outputs,
+        INIT[(i + at) % 3],
+        FEATURES[(i + at) % 3],
+        at,
+        id=f"{outputs}-{'-'.join(map(str, STAGES[at].values()))}",
+    )
+    for i, outputs in enumerate(["two", "single", "labels", "one label", "several"])
+    for at in range(len(STAGES))
+]
+# A function of the probabilities of the linear model, of which two libraries may differ in the last bits of each number:
+# probabilities are at least 1e-6, so that half their log-odds are multiplied by up to 1e6 there.
+OF_PROBABILITIES = 1e-9
+
+
+@pytest.mark.parametrize(("outputs", "init", "features", "at"), BOOSTED)
+def test_boosting_from_a_linear_model_has_the_same_bits_in_json(outputs, init, features, at):
+    model, X = boosted(outputs, init, features, at)
+    text = to_json(model)
+    assert text == to_json(model)
+    read = from_json(text)
+    for Z in (X, sparse.csr_array(X)):
+        np.testing.assert_array_equal(read.predict_scores(Z), model._scores(X))
+        np.testing.assert_array_equal(columns_of(read.predict_proba(Z)), columns_of(model.predict_proba(X)))
+        np.testing.assert_array_equal(read.predict(Z), model.predict(X))
+    assert (
+        repr(read)
+        == f"<GradientBoostingClassifier of {model._model.forest.n_trees} trees, read by weald.export.from_json>"
+    )
+    hostile = X.copy()
+    hostile[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        read.predict(hostile)
+
+
+@pytest.mark.parametrize(("outputs", "init", "features", "at"), BOOSTED)
+def test_boosting_from_a_linear_model_in_c(outputs, init, features, at, tmp_path):
+    c = pytest.importorskip("test_export_c")
+    if c.COMPILER is None:
+        pytest.skip("no C compiler")
+    model, X = boosted(outputs, init, features, at)
+    linear = ensemble_of(model, "test").linear
+    scores, predict = c.compiled(to_c(model), tmp_path)
+    if linear.added == "scores" and linear.features != "tfidf":
+        np.testing.assert_array_equal(scores(X), model._scores(X))
+    else:
+        # As above, log1p may change a feature by 2^-24.
+        size = np.abs(model._init.coef_.toarray()).sum(axis=1).max() if linear.features == "tfidf" else 0.0
+        np.testing.assert_allclose(scores(X), model._scores(X), rtol=1e-13, atol=2.0**-23 * size + OF_PROBABILITIES)
+    np.testing.assert_allclose(predict(X), columns_of(model.predict_proba(X)), rtol=1e-5, atol=OF_PROBABILITIES)
+
+
+@pytest.mark.parametrize("ml_opset", [3, 5])
+@pytest.mark.parametrize(("outputs", "init", "features", "at"), BOOSTED)
+def test_boosting_from_a_linear_model_in_onnx(outputs, init, features, at, ml_opset):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model, X = boosted(outputs, init, features, at)
+    session = runtime.InferenceSession(to_onnx(model, ml_opset=ml_opset).SerializeToString())
+    names = [output.name for output in session.get_outputs()]
+    found = dict(zip(names, session.run(None, {"X": X}), strict=True))
+    proba = columns_of([found[name] for name in names if name.startswith("probabilities")])
+    # Prepared features are not rounded there, and the sums over trees and the results of version 3 are float32.
+    size = np.abs(model._init.coef_.toarray()).sum(axis=1).max()
+    bound = 2.0**-24 * size + (1e-6 if ml_opset == 3 else OF_PROBABILITIES)
+    np.testing.assert_allclose(proba, columns_of(model.predict_proba(X)), rtol=0, atol=bound)
+    assert np.mean(found["predictions"] == model.predict(X).reshape(found["predictions"].shape)) > 0.99
+
+
+def test_boosting_that_took_no_linear_start_and_stages_of_a_warm_start_are_exported():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    plain = boosting(init="auto").fit(X, y)
+    assert plain._init is None
+    assert "linear" not in json.loads(to_json(plain))
+    np.testing.assert_array_equal(from_json(to_json(plain)).predict_proba(X), plain.predict_proba(X))
+    X, Y = words()
+    model = boosting(init="linear", warm_start=True).set_params(n_estimators=3).fit(X, Y)
+    for n in (3, 5):
+        model.set_params(n_estimators=n).fit(X, Y) if n > 3 else None
+        np.testing.assert_array_equal(from_json(to_json(model)).predict_proba(X), model.predict_proba(X))
+        for stage, scores in enumerate(model.staged_decision_function(X), start=1):
+            at_stage = from_json(to_json(model.truncated(stage))).predict_scores(X)
+            np.testing.assert_array_equal(at_stage * model._unit(), scores)
+    loaded = weald.loads(weald.dumps(model))
+    assert to_json(loaded) == to_json(model)
+
+
+@pytest.mark.parametrize("exporter", [to_treelite, to_sklearn])
+def test_formats_of_trees_alone_say_why_they_do_not_have_a_linear_start(exporter):
+    message = r"starts? from a linear model: it has weights.*trees alone.*use to_json, to_c or to_onnx, or fit it with init=None"
+    with pytest.raises(ValueError, match=message):
+        exporter(boosted("labels", "linear")[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: content["linear"].update(added="odds"), '"added" must be "scores", "log" or "half_logit"'),
+        (lambda content: content["linear"].update(link="softmax"), '"link" of "linear" must be "logistic"'),
+        (lambda content: content.update(link="share"), '"link" must be one of logistic, softmax, one_against_rest'),
+        (lambda content: content.update(trees=[], link="logistic"), '"start" must be empty and "added" "scores"'),
+        (lambda content: content.update(divisor=2.0), '"divisor" must be 1'),
+        (lambda content: content["linear"]["intercepts"].pop(), "one finite number for each column"),
+        (lambda content: content["trees"][0]["left"].pop(), ""),
+    ],
+)
+def test_a_linear_start_that_contradicts_itself_is_not_read(change, message):
+    content = json.loads(to_json(boosted("labels", "linear")[0]))
+    content["start"] = [0.5] * 5
+    change(content)
+    with pytest.raises(ValueError, match=f"text is not a valid model: .*{message}"):
+        from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("ml_opset", [3, 5])
+def test_names_and_classes_are_in_the_metadata_of_onnx(ml_opset):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+
+    def metadata(model):
+        session = runtime.InferenceSession(to_onnx(model, ml_opset=ml_opset).SerializeToString())
+        return {name: json.loads(text) for name, text in session.get_modelmeta().custom_metadata_map.items()}
+
+    X, y = make_data("RandomForestClassifier")
+    y = np.unique(y, return_inverse=True)[1]
+    frame = pd.DataFrame(X, columns=[f"größe {j}" for j in range(X.shape[1])])
+    forest = make("RandomForestClassifier").fit(frame, np.array(["a", "b", '"c"'])[y])
+    expected = {"feature_names": list(frame.columns), "classes": [['"c"', "a", "b"]]}
+    assert metadata(forest) == expected
+    Y = np.column_stack([y % 2, y])
+    several = make("RandomForestClassifier").fit(X, pd.DataFrame(Y, columns=["odd", "all"]))
+    assert metadata(several) == {"output_names": ["odd", "all"], "classes": [[0, 1], [0, 1, 2]]}
+    words_X, labels = words()
+    linear = weald.LinearClassifier(random_state=0).fit(words_X, labels, label_names=list("abcde"))
+    assert metadata(linear) == {"output_names": list("abcde")}
+    assert metadata(make("RandomForestRegressor").fit(X, X[:, 0])) == {}
+    frame["colour"] = pd.Categorical(np.array(["red", "blue"])[y % 2])
+    found = metadata(make("RandomForestClassifier").fit(frame, y))
+    assert found["categories"] == [*[None] * X.shape[1], ["blue", "red"]]

@@ -31,7 +31,7 @@ def loss(proba: NDArray[np.float64], y: NDArray[np.int64]) -> float:
 
 
 def boosting(**parameters: Any) -> weald.GradientBoostingClassifier:
-    return weald.GradientBoostingClassifier(n_estimators=10, random_state=3, **parameters)
+    return weald.GradientBoostingClassifier(**{"n_estimators": 10, "random_state": 3, **parameters})
 
 
 def test_a_linear_start_is_better_than_none_where_labels_are_sums_of_words() -> None:

@@ -52,9 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
-# Probabilities of `init` are clipped to this distance from 0 and 1 before they become scores.
-_LEAST_PROBABILITY = 1e-6
-
 
 def _has_probabilities(estimator: BaseModel) -> bool:
     try:
@@ -1139,9 +1136,7 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _scores_of_proba(self, proba: Float) -> Float:
         """Scores in the unit of the stages: logarithms for the softmax, else half the log-odds, for both losses."""
-        p: Float = np.clip(proba, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
-        logarithms: Float = np.log(p)
-        return logarithms if self._is_softmax() else 0.5 * (logarithms - np.log1p(-p))
+        return linear_start.scores_of_proba(proba, "log" if self._is_softmax() else "half_logit")
 
     # --- linear starts -----------------------------------------------------------------------------------------------
 
@@ -1192,9 +1187,13 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
 
     def _scores_of_linear(self, linear: LinearClassifier, scores: Float) -> Float:
         """Scores of the linear model in the unit of the stages."""
-        if self._label_format is not None or linear._model.link != "softmax":
-            return scores  # half the log-odds, for both
-        return self._scores_of_proba(linear._model.to_predictions(scores))
+        return linear_start.in_unit_of_stages(linear._model, scores, self._added_of(linear))
+
+    def _added_of(self, linear: LinearClassifier) -> linear_start.Added:
+        """What stages that start from this linear model add their values to."""
+        if isinstance(self.init, str) and (self._label_format is not None or linear._model.link != "softmax"):
+            return "scores"  # half the log-odds, for both
+        return "log" if self._is_softmax() else "half_logit"
 
     def _decisions(self, scores: Float) -> Prediction:
         scores = self._by_output((scores - self._threshold) * self._unit())

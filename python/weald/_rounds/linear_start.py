@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,25 @@ if TYPE_CHECKING:
 
 # The folds of the scores that stages start from, unless `init_cv` is another number.
 N_FOLDS = 3
+
+# What stages add their values to: the scores of the linear model, or a function of its probabilities, which are at least
+# `LEAST_PROBABILITY` from 0 and 1: "log", their logarithms, or "half_logit", half their log-odds.
+Added: TypeAlias = Literal["scores", "log", "half_logit"]
+LEAST_PROBABILITY = 1e-6
+
+
+def scores_of_proba(proba: Float, added: Added) -> Float:
+    """Scores in the unit of the stages, of probabilities."""
+    p: Float = np.clip(proba, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    logarithms: Float = np.log(p)
+    return logarithms if added == "log" else 0.5 * (logarithms - np.log1p(-p))
+
+
+def in_unit_of_stages(engine: _weald.LinearModel, scores: Float, added: Added) -> Float:
+    """Scores of a linear model in the unit of the stages: a column for each of their scores."""
+    if added == "scores":
+        return scores
+    return scores_of_proba(engine.to_predictions(scores)[:, -scores.shape[1] :], added)
 
 
 @dataclass(frozen=True)

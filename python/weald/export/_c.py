@@ -9,8 +9,7 @@ from itertools import chain, islice
 from sklearn.base import BaseEstimator
 
 from weald.export import _c_linear
-from weald.export._ensemble import Ensemble, Head
-from weald.export._linear import Linear, description_of
+from weald.export._ensemble import Ensemble, Head, ensemble_of
 from weald.export._links import LINKS
 
 # Keywords up to C23. A name that is one of them, or starts with a reserved prefix, might not compile.
@@ -77,7 +76,7 @@ _SCORES = """\
 void {name}_scores(const float *x, double *scores)
 {{
     uint32_t t, c, leaf;
-{start}
+{linear}{start}
     for (t = 0; t < {n_trees}u; t++) {{
         leaf = {name}_leaf({name}_roots[t], x);
         for (c = {name}_leaf_ends[leaf]; c < {name}_leaf_ends[leaf + 1]; c++)
@@ -86,8 +85,15 @@ void {name}_scores(const float *x, double *scores)
 {divide}}}
 """
 
-_RANK_ONE = """\
-/* Not fused with the addition that follows, which would round another time. */
+_SCORES_OF_LINEAR = """\
+void {name}_scores(const float *x, double *scores)
+{{
+    {name}_linear(x, scores);
+}}
+"""
+
+_PRODUCT = """\
+/* Not fused with an addition, which would round another time. */
 static double {name}_product(double a, double b)
 {{
     volatile double product = a * b;
@@ -145,15 +151,19 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     TypeError
         If `estimator` is something else, or `name` is not a string.
     ValueError
-        If `estimator` is a centroid forest or boosting without trees or with `init`, has more than 2**32 - 1 nodes,
-        leaf values or weights, or `name` is not a C identifier, is a keyword, or starts with an underscore.
+        If `estimator` is a centroid forest, boosting without trees or with an `init` that is not a linear model of weald, has
+        more than 2**32 - 1 nodes, leaf values or weights, or `name` is not a C identifier, is a keyword, or starts with an
+        underscore.
     sklearn.exceptions.NotFittedError
         If `estimator` is not fitted.
 
     Notes
     -----
     For equal float32 features, the scores are exactly those of the model if `double` is an IEEE 754 float64 and the
-    compiler conforms to IEEE 754 (not with `-ffast-math`). Predictions then agree up to the rounding of `exp`. The size
+    compiler conforms to IEEE 754 (not with `-ffast-math`); a linear model, or the start of boosting, with `features_` "tfidf" or
+    of more than two classes also uses logarithms and exponentials, whose rounding is that of the C library. Predictions agree
+    up to the rounding of `exp`. Linear models do not support missing values. Boosting from a linear model has NAME_N_SCORES
+    doubles on the stack. The size
     of the source code and of the compiled program, and the time to compile it, are O(nodes + stored leaf values), with
     20 bytes per node and 12 bytes per leaf value. A prediction takes time proportional to the lengths of the paths and
     the stored values of the leaves that are reached. The functions only write to the buffer of the caller, so they can
@@ -173,27 +183,46 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
         raise TypeError(f"name must be a string, got a {type(name).__name__}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, flags=re.ASCII) or _KEYWORDS.fullmatch(name):
         raise ValueError(f"name must be a C identifier that is not a keyword and starts with a letter, got {name!r}")
-    model = description_of(estimator, "to_c")
-    return "".join(_parts_of_linear(model, name) if isinstance(model, Linear) else _parts(model, name))
+    return "".join(_parts(ensemble_of(estimator, "to_c"), name))
 
 
-def _parts_of_linear(model: Linear, name: str) -> Iterator[str]:
-    _c_linear.check_size(model, _NONE - 1)
-    yield _c_linear.head(model)
+def _parts(model: Ensemble, name: str) -> Iterator[str]:
+    has_trees, linear = model.n_trees > 0, model.linear
+    has_factors = has_trees and next(model.trees()).factors is not None
+    tables = _Tables(model)
+    if linear is not None:
+        _c_linear.check_size(linear, _NONE - 1)
+    kinds = [f"{model.n_trees} trees"] if has_trees else []
+    kinds += [] if linear is None else [f"{linear.n_scores} columns of weights"]
+    orders = ["trees"] if has_trees else []
+    orders += [] if linear is None else ["features"]
+    yield f"/* {model.estimator} of weald, {', '.join(kinds)}: written by weald.export.to_c.\n\n"
+    yield f"   Rows are float32; scores are sums of doubles in the order of the {' and the '.join(orders)}.\n"
+    yield "   Do not compile with -ffast-math. */\n\n"
+    yield "" if linear is None else "#include <float.h>\n"
+    yield "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
     yield from _declarations(model, name)
-    yield from _c_linear.tables_and_scores(model, name, _array)
+    if has_trees:
+        yield from _tables_of_trees(model, tables, name, has_factors)
+    if linear is not None:
+        yield from _c_linear.tables(linear, name, _array)
     yield from _outputs(model, name)
+    yield "\n"
+    if has_factors or (linear is not None and _c_linear.has_products(linear)):
+        yield _PRODUCT.format(name=name)
+    if linear is not None:
+        softmax = _SOFTMAX.format(name=name, n_outputs=len(model.blocks()))
+        yield from _c_linear.functions(linear, name, softmax)
+    if has_trees:
+        has_sets = len(tables.set_ends) > 1
+        yield _IN_SET.format(name=name) if has_sets else ""
+        lists = f"    if (node->set)\n        return {name}_is_in(node->set, value);\n" if has_sets else ""
+        yield _WALK.format(name=name, sets=lists) + "\n"
+    yield (_scores(model, name, has_factors) if has_trees else _SCORES_OF_LINEAR.format(name=name)) + "\n"
     yield _predict(model, name)
 
 
-def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:
-    has_factors = next(ensemble.trees()).factors is not None if ensemble.n_trees else False
-    tables = _Tables(ensemble)
-    yield f"/* {ensemble.estimator} of weald, {ensemble.n_trees} trees: written by weald.export.to_c.\n\n"
-    yield "   Rows are float32; scores are sums of doubles in the order of the trees. Do not compile with\n"
-    yield "   -ffast-math. */\n\n"
-    yield "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
-    yield from _declarations(ensemble, name)
+def _tables_of_trees(ensemble: Ensemble, tables: _Tables, name: str, has_factors: bool) -> Iterator[str]:
     yield _TYPES.format(name=name)
     yield from _array(f"struct {name}_node {name}_nodes", tables.nodes, per_line=4)
     yield from _array(f"uint32_t {name}_roots", map(str, tables.roots))
@@ -209,16 +238,6 @@ def _parts(ensemble: Ensemble, name: str) -> Iterator[str]:
     if tables.sets:
         yield from _array(f"uint16_t {name}_sets", map(str, tables.sets))
         yield from _array(f"uint32_t {name}_set_ends", map(str, tables.set_ends))
-    yield from _outputs(ensemble, name)
-    yield "\n"
-    if len(tables.set_ends) > 1:
-        yield _IN_SET.format(name=name)
-    lists = f"    if (node->set)\n        return {name}_is_in(node->set, value);\n" if len(tables.set_ends) > 1 else ""
-    yield _WALK.format(name=name, sets=lists) + "\n"
-    if has_factors:
-        yield _RANK_ONE.format(name=name)
-    yield _scores(ensemble, name, has_factors) + "\n"
-    yield _predict(ensemble, name)
 
 
 def _declarations(model: Head, name: str) -> Iterator[str]:
@@ -293,9 +312,14 @@ def _scores(ensemble: Ensemble, name: str, has_factors: bool) -> str:
     divide = (
         f"    for (c = 0; c < {n}u; c++)\n        scores[c] /= {ensemble.divisor!r};\n" if ensemble.divisor != 1 else ""
     )
+    of_linear = f"    double linear[{n}];\n" if ensemble.linear is not None else ""
+    if of_linear:
+        divide += f"    {name}_linear(x, linear);\n"
+        divide += f"    for (c = 0; c < {n}u; c++)\n        scores[c] += linear[c];\n"
     text = _SCORES.format(
         name=name,
         n_trees=ensemble.n_trees,
+        linear=of_linear,
         start=f"    for (c = 0; c < {n}u; c++)\n        scores[c] = {value};",
         add=add,
         divide=divide,

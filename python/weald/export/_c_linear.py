@@ -4,30 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from weald._rounds.linear_start import LEAST_PROBABILITY
 from weald.export._linear import Linear, Single
-
-_HEAD = """\
-/* {estimator} of weald, {n_scores} columns: written by weald.export.to_c.
-
-   Rows are float32; scores are sums of doubles in the order of the features. Do not compile with
-   -ffast-math. */
-
-#include <float.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-
-"""
-
-_PRODUCT = """\
-/* Not fused with an addition, which would round another time. */
-static double {name}_product(double a, double b)
-{{
-    volatile double product = a * b;
-    return product;
-}}
-
-"""
 
 _PREPARED = """\
 static double {name}_prepared(const float *x, uint32_t j)
@@ -44,22 +22,23 @@ static float {name}_single(double value)
 """
 
 _SCORES = """\
-void {name}_scores(const float *x, double *scores)
+/* The scores of the linear model{what}. */
+static void {name}_linear(const float *x, double *out)
 {{
-    uint32_t j, c;
+    uint32_t {used};
 {length}    for (c = 0; c < {n_scores}u; c++)
-        scores[c] = {name}_intercepts[c];
+        out[c] = {name}_intercepts[c];
     for (j = 0; j < {n_features}u; j++) {{
         float value;
         if (x[j] == 0.0f)
             continue;
         value = {value};
         for (c = {name}_ends[j]; c < {name}_ends[j + 1]; c++)
-            scores[{name}_columns[c]] += (double)value * {name}_weights[c];
+            out[{name}_columns[c]] += (double)value * {name}_weights[c];
     }}
     for (c = 0; c < {n_scores}u; c++)
-        scores[c] = {score};
-}}
+        out[c] = {score};
+{added}}}
 
 """
 
@@ -73,8 +52,8 @@ _LENGTH = """\
 """
 
 
-def tables_and_scores(model: Linear, name: str, array: Callable[[str, Iterable[str]], Iterator[str]]) -> Iterator[str]:
-    """The tables of a file, and the function that computes scores; `array` writes a table."""
+def tables(model: Linear, name: str, array: Callable[[str, Iterable[str]], Iterator[str]]) -> Iterator[str]:
+    """The tables; `array` writes one."""
 
     def floats(what: str, values: Single) -> Iterator[str]:
         return array(f"float {name}_{what}", (f"{float.hex(value)}f" for value in values.tolist()))
@@ -88,28 +67,59 @@ def tables_and_scores(model: Linear, name: str, array: Callable[[str, Iterable[s
     if model.is_calibrated:
         yield from floats("slopes", model.slopes)
         yield from floats("offsets", model.offsets)
-    is_scaled = model.features != "given"
-    yield "\n"
-    if is_scaled or model.is_calibrated:
-        yield _PRODUCT.format(name=name)
+
+
+def has_products(model: Linear) -> bool:
+    """Whether the functions use products that must not be fused with sums."""
+    return model.features != "given" or model.is_calibrated
+
+
+def functions(model: Linear, name: str, softmax: str) -> Iterator[str]:
+    """The function that computes what is added to scores; `softmax` makes probabilities of `out`."""
     value, length = "x[j]", ""
-    if is_scaled:
+    if model.features != "given":
         steps = f"    value = copysign(log1p(fabs(value)), value) * {name}_idf[j];\n" if model.idf is not None else ""
         yield _PREPARED.format(name=name, steps=steps)
         # Of the length one, in multiples of 2^-24.
         single = f"{name}_single({name}_prepared(x, j))"
         value = f"(float)rint((double){single} / length * 16777216.0) / 16777216.0f"
         length = _LENGTH.format(name=name, n_features=model.n_features)
-    score = f"{model.unit!r} * scores[c]"
+    score = f"{model.unit!r} * out[c]"
     if model.is_calibrated:
-        score = f"{model.unit!r} * ({name}_product({name}_slopes[c], scores[c]) + {name}_offsets[c])"
-    sizes = {"n_scores": model.n_scores, "n_features": model.n_features}
-    yield _SCORES.format(name=name, length=length, value=value, score=score, **sizes)
+        score = f"{model.unit!r} * ({name}_product({name}_slopes[c], out[c]) + {name}_offsets[c])"
+    what = {
+        "scores": "",
+        "log": ", as logarithms of probabilities",
+        "half_logit": ", as half the log-odds of probabilities",
+    }
+    yield _SCORES.format(
+        name=name,
+        what=what[model.added],
+        used="j, c, o" if model.added != "scores" and model.link == "softmax" else "j, c",
+        length=length,
+        value=value,
+        score=score,
+        added=_added(model, softmax),
+        n_scores=model.n_scores,
+        n_features=model.n_features,
+    )
 
 
-def head(model: Linear) -> str:
-    """The first lines of a file."""
-    return _HEAD.format(estimator=model.estimator, n_scores=model.n_scores)
+def _added(model: Linear, softmax: str) -> str:
+    """What turns the scores in `out` into what is added."""
+    if model.added == "scores":
+        return ""
+    each = f"    for (c = 0; c < {model.n_scores}u; c++) {{\n"
+    text = softmax
+    if model.link == "logistic":
+        text = f"{each}        out[c] = 1.0 / (1.0 + exp(-2.0 * out[c]));\n    }}\n"
+    least, most = LEAST_PROBABILITY, 1 - LEAST_PROBABILITY
+    result = "log(p)" if model.added == "log" else "0.5 * (log(p) - log1p(-p))"
+    return (
+        f"{text}{each}        double p = out[c];\n"
+        f"        p = p < {least!r} ? {least!r} : p > {most!r} ? {most!r} : p;\n"
+        f"        out[c] = {result};\n    }}\n"
+    )
 
 
 def check_size(model: Linear, most: int) -> None:

@@ -1,9 +1,11 @@
-"""The description of a fitted model that all exporters use: trees, their leaf values, and the link function.
+"""The description of a fitted model that all exporters use: trees, their leaf values, weights, and the link function.
 
 ```text
-score(x)      = (start + sum over trees t of term_t(leaf_t(x))) / divisor
+score(x)      = (start + sum over trees t of term_t(leaf_t(x))) / divisor + linear(x)
 prediction(x) = link(score(x))
 ```
+
+Few models have both trees and a linear part: boosting that starts from a linear model.
 
 It is the engine's own form of all models (`weald::model::Additive` of the crate), in arrays. X is float32. A value
 goes left if `value <= threshold`, where both are float32; NaN goes in the direction of `missing_left`. At a split on
@@ -22,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
@@ -30,6 +33,8 @@ from weald._input.checks import Float
 from weald._input.described import kind_of
 from weald._input.schema import LABELS
 from weald._parameters.types import Estimator
+from weald.export._linear import Linear, linear_of
+from weald.linear import LinearClassifier
 
 Kind: TypeAlias = Literal["numbers", "classes", "labels"]
 
@@ -88,6 +93,8 @@ class Head:
     # The score above which a label, or the second of two classes, is predicted; 0 for regression targets.
     threshold: float
     n_trees: int
+    # What is added to the sums over trees; the only part of a linear model.
+    linear: Linear | None
     feature_names: list[str] | None
     output_names: list[str] | None
     # For each feature, its categories, whose codes are their positions, or None. None if no feature is categorical.
@@ -148,16 +155,12 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
     if not isinstance(model, BaseModel):
         raise TypeError(_refusal(model, exporter))
     check_is_fitted(model)
+    if isinstance(model, LinearClassifier):
+        return _of_linear(model._twin())
     if not model._tests_features:
-        why = (
-            "its nodes send samples to the nearest of several centroids, which formats with tests on single features "
-            "cannot represent"
-            if model._has_trees
-            else "it has weights of features in place of trees"
-        )
-        instead = "" if model._has_trees else "use to_json, to_c or to_onnx, or "
         raise ValueError(
-            f"{exporter} does not support {name}: {why}; {instead}use weald.save and weald.load, or export a "
+            f"{exporter} does not support {name}: its nodes send samples to the nearest of several centroids, which "
+            "formats with tests on single features cannot represent; use weald.save and weald.load, or export a "
             "RandomForest or ExtraTrees estimator fitted to the same data"
         )
     fitted = model._twin()
@@ -173,6 +176,23 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
         link="identity" if compressed is None else compressed.link,
         n_trees=forest.n_trees,
         tree=lambda index: _tree_of(forest.tree(index)),
+    )
+
+
+def trees_of(model: BaseEstimator, exporter: str) -> Ensemble:
+    """The same for a format that has trees alone."""
+    found = ensemble_of(model, exporter)
+    if found.linear is None:
+        return found
+    what = f"{found.estimator} whose trees start from a linear model" if found.n_trees else found.estimator
+    instead = (
+        "fit it with init=None"
+        if found.n_trees
+        else "use weald.save and weald.load, or export a RandomForest or ExtraTrees estimator fitted to the same data"
+    )
+    raise ValueError(
+        f"{exporter} does not support {what}: it has weights of features, which the format, of trees alone, cannot "
+        f"represent; use to_json, to_c or to_onnx, or {instead}"
     )
 
 
@@ -205,10 +225,11 @@ def _of_boosting(fitted: Estimator, exporter: str) -> Ensemble:
             f"{exporter} does not support {name} with estimator=: its weak models are not trees of weald; fit it "
             "with estimator=None, or pickle it"
         )
-    if fitted._init is not None:
+    start = _linear_start(fitted)
+    if fitted._init is not None and start is None:
         raise ValueError(
             f"{exporter} does not support {name} with init=: its scores start from those of another model, "
-            f"{type(fitted._init).__name__}; fit it with init=None, or pickle it"
+            f'{type(fitted._init).__name__}; fit it with init=None or init="linear", or pickle it'
         )
     forest, term = model.forest, model.term
     steps = model.learning_rate * model.step_sizes() if term == "rank_one" else None
@@ -229,15 +250,42 @@ def _of_boosting(fitted: Estimator, exporter: str) -> Ensemble:
         link=model.link,
         n_trees=0 if forest is None else forest.n_trees,
         tree=tree,
+        linear=start,
+    )
+
+
+def _linear_start(fitted: Estimator) -> Linear | None:
+    """The linear model of the same classes or labels that stages start from, by its probabilities."""
+    init = fitted._init.estimator if isinstance(fitted._init, FrozenEstimator) else fitted._init
+    if not isinstance(init, LinearClassifier) or fitted._loss.link != "half_logit":
+        return None
+    engine, model = init._model, fitted._model
+    are_alike = (engine.kind, engine.n_outputs, engine.width) == (model.kind, model.n_outputs, model.width)
+    if not are_alike or (engine.n_classes != model.n_classes).any():
+        return None
+    return linear_of(engine, fitted._added_of(init))
+
+
+def _of_linear(fitted: Estimator) -> Ensemble:
+    engine = fitted._model
+    return _described(
+        fitted,
+        n_scores=engine.width,
+        start=np.zeros(engine.width),
+        divisor=1.0,
+        link=engine.link,
+        n_trees=0,
+        tree=nothing,
+        linear=linear_of(engine),
     )
 
 
 def _described(fitted: Estimator, **parts: Any) -> Ensemble:
     """The description, with the parts that all fitted estimators have in common."""
-    return Ensemble(**head_of(fitted), **parts)
+    return Ensemble(**({"linear": None} | _head_of(fitted) | parts))
 
 
-def head_of(fitted: Estimator) -> dict[str, Any]:
+def _head_of(fitted: Estimator) -> dict[str, Any]:
     """What all fitted estimators have in common."""
     kind: Kind = "numbers"
     classes: list[NDArray[Any]] = []

@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator
 from weald import _weald
 from weald._input.checks import Float
 from weald._input.described import described
-from weald.export._ensemble import EnsembleTree, Head
-from weald.export._linear import Linear, description_of
+from weald._rounds.linear_start import Added
+from weald.export._ensemble import EnsembleTree, Head, ensemble_of
+from weald.export._linear import Linear
 from weald.export._links import LINKS
-from weald.export._predictor import JsonModel
+from weald.export._predictor import JsonModel, SumOfParts
 
 FORMAT = "weald.export"
 VERSION = 1
@@ -44,8 +45,8 @@ def to_json(estimator: BaseEstimator) -> str:
     TypeError
         If `estimator` is something else. For `TunedThresholds` and pipelines, the message says which part to export.
     ValueError
-        If `estimator` is a centroid forest, boosting without trees or with `init`, or has classes that are neither
-        numbers, strings nor bools.
+        If `estimator` is a centroid forest, boosting without trees or with an `init` that is not a linear model of weald, or
+        has classes that are neither numbers, strings nor bools.
     sklearn.exceptions.NotFittedError
         If `estimator` is not fitted.
 
@@ -70,7 +71,7 @@ def to_json(estimator: BaseEstimator) -> str:
     >>> bool((from_json(text).predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    ensemble = description_of(estimator, "to_json")
+    ensemble = ensemble_of(estimator, "to_json")
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -90,9 +91,8 @@ def to_json(estimator: BaseEstimator) -> str:
     }
     if ensemble.column_labels is not None:
         head["column_labels"] = ensemble.column_labels
-    if isinstance(ensemble, Linear):
-        head["linear"] = _linear(ensemble)
-        return json.dumps(head | {"trees": []}, allow_nan=False) + "\n"
+    if ensemble.linear is not None:
+        head["linear"] = _linear(ensemble.linear)
     # Tree by tree, so that only the lists of one tree are in memory in addition to the text.
     trees = (json.dumps(_tree(tree), allow_nan=False, separators=(",", ":")) for tree in ensemble.trees())
     return f'{json.dumps(head, allow_nan=False)[:-1]}, "trees": [\n' + ",\n".join(trees) + "\n]}\n"
@@ -114,6 +114,8 @@ def _values(what: str, arrays: Sequence[NDArray[Any] | None] | None) -> list[Any
 
 def _linear(model: Linear) -> dict[str, Any]:
     return {
+        "link": model.link,
+        "added": model.added,
         "features": model.features,
         "idf": None if model.idf is None else model.idf.tolist(),
         "ptr": model.ptr.tolist(),
@@ -236,43 +238,64 @@ def _read(content: Any) -> JsonModel:
         link=link,
         threshold=threshold,
         n_trees=len(trees),
+        linear=None,
         feature_names=_names(content, "feature_names", n_features),
         output_names=_names(content, "output_names", n_outputs),
         categories=categories,
         column_labels=_names(content, "column_labels", n_features),
     )
     of_y = (n_features, kind, n_outputs, head.n_classes)
-    arrays = _arrays_of_linear(content["linear"], head) if "linear" in content else None
-    model: _weald.DescribedModel | _weald.LinearModel
+    linear = _ReadLinear.of(content["linear"], head) if "linear" in content else None
     try:
-        if arrays is None:
-            model = _weald.DescribedModel(*of_y, n_scores, start.tolist(), divisor, link, trees)
-        else:
-            model = _weald.LinearModel.of_arrays(*of_y, *arrays)
+        weights = None if linear is None else _weald.LinearModel.of_arrays(*of_y, *linear.arrays)
+        if weights is not None and not trees:
+            return JsonModel(head, weights)
+        sums = _weald.DescribedModel(*of_y, n_scores, start.tolist(), divisor, link, trees)
     except ValueError as error:
         raise ValueError(f"text is not a valid model: {error}") from error
-    return JsonModel(head, model)
+    if linear is None or weights is None:
+        return JsonModel(head, sums)
+    return JsonModel(head, SumOfParts(head, sums, weights, linear.added))
 
 
-def _arrays_of_linear(content: Any, head: Head) -> tuple[Any, ...]:
-    """What is done with X, inverse document frequencies, and the other arrays, which the engine checks."""
-    _need(isinstance(content, dict), f'"linear" must be an object, got {described(content)}')
-    _need(head.n_trees == 0, f'"trees" must be empty with "linear", got {head.n_trees} trees')
-    _need(head.threshold == 0, f'"threshold" must be 0 with "linear", got {head.threshold}')
-    _need(head.divisor == 1 and len(head.start) == 0, '"divisor" must be 1 and "start" empty with "linear"')
-    of_kind = "softmax" if head.blocks() else "logistic"
-    _need(head.link == of_kind, f'"link" must be "{of_kind}" with "linear", got "{head.link}"')
-    features = content.get("features")
-    _need(
-        isinstance(features, str) and features in ("given", "normalized", "tfidf"),
-        f'"features" must be "given", "normalized" or "tfidf", got {described(features)}',
-    )
-    ptr, columns = (_integers(content, name, '"linear"') for name in ("ptr", "columns"))
-    for name, numbers in (("ptr", ptr), ("columns", columns)):
-        _need((numbers >= 0).all() and (numbers < 2**32).all(), f'"{name}" must have numbers from 0 to 2**32 - 1')
-    idf = None if content.get("idf") is None else _singles(content, "idf")
-    arrays = [_singles(content, name) for name in ("values", "intercepts", "slopes", "offsets")]
-    return features, idf, (ptr.astype(np.uint64), columns.astype(np.uint32), *arrays)
+class _ReadLinear(NamedTuple):
+    """What is added to the sums over trees, and the arrays, which the engine checks."""
+
+    added: Added
+    # What is done with X, inverse document frequencies, and the other arrays.
+    arrays: tuple[Any, ...]
+
+    @staticmethod
+    def of(content: Any, head: Head) -> _ReadLinear:
+        _need(isinstance(content, dict), f'"linear" must be an object, got {described(content)}')
+        _need(head.threshold == 0, f'"threshold" must be 0 with "linear", got {head.threshold}')
+        _need(head.divisor == 1, f'"divisor" must be 1 with "linear", got {head.divisor}')
+        of_kind = "softmax" if head.blocks() else "logistic"
+        link, added = content.get("link", of_kind), content.get("added", "scores")
+        _need(link == of_kind, f'"link" of "linear" must be "{of_kind}", got {described(link)}')
+        _need(
+            isinstance(added, str) and added in ("scores", "log", "half_logit"),
+            f'"added" must be "scores", "log" or "half_logit", got {described(added)}',
+        )
+        if head.n_trees == 0:
+            _need(head.link == of_kind, f'"link" must be "{of_kind}" with "linear", got "{head.link}"')
+            _need(
+                len(head.start) == 0 and added == "scores", '"start" must be empty and "added" "scores" without trees'
+            )
+        else:
+            known = ("logistic", "softmax", "one_against_rest")
+            _need(head.link in known, f'"link" must be one of {", ".join(known)} with "linear", got "{head.link}"')
+        features = content.get("features")
+        _need(
+            isinstance(features, str) and features in ("given", "normalized", "tfidf"),
+            f'"features" must be "given", "normalized" or "tfidf", got {described(features)}',
+        )
+        ptr, columns = (_integers(content, name, '"linear"') for name in ("ptr", "columns"))
+        for name, numbers in (("ptr", ptr), ("columns", columns)):
+            _need((numbers >= 0).all() and (numbers < 2**32).all(), f'"{name}" must have numbers from 0 to 2**32 - 1')
+        idf = None if content.get("idf") is None else _singles(content, "idf")
+        arrays = [_singles(content, name) for name in ("values", "intercepts", "slopes", "offsets")]
+        return _ReadLinear(added, (features, idf, (ptr.astype(np.uint64), columns.astype(np.uint32), *arrays)))
 
 
 def _singles(content: dict[str, Any], name: str) -> NDArray[np.float32]:

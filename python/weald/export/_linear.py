@@ -1,36 +1,38 @@
-"""The description of a linear model for exporters: what is done with X, weights, and what scores mean.
+"""The linear part of a model for exporters: what is done with X, weights, and what is added to the sums over trees.
 
 ```text
-score(x)      = unit · (slope · (intercept + sum over features j of x_j · weight_j) + offset)
-prediction(x) = link(score(x))
+linear(x) = unit · (slope · (intercept + sum over features j of x_j · weight_j) + offset)
 ```
 
 x is float32, after it was prepared as `features` says: see docs/export.md. Sums are float64 in the order of the features,
 so that adding in this order gives exactly the scores of the engine. The unit is 1 for the softmax, and one half for the
-logistic function.
+logistic function. A linear model consists of this part alone. Boosting adds it to the sums over its trees, or a function of
+the probabilities that it means.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
-from weald._fit.base import BaseModel
-from weald.export._ensemble import Ensemble, Head, ensemble_of, head_of
+from weald._rounds.linear_start import Added
 
 Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linear(Head):
-    """A linear model."""
+class Linear:
+    """Weights of features."""
 
+    n_features: int
+    n_scores: int
+    # "logistic" or "softmax": what its scores mean.
+    link: str
+    # What is added to the sums over trees: its scores, or the logarithms or half the log-odds of its probabilities.
+    added: Added
     # "given", "normalized" or "tfidf".
     features: str
     idf: Single | None
@@ -54,24 +56,16 @@ class Linear(Head):
         return bool((self.slopes != 1).any() or self.offsets.any())
 
 
-def description_of(model: BaseEstimator, exporter: str) -> Ensemble | Linear:
-    """The description of a fitted estimator of weald, with trees or linear. Messages contain the name `exporter`."""
-    if not isinstance(model, BaseModel) or not issubclass(model._proof.engine, _weald.LinearModel):
-        return ensemble_of(model, exporter)
-    check_is_fitted(model)
-    fitted = model._twin()
-    engine: Any = fitted._engine
+def linear_of(engine: _weald.LinearModel, added: Added = "scores") -> Linear:
+    """The description of a model of the engine."""
     ptr, columns, values, intercepts, slopes, offsets = engine.arrays()
-    # Weights of standardised features are those of X as it is given.
-    features = "given" if engine.features == "standardized" else engine.features
     return Linear(
-        **head_of(fitted),
+        n_features=engine.n_features,
         n_scores=engine.width,
-        start=np.zeros(engine.width),
-        divisor=1.0,
         link=engine.link,
-        n_trees=0,
-        features=features,
+        added=added,
+        # Weights of standardised features are those of X as it is given.
+        features="given" if engine.features == "standardized" else engine.features,
         idf=engine.idf(),
         ptr=ptr.astype(np.int64),
         columns=columns.astype(np.int64),

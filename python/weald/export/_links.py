@@ -21,6 +21,10 @@ class Operations(Protocol):
 
     def _cast(self, name: str, dtype: object, output: str | None = None) -> str: ...
 
+    def _columns(self, scores: str, block: slice) -> str: ...
+
+    def _joined(self, parts: list[str]) -> str: ...
+
 
 def _log(graph: Operations, scores: str) -> str:
     return graph._op("Exp", graph._op("Min", scores, graph._constant(LARGEST_LOG)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,8 +13,7 @@ from sklearn.base import BaseEstimator
 from weald._input.checks import Float
 from weald.export import _onnx_linear
 from weald.export._columns import by_column
-from weald.export._ensemble import Ensemble, EnsembleTree, constant, largest_of, nothing
-from weald.export._linear import Linear, description_of
+from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, largest_of, nothing
 from weald.export._links import LINKS
 
 _ML = "ai.onnx.ml"
@@ -53,6 +53,10 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
 
         Floating-point outputs are float32 with `ml_opset=3` and float64 with `ml_opset=5`.
 
+        `metadata_props` has what the columns mean, each as JSON: "feature_names" and "output_names", if the model has names;
+        "classes", a list of the classes of each output, unless y was numbers or labels; and "categories", with a list or null
+        for each feature, if some are categorical and their categories are numbers, strings or bools.
+
     Raises
     ------
     ImportError
@@ -61,7 +65,8 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
         If `estimator` is something else, or has classes that are neither numbers of at most 64 bits, strings nor bools,
         such as bytes.
     ValueError
-        If `estimator` is a centroid forest or boosting without trees or with `init`, `ml_opset` is neither 3 nor 5,
+        If `estimator` is a centroid forest, boosting without trees or with an `init` that is not a linear model of weald,
+        `ml_opset` is neither 3 nor 5,
         scores may exceed the range of float32 with `ml_opset=3`, a class has characters that UTF-8 cannot encode or
         ends in NUL, or the graph would be 2 GB or larger, which the ONNX format does not support.
     sklearn.exceptions.NotFittedError
@@ -82,9 +87,9 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     `ml_opset=5`. For splits on categorical features, the graph appends columns of 0 and 1 to X, by a table of the
     categories of each feature and the distinct sets of its splits.
 
-    Of linear models, the graph prepares X and multiplies it by the weights, as a dense matrix, in float64: ONNX has no sparse
-    inputs. Their scores differ from those of the model, which rounds prepared features to multiples of 2**-24, by at most
-    2**-24 times the sum of absolute weights.
+    Of linear models, and of those that boosting starts from, the graph prepares X and multiplies it by the weights, as a dense
+    matrix, in float64: ONNX has no sparse inputs. Their scores differ from those of the model, which rounds prepared features
+    to multiples of 2**-24, by at most 2**-24 times the sum of absolute weights.
 
     Examples
     --------
@@ -99,9 +104,9 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
     """
     if type(ml_opset) is not int or ml_opset not in (3, 5):
         raise ValueError(f"ml_opset must be 3 or 5, got {ml_opset!r}")
-    ensemble = description_of(estimator, "to_onnx")
-    if isinstance(ensemble, Linear):
-        _onnx_linear.check_size(ensemble)
+    ensemble = ensemble_of(estimator, "to_onnx")
+    if ensemble.linear is not None:
+        _onnx_linear.check_size(ensemble.linear)
     elif ml_opset == 3 and ensemble.link in ("identity", "margin"):
         largest = float(ensemble.largest_scores().max())
         if largest > _LARGEST[3]:
@@ -119,7 +124,7 @@ def to_onnx(estimator: BaseEstimator, *, ml_opset: Literal[3, 5] = 3) -> Any:
 class _Graph:
     """Nodes and constants of a graph under construction."""
 
-    def __init__(self, onnx: Any, ensemble: Ensemble | Linear, ml_opset: int) -> None:
+    def __init__(self, onnx: Any, ensemble: Ensemble, ml_opset: int) -> None:
         self._onnx = onnx
         self._ensemble = ensemble
         self._ml_opset = ml_opset
@@ -170,14 +175,21 @@ class _Graph:
         graph = helper.make_graph(self._nodes, model.estimator, [x], self._outputs, self._constants)
         versions = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_ML, self._ml_opset)]
         made = helper.make_model(graph, opset_imports=versions, ir_version=_IR[self._ml_opset], producer_name="weald")
+        helper.set_model_props(made, _names_of(model))
         self._onnx.checker.check_model(made)
         return made
 
     def _scores(self) -> str:
         """The scores, float64 of shape (n_samples, n_scores)."""
         model = self._ensemble
-        if isinstance(model, Linear):
-            return _onnx_linear.scores(self, model)
+        if model.linear is None:
+            return self._sums()
+        linear = _onnx_linear.scores(self, model.linear, model.blocks())
+        return self._op("Add", self._sums(), linear) if model.n_trees else linear
+
+    def _sums(self) -> str:
+        """The sums over trees, in the same form."""
+        model = self._ensemble
         x, tests = self._with_memberships(self._cast("X", np.float64))
         trees = [_tested(tree, tests) for tree in model.trees()]
         has_factors = any(tree.factors is not None for tree in trees)
@@ -200,7 +212,6 @@ class _Graph:
         The operators for trees do not support sets (version 3), or not large ones in some runtimes (version 5).
         """
         model = self._ensemble
-        assert isinstance(model, Ensemble)
         sets: dict[int, dict[bytes, NDArray[np.uint16]]] = {}
         for tree in model.trees():
             for node, codes in tree.categories.items():
@@ -385,6 +396,17 @@ class _Graph:
         ones = self._op("Add", self._op("Mul", part, self._constant(0.0)), self._constant(1.0))
         part = self._op("Where", is_there, part, ones)
         return self._op("Div", part, self._op("ReduceSum", part, self._constant([1], np.int64), keepdims=1))
+
+
+def _names_of(model: Ensemble) -> dict[str, str]:
+    """The names and values that belong to the columns of X and of predictions, as JSON."""
+    found: dict[str, Any] = {"feature_names": model.feature_names, "output_names": model.output_names}
+    found["classes"] = [values.tolist() for values in model.classes] or None
+    if model.categories is not None:
+        listed = [None if values is None else values.tolist() for values in model.categories]
+        are_plain = all(isinstance(value, (bool, int, float, str)) for values in listed for value in values or ())
+        found["categories"] = listed if are_plain else None
+    return {name: json.dumps(values) for name, values in found.items() if values is not None}
 
 
 def _for_absent(trees: list[EnsembleTree], width: int) -> list[EnsembleTree]:

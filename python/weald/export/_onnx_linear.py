@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from weald._rounds.linear_start import LEAST_PROBABILITY
 from weald.export._linear import Linear
-from weald.export._links import Operations
+from weald.export._links import LINKS, Operations
 
 # The limit of the format, less what is not weights.
 _MOST_BYTES = 2_000_000_000
@@ -21,7 +22,28 @@ def check_size(model: Linear) -> None:
         )
 
 
-def scores(graph: Operations, model: Linear) -> str:
+def scores(graph: Operations, model: Linear, blocks: list[slice]) -> str:
+    """What is added to the sums over trees, float64 of shape (n_samples, n_scores); `blocks` are those of outputs."""
+    found = _scores(graph, model)
+    if model.added == "scores":
+        return found
+    if model.link == "softmax":
+        parts = [graph._op("Softmax", graph._columns(found, block), axis=1) for block in blocks]
+        proba = graph._joined(parts)
+    else:
+        logistic = LINKS["logistic"].in_onnx
+        assert logistic is not None
+        proba = logistic(graph, found)
+    one, least = graph._constant(1.0), graph._constant(LEAST_PROBABILITY)
+    proba = graph._op("Min", graph._op("Max", proba, least), graph._constant(1 - LEAST_PROBABILITY))
+    logarithms = graph._op("Log", proba)
+    if model.added == "log":
+        return logarithms
+    odds = graph._op("Sub", logarithms, graph._op("Log", graph._op("Sub", one, proba)))
+    return graph._op("Mul", odds, graph._constant(0.5))
+
+
+def _scores(graph: Operations, model: Linear) -> str:
     """The scores, float64 of shape (n_samples, n_scores)."""
     x = graph._cast("X", np.float64)
     if model.idf is not None:

@@ -11,7 +11,40 @@ from weald import _weald
 from weald._input.checks import Float, Matrix, check_rows
 from weald._input.schema import LABELS, Schema
 from weald._parameters.types import MatrixLike
+from weald._rounds import linear_start
+from weald._rounds.linear_start import Added
 from weald.export._ensemble import Head
+
+
+class SumOfParts:
+    """Trees and a linear model, whose scores are added: what boosting from a linear model predicts."""
+
+    def __init__(self, head: Head, trees: _weald.DescribedModel, linear: _weald.LinearModel, added: Added) -> None:
+        self._head, self._trees, self._linear, self._added = head, trees, linear, added
+        self._link = self._linear
+        if head.link == "one_against_rest":
+            # The logistic function of each class on its own: that of as many labels.
+            n = head.n_scores
+            none = np.zeros(0, dtype=np.float32)
+            arrays = np.zeros(2, dtype=np.uint64), none.astype(np.uint32), none, np.zeros(n, dtype=np.float32)
+            calibration = np.ones(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
+            self._link = _weald.LinearModel.of_arrays(1, "labels", n, [], "given", None, (*arrays, *calibration))
+
+    def predict_scores(self, X: Matrix) -> Float:
+        """(n_samples, n_scores): the sums."""
+        start = linear_start.in_unit_of_stages(self._linear, self._linear.predict_scores(X), self._added)
+        return self._trees.predict_scores(X) + start
+
+    def predict_proba(self, X: Matrix) -> Float:
+        """(n_samples, n_columns): the probabilities that they mean."""
+        proba = self._link.to_predictions(self.predict_scores(X))
+        if self._head.link == "one_against_rest":
+            for block in self._head.blocks():
+                part = proba[:, block]
+                # In the order of the classes, as the engine adds.
+                total = np.cumsum(part, axis=1)[:, -1:]
+                proba[:, block] = np.where(total > 0, part / np.where(total > 0, total, 1), 1 / part.shape[1])
+        return proba
 
 
 class JsonModel:
@@ -36,7 +69,7 @@ class JsonModel:
         For each feature its categories, or None if it is not categorical. It only exists if a feature is categorical.
     """
 
-    def __init__(self, head: Head, engine: _weald.DescribedModel | _weald.LinearModel) -> None:
+    def __init__(self, head: Head, engine: _weald.DescribedModel | _weald.LinearModel | SumOfParts) -> None:
         self._head, self._engine = head, engine
         self.kind = head.kind
         self.n_features_in_ = head.n_features
@@ -53,7 +86,7 @@ class JsonModel:
             self.categories_ = head.categories
 
     def __repr__(self) -> str:
-        parts = f" of {self._head.n_trees} trees" if isinstance(self._engine, _weald.DescribedModel) else ""
+        parts = f" of {self._head.n_trees} trees" if self._head.n_trees else ""
         return f"<{self._head.estimator}{parts}, read by weald.export.from_json>"
 
     def _checked(self, X: MatrixLike) -> Matrix:

@@ -13,7 +13,7 @@ from weald import _weald
 from weald._fit.arrays import Tree
 from weald._input.sklearn_private import NODE_DTYPE
 from weald._input.sklearn_private import Tree as SklearnTree
-from weald.export._ensemble import Ensemble, EnsembleTree, ensemble_of
+from weald.export._ensemble import Ensemble, EnsembleTree, trees_of
 
 
 def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
@@ -69,7 +69,7 @@ def to_sklearn(estimator: BaseEstimator) -> BaseEstimator:
     >>> bool((theirs.predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    ensemble = ensemble_of(estimator, "to_sklearn")
+    ensemble = trees_of(estimator, "to_sklearn")
     task = "Regressor" if ensemble.kind == "numbers" else "Classifier"
     is_compressed = isinstance(estimator._engine, _weald.Compressed)
     if isinstance(estimator._engine, _weald.Boosted) or (is_compressed and task == "Classifier"):

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from weald._input.checks import Float
 from weald.export._columns import by_column
-from weald.export._ensemble import Ensemble, EnsembleTree, constant, ensemble_of, nothing
+from weald.export._ensemble import Ensemble, EnsembleTree, constant, nothing, trees_of
 from weald.export._links import LARGEST_LOG, LINKS
 
 
@@ -46,8 +46,8 @@ def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object
     TypeError
         If `estimator` is something else.
     ValueError
-        If `estimator` is a centroid forest or boosting without trees or with `init`. If `raw_scores` is False, also for
-        compressed classifiers with `loss="squared_error"` and for the exponential loss with several classes, since
+        If `estimator` is a centroid forest, a linear model, or boosting without trees or with `init`. If `raw_scores` is False,
+        also for compressed classifiers with `loss="squared_error"` and for the exponential loss with several classes, since
         treelite does not support their link functions, and for logarithms of predictions that may exceed 709.78.
     sklearn.exceptions.NotFittedError
         If `estimator` is not fitted.
@@ -75,7 +75,7 @@ def to_treelite(estimator: BaseEstimator, *, raw_scores: bool = False) -> object
     """
     if not isinstance(raw_scores, (bool, np.bool_)):
         raise TypeError(f"raw_scores must be True or False, got {raw_scores!r}")
-    ensemble = ensemble_of(estimator, "to_treelite")
+    ensemble = trees_of(estimator, "to_treelite")
     if not raw_scores and LINKS[ensemble.link].in_treelite is None:
         known = sorted(name for name, link in LINKS.items() if link.in_treelite is not None and name != "margin")
         raise ValueError(
