@@ -41,6 +41,13 @@ MODELS = {
     "centroids": (weald.CentroidForestClassifier(**SMALL), LABELS),
     "linear": (weald.LinearClassifier(features="given", random_state=0), LABELS),
     "linear classes": (weald.LinearClassifier(features="normalized", random_state=0), CLASSES),
+    "linear sparse labels": (weald.LinearClassifier(random_state=0), sp.csr_matrix(LABELS)),
+    "linear start": (weald.GradientBoostingClassifier(init="linear", **SMALL), LABELS),
+    "linear start of classes": (
+        weald.GradientBoostingClassifier(init="linear", output_strategy="joint", **SMALL),
+        CLASSES,
+    ),
+    "linear init": (weald.GradientBoostingClassifier(init=weald.LinearClassifier(random_state=0), **SMALL), LABELS),
     "thresholds": (TunedThresholds(weald.RandomForestClassifier(**SMALL), random_state=0), LABELS),
     "sparse thresholds": (
         TunedThresholds(weald.GradientBoostingClassifier(**SMALL), cv=2, random_state=0),
@@ -148,7 +155,7 @@ def test_hostile_samples_are_predicted_as_among_many(name):
     model = clone(MODELS[name][0])
     if "n_estimators" in model.get_params():
         model.set_params(n_estimators=19)  # more trees than are processed at once, and a remainder
-    if name in ("centroids", "linear", "linear classes", "compressed"):
+    if name.startswith(("centroids", "linear", "compressed")):
         train = X  # the former models do not support missing values
     model.fit(train, MODELS[name][1])
     samples = np.where(rng.random((60, 6)) < 0.5, rng.choice(HOSTILE, (60, 6)), rng.choice(X.ravel(), (60, 6)))
@@ -186,9 +193,7 @@ def test_the_engine_alone_scores_what_it_can(name):
     if name in ("pipeline", "thresholds after steps"):
         predictor = predictor._steps._last
     by_engine = predictor._steps is None and predictor._scores_of is not None
-    assert by_engine == (
-        name not in ("centroids", "linear", "linear classes", "calibrated") and "thresholds" not in name
-    )
+    assert by_engine == (not name.startswith(("centroids", "linear", "calibrated")) and "thresholds" not in name)
     if by_engine:
         for form in (X[0], X[0].astype(np.float32), X[:1], X[0].tolist(), tuple(X[0])):
             assert predictor._scores_of(form) is not None
@@ -341,3 +346,96 @@ def test_copies_and_pickles_predict_the_same():
     for other in (pickle.loads(pickle.dumps(predictor)), copy.deepcopy(predictor), copy.copy(predictor)):
         assert np.array_equal(other.predict_proba(X[1]), predictor.predict_proba(X[1]))
     assert repr(predictor).startswith("Predictor(GradientBoostingClassifier(")
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name.startswith("linear")])
+def test_weights_and_trees_are_added_without_the_checks_of_many_samples(name, monkeypatch):
+    model = clone(MODELS[name][0]).fit(sp.csr_array(X), MODELS[name][1])
+    counts = sp.csr_array(np.round(X[:9] * (np.abs(X[:9]) > 0.3)).astype(np.int64))
+    expected = [
+        (model.predict(row), model.predict_proba(row), model.predict_topk(row, k=2))
+        for row in map(counts.__getitem__, [[i] for i in range(9)])
+    ]
+    margins = model.predict_topk(counts, k=2, scores="margin", exclude=[1])
+    predictor = weald.Predictor(model)
+    # What many samples need is not called.
+    monkeypatch.setattr(type(model), "_check_X", None)
+    for i, (predicted, proba, (indices, scores)) in enumerate(expected):
+        for row in (
+            counts[[i]],
+            sp.csr_matrix(counts[[i]], dtype=np.float32),
+            counts[[i]].astype(float),
+            counts[[i]].toarray()[0],
+        ):
+            assert_same(predictor.predict(row), predicted)
+            assert_same(predictor.predict_proba(row), proba)
+            found = predictor.predict_topk(row, k=2)
+            assert_same(found[0], indices)
+            assert_same(found[1], scores)
+            found = predictor.predict_topk(row, k=2, scores="margin", exclude=[1])
+            assert_same(found[0], margins[0][i])
+            assert_same(found[1], margins[1][i])
+
+
+@pytest.mark.parametrize("name", ["linear", "linear start"])
+def test_what_is_no_sparse_sample_of_weights_is_an_error_of_the_model(name):
+    predictor = weald.Predictor(clone(MODELS[name][0]).fit(X, MODELS[name][1]))
+    row = sp.csr_array(X[:1])
+    unsorted = sp.csr_array((row.data[::-1], row.indices[::-1], row.indptr), shape=row.shape)
+    assert_same(predictor.predict_proba(unsorted), predictor.predict_proba(X[0]))
+    assert_same(predictor.predict_proba(row.tocsc()), predictor.predict_proba(X[0]))
+    assert_same(predictor.predict_proba(row.tocoo()), predictor.predict_proba(X[0]))
+    for wrong, message in [
+        (row * np.inf, "infinity"),
+        (row * 1e300, "too large for"),
+        (row * np.nan, "NaN"),
+        (X[0] * np.nan, "NaN"),
+        (row[:, :5], "5 features"),
+        (sp.csr_array(X[:2]), "a single sample"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            predictor.predict(wrong)
+
+
+@pytest.mark.parametrize("name", ["linear", "linear start", "labels"])
+def test_words_that_a_mapping_does_not_name_are_zero_if_asked_for(name):
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = clone(MODELS[name][0]).fit(frame, MODELS[name][1])
+    predictor = weald.Predictor(model, absent="zero")
+    for given in (
+        {"e": 2, "b": -1},
+        {"f": 0.5},
+        {},
+        {"c": np.float64(3), "a": True},
+        dict(zip("abcdef", X[3], strict=True)),
+    ):
+        row = pd.DataFrame([{**dict.fromkeys("abcdef", 0.0), **given}]).astype(float)
+        assert_same(predictor.predict_proba(given), model.predict_proba(row))
+        assert_same(predictor.predict(given), model.predict(row))
+        for found, expected in zip(predictor.predict_topk(given, k=2), model.predict_topk(row, k=2), strict=True):
+            assert_same(found, expected)
+    for wrong, message in [
+        ({"z": 1.0}, "must have names of features of the model as keys, got 'z'"),
+        ({"a": "x"}, "sample must have numbers"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            predictor.predict(wrong)
+    if name != "labels":
+        with pytest.raises(ValueError, match="NaN"):
+            predictor.predict({"a": None})
+    with pytest.raises(ValueError, match="got none for"):
+        weald.Predictor(model).predict({"e": 2})
+    again = pickle.loads(pickle.dumps(predictor))
+    assert_same(again.predict_proba({"e": 2}), predictor.predict_proba({"e": 2}))
+    around = weald.Predictor(TunedThresholds(clone(model), cv=2, random_state=0).fit(frame, LABELS), absent="zero")
+    assert_same(around.predict({"e": 2}), around.predict({**dict.fromkeys("abcdf", 0), "e": 2}))
+
+
+def test_absent_features_of_pipelines_are_those_of_the_first_step():
+    pipeline = clone(MODELS["pipeline"][0]).fit(X, LABELS)
+    for model in (pipeline, clone(MODELS["thresholds around steps"][0]).fit(X, LABELS)):
+        with pytest.raises(ValueError, match=r"absent must be 'error' for a pipeline, .* got 'zero'"):
+            weald.Predictor(model, absent="zero")
+    for wrong in ("none", 0, None):
+        with pytest.raises(ValueError, match="absent must be 'error' or 'zero', got"):
+            weald.Predictor(pipeline, absent=wrong)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 
 from weald import _weald
 from weald import loss as losses
@@ -1086,7 +1087,11 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
             indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
         else:
             indices, scores = best.ranked_blocks(X, k, width, marked, n_threads, self._scores_of)
-        return indices, self._decisions(scores) if as_margins else label_probabilities(self._model, scores)
+        return indices, self._of_ranked(scores, as_margins=as_margins)
+
+    def _of_ranked(self, scores: Float, *, as_margins: bool) -> Float:
+        """The margins or probabilities of scores of any labels."""
+        return (scores - self._threshold) * self._unit() if as_margins else label_probabilities(scores)
 
     @property
     def _threshold(self) -> float:  # type: ignore[override]
@@ -1194,6 +1199,15 @@ class GradientBoostingClassifier(BaseBoosting, BaseClassifier):
         if isinstance(self.init, str) and (self._label_format is not None or linear._model.link != "softmax"):
             return "scores"  # half the log-odds, for both
         return "log" if self._is_softmax() else "half_logit"
+
+    def _linear_part(self) -> tuple[_weald.LinearModel, linear_start.Added] | None:
+        """The linear model of the same classes or labels that stages start from, by its scores or probabilities."""
+        init = self._init.estimator if isinstance(self._init, FrozenEstimator) else self._init
+        if not isinstance(init, LinearClassifier) or not self._has_probabilities():
+            return None
+        linear, model = init._model, self._model
+        are_alike = (linear.kind, linear.n_outputs, linear.width) == (model.kind, model.n_outputs, model.width)
+        return (linear, self._added_of(init)) if are_alike and (linear.n_classes == model.n_classes).all() else None
 
     def _decisions(self, scores: Float) -> Prediction:
         scores = self._by_output((scores - self._threshold) * self._unit())

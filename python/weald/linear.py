@@ -34,6 +34,7 @@ from weald._input.sklearn_private import Interval, StrOptions
 from weald._input.sparse import csr_of
 from weald._parameters.types import ClassWeight, MatrixLike, MultiLabel, Prediction, RandomState, fit_context
 from weald._ranking import best, ranks
+from weald._rounds.linear_start import Added
 from weald._rounds.progress import Progress
 
 if TYPE_CHECKING:
@@ -496,7 +497,14 @@ class LinearClassifier(OfFiniteX, BaseClassifier):
             of_block = lambda rows: best.by_class(of_scores(self._scores_of(rows)), width)  # noqa: E731
             return best.ranked_blocks(X, k, width, marked, n_threads, of_block)
         indices, scores = self._model.predict_topk(X, k, n_threads, ranks.cells_of(marked))
-        return indices, scores * self._unit() if as_margins else label_probabilities(self._model, scores)
+        return indices, self._of_ranked(scores, as_margins=as_margins)
+
+    def _of_ranked(self, scores: Float, *, as_margins: bool) -> Float:
+        """The margins or probabilities of scores of any labels."""
+        return scores * self._unit() if as_margins else label_probabilities(scores)
+
+    def _linear_part(self) -> tuple[_weald.LinearModel, Added]:
+        return self._model, "scores"
 
     def _at_least(self, X: Matrix, floor: float) -> Matrix:
         def of_block(rows: Matrix) -> sparse.csr_array:

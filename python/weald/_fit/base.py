@@ -45,6 +45,7 @@ from weald._parameters.types import (
     RandomState,
 )
 from weald._ranking import best
+from weald._rounds.linear_start import Added
 
 if TYPE_CHECKING:
     from weald._fit.tree import BaseTree
@@ -415,6 +416,10 @@ class BaseModel(MultiOutputMixin, NamedOutputs, FittedAsOne, BaseEstimator):  # 
     def _scores(self, X: MatrixLike) -> Float:
         """Raw scores of samples, of shape (n_samples, n_columns)."""
         return self._scores_of(self._check_predict(X))
+
+    def _linear_part(self) -> tuple[_weald.LinearModel, Added] | None:
+        """The weights of features that are added to what trees add, or to nothing, and in what form."""
+        return None
 
     def _scores_of(self, X: Matrix) -> Float:
         """The same for checked X."""

@@ -112,14 +112,27 @@ class BaseRegressor(RegressorMixin, BaseModel):  # type: ignore[misc]
         return hasattr(self, CONTAINER)
 
 
-def label_probabilities(model: _weald.Boosted | _weald.LinearModel, scores: Float) -> Float:
-    """Probabilities of scores of any labels: each probability depends only on its score."""
-    width = model.width
-    padded = np.zeros(-(-scores.size // width) * width)
-    # Places without a label have the score minus infinity.
-    padded[: scores.size] = np.nan_to_num(scores.ravel(), neginf=0.0)
-    found: Float = model.to_predictions(padded.reshape(-1, width)).ravel()[: scores.size]
-    return found.reshape(scores.shape)
+# The logistic function of the engine: that of the score of a single label.
+_EMPTY, _ONE = np.zeros(0, dtype=np.float32), np.ones(1, dtype=np.float32)
+_LABEL = _weald.LinearModel.of_arrays(
+    1, "labels", 1, [], "given", None, (np.zeros(2, np.uint64), _EMPTY.astype(np.uint32), _EMPTY, _ONE, _ONE, 0 * _ONE)
+)
+
+
+def label_probabilities(scores: Float) -> Float:
+    """Probabilities of scores of any labels that are half their log-odds; places without a label have minus infinity."""
+    return _LABEL.to_predictions(scores.reshape(-1, 1)).reshape(scores.shape)
+
+
+def best_of_scores(
+    model: BaseClassifier, scores: Float, k: int, marked: Any, *, as_margins: bool
+) -> tuple[NDArray[np.uint32], Float]:
+    """The `k` best labels or classes by the scores of the engine, and their margins or probabilities."""
+    if model._label_format is None:
+        of_scores = model._decisions if as_margins else model._probabilities
+        return ranks.k_best(best.by_class(of_scores(scores), model.n_classes_), k, marked)
+    indices, found = ranks.k_best(scores, k, marked)
+    return indices, model._of_ranked(found, as_margins=as_margins)
 
 
 def ranks_columns(estimator: BaseModel) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,17 @@ from sklearn.pipeline import Pipeline
 
 from weald import _weald
 from weald._fit.base import BaseModel
+from weald._fit.predictions import best_of_scores
 from weald._fitted.at_once import FittedAsOne
 from weald._fitted.proof import check_fitted
 from weald._input import frames
-from weald._input.checks import Matrix, renamed
+from weald._input.checks import Matrix, renamed, shown
 from weald._input.described import cut
 from weald._input.schema import Schema
 from weald._input.sparse import is_sparse
 from weald._parameters.types import Estimator, MatrixLike, Prediction, Scores
 from weald._ranking.pipelines import apart
+from weald._tools.one_sample import Row, row_of, row_of_entries, scores_of_parts
 
 __all__ = ["Predictor"]
 
@@ -40,6 +43,9 @@ class Predictor:
         A tree, forest, centroid forest, linear, boosted or compressed model; `TunedThresholds` or `CalibratedLabels`; or a
         `sklearn.pipeline.Pipeline` that ends in one of these. The model is not copied, the steps before it in a pipeline
         are. Fitting `estimator` again later does not change the predictor.
+    absent : {"error", "zero"}, default="error"
+        What a mapping means that does not name all features of the model: an error, or that the others are zero, as words are
+        that a text does not have. "zero" is not for pipelines, whose first step reads the sample.
 
     Attributes
     ----------
@@ -52,6 +58,8 @@ class Predictor:
     ------
     TypeError
         If `estimator` is something else.
+    ValueError
+        If `absent` is something else, or "zero" for a pipeline.
     sklearn.exceptions.NotFittedError
         If `estimator` is not fitted.
 
@@ -59,14 +67,16 @@ class Predictor:
     -----
     A sample can be an array, list or tuple of values, of shape (n_features,) or (1, n_features), a data frame with one
     sample, or a sparse matrix with one sample. If the model has feature names, it can also be a mapping from the name
-    of every feature to its value, in any order, or a named tuple, a record of NumPy or a Series of pandas with these
-    names, whose values are taken by name. None and NaN are missing values. Categories are given by value.
+    of every feature, or with `absent="zero"` of some features, to its value, in any order, or a named tuple, a record of
+    NumPy or a Series of pandas with these names, whose values are taken by name. None and NaN are missing values. Categories
+    are given by value.
 
     Contiguous arrays of float32 or float64, lists and tuples are the fastest, and CSR matrices with sorted indices are
     fast too. Mappings and categories take some microseconds more. The following take a slower path with all checks of
-    the model: centroid forests, linear models, boosted models with an `init` or with weak models other than trees, `predict_topk`,
-    predictions that are sparse, other sparse matrices and data frames, pipelines, and models inside `TunedThresholds`
-    and `CalibratedLabels`.
+    the model: centroid forests, boosted models with weak models other than trees or with an `init` that is not a linear model of
+    weald, `predict_topk` and sparse predictions of models without weights of features, other sparse matrices and data frames,
+    pipelines, and models inside `TunedThresholds` and `CalibratedLabels`. A linear model multiplies each value that is not zero
+    by all stored weights of its feature, which takes most of the time if there are thousands of labels.
 
     A sample of a pipeline is what its first step takes for a row: a text, a mapping, or any of the forms above.
 
@@ -85,16 +95,21 @@ class Predictor:
     (3,)
     """
 
-    def __init__(self, estimator: BaseEstimator) -> None:
+    def __init__(self, estimator: BaseEstimator, *, absent: Literal["error", "zero"] = "error") -> None:
+        if not isinstance(absent, str) or absent not in ("error", "zero"):
+            raise ValueError(f"absent must be 'error' or 'zero', got {shown(absent)}")
+        self._absent = absent
         estimator, before = apart(estimator)
         if isinstance(estimator, FittedAsOne):
             # All that follows belongs to one fit, also if another thread fits the estimator meanwhile.
             estimator = estimator._twin()
         self._steps: _AfterSteps | _AroundModel | None = None
         if before is not None:
+            if absent == "zero":
+                raise ValueError("absent must be 'error' for a pipeline, whose first step reads the sample, got 'zero'")
             self._steps = _AfterSteps(before, Predictor(estimator))
         elif hasattr(estimator, "_inside") and not isinstance(estimator, type):
-            self._steps = _AroundModel(estimator)
+            self._steps = _AroundModel(estimator, absent)
         if self._steps is not None:
             first = estimator if before is None else before
             for name in ("n_features_in_", "feature_names_in_"):
@@ -107,28 +122,30 @@ class Predictor:
         self._model = estimator
         self._model.__dict__.pop(frames.OUTPUT, None)
         self.n_features_in_: int = estimator.n_features_in_
-        # A dict is used as an ordered set, in the order of the features.
-        self._names: dict[str, None] | None = None
+        # The position of each name, in the order of the features.
+        self._names: dict[str, int] | None = None
         if hasattr(estimator, "feature_names_in_"):
             self.feature_names_in_: NDArray[np.object_] = estimator.feature_names_in_
-            self._names = dict.fromkeys(str(name) for name in estimator.feature_names_in_)
+            self._names = {str(name): at for at, name in enumerate(estimator.feature_names_in_)}
         self._schema = Schema.of(estimator)
         self._has_categories = self._schema.known is not None
         # The predictor checks the sample itself.
         self._model.__dict__["_check_X"] = _as_it_is
-        self._scores_of = _scores_of(self._model)
+        # A function of the engine for a sample in any form, or one of checked samples, for models with weights of features.
+        self._scores_of, self._of_parts = _scores_of(self._model), scores_of_parts(self._model)
         self._of_scores = self._model._twin()
-        self._of_scores.__dict__["_scores"] = _as_it_is
+        self._of_scores.__dict__ |= {"_scores": _as_it_is, "_k_best": partial(best_of_scores, self._of_scores)}
         self._methods: dict[str, Callable[..., Any]] = {}
         self._local = threading.local()
         self._predict = self._from_scores("predict")
         self._predict_proba = self._from_scores("predict_proba")
+        self._predict_topk = self._from_scores("predict_topk")
 
     def __repr__(self) -> str:
         return f"Predictor({self._estimator()!r})"
 
     def __reduce__(self) -> tuple[Any, tuple[Any]]:
-        return Predictor, (self._estimator(),)
+        return partial(Predictor, absent=self._absent), (self._estimator(),)
 
     def _estimator(self) -> Estimator:
         """The estimator that this object was made from."""
@@ -160,8 +177,9 @@ class Predictor:
         if self._steps is not None:
             return self._steps.call("predict", sample)
         if self._predict is not None and (scores := self._scores(sample)) is not None:
-            return self._predict(self._of_scores, scores)[0]
-        found = self._call("predict", sample)
+            found = self._predict(self._of_scores, scores)
+        else:
+            found = self._call("predict", sample)
         # A row of a sparse array has one dimension; one of a sparse matrix has two.
         return found[[0]] if is_sparse(found) else found[0]
 
@@ -241,7 +259,10 @@ class Predictor:
                 "predict_topk", sample, k=k, **options
             )
             return pair
-        indices, found = self._call("predict_topk", sample, k=k, **options)[:2]
+        if self._predict_topk is not None and (of_labels := self._scores(sample)) is not None:
+            indices, found = self._predict_topk(self._of_scores, of_labels, k, **options)
+        else:
+            indices, found = self._call("predict_topk", sample, k=k, **options)[:2]
         return indices[0], found[0]
 
     # --- scores by the engine ----------------------------------------------------------------------------------------
@@ -249,7 +270,11 @@ class Predictor:
     def _from_scores(self, name: str) -> Callable[..., Any] | None:
         """The model's method `name`, if its result is a function of the dense scores of the engine alone."""
         model = self._model
-        if self._scores_of is None or not hasattr(model, name):
+        if not hasattr(model, name):
+            return None
+        if self._of_parts is not None:
+            return _decided if name == "predict" else _method(model, name)
+        if self._scores_of is None or name == "predict_topk":
             return None
         if name == "predict" and (_is_sparse(model, "_is_sparse_numbers") or _is_sparse(model, "_is_sparse_labels")):
             return None
@@ -259,12 +284,34 @@ class Predictor:
 
     def _scores(self, sample: object) -> NDArray[np.float64] | None:
         """Scores of shape (1, n_scores); None for samples of other types and for invalid samples."""
+        if self._of_parts is not None:
+            return self._scores_of_parts(sample)
         assert self._scores_of is not None
         if type(sample) in _PLAIN and not self._has_categories:
             return self._scores_of(sample)
         if _is_table(sample):
             return None if self._has_categories else self._scores_of(sample)
         return self._scores_of(self._checked(sample))
+
+    def _scores_of_parts(self, sample: object) -> NDArray[np.float64] | None:
+        assert self._of_parts is not None
+        X: Row | Matrix | None
+        if _is_table(sample):
+            X = row_of(sample, self.n_features_in_)
+        elif isinstance(sample, Mapping) and self._absent == "zero":
+            X = self._row_of_mapping(sample)
+        else:
+            X = self._checked(sample)
+        try:
+            return None if X is None else self._of_parts(X)
+        except ValueError:
+            return None  # the model says what is wrong
+
+    def _row_of_mapping(self, sample: Mapping[Any, Any]) -> Row | None:
+        names = self._names
+        if names is None or self._has_categories or not sample.keys() <= names.keys():
+            return None
+        return row_of_entries([names[name] for name in sample], list(sample.values()), self.n_features_in_)
 
     # --- everything else by the model's methods ----------------------------------------------------------------------
 
@@ -356,6 +403,8 @@ class Predictor:
             for name in sample:
                 if name not in self._names:
                     raise ValueError(f"sample must have names of features of the model as keys, got {name!r}")
+            if self._absent == "zero":
+                return [sample.get(name, 0.0) for name in self._names]
             missing = next(name for name in self._names if name not in sample)
             raise ValueError(
                 f"sample must have all features of the model, with NaN for missing values, got none for {missing!r}"
@@ -383,15 +432,17 @@ class _AfterSteps:
 class _AroundModel:
     """A copy of a meta-estimator, around a model whose samples are checked here if it is not in a pipeline."""
 
-    def __init__(self, estimator: BaseEstimator) -> None:
+    def __init__(self, estimator: BaseEstimator, absent: Literal["error", "zero"]) -> None:
         inside = estimator._inside()
         model, before = apart(inside)
         self._model, self._inner = estimator, None
         self._model.__dict__.pop(frames.OUTPUT, None)
         self._names = getattr(inside, "feature_names_in_", None)
         if before is None and isinstance(model, BaseModel):
-            self._inner = Predictor(model)
+            self._inner = Predictor(model, absent=absent)
             self._model.estimator_ = self._inner._model
+        elif absent == "zero":
+            raise ValueError("absent must be 'error' for a pipeline, whose first step reads the sample, got 'zero'")
 
     def call(self, name: str, sample: object, **options: object) -> Any:
         if not hasattr(self._model, name):
@@ -429,6 +480,11 @@ def _one_row(sample: Any, names: NDArray[np.object_] | None) -> Any:
 def _scores_of(model: BaseEstimator) -> Callable[[Any], NDArray[np.float64] | None] | None:
     """The function of the engine that computes the scores of a sample; None if scores are not computed by it alone."""
     return _weald.OneSample(model._engine).scores if model._scored_by_engine else None
+
+
+def _decided(model: BaseEstimator, scores: NDArray[np.float64]) -> Prediction:
+    """What `predict` returns for these scores."""
+    return model._decided(scores)
 
 
 def _is_date(value: object) -> bool:

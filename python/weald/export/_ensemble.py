@@ -24,7 +24,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weald import _weald
@@ -225,8 +224,8 @@ def _of_boosting(fitted: Estimator, exporter: str) -> Ensemble:
             f"{exporter} does not support {name} with estimator=: its weak models are not trees of weald; fit it "
             "with estimator=None, or pickle it"
         )
-    start = _linear_start(fitted)
-    if fitted._init is not None and start is None:
+    linear = fitted._linear_part()
+    if fitted._init is not None and linear is None:
         raise ValueError(
             f"{exporter} does not support {name} with init=: its scores start from those of another model, "
             f'{type(fitted._init).__name__}; fit it with init=None or init="linear", or pickle it'
@@ -250,20 +249,8 @@ def _of_boosting(fitted: Estimator, exporter: str) -> Ensemble:
         link=model.link,
         n_trees=0 if forest is None else forest.n_trees,
         tree=tree,
-        linear=start,
+        linear=None if linear is None else linear_of(*linear),
     )
-
-
-def _linear_start(fitted: Estimator) -> Linear | None:
-    """The linear model of the same classes or labels that stages start from, by its probabilities."""
-    init = fitted._init.estimator if isinstance(fitted._init, FrozenEstimator) else fitted._init
-    if not isinstance(init, LinearClassifier) or fitted._loss.link != "half_logit":
-        return None
-    engine, model = init._model, fitted._model
-    are_alike = (engine.kind, engine.n_outputs, engine.width) == (model.kind, model.n_outputs, model.width)
-    if not are_alike or (engine.n_classes != model.n_classes).any():
-        return None
-    return linear_of(engine, fitted._added_of(init))
 
 
 def _of_linear(fitted: Estimator) -> Ensemble:

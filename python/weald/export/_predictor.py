@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weald import _weald
+from weald._fit.predictions import label_probabilities
 from weald._input.checks import Float, Matrix, check_rows
 from weald._input.schema import LABELS, Schema
 from weald._parameters.types import MatrixLike
@@ -21,14 +22,6 @@ class SumOfParts:
 
     def __init__(self, head: Head, trees: _weald.DescribedModel, linear: _weald.LinearModel, added: Added) -> None:
         self._head, self._trees, self._linear, self._added = head, trees, linear, added
-        self._link = self._linear
-        if head.link == "one_against_rest":
-            # The logistic function of each class on its own: that of as many labels.
-            n = head.n_scores
-            none = np.zeros(0, dtype=np.float32)
-            arrays = np.zeros(2, dtype=np.uint64), none.astype(np.uint32), none, np.zeros(n, dtype=np.float32)
-            calibration = np.ones(n, dtype=np.float32), np.zeros(n, dtype=np.float32)
-            self._link = _weald.LinearModel.of_arrays(1, "labels", n, [], "given", None, (*arrays, *calibration))
 
     def predict_scores(self, X: Matrix) -> Float:
         """(n_samples, n_scores): the sums."""
@@ -37,13 +30,15 @@ class SumOfParts:
 
     def predict_proba(self, X: Matrix) -> Float:
         """(n_samples, n_columns): the probabilities that they mean."""
-        proba = self._link.to_predictions(self.predict_scores(X))
-        if self._head.link == "one_against_rest":
-            for block in self._head.blocks():
-                part = proba[:, block]
-                # In the order of the classes, as the engine adds.
-                total = np.cumsum(part, axis=1)[:, -1:]
-                proba[:, block] = np.where(total > 0, part / np.where(total > 0, total, 1), 1 / part.shape[1])
+        scores = self.predict_scores(X)
+        if self._head.link != "one_against_rest":
+            return self._linear.to_predictions(scores)
+        proba = label_probabilities(scores)
+        for block in self._head.blocks():
+            part = proba[:, block]
+            # In the order of the classes, as the engine adds.
+            total = np.cumsum(part, axis=1)[:, -1:]
+            proba[:, block] = np.where(total > 0, part / np.where(total > 0, total, 1), 1 / part.shape[1])
         return proba
 
 
