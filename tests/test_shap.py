@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import weald
-from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, LINEAR, make, make_data
+from conftest import ALL, BOOSTING, CENTROIDS, COMPRESSED, make, make_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -354,7 +354,7 @@ def test_bad_input_is_named_and_nothing_is_lost():
         shap_values([model], X)
 
 
-@pytest.mark.parametrize("name", CENTROIDS + LINEAR)
+@pytest.mark.parametrize("name", CENTROIDS)
 def test_models_whose_nodes_test_no_feature_are_refused(name):
     X, y = make_data(name)
     model = make(name).fit(np.abs(X), y)
@@ -370,6 +370,114 @@ def test_weak_models_that_are_no_trees_are_refused():
     model = weald.GradientBoostingRegressor(n_estimators=2, estimator=Ridge()).fit(X, y)
     with pytest.raises(ValueError, match="with estimator=, which has none"):
         shap_values(model, X)
+
+
+# --- weights of features ----------------------------------------------------------------------------------------------
+
+
+def with_weights(kind, seed=0):
+    """A linear model or boosting from one, its linear model, counts of five words, and what is added to its weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(0.9, (90, 5)).astype(float)
+    scores = X @ rng.normal(size=(5, 3)) + X[:, :1] * X[:, 1:2] + rng.normal(size=(90, 3))
+    Y = (scores > np.median(scores, axis=0)).astype(int)
+    if kind.startswith("start"):
+        y = Y[:, 0] if kind.endswith("two classes") else Y
+        loss = "exponential" if "exponential" in kind else "log_loss"
+        model = weald.GradientBoostingClassifier(init="linear", n_estimators=4, random_state=0, loss=loss).fit(X, y)
+        return model, model._init, X, lambda Z: model._model.predict_scores(np.float32(Z)) * model._unit()
+    y = Y[:, 0] + Y[:, 1] if kind.endswith("classes") else Y
+    model = weald.LinearClassifier(features=kind.split()[0], random_state=0).fit(X, y)
+    return model, model, X, lambda Z: np.zeros((len(Z), 3))
+
+
+KINDS = [
+    "given",
+    "normalized",
+    "tfidf",
+    "standardized",
+    "tfidf classes",
+    "start",
+    "start two classes",
+    "start exponential",
+]
+# Prepared features are multiples of 2^-24 in the model.
+ROUNDED = {"rtol": 1e-6, "atol": 1e-6}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_of_weights_and_of_trees_on_top_are_those_of_the_definition(kind):
+    from test_linear import prepared
+
+    model, linear, X, of_trees = with_weights(kind)
+    # The exponential loss has half the log-odds as its scores.
+    unit = 0.5 if "exponential" in kind else 1.0
+    coef = linear.coef_.toarray().T * unit
+    background, rows = X[50:57], X[:3]
+    found, pairs = (
+        shap_values(model, rows, background=background),
+        shap_interaction_values(model, rows, 0, background=background),
+    )
+    values = found.values.reshape(3, 5, -1)
+    far, near = prepared(linear, background), prepared(linear, rows)
+    for i in range(3):
+
+        def worth(known, i=i):
+            mixed, mixed_prepared = background.copy(), far.copy()
+            mixed[:, list(known)], mixed_prepared[:, list(known)] = rows[i, list(known)], near[i, list(known)]
+            return (of_trees(mixed) + mixed_prepared @ coef + linear.intercept_ * unit).mean(axis=0)
+
+        np.testing.assert_allclose(values[i], by_definition(worth, 5), **ROUNDED)
+        np.testing.assert_allclose(
+            pairs[i], interactions_by_definition(lambda known, of=worth: of(known)[0], 5), **ROUNDED
+        )
+        np.testing.assert_allclose(pairs[i].sum(axis=1), values[i, :, 0], **CLOSE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_of_weights_add_up_to_decisions_in_every_layout(kind):
+    model, _, X, _ = with_weights(kind)
+    for background in (X[20:60], sparse.csr_array((1, 5))):
+        dense = shap_values(model, X[:9], background=background)
+        decisions = model.decision_function(X[:9]).reshape(9, -1)
+        np.testing.assert_allclose(sums(dense), decisions, **ROUNDED)
+        expected = model.decision_function(background).reshape(background.shape[0], -1).mean(axis=0)
+        np.testing.assert_allclose(np.atleast_2d(dense.base_values[0])[0], expected, **ROUNDED)
+        for layout in (sparse.csr_array, sparse.csc_matrix):
+            of_sparse = shap_values(model, layout(X[:9]), background=background)
+            parts = of_sparse.values if isinstance(of_sparse.values, list) else [of_sparse.values]
+            np.testing.assert_allclose(
+                np.stack([part.toarray() for part in parts], axis=-1), dense.values.reshape(9, 5, -1), **CLOSE
+            )
+            one = shap_values(model, layout(X[:9]), outputs=0, background=background)
+            np.testing.assert_array_equal(one.values.toarray(), parts[0].toarray())
+    # Compared to a text without words, other words have no value by weights.
+    if not kind.startswith("start"):
+        words = shap_values(model, sparse.csr_array(X[:9]), outputs=0, background=sparse.csr_array((1, 5))).values
+        assert not (words.toarray()[X[:9] == 0] != 0).any()
+
+
+def test_weights_need_a_background_and_finite_samples():
+    for kind in ("given", "start"):
+        model, _, X, _ = with_weights(kind)
+        for explain in (shap_values, lambda of, rows, **given: shap_interaction_values(of, rows, 0, **given)):
+            with pytest.raises(
+                ValueError, match=r"background must be samples for a .* with weights of features.*got None"
+            ):
+                explain(model, X[:2])
+            for samples, background in ((X[:2] * np.nan, X), (X[:2], X * np.nan)):
+                with pytest.raises(ValueError, match="NaN"):
+                    explain(model, samples, background=background)
+
+
+def test_a_start_from_logarithms_of_probabilities_leaves_the_trees():
+    X = with_weights("start")[2]
+    classes = weald.GradientBoostingClassifier(init="linear", output_strategy="joint", n_estimators=3, random_state=0)
+    classes.fit(X, np.arange(90) % 3)
+    for background in (None, X[:9]):
+        found = shap_values(classes, X[:5], background=background)
+        of_trees = classes._model.predict_scores(np.float32(X[:5]))
+        np.testing.assert_allclose(sums(found), of_trees, **CLOSE)
 
 
 def test_values_are_of_the_type_of_shap_where_it_is_installed(monkeypatch):

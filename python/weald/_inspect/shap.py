@@ -9,12 +9,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 from weald import _weald
+from weald._fit.base import BaseModel
 from weald._input import checks, frames
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse
+from weald._inspect.linear_part import LinearPart
 from weald._inspect.readable import check_trees, fitted
 from weald._parameters.types import MatrixLike, Prediction
 from weald._ranking.pipelines import names_of_features, transformed
@@ -52,19 +55,21 @@ class Explanation:
 def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None, *, background: object = None) -> Any:
     """Compute Shapley values: how much each feature of a sample contributes to the difference of its score to the mean.
 
-    The values are exact for trees of any depth. The values of a sample and `base_values` sum to its score. The score is
-    the result of `predict` for trees and forests of regression targets, of `predict_proba` for those of classes and
-    labels, of `decision_function` for boosted and compressed classifiers, and of `predict` before the link function for
-    boosted and compressed regressors: with the losses "poisson", "gamma" and "tweedie" it is the logarithm of the
-    prediction.
+    The values are exact for trees of any depth, for weights of features, and for sums of both. The values of a sample and
+    `base_values` sum to its score. The score is the result of `predict` for trees and forests of regression targets, of
+    `predict_proba` for those of classes and labels, of `decision_function` for linear models and for boosted and compressed
+    classifiers, and of `predict` before the link function for boosted and compressed regressors: with the losses "poisson",
+    "gamma" and "tweedie" it is the logarithm of the prediction.
 
     Parameters
     ----------
     estimator : fitted estimator of weald
-        A tree, forest, boosting model or compressed forest, or a pipeline that ends in one, or `TunedThresholds` or
+        A tree, forest, boosting model, compressed forest or linear model, or a pipeline that ends in one, or `TunedThresholds` or
         `CalibratedLabels` around one, whose scores are explained. The features are those of the model, after the first
-        steps of a pipeline. Centroid forests and boosting with `estimator` are not
-        supported. For boosting with `init`, the values are those of the trees alone.
+        steps of a pipeline. Centroid forests and boosting with `estimator` are not supported. For boosting from a linear model,
+        with `init="linear"` or "auto", of labels or two classes, the values are those of its weights and of the trees. For
+        boosting with another `init`, and from a linear model of more than two classes, of which trees start from logarithms of
+        probabilities, the values are those of the trees alone.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples to explain, which are converted as in `predict`. Missing values and categories go to the same side of
         splits as in predictions.
@@ -81,7 +86,9 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
     background : {array-like, sparse matrix} of shape (n_background, n_features), default=None
         Background samples for *interventional* values: features that are left out have the values of these samples, on
         average. None computes *path-dependent* values: at a split on a feature that is left out, a sample goes to both
-        sides, in proportion to the weight of the training samples there.
+        sides, in proportion to the weight of the training samples there. Weights of features need a background, since linear
+        models do not keep the means of their training samples: pass training samples, some hundred of them for example, or a
+        single sample without words, ``scipy.sparse.csr_array((1, n_features))``, to which texts are compared.
 
     Returns
     -------
@@ -90,13 +97,15 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
         otherwise. Both have the attributes `values`, `base_values`, `data`, `feature_names` and `output_names`, see
         `Explanation`. `values` is a new float64 array of shape (n_samples, n_features), or (n_samples, n_features,
         n_outputs) for several outputs. For sparse X it is a CSR array of shape (n_samples, n_features), or a list of
-        these for several outputs, in which only features that are tested on a path of a tree have values.
+        these for several outputs, in which only features that are tested on a path of a tree have values, and those with a
+        weight that are not zero in the sample or in some sample of the background.
 
     Raises
     ------
     ValueError
-        If X or `background` does not have the features of the model, if `background` has no samples, if `outputs`
-        contains an unknown score or a score twice, or if `estimator` is boosting without trees.
+        If X or `background` does not have the features of the model, if `background` has no samples or is None for a model
+        with weights of features, if `outputs` contains an unknown score or a score twice, or if `estimator` is boosting
+        without trees.
     TypeError
         If `estimator` is not supported for another reason, or if `outputs` is neither an integer, a name nor a list.
     MemoryError
@@ -113,6 +122,11 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
     leaves that are reached by mixtures of a sample and a background sample, for each pair of these. For leaves with up
     to ten features on their paths, it is at most a number of steps for each sample that does not depend on the size of
     the background.
+
+    The value of a feature with a weight is the weight times the difference of the feature from its mean over the background.
+    The feature is the one that the weight belongs to, as `features_` of the linear model prepares it: where samples are divided
+    by their length, features that are left out do not change the length. With the means comes the same base value as that of
+    trees, the mean score of the background. The time is that of the stored entries.
 
     The values do not depend on the layout of X or on the number of threads. The values of an output that is explained
     alone and those of the same output among many may differ in the last digits.
@@ -138,28 +152,20 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
     True
     """
     model, before = fitted(estimator)
-    check_trees(model)
+    weights = _weights_of(model, background)
     names = _score_names(model)
     columns, is_one = _columns(outputs, names)
     X = transformed(before, X)
     checked = model._check_predict(X)
     against = None if background is None else _checked_background(model, before, background)
-    engine, n_threads = model._explained, model._n_threads()
-    unit, threshold = _unit_and_threshold(model)
     with _named_memory():
-        base = _weald.shap_base_values(engine, against, columns, n_threads)
-        base = (base - threshold) * unit
-        values: Any
-        if is_sparse(checked):
-            found = _weald.shap_values_sparse(engine, checked, against, columns, n_threads)
-            values = [csr_of(arrays, checked.shape) for arrays in found]
-            for part in values:
-                part.data *= unit
-            values = values[0] if is_one else values
-        else:
-            values = _weald.shap_values(engine, checked, against, columns, n_threads)
-            values *= unit
-            values = values[:, :, 0] if is_one else values
+        base, values = _of_trees(model, checked, against, columns)
+        if weights is not None:
+            means = weights.means(against)
+            base = base + weights.base(means, columns)
+            values = weights.added(values, checked, means, columns)
+    if is_one:
+        values = values[0] if is_sparse(checked) else values[:, :, 0]
     shape = (checked.shape[0],) if is_one else (checked.shape[0], len(columns))
     base_values: Float = np.broadcast_to(base[0] if is_one else base, shape)
     parts: dict[str, Any] = {
@@ -170,6 +176,39 @@ def shap_values(estimator: BaseEstimator, X: MatrixLike, outputs: object = None,
         "output_names": None if is_one else [names[j] for j in columns],
     }
     return _explanation(checked, parts)
+
+
+def _weights_of(model: BaseModel, background: object) -> LinearPart | None:
+    """The weights of features to explain; raises for models that have neither these nor trees."""
+    weights = LinearPart.of(model)
+    if weights is None:
+        check_trees(model)
+    elif background is None:
+        raise ValueError(
+            f"background must be samples for a {type(model).__name__} with weights of features, which does not keep their means, "
+            "got None: pass training samples, or a single sample without words"
+        )
+    return weights
+
+
+def _of_trees(model: BaseModel, checked: Matrix, against: Matrix | None, columns: list[int]) -> tuple[Float, Any]:
+    """The base values and values of the trees: an array for dense X, otherwise a list of CSR."""
+    if not model._has_trees:
+        shape = checked.shape
+        none = [sparse.csr_array(shape) for _ in columns] if is_sparse(checked) else np.zeros((*shape, len(columns)))
+        return np.zeros(len(columns)), none
+    engine, n_threads = model._explained, model._n_threads()
+    unit, threshold = _unit_and_threshold(model)
+    base = (_weald.shap_base_values(engine, against, columns, n_threads) - threshold) * unit
+    if not is_sparse(checked):
+        values = _weald.shap_values(engine, checked, against, columns, n_threads)
+        values *= unit
+        return base, values
+    found = _weald.shap_values_sparse(engine, checked, against, columns, n_threads)
+    parts = [csr_of(arrays, checked.shape) for arrays in found]
+    for part in parts:
+        part.data *= unit
+    return base, parts
 
 
 def _explanation(checked: Matrix, parts: dict[str, Any]) -> Prediction:
@@ -231,7 +270,7 @@ def shap_interaction_values(
             [0.125, 0.25 ]]])
     """
     model, before = fitted(estimator)
-    check_trees(model)
+    weights = _weights_of(model, background)
     names = _score_names(model)
     if output is None and len(names) > 1:
         raise ValueError(f"output must be one of the {len(names)} scores of the model, got None")
@@ -240,9 +279,18 @@ def shap_interaction_values(
         raise TypeError(f"output must be an integer or a name, got {output!r}")
     checked = model._check_predict(transformed(before, X))
     against = None if background is None else _checked_background(model, before, background)
+    found: Float
     with _named_memory():
-        found = _weald.shap_interaction_values(model._explained, checked, columns[0], against, model._n_threads())
-    found *= _unit_and_threshold(model)[0]
+        if model._has_trees:
+            found = _weald.shap_interaction_values(model._explained, checked, columns[0], against, model._n_threads())
+            found *= _unit_and_threshold(model)[0]
+        else:
+            found = np.zeros((*checked.shape, checked.shape[1]))
+        if weights is not None:
+            # Weights of features have no joint effects.
+            dense = checked.toarray() if is_sparse(checked) else checked
+            alone = weights.added(np.zeros((*dense.shape, 1)), dense, weights.means(against), columns)
+            found += np.eye(dense.shape[1]) * alone
     return found
 
 
@@ -261,7 +309,7 @@ def _score_names(model: BaseEstimator) -> list[str]:
         pairs = zip(outputs, model.classes_, strict=True)
         return [f"{output}={name}" for output, classes in pairs for name in classes]
     classes = [str(name) for name in model.classes_]
-    width = model._explained.width
+    width = model._explained.width if model._has_trees else model._model.width
     return classes[-1:] if width == 1 else classes
 
 
