@@ -71,9 +71,11 @@ def test_what_is_no_model_of_weald(exporter):
 
 def test_models_that_no_format_expresses(exporter):
     X, y = make_data("RandomForestClassifier", outputs="labels")
-    centroid = make("CentroidForestClassifier").fit(sparse.csr_array(np.abs(X)), y)
-    with pytest.raises(ValueError, match=rf"{exporter.__name__} does not support CentroidForestClassifier.*weald.save"):
-        exporter(centroid)
+    if exporter not in (export.to_json, export.to_c):
+        centroid = make("CentroidForestClassifier").fit(sparse.csr_array(np.abs(X)), y)
+        message = rf"{exporter.__name__} does not support CentroidForestClassifier.*use to_json or to_c, or weald.save"
+        with pytest.raises(ValueError, match=message):
+            exporter(centroid)
     if exporter in (export.to_treelite, export.to_sklearn):
         linear = make("LinearClassifier").fit(X, y)
         with pytest.raises(

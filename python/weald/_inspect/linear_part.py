@@ -15,6 +15,7 @@ from scipy import sparse
 
 from weald import _weald
 from weald._fit.base import BaseModel
+from weald._fit.prepared import prepared
 from weald._input.checks import Float, Matrix
 from weald._input.sparse import csr_of, is_sparse
 
@@ -69,19 +70,11 @@ class LinearPart:
         return found
 
     def prepared(self, X: Matrix, name: str) -> sparse.csr_array:
-        """X as the weights take it: float64 numbers that are float32."""
+        """X as the weights take it."""
         X = sparse.csr_array(X)
         if np.isnan(X.data).any():
             raise ValueError(f"{name} must be finite, since a weight times a missing value is unknown, got NaN")
-        found = sparse.csr_array((X.data.astype(np.float64), X.indices, X.indptr), shape=X.shape)
-        idf = self.engine.idf()
-        if idf is not None:
-            found.data = np.copysign(np.log1p(np.abs(found.data)), found.data) * idf[found.indices]
-        if self.engine.features not in ("normalized", "tfidf"):
-            return found
-        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-        lengths = np.sqrt(np.bincount(rows, found.data**2, minlength=found.shape[0]))
-        largest = float(np.finfo(np.float32).max)
-        single = np.clip(found.data, -largest, largest).astype(np.float32).astype(np.float64)
-        found.data = np.rint(single / np.where(lengths > 0, lengths, 1)[rows] * 2.0**24) / 2.0**24
-        return found
+        features = self.engine.features
+        are_scaled = features in ("normalized", "tfidf")
+        found = prepared(X, self.engine.idf(), are_counts=features == "tfidf", normalize=are_scaled)
+        return sparse.csr_array(found.astype(np.float64))

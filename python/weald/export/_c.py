@@ -8,7 +8,8 @@ from itertools import chain, islice
 
 from sklearn.base import BaseEstimator
 
-from weald.export import _c_linear
+from weald.export import _c_centroids, _c_linear
+from weald.export._centroids import Centroids, centroids_of
 from weald.export._ensemble import Ensemble, Head, ensemble_of
 from weald.export._links import LINKS
 
@@ -132,7 +133,7 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     Parameters
     ----------
     estimator : estimator
-        A fitted tree, forest, boosting model, compressed forest or linear model of weald.
+        A fitted tree, forest, centroid forest, boosting model, compressed forest or linear model of weald.
     name : str, default="model"
         Prefix of all names in the file. Must be a C identifier.
 
@@ -151,7 +152,7 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     TypeError
         If `estimator` is something else, or `name` is not a string.
     ValueError
-        If `estimator` is a centroid forest, boosting without trees or with an `init` that is not a linear model of weald, has
+        If `estimator` is boosting without trees or with an `init` that is not a linear model of weald, has
         more than 2**32 - 1 nodes, leaf values or weights, or `name` is not a C identifier, is a keyword, or starts with an
         underscore.
     sklearn.exceptions.NotFittedError
@@ -162,12 +163,11 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
     For equal float32 features, the scores are exactly those of the model if `double` is an IEEE 754 float64 and the
     compiler conforms to IEEE 754 (not with `-ffast-math`); a linear model, or the start of boosting, with `features_` "tfidf" or
     of more than two classes also uses logarithms and exponentials, whose rounding is that of the C library. Predictions agree
-    up to the rounding of `exp`. Linear models do not support missing values. Boosting from a linear model has NAME_N_SCORES
-    doubles on the stack. The size
-    of the source code and of the compiled program, and the time to compile it, are O(nodes + stored leaf values), with
-    20 bytes per node and 12 bytes per leaf value. A prediction takes time proportional to the lengths of the paths and
-    the stored values of the leaves that are reached. The functions only write to the buffer of the caller, so they can
-    be called by several threads.
+    up to the rounding of `exp`. Centroid forests have the bits of weald. Neither they nor linear models support missing values.
+    Boosting from a linear model has NAME_N_SCORES doubles on the stack. The size of the source code and of the compiled
+    program, and the time to compile it, are O(nodes + stored leaf values), with 20 bytes per node and 12 bytes per leaf
+    value. A prediction takes time proportional to the lengths of the paths and the stored values of the leaves that are
+    reached. The functions only write to the buffer of the caller, so they can be called by several threads.
 
     Examples
     --------
@@ -183,7 +183,18 @@ def to_c(estimator: BaseEstimator, name: str = "model") -> str:
         raise TypeError(f"name must be a string, got a {type(name).__name__}")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name, flags=re.ASCII) or _KEYWORDS.fullmatch(name):
         raise ValueError(f"name must be a C identifier that is not a keyword and starts with a letter, got {name!r}")
+    centroids = centroids_of(estimator)
+    if centroids is not None:
+        return "".join(_parts_of_centroids(centroids, name))
     return "".join(_parts(ensemble_of(estimator, "to_c"), name))
+
+
+def _parts_of_centroids(model: Centroids, name: str) -> Iterator[str]:
+    yield _c_centroids.HEAD.format(estimator=model.estimator, n_trees=model.n_trees)
+    yield from _declarations(model, name)
+    yield from _c_centroids.parts(model, name, _array, _NONE - 1)
+    yield from _outputs(model, name)
+    yield _predict(model, name)
 
 
 def _parts(model: Ensemble, name: str) -> Iterator[str]:

@@ -159,8 +159,8 @@ def ensemble_of(model: BaseEstimator, exporter: str) -> Ensemble:
     if not model._tests_features:
         raise ValueError(
             f"{exporter} does not support {name}: its nodes send samples to the nearest of several centroids, which "
-            "formats with tests on single features cannot represent; use weald.save and weald.load, or export a "
-            "RandomForest or ExtraTrees estimator fitted to the same data"
+            "formats with tests on single features cannot represent; use to_json or to_c, or weald.save and weald.load, or "
+            "export a RandomForest or ExtraTrees estimator fitted to the same data"
         )
     fitted = model._twin()
     if isinstance(fitted._engine, _weald.Boosted):
@@ -269,10 +269,10 @@ def _of_linear(fitted: Estimator) -> Ensemble:
 
 def _described(fitted: Estimator, **parts: Any) -> Ensemble:
     """The description, with the parts that all fitted estimators have in common."""
-    return Ensemble(**({"linear": None} | _head_of(fitted) | parts))
+    return Ensemble(**({"linear": None} | head_of(fitted) | parts))
 
 
-def _head_of(fitted: Estimator) -> dict[str, Any]:
+def head_of(fitted: Estimator) -> dict[str, Any]:
     """What all fitted estimators have in common."""
     kind: Kind = "numbers"
     classes: list[NDArray[Any]] = []

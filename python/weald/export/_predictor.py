@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,12 @@ class SumOfParts:
         return proba
 
 
+class Engine(Protocol):
+    """What computes the scores of checked samples, and the predictions that they mean."""
+
+    def predict_scores(self, X: Matrix, /) -> Float: ...
+
+
 class JsonModel:
     """A predictor that `weald.export.from_json` returns. It is not an estimator.
 
@@ -64,7 +70,7 @@ class JsonModel:
         For each feature its categories, or None if it is not categorical. It only exists if a feature is categorical.
     """
 
-    def __init__(self, head: Head, engine: _weald.DescribedModel | _weald.LinearModel | SumOfParts) -> None:
+    def __init__(self, head: Head, engine: Engine) -> None:
         self._head, self._engine = head, engine
         self.kind = head.kind
         self.n_features_in_ = head.n_features
@@ -91,6 +97,13 @@ class JsonModel:
             raise ValueError(f"X must have {self.n_features_in_} features, got {checked.shape[1]}")
         schema.check_codes(checked)
         return checked
+
+    def _predicted(self, X: MatrixLike) -> Float:
+        engine: Any = self._engine
+        # Linear models have probabilities alone.
+        predict = engine.predict_proba if hasattr(engine, "predict_proba") else engine.predict
+        found: Float = predict(self._checked(X))
+        return found
 
     def predict_scores(self, X: MatrixLike) -> Float:
         """Compute the scores, which are the sums over trees before the link function.
@@ -131,8 +144,7 @@ class JsonModel:
         """
         model = self._head
         if model.kind == "numbers":
-            assert isinstance(self._engine, _weald.DescribedModel)
-            numbers = self._engine.predict(self._checked(X))
+            numbers = self._predicted(X)
             return numbers[:, 0] if model.n_outputs == 1 else numbers
         scores = self.predict_scores(X)
         if model.kind == "labels":
@@ -167,9 +179,7 @@ class JsonModel:
         if not model.has_probabilities:
             what = "y was numbers" if model.kind == "numbers" else "its loss has none"
             raise AttributeError(f"this {model.estimator} has no probabilities: {what}")
-        engine = self._engine
-        predict = engine.predict if isinstance(engine, _weald.DescribedModel) else engine.predict_proba
-        proba = predict(self._checked(X))
+        proba = self._predicted(X)
         if model.kind == "labels" or model.n_outputs == 1:
             return proba
         return [proba[:, block] for block in model.blocks()]
